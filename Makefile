@@ -1,0 +1,92 @@
+# What a newcomer types: `make demo`, then `make test`. `make help` lists the rest.
+#
+# Needed: Python >= 3.11, a C++20 compiler, make. Everything else (CMake and ninja too, where the
+# machine has none) comes from PyPI, into the folder $(VENV) and nowhere else.
+
+PYTHON ?= python3
+VENV ?= .venv
+PIP = $(VENV)/bin/python -m pip --disable-pip-version-check
+BIN = $(VENV)/bin
+
+NATIVE = pyproject.toml CMakeLists.txt $(shell find src -name '*.cpp' -o -name '*.hpp')
+SOURCES = $(NATIVE) $(shell find src -type f ! -name '*.pyc')
+
+# Stamps say what the environment holds, so that a second `make` has nothing to install:
+# `package` a plain install (make demo), `editable` an install that follows the Python files
+# (make test), `tools` the checkers as well. Each of the first two replaces the other.
+PACKAGE = $(VENV)/.package
+EDITABLE = $(VENV)/.editable
+TOOLS = $(VENV)/.tools
+
+.PHONY: help demo test test-all lint format types docs-check sanitize bench clean
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
+
+## make demo        pick 8 genes out of 3051 that tell two leukemias apart
+demo: $(if $(wildcard $(EDITABLE)),$(EDITABLE),$(PACKAGE))
+	$(BIN)/zeronorm select golub --features 8
+
+## make test        the main test suite
+test: $(EDITABLE)
+	$(BIN)/python -m pytest -q -m "not slow"
+
+## make test-all    the slow tests as well
+test-all: $(EDITABLE)
+	$(BIN)/python -m pytest -q
+
+## make lint        ruff and clang-format, without changing a file
+lint: $(TOOLS)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror $(filter %.cpp %.hpp,$(NATIVE))
+
+## make format      let ruff and clang-format rewrite the files
+format: $(TOOLS)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(filter %.cpp %.hpp,$(NATIVE))
+
+## make types       mypy, strict
+types: $(TOOLS)
+	$(BIN)/mypy
+
+## make docs-check  run every example of README.md, docs/ and examples/
+docs-check: $(EDITABLE)
+	$(BIN)/python docs/check.py
+
+## make sanitize    kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer
+sanitize: $(EDITABLE)
+	bash .ci/sanitize $(BIN)/python
+
+## make bench       each kernel against a plain read of the same memory
+bench: $(EDITABLE)
+	$(BIN)/python benchmarks/micro.py
+
+## make clean       remove the environment and everything built
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "zeronorm needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1)." \
+	       "Name another one: make PYTHON=python3.12 demo" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade 'pip>=23'
+
+$(PACKAGE): $(SOURCES) | $(VENV)/bin/python
+	$(PIP) install --quiet .
+	@rm -f $(EDITABLE) $(TOOLS)
+	@touch $@
+
+$(EDITABLE): $(NATIVE) | $(VENV)/bin/python
+	$(PIP) install --quiet --editable '.[test]'
+	@rm -f $(PACKAGE)
+	@touch $@
+
+$(TOOLS): $(NATIVE) | $(VENV)/bin/python
+	$(PIP) install --quiet --editable '.[dev]'
+	@rm -f $(PACKAGE)
+	@touch $(EDITABLE) $@

@@ -1,0 +1,383 @@
+"""What the benchmark scripts share: timing, memory, the machine, peers, results.
+
+Only NumPy and the standard library are imported at the top, because the peers' environments use
+this module too (`_peers.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import gc
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import selectors
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+RESULTS = HERE / "results"
+CACHE = HERE / ".cache"
+PEERS = ("liblinear", "sklearn", "abess", "adelie", "celer", "skglm")
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser with the options that all scripts have."""
+    result = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    result.add_argument(
+        "--data", default=None, help="folder of the data sets (default: $ZERONORM_DATA)"
+    )
+    result.add_argument(
+        "--peers", default=None, help="folder of the peers' environments (default: $ZERONORM_PEERS)"
+    )
+    result.add_argument(
+        "--results", type=Path, default=RESULTS, help="folder the results are written to"
+    )
+    return result
+
+
+def data_folder(argument: str | None) -> Path:
+    """Return the folder of the data sets, or end the script with the remedy."""
+    for candidate in (argument, os.environ.get("ZERONORM_DATA"), ROOT.parent / "shared" / "data"):
+        if candidate and Path(candidate).is_dir():
+            return Path(candidate).resolve()
+    sys.exit("no data folder: give --data DIR or set ZERONORM_DATA (see benchmarks/README.md).")
+
+
+def peer_folder(argument: str | None) -> Path | None:
+    """Return the folder of the peers' environments; None when there is none."""
+    for candidate in (argument, os.environ.get("ZERONORM_PEERS"), ROOT.parent / "peers"):
+        if candidate and Path(candidate).is_dir():
+            return Path(candidate).resolve()
+    return None
+
+
+def cache_folder() -> Path:
+    """Return the folder of what a rerun can use again; git ignores it."""
+    CACHE.mkdir(exist_ok=True)
+    return CACHE
+
+
+# ---------------------------------------------------------------------------------------- time
+
+
+def clock(call: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Return wall seconds, CPU seconds of the process, and what the call returned."""
+    gc.collect()
+    cpu, wall = time.process_time(), time.perf_counter()
+    value = call()
+    return time.perf_counter() - wall, time.process_time() - cpu, value
+
+
+def interleave(
+    calls: Mapping[str, Callable[[], Any]], repeats: int, warm_up: int = 1
+) -> dict[str, list[float]]:
+    """Time the calls in turn, so that a ratio is taken within one run of the machine."""
+    for _ in range(warm_up):
+        for call in calls.values():
+            call()
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(repeats):
+        for name, call in calls.items():
+            seconds[name].append(clock(call)[0])
+    return seconds
+
+
+def median(values: Sequence[float]) -> float:
+    """Return the median as a plain float."""
+    return float(statistics.median(values))
+
+
+# -------------------------------------------------------------------------------------- memory
+
+
+def _status(field: str) -> float:
+    """Return a field of /proc/self/status in MB (10**6 bytes)."""
+    with open("/proc/self/status") as lines:
+        for line in lines:
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) * 1024 / 1e6
+    return float("nan")
+
+
+def resident() -> float:
+    """Return the resident memory of this process in MB, after giving free pages back."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+    return _status("VmRSS")
+
+
+class PeakMemory:
+    """Peak resident memory of a block beyond what was resident before it, in MB.
+
+    The kernel's high-water mark is exact; where it cannot be reset, samples every 2 ms stand in.
+
+    Attributes
+    ----------
+    start, peak : float
+        Resident memory before the block and the largest within it.
+    exact : bool
+        Whether the kernel's mark was used.
+    """
+
+    def __enter__(self) -> PeakMemory:
+        """Reset the mark and start sampling."""
+        self.start = resident()
+        self.peak = self.start
+        try:
+            Path("/proc/self/clear_refs").write_text("5")
+            self.exact = True
+        except OSError:
+            self.exact = False
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+        if not self.exact:
+            self._thread.start()
+        return self
+
+    def _sample(self) -> None:
+        while not self._stop.wait(0.002):
+            self.peak = max(self.peak, _status("VmRSS"))
+
+    def __exit__(self, *_: object) -> None:
+        """Read the mark."""
+        self._stop.set()
+        if self.exact:
+            self.peak = max(self.peak, _status("VmHWM"))
+        else:
+            self._thread.join()
+
+    @property
+    def beyond(self) -> float:
+        """Peak minus start, MB."""
+        return self.peak - self.start
+
+
+# ------------------------------------------------------------------------------------- machine
+
+
+def machine() -> dict[str, Any]:
+    """Describe the machine and the versions that the figures depend on."""
+    cpu = platform.processor() or "unknown"
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                cpu = line.split(":", 1)[1].strip()
+                break
+    memory = 0.0
+    with contextlib.suppress(OSError, ValueError):
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[call-overload]
+    versions = {}
+    for name in ("numpy", "scipy", "scikit-learn", "zeronorm"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
+    return {
+        "date": date.today().isoformat(),
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "memory_gb": round(memory, 1),
+        "load_at_start": round(os.getloadavg()[0], 2),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "blas": f"{blas.get('name')} {blas.get('version')}",
+        "versions": versions,
+        "code": code_digest(),
+    }
+
+
+def code_digest() -> str:
+    """Return a digest of the package's sources, by which cached results of ours are told apart."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "src" / "zeronorm").rglob("*")):
+        if path.suffix in {".py", ".cpp", ".hpp"} and "cli" not in path.name:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+# ------------------------------------------------------------------------------------- results
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def bar(name: str, asked: str, measured: str, met: bool | None) -> dict[str, Any]:
+    """Return a row of the table "asked beside measured"; met None = not measured."""
+    return {"what": name, "asked": asked, "measured": measured, "met": met}
+
+
+def bars_table(bars: Sequence[Mapping[str, Any]]) -> str:
+    """Return the table of what was asked beside what was measured."""
+    word = {True: "yes", False: "**no**", None: "not measured"}
+    rows = [[b["what"], b["asked"], b["measured"], word[b["met"]]] for b in bars]
+    return table(["what", "asked", "measured", "met"], rows)
+
+
+def write(folder: Path, name: str, data: Mapping[str, Any], markdown: str) -> None:
+    """Write name.json and name.md into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(data, indent=1, default=_plain) + "\n")
+    about = data["machine"]
+    versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items())
+    foot = (
+        f"\n\n{about['date']}, {about['cpu']}, {about['cores']} cores, {about['memory_gb']} GB, "
+        f"Python {about['python']}, {versions}, {about['blas']}; load at the start "
+        f"{about['load_at_start']}. Sources {about['code']}.\n"
+    )
+    (folder / f"{name}.md").write_text(markdown.rstrip() + foot)
+    print(f"wrote {folder / name}.json and .md", file=sys.stderr)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"cannot write {type(value)} as JSON")
+
+
+# --------------------------------------------------------------------------------------- peers
+
+
+class PeerError(RuntimeError):
+    """A peer failed, was killed or ran past its limit; the text says which."""
+
+
+class Peer:
+    """A process with one library in its own environment, spoken to in lines of JSON.
+
+    Parameters
+    ----------
+    method : str
+        A method of `_peers.py`.
+    python : str
+        The interpreter of its environment.
+    threads : int or None
+        Threads of BLAS, OpenMP and numba; None leaves each library its default.
+    """
+
+    def __init__(self, method: str, python: str, threads: int | None = 1) -> None:
+        environment = dict(os.environ)
+        if threads is not None:
+            environment.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+        self.method = method
+        self._process = subprocess.Popen(
+            [python, "-W", "ignore", str(HERE / "_peers.py"), method, str(threads or 0)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        self._errors: list[str] = []
+        # A full pipe of error text would block the peer.
+        threading.Thread(target=self._drain, daemon=True).start()
+
+    def _drain(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._errors = [*self._errors[-20:], line.rstrip()]
+
+    def ask(self, limit: float | None = None, **request: Any) -> dict[str, Any]:
+        """Send a request and return the reply; PeerError when it fails or takes too long."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise PeerError(self._failure()) from None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            if not selector.select(limit):
+                self.close()
+                raise PeerError(f"over {limit:.0f} s")
+        line = self._process.stdout.readline()
+        if not line:
+            raise PeerError(self._failure())
+        reply: dict[str, Any] = json.loads(line)
+        if "error" in reply:
+            raise PeerError(reply["error"])
+        return reply
+
+    def _failure(self) -> str:
+        code = self._process.wait()
+        time.sleep(0.1)
+        last = self._errors[-1] if self._errors else ""
+        return f"ended with code {code} {last}".strip()
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+
+    def __enter__(self) -> Peer:
+        """Return the peer."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the process."""
+        self.close()
+
+
+def save_problem(folder: Path, X: Any, y: np.ndarray) -> None:
+    """Write X and y where a peer's `load` finds them."""
+    np.save(folder / "y.npy", y)
+    if isinstance(X, np.ndarray):
+        np.save(folder / "X.npy", X)
+    else:
+        import scipy.sparse as sp
+
+        sp.save_npz(folder / "X.npz", X, compressed=False)
+
+
+def one_thread() -> None:
+    """Start this script again with one thread everywhere, unless that is so already."""
+    if any(os.environ.get(name) != "1" for name in THREAD_VARIABLES):
+        os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+        os.execv(sys.executable, [sys.executable, *sys.argv])
+
+
+def interpreter(environment: str, peers: Path | None) -> str | None:
+    """Return the interpreter of a peer's environment; None when it is not installed."""
+    if environment == "zeronorm":
+        return sys.executable
+    if peers is None:
+        return None
+    python = peers / environment / "bin" / "python"
+    return str(python) if python.exists() else None
+
+
+@contextlib.contextmanager
+def log(text: str) -> Iterator[None]:
+    """Say on stderr what is done and how long it took."""
+    print(f"{text} ...", end="", flush=True, file=sys.stderr)
+    start = time.perf_counter()
+    yield
+    print(f" {time.perf_counter() - start:.1f} s", file=sys.stderr)

@@ -1,0 +1,24 @@
+"""Exactly the features you ask for: budgeted feature selection with certificates."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .estimators import BudgetClassifier, MinimaxLogisticRegression
+
+__version__ = "0.1.0"
+
+__all__ = ["BudgetClassifier", "MinimaxLogisticRegression", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    # Estimators are imported on use: the command and `import zeronorm` start at once.
+    if name in {"BudgetClassifier", "MinimaxLogisticRegression"}:
+        return getattr(importlib.import_module(".estimators", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,90 @@
+"""Types of the native module; `zeronorm._kernels.reference` specifies every function.
+
+Arrays are never converted: another type or layout than stated raises TypeError. Shapes and indices
+are not checked here. All functions release the GIL, and give the same bits for any `n_threads`.
+"""
+
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Float: TypeAlias = NDArray[np.float64]
+_Data: TypeAlias = NDArray[np.float32] | NDArray[np.float64] | NDArray[np.int8] | NDArray[np.uint8]
+_Index = TypeVar("_Index", np.int32, np.int64)
+
+FLOAT32_SCAN_ERROR: float
+"""|error of dense_correlate on float32, int8 or uint8| <= FLOAT32_SCAN_ERROR * ||x_j|| * ||v||."""
+
+def dense_correlate(x: _Data, v: _Float, out: _Float, n_threads: int) -> None:
+    """Put X'v into `out`: x (n, p) of any strides; v (n, m) and out (p, m) C-ordered."""
+
+def dense_moments(x: _Data, weight: _Float, total: _Float, square: _Float, n_threads: int) -> None:
+    """Put sum_i s_i x_ij into total[j] and sum_i s_i x_ij**2 into square[j], both (p,)."""
+
+def csc_correlate(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Data,
+    v: _Float,
+    out: _Float,
+    n_threads: int,
+) -> None:
+    """Put X'v into `out` for X in CSC: v (n, m), out (p, m), both C-ordered."""
+
+def csc_moments(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Data,
+    weight: _Float,
+    total: _Float,
+    square: _Float,
+    n_threads: int,
+) -> None:
+    """Put sum_i s_i x_ij into total[j] and sum_i s_i x_ij**2 into square[j], for X in CSC."""
+
+def csr_correlate(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Data,
+    v: _Float,
+    out: _Float,
+    n_threads: int,
+) -> None:
+    """Put X'v into `out` for X in CSR: v (n, m), out (p, m), both C-ordered."""
+
+def csr_moments(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Data,
+    weight: _Float,
+    total: _Float,
+    square: _Float,
+    n_threads: int,
+) -> None:
+    """Put sum_i s_i x_ij into total[j] and sum_i s_i x_ij**2 into square[j], for X in CSR."""
+
+def csr_gather(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Data,
+    position: NDArray[np.int32],
+    n_columns: int,
+    n_threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], _Float]:
+    """Return (indptr, indices, data) in CSC of the columns j with 0 <= position[j] < n_columns."""
+
+def audit_indices(
+    indptr: NDArray[_Index], indices: NDArray[_Index], n_minor: int
+) -> tuple[int, int, bool, bool]:
+    """Return (bad_indptr, bad_entry, is_sorted, has_duplicates); never reads outside the arrays."""
+
+def sparse_gram(
+    indptr: NDArray[_Index],
+    indices: NDArray[np.int32],
+    data: _Float,
+    weight: _Float,
+    out: _Float,
+    n_threads: int,
+) -> None:
+    """Put Z' diag(weight) Z into `out`, (q, q), for Z (n, q) in CSC."""

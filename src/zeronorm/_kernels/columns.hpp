@@ -1,0 +1,408 @@
+// Views of a matrix X of any storage whose columns can be read one after the other.
+//
+// A view borrows memory and owns nothing. It knows two things: the products of a range of columns
+// with m vectors, and the weighted sums of its columns and of their squares.
+//
+// Precision. Dense float32, int8 and uint8 are multiplied in float32; at most kRun products are
+// summed in float32 before the sum is added to a float64. Everything else is float64. The order of
+// all sums is fixed by explicit partial sums: it depends neither on threads, nor on the instruction
+// set, nor on the range of columns asked for, nor on how many vectors are applied together.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "parallel.hpp"
+
+namespace zeronorm {
+
+// The type in which products of dense elements are formed.
+template <class T>
+using Partial = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+// Products summed in Partial before they are folded into a float64.
+inline constexpr int kRun = 8;
+// Rows whose products go to different partial sums: lane l takes the rows l, l + kLanes, ...
+inline constexpr int kLanes = 32;
+// Partial sums kept in float64.
+inline constexpr int kFolded = 8;
+// Rows of a column applied to all vectors before the next ones: they stay in the L1 cache.
+inline constexpr std::int64_t kTile = 4096;
+// Elements of vectors that a core keeps in its L2 cache.
+inline constexpr std::int64_t kVectorCache = std::int64_t{1} << 16;
+
+// Bounds |error| <= kScanError ||x_j|| ||v|| of a dense scan of float32, int8 or uint8, with
+// u = 2^-24. An entry v_i is rounded to float32 (1), multiplied by x_ij (1), and passes at most
+// kRun - 1 = 7 additions in float32 and 2 of a fold: a relative error of at most
+// (1 + u)^11 - 1 <= 11.001 u of each |x_ij v_i|, whose sum is at most ||x_j|| ||v|| by
+// Cauchy-Schwarz. Column by column, a float64 sum has at most n/256 + n/4096 + 5 terms, which adds
+// less than 0.1 u for n < 2^31. Row by row there is no fold (9.001 u) and n/8 + 7 terms in float64,
+// less than 0.6 u. Both stay below 12 u.
+//
+// Range: vectors are scaled to a largest magnitude in [1/64, 1/32), so that no partial sum of
+// finite elements overflows. A product below the normal range of float32 errs by up to 2^-150
+// instead: at most n 2^-144 max|v| in all, below u ||x_j|| max|v| / 1000 for n < 2^31 and any
+// column with an element above 2^-79.
+inline constexpr double kScanError = 12.0 / 16777216.0;
+
+// m vectors over the rows, one after the other, times a power of two each.
+template <class P>
+class Vectors {
+  public:
+    // v: n_rows x count, row by row.
+    Vectors(const double* v, std::int64_t n_rows, std::int64_t count)
+        : n_rows_(n_rows),
+          count_(count),
+          value_(static_cast<std::size_t>(n_rows * count)),
+          scale_(static_cast<std::size_t>(count), 1.0) {
+        for (std::int64_t k = 0; k < count; ++k) {
+            double inverse = 1.0;
+            if constexpr (std::is_same_v<P, float>) {
+                double largest = 0.0;
+                for (std::int64_t i = 0; i < n_rows; ++i)
+                    largest = std::max(largest, std::abs(v[i * count + k]));
+                if (largest > 0.0 && largest <= std::numeric_limits<double>::max()) {
+                    // Within these bounds 2^e and 2^-e are both exact.
+                    const int e = std::clamp(std::ilogb(largest) + 6, -1022, 1022);
+                    scale_[static_cast<std::size_t>(k)] = std::ldexp(1.0, e);
+                    inverse = std::ldexp(1.0, -e);
+                }
+            }
+            P* target = value_.data() + k * n_rows;
+            for (std::int64_t i = 0; i < n_rows; ++i)
+                target[i] = static_cast<P>(v[i * count + k] * inverse);
+        }
+    }
+    std::int64_t count() const { return count_; }
+    ZERONORM_INLINE const P* operator[](std::int64_t k) const { return value_.data() + k * n_rows_; }
+    ZERONORM_INLINE double scale(std::int64_t k) const {
+        return scale_[static_cast<std::size_t>(k)];
+    }
+
+  private:
+    std::int64_t n_rows_, count_;
+    std::vector<P> value_;
+    std::vector<double> scale_;
+};
+
+template <class C>
+concept Columns = requires(const C& columns, std::int64_t j, const typename C::Vectors& v,
+                           const double* weight, double* out) {
+    { columns.n_rows } -> std::convertible_to<std::int64_t>;
+    { columns.n_columns } -> std::convertible_to<std::int64_t>;
+    { columns.n_stored() } -> std::convertible_to<std::int64_t>;
+    // The number of columns of a block that one thread takes at a time.
+    { columns.block(j) } -> std::convertible_to<std::int64_t>;
+    // out: row j of (n_columns, m) is column j times each vector, for the columns [j, j).
+    columns.correlate(j, j, v, out);
+    columns.moments(j, j, weight, out, out);
+};
+
+// Adds up the partial sums by halves.
+template <int N>
+ZERONORM_INLINE double reduce(double (&sum)[N]) {
+    static_assert((N & (N - 1)) == 0);
+    for (int width = N / 2; width > 0; width /= 2)
+        for (int l = 0; l < width; ++l) sum[l] += sum[l + width];
+    return sum[0];
+}
+
+// Adds the 32 partial sums of a run by halves down to the kFolded of a float64 total.
+template <class P>
+ZERONORM_INLINE void fold(P (&partial)[kLanes], double (&total)[kFolded]) {
+    for (int l = 0; l < kLanes / 2; ++l) partial[l] += partial[l + kLanes / 2];
+    for (int l = 0; l < kFolded; ++l)
+        total[l] += static_cast<double>(partial[l] + partial[l + kFolded]);
+}
+
+// dot[k] = sum of x[i] v[k][i] over `rows` consecutive rows.
+template <int V, class T, class P>
+ZERONORM_INLINE void dot_tile(const T* x, const P* const (&v)[V], std::int64_t rows,
+                              double (&dot)[V]) {
+    constexpr std::int64_t run = std::int64_t{kRun} * kLanes;
+    double total[V][kFolded] = {};
+    std::int64_t i = 0;
+    for (; i + run <= rows; i += run) {
+        // Bytes go by too fast for the prefetcher of the hardware (measured: 1.4 times).
+        if constexpr (sizeof(T) == 1)
+            for (std::int64_t ahead = 0; ahead < run; ahead += 64) prefetch(x + i, 2048 + ahead);
+        P partial[V][kLanes];
+        for (int k = 0; k < V; ++k)
+            for (int l = 0; l < kLanes; ++l) partial[k][l] = static_cast<P>(x[i + l]) * v[k][i + l];
+        for (std::int64_t r = i + kLanes; r < i + run; r += kLanes)
+            for (int k = 0; k < V; ++k)
+                for (int l = 0; l < kLanes; ++l)
+                    partial[k][l] += static_cast<P>(x[r + l]) * v[k][r + l];
+        for (int k = 0; k < V; ++k) fold(partial[k], total[k]);
+    }
+    if (i < rows) {
+        P partial[V][kLanes] = {};
+        for (; i + kLanes <= rows; i += kLanes)
+            for (int k = 0; k < V; ++k)
+                for (int l = 0; l < kLanes; ++l)
+                    partial[k][l] += static_cast<P>(x[i + l]) * v[k][i + l];
+        for (int l = 0; i < rows; ++i, ++l)
+            for (int k = 0; k < V; ++k) partial[k][l] += static_cast<P>(x[i]) * v[k][i];
+        for (int k = 0; k < V; ++k) fold(partial[k], total[k]);
+    }
+    for (int k = 0; k < V; ++k) dot[k] = reduce(total[k]);
+}
+
+// total += sum of s_i x_i, square += sum of s_i x_i^2 over `rows` consecutive rows.
+template <class T>
+ZERONORM_INLINE void moments_tile(const T* x, const double* weight, std::int64_t rows,
+                                  double& total, double& square) {
+    constexpr int lanes = 16;
+    double sum[lanes] = {};
+    double sum_square[lanes] = {};
+    std::int64_t i = 0;
+    for (; i + lanes <= rows; i += lanes)
+        for (int l = 0; l < lanes; ++l) {
+            const double value = static_cast<double>(x[i + l]);
+            const double weighted = weight[i + l] * value;
+            sum[l] += weighted;
+            sum_square[l] += weighted * value;
+        }
+    for (int l = 0; i < rows; ++i, ++l) {
+        const double value = static_cast<double>(x[i]);
+        const double weighted = weight[i] * value;
+        sum[l] += weighted;
+        sum_square[l] += weighted * value;
+    }
+    total += reduce(sum);
+    square += reduce(sum_square);
+}
+
+// Dense storage of any strides (counted in elements). The layout decides the order of reading.
+enum class Layout { by_column, by_row, strided };
+
+template <class T, Layout layout>
+struct Dense {
+    using Vectors = zeronorm::Vectors<Partial<T>>;
+
+    const T* data;
+    std::int64_t n_rows, n_columns, row_stride, column_stride;
+
+    std::int64_t n_stored() const { return n_rows * n_columns; }
+
+    std::int64_t block(std::int64_t n_vectors) const {
+        if constexpr (layout == Layout::by_row)
+            return row_width(n_vectors);
+        else
+            return std::clamp<std::int64_t>((std::int64_t{1} << 18) / std::max<std::int64_t>(n_rows, 1), 4, 4096);
+    }
+
+    ZERONORM_INLINE void correlate(std::int64_t first, std::int64_t last, const Vectors& v,
+                                   double* out) const {
+        if constexpr (layout == Layout::by_row)
+            correlate_by_row(first, last, v, out);
+        else
+            correlate_by_column(first, last, v, out);
+    }
+
+    ZERONORM_INLINE void moments(std::int64_t first, std::int64_t last, const double* weight,
+                                 double* total, double* square) const {
+        std::fill(total + first, total + last, 0.0);
+        std::fill(square + first, square + last, 0.0);
+        if constexpr (layout == Layout::by_row) {
+            constexpr int few = 4;
+            const T* row = data + first;
+            std::int64_t i = 0;
+            for (; i + few <= n_rows; i += few)
+                add_moments<few>(row + i * row_stride, row_stride, weight + i, last - first,
+                                 total + first, square + first);
+            for (; i < n_rows; ++i)
+                add_moments<1>(row + i * row_stride, row_stride, weight + i, last - first,
+                               total + first, square + first);
+        } else {
+            T buffer[layout == Layout::strided ? kTile : 1];
+            for (std::int64_t i = 0; i < n_rows; i += kTile) {
+                const std::int64_t rows = std::min(kTile, n_rows - i);
+                for (std::int64_t j = first; j < last; ++j)
+                    moments_tile(tile(i, j, rows, buffer), weight + i, rows, total[j], square[j]);
+            }
+        }
+    }
+
+  private:
+    // Columns per tile of row-wise storage: one page of each row, and sums that stay in the cache.
+    static std::int64_t row_width(std::int64_t n_vectors) {
+        const std::int64_t sums = (std::int64_t{1} << 15) / std::max<std::int64_t>(n_vectors, 1);
+        return std::clamp<std::int64_t>(sums, 128, 2048);
+    }
+
+    // `rows` consecutive elements of column j from row i on, copied if they are not consecutive.
+    ZERONORM_INLINE const T* tile(std::int64_t i, std::int64_t j, std::int64_t rows,
+                                  T* buffer) const {
+        const T* source = data + i * row_stride + j * column_stride;
+        if constexpr (layout == Layout::by_column) return source;
+        for (std::int64_t r = 0; r < rows; ++r) buffer[r] = source[r * row_stride];
+        return buffer;
+    }
+
+    ZERONORM_INLINE void correlate_by_column(std::int64_t first, std::int64_t last,
+                                             const Vectors& v, double* out) const {
+        const std::int64_t m = v.count();
+        std::fill(out + first * m, out + last * m, 0.0);
+        T buffer[layout == Layout::strided ? kTile : 1];
+        // A column is read in one go unless the vectors would leave the L2 cache before the next.
+        const std::int64_t tiles = std::max<std::int64_t>(kVectorCache / (m * kTile), 1);
+        for (std::int64_t start = 0; start < n_rows; start += tiles * kTile) {
+            const std::int64_t stop = std::min(start + tiles * kTile, n_rows);
+            for (std::int64_t j = first; j < last; ++j)
+                for (std::int64_t i = start; i < stop; i += kTile) {
+                    const std::int64_t rows = std::min(kTile, stop - i);
+                    const T* x = tile(i, j, rows, buffer);
+                    std::int64_t k = 0;
+                    for (; k + 2 <= m; k += 2) {
+                        double dot[2];
+                        dot_tile<2>(x, {v[k] + i, v[k + 1] + i}, rows, dot);
+                        out[j * m + k] += dot[0];
+                        out[j * m + k + 1] += dot[1];
+                    }
+                    if (k < m) {
+                        double dot[1];
+                        dot_tile<1>(x, {v[k] + i}, rows, dot);
+                        out[j * m + k] += dot[0];
+                    }
+                }
+        }
+        for (std::int64_t j = first; j < last; ++j)
+            for (std::int64_t k = 0; k < m; ++k) out[j * m + k] *= v.scale(k);
+    }
+
+    // sum[c] += sum over R rows of v[r] x[r, c]: the partial sum of a column stays in a register.
+    template <int R, class P>
+    ZERONORM_INLINE static void add_rows(const T* __restrict x, std::int64_t stride, const P* v,
+                                         std::int64_t width, double* __restrict sum) {
+        P factor[R];
+        for (int r = 0; r < R; ++r) factor[r] = v[r];
+        for (std::int64_t c = 0; c < width; ++c) {
+            P partial = factor[0] * static_cast<P>(x[c]);
+            for (int r = 1; r < R; ++r) partial += factor[r] * static_cast<P>(x[r * stride + c]);
+            sum[c] += static_cast<double>(partial);
+        }
+    }
+
+    // The same for sums of s_r x[r, c] and s_r x[r, c]^2.
+    template <int R>
+    ZERONORM_INLINE static void add_moments(const T* __restrict x, std::int64_t stride,
+                                            const double* weight, std::int64_t width,
+                                            double* __restrict total, double* __restrict square) {
+        for (std::int64_t c = 0; c < width; ++c) {
+            double sum = 0.0;
+            double sum_square = 0.0;
+            for (int r = 0; r < R; ++r) {
+                const double value = static_cast<double>(x[r * stride + c]);
+                const double weighted = weight[r] * value;
+                sum += weighted;
+                sum_square += weighted * value;
+            }
+            total[c] += sum;
+            square[c] += sum_square;
+        }
+    }
+
+    ZERONORM_INLINE void correlate_by_row(std::int64_t first, std::int64_t last, const Vectors& v,
+                                          double* out) const {
+        const std::int64_t m = v.count();
+        const std::int64_t width = last - first;
+        std::vector<double> sums(static_cast<std::size_t>(width * m));
+        std::int64_t i = 0;
+        for (; i + kRun <= n_rows; i += kRun)
+            for (std::int64_t k = 0; k < m; ++k)
+                add_rows<kRun>(data + i * row_stride + first, row_stride, v[k] + i, width,
+                               sums.data() + k * width);
+        for (; i < n_rows; ++i)
+            for (std::int64_t k = 0; k < m; ++k)
+                add_rows<1>(data + i * row_stride + first, row_stride, v[k] + i, width,
+                            sums.data() + k * width);
+        for (std::int64_t k = 0; k < m; ++k)
+            for (std::int64_t c = 0; c < width; ++c)
+                out[(first + c) * m + k] = sums[static_cast<std::size_t>(k * width + c)] * v.scale(k);
+    }
+};
+
+// Compressed sparse columns; entries of a column in any order, repeated ones add up.
+template <class I, class T>
+struct Csc {
+    // Entries are few and scattered: the vectors stay as they come, those of a row side by side.
+    struct Vectors {
+        const double* value;
+        std::int64_t m;
+        std::int64_t count() const { return m; }
+    };
+
+    const I* indptr;
+    const I* indices;
+    const T* data;
+    std::int64_t n_rows, n_columns;
+
+    std::int64_t n_stored() const { return static_cast<std::int64_t>(indptr[n_columns]); }
+    std::int64_t block(std::int64_t) const {
+        return std::clamp<std::int64_t>(n_columns / 64, 16, 8192);
+    }
+
+    ZERONORM_INLINE void correlate(std::int64_t first, std::int64_t last, const Vectors& v,
+                                   double* out) const {
+        std::int64_t k = 0;
+        for (; k + 8 <= v.m; k += 8) correlate_few<8>(first, last, v.value + k, v.m, out + k);
+        for (; k + 2 <= v.m; k += 2) correlate_few<2>(first, last, v.value + k, v.m, out + k);
+        for (; k < v.m; ++k) correlate_few<1>(first, last, v.value + k, v.m, out + k);
+    }
+
+    ZERONORM_INLINE void moments(std::int64_t first, std::int64_t last, const double* weight,
+                                 double* total, double* square) const {
+        for (std::int64_t j = first; j < last; ++j) {
+            double sum = 0.0;
+            double sum_square = 0.0;
+            for (I e = indptr[j]; e < indptr[j + 1]; ++e) {
+                const double value = static_cast<double>(data[e]);
+                const double weighted = weight[indices[e]] * value;
+                sum += weighted;
+                sum_square += weighted * value;
+            }
+            total[j] = sum;
+            square[j] = sum_square;
+        }
+    }
+
+  private:
+    // sum += products of entry e with V vectors, of which there are m.
+    template <int V>
+    ZERONORM_INLINE void add_entry(I e, const double* v, std::int64_t m, double (&sum)[V]) const {
+        const double value = static_cast<double>(data[e]);
+        const double* row = v + static_cast<std::int64_t>(indices[e]) * m;
+        for (int k = 0; k < V; ++k) sum[k] += value * row[k];
+    }
+
+    template <int V>
+    ZERONORM_INLINE void correlate_few(std::int64_t first, std::int64_t last, const double* v,
+                                       std::int64_t m, double* out) const {
+        // In a long column one chain of additions would have to wait for each of them; several
+        // short columns overlap in the processor anyway.
+        constexpr int lanes = 4;
+        constexpr int long_column = 16;
+        I e = indptr[first];
+        for (std::int64_t j = first; j < last; ++j) {
+            const I end = indptr[j + 1];
+            double sum[V] = {};
+            if (end - e >= long_column) {
+                double partial[lanes][V] = {};
+                for (; end - e >= lanes; e += lanes)
+                    for (I l = 0; l < lanes; ++l) add_entry(e + l, v, m, partial[l]);
+                for (int k = 0; k < V; ++k)
+                    sum[k] = (partial[0][k] + partial[1][k]) + (partial[2][k] + partial[3][k]);
+            }
+            for (; e < end; ++e) add_entry(e, v, m, sum);
+            for (int k = 0; k < V; ++k) out[j * m + k] = sum[k];
+        }
+    }
+};
+
+}  // namespace zeronorm

@@ -1,0 +1,231 @@
+"""Every check of what a user passes to an estimator, and every message.
+
+A message names the parameter, the rule, what was got and the remedy. Checks of the storage of X are
+in `designs`.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from ._typing import Design, FloatArray, IndexArray
+
+
+def check_data(X: Any) -> Any:
+    """Return X as something `as_design` takes: arrays, sparse matrices, paths and designs pass.
+
+    Data frames and nested sequences become arrays. Values are not converted or copied, and NaN and
+    infinity are found later, by the first scan.
+    """
+    if sp.issparse(X) or isinstance(X, (str, Path, np.memmap)) or isinstance(X, Design):
+        return X
+    return check_array(X, dtype=None, ensure_all_finite=False, estimator="X")
+
+
+def check_target(y: Any, n_samples: int) -> np.ndarray:
+    """Return y as an array of labels, (n_samples,)."""
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None; pass one label per row of X."
+        )
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    if len(y) != n_samples:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"y must have one label per row of X; got {len(y)} labels for {n_samples} rows."
+        )
+    return np.asarray(y)
+
+
+def check_two_classes(classes: np.ndarray) -> None:
+    """Raise where the labels (of rows with positive weight) have fewer than two classes."""
+    if len(classes) < 2:
+        label = classes[0] if len(classes) else "none"
+        raise ValueError(f"y must have at least two classes; got one class: {label!r}.")
+
+
+def check_sample_weight(sample_weight: Any, n_samples: int) -> FloatArray:
+    """Return weights as (n_samples,) float64: finite, not negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_samples, float(weight))
+    if weight.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar; got shape {weight.shape}.")
+    if len(weight) != n_samples:
+        raise ValueError(
+            f"sample_weight must have one weight per row of X ({n_samples}); got {len(weight)}."
+        )
+    bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
+    if bad.size:
+        raise ValueError(
+            "sample_weight must be finite and not negative; "
+            f"got {weight[bad[0]]} at row {bad[0]}."
+        )
+    if not np.any(weight > 0):
+        raise ValueError("sample_weight must have a positive weight; got only zeros.")
+    return weight
+
+
+def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -> tuple[int, ...]:
+    """Return the wanted sizes, sorted: an int, a sequence of ints, or None for min(10, usable)."""
+    if n_features is None:
+        return (max(min(10, n_usable), n_forced),)
+    single = isinstance(n_features, (numbers.Number, str)) or not isinstance(
+        n_features, (Sequence, np.ndarray)
+    )
+    values = [n_features] if single else list(n_features)
+    if not values:
+        raise ValueError("n_features must be an integer or a list of integers; got an empty list.")
+    usable = "features" if n_usable == n_columns else "non-constant features"
+    for value in values:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+            raise ValueError(
+                f"n_features must be an integer or a list of integers; got {value!r}."
+            )
+        if not 1 <= value <= n_usable:
+            raise ValueError(
+                f"n_features must be between 1 and {n_usable} (the {usable} of X); got {value}."
+            )
+        if value < n_forced:
+            raise ValueError(
+                "n_features counts the forced features: it must be at least "
+                f"{n_forced} (the length of forced_features); got {value}."
+            )
+    return tuple(sorted({int(value) for value in values}))
+
+
+def check_forced(
+    forced: Any, n_columns: int, names: Sequence[str] | None, usable: np.ndarray
+) -> IndexArray:
+    """Return forced features as sorted indices; they are given as indices or as names."""
+    if forced is None:
+        return np.empty(0, np.int64)
+    if isinstance(forced, (str, bytes)) or not isinstance(forced, (Sequence, np.ndarray)):
+        raise ValueError(
+            f"forced_features must be a list of indices or of feature names; got {forced!r}."
+        )
+    index: list[int] = []
+    for item in forced:
+        if isinstance(item, str):
+            if names is None:
+                raise ValueError(
+                    f"forced_features has the name {item!r}, but X has no feature names; "
+                    "pass indices, or X as a data frame."
+                )
+            found = [j for j, name in enumerate(names) if name == item]
+            if len(found) != 1:
+                problem = "unknown" if not found else "not unique"
+                raise ValueError(f"forced_features has the {problem} feature name {item!r}.")
+            index.append(found[0])
+        elif isinstance(item, (bool, np.bool_)) or not isinstance(item, numbers.Integral):
+            raise ValueError(
+                f"forced_features must be a list of indices or of feature names; got {item!r}."
+            )
+        elif not 0 <= item < n_columns:
+            raise ValueError(
+                f"forced_features must be between 0 and {n_columns - 1} "
+                f"(the columns of X); got {item}."
+            )
+        else:
+            index.append(int(item))
+    result = np.array(sorted(index), dtype=np.int64)
+    twice = result[1:][result[1:] == result[:-1]]
+    if twice.size:
+        raise ValueError(f"forced_features must be distinct; got {twice[0]} twice.")
+    constant = result[~usable[result]]
+    if constant.size:
+        raise ValueError(
+            f"forced_features must not be constant columns of X; got column {constant[0]}."
+        )
+    return result
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return a positive finite number."""
+    if (
+        isinstance(value, (bool, np.bool_))
+        or not isinstance(value, numbers.Real)
+        or not 0 < float(value) < np.inf
+    ):
+        raise ValueError(f"{name} must be a positive finite number; got {value!r}.")
+    return float(value)
+
+
+def check_count(name: str, value: Any) -> int | None:
+    """Return a positive integer, or None."""
+    if value is None:
+        return None
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < 1:
+        raise ValueError(f"{name} must be None or an integer of at least 1; got {value!r}.")
+    return int(value)
+
+
+def check_option(name: str, value: Any, options: Sequence[str]) -> str:
+    """Return a string that is one of the options."""
+    if not isinstance(value, str) or value not in options:
+        listed = ", ".join(repr(option) for option in options)
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return a bool."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
+    return bool(value)
+
+
+def check_refit_C(value: Any) -> float | str:
+    """Return "loo" or a positive finite number."""
+    if isinstance(value, str):
+        if value != "loo":
+            raise ValueError(f"refit_C must be 'loo' or a positive finite number; got {value!r}.")
+        return value
+    return check_positive("refit_C", value)
+
+
+def class_weights(class_weight: Any, y: np.ndarray, weight: FloatArray) -> FloatArray:
+    """Return the sample weights times the class weights.
+
+    "balanced" gives every class the same total, sum(weight) / n_classes, of the weighted samples:
+    integer weights equal repeated rows.
+    """
+    if class_weight is None:
+        return weight
+    classes, codes = np.unique(y, return_inverse=True)
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(
+                f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}."
+            )
+        totals = np.bincount(codes, weights=weight)
+        factors = np.where(totals > 0, weight.sum() / (len(classes) * np.maximum(totals, 1e-300)), 0.0)
+        return np.asarray(weight * factors[codes])
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}.")
+    unknown = [label for label in class_weight if label not in set(classes.tolist())]
+    if unknown:
+        raise ValueError(
+            f"class_weight has the label {unknown[0]!r}, which is not in y "
+            f"(labels {classes.tolist()!r})."
+        )
+    values = [check_not_negative("class_weight", class_weight.get(c, 1.0)) for c in classes.tolist()]
+    return np.asarray(weight * np.array(values)[codes])
+
+
+def check_not_negative(name: str, value: Any) -> float:
+    """Return a finite number of at least 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value < np.inf:
+        raise ValueError(f"{name} must be finite and not negative; got {value!r}.")
+    return float(value)

@@ -1,0 +1,125 @@
+"""How far a support can be from the best one of its size: bounds, safe fixing, verification.
+
+For every alpha with 0 <= alpha_i <= C s_i (and sum_i alpha_i y_i = 0 where the intercept is free),
+c = X'(alpha y) and S_k(v) the sum of the k largest entries of v,
+
+    D_k(alpha) = C sum_i s_i H(alpha_i / (C s_i)) - 1/2 S_k(c^2)
+
+(for the logistic loss; minus the conjugate for others) is a lower bound of the l0 problem that
+`zeronorm.result.Certificate` states. One scan after a refit gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._typing import FloatArray, IndexArray, Smooth
+from .designs._operations import top_features
+from .losses import dual_bound
+from .result import Certificate
+
+
+def bound_and_fix(
+    loss: Smooth,
+    alpha: FloatArray,
+    y: FloatArray,
+    weight: FloatArray,
+    square: FloatArray,
+    k: int,
+    forced: IndexArray,
+    upper: float,
+) -> tuple[int, int, float, float]:
+    """Return (features fixed in, candidates left, D_k of the rescaled alpha, its scale).
+
+    square : (m,) c_j^2, or upper bounds of it; zero for features that may not enter.
+    upper : objective of the best known model. With c_(1)^2 >= c_(2)^2 >= ... of the free features,
+    j outside the top is dropped where D_k + 1/2 (c_(k)^2 - c_j^2) > upper, and j inside is fixed
+    where D_k + 1/2 (c_j^2 - c_(k+1)^2) > upper: both are D_k of the problem with j forced in or out.
+    """
+    free = square.copy()
+    free[forced] = 0.0
+    n_free = k - forced.size
+    top = top_features(free, n_free)
+    quadratic = 0.5 * float(square[forced].sum() + free[top].sum())
+    bound, scale = dual_bound(loss, alpha, y, weight, quadratic)
+    n_features = square.size
+    if n_free == 0:
+        return k, forced.size, bound, scale
+    kth = float(free[top].min())
+    following = np.delete(free, np.concatenate([top, forced]))
+    next_best = float(following.max(initial=0.0))
+    limit = upper + 1e-9 * abs(upper)
+    half = 0.5 * scale**2
+    dropped = bound + half * (kth - free) > limit
+    dropped[top] = dropped[forced] = False
+    fixed = bound + half * (free[top] - next_best) > limit
+    return int(fixed.sum()) + forced.size, n_features - int(dropped.sum()), bound, scale
+
+
+def verify(
+    X: Any,
+    y: FloatArray,
+    certificate: Certificate,
+    *,
+    sample_weight: FloatArray | None = None,
+    intercept: bool = True,
+    loss: str = "logistic",
+    forced: Sequence[int] = (),
+    rtol: float = 1e-6,
+) -> dict[str, float]:
+    """Recompute a certificate from scratch in plain NumPy, sharing no code with the solvers.
+
+    Parameters
+    ----------
+    X : (n, m) array, dense, the user's matrix.
+    y : (n,) labels -1 and +1.
+    certificate : what to check.
+    loss : "logistic" or "squared_hinge".
+    forced : features that the bound assumes to be in the model.
+
+    Returns
+    -------
+    The recomputed objective, bound and gap.
+
+    Raises
+    ------
+    ValueError
+        Where the dual point is not feasible or the certificate claims more than can be recomputed.
+    """
+    X = np.asarray(X, dtype=np.float64)
+    y = np.asarray(y, dtype=np.float64)
+    s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    X, y, s = X[s > 0], y[s > 0], s[s > 0]
+    alpha, weight = certificate.dual, certificate.C * s
+    if certificate.scaling != "none":
+        mean = s @ X / s.sum()
+        std = np.sqrt(s @ (X - mean) ** 2 / s.sum())
+        centre = mean if certificate.scaling == "standardized" else 0.0
+        X = (X - centre) / np.where(std > 1e-12 * np.abs(X).max(axis=0), std, np.inf)
+    z = X[:, certificate.support] @ certificate.coef + certificate.intercept
+    if loss == "logistic":
+        values = np.logaddexp(0.0, -y * z)
+        share = np.clip(alpha / weight, 1e-300, 1.0)
+        rest = np.clip(1.0 - share, 1e-300, 1.0)
+        conjugate = weight @ (share * np.log(share) + rest * np.log(rest))
+        feasible = np.all(alpha >= 0) and np.all(alpha <= weight)
+    else:
+        values = 0.5 * np.maximum(0.0, 1.0 - y * z) ** 2
+        conjugate = np.sum(alpha**2 / (2.0 * weight) - alpha)
+        feasible = bool(np.all(alpha >= 0))
+    if not feasible or (intercept and abs(alpha @ y) > 1e-9 * alpha.sum()):
+        raise ValueError("the dual point of the certificate is not feasible.")
+    square = (X.T @ (alpha * y)) ** 2
+    free = np.sort(np.delete(square, list(forced)))[::-1][: len(certificate.support) - len(forced)]
+    objective = float(0.5 * certificate.coef @ certificate.coef + weight @ values)
+    bound = float(-conjugate - 0.5 * (square[list(forced)].sum() + free.sum()))
+    slack = rtol * max(1e-12, abs(objective))
+    if certificate.objective < objective - slack or certificate.bound > bound + slack:
+        raise ValueError(
+            f"the certificate claims objective {certificate.objective!r} and bound "
+            f"{certificate.bound!r}; recomputed: {objective!r} and {bound!r}."
+        )
+    return {"objective": objective, "bound": bound, "gap": (objective - bound) / abs(objective)}

@@ -1,0 +1,65 @@
+"""Data: how X is stored, behind the three methods of `zeronorm._typing.Design`."""
+
+from __future__ import annotations
+
+import operator
+import os
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._typing import Design
+from ._dense import Dense, read_dense
+from ._sparse import Sparse, read_sparse
+from ._wrappers import Rows, Scaled
+
+__all__ = ["Dense", "Rows", "Scaled", "Sparse", "as_design"]
+
+MAX_THREADS = 1024  # more are of no use, and starting them is not free
+
+
+def as_design(X: Any, n_threads: int | None = None) -> Design:
+    """Return X as a design, without a copy wherever its storage can be read as it is.
+
+    Parameters
+    ----------
+    X : two-dimensional, samples by features:
+        a NumPy array of any real type, order and strides (memory maps and read-only arrays too);
+        the path of a .npy file, which is mapped and not loaded;
+        a SciPy sparse matrix or array of any format (other than CSC and CSR are converted to CSC);
+        a data frame or nested lists, by `numpy.asarray`;
+        a design, which is returned as it is.
+        X is never changed.
+    n_threads : threads of a scan; None: as many as this process may use. They change no bit of
+        any result.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where X is no matrix of real numbers, has no rows or no columns, or is sparse with broken
+        indices. NaN and infinity are found by the first scan.
+    """
+    threads = _resolve_threads(n_threads)
+    if sp.issparse(X):
+        return read_sparse(X, threads)
+    if not isinstance(X, np.ndarray) and isinstance(X, Design):
+        return X
+    return read_dense(X, threads)
+
+
+def _resolve_threads(n_threads: int | None) -> int:
+    if n_threads is None:
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    message = f"n_threads must be an integer, at least 1, or None (all); got {n_threads!r}."
+    if isinstance(n_threads, bool | np.bool_):
+        raise TypeError(message)
+    try:
+        threads = operator.index(n_threads)
+    except TypeError:
+        raise TypeError(message) from None
+    if threads < 1:
+        raise ValueError(message)
+    return min(threads, MAX_THREADS)

@@ -1,0 +1,287 @@
+"""Dense storage: arrays and memory maps of any order, strides and real type."""
+
+from __future__ import annotations
+
+import mmap
+import numbers
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import FLOAT32_SCAN_ERROR, dense_correlate, dense_moments
+from .._typing import FloatArray, IndexArray
+
+NATIVE_TYPES = frozenset(np.dtype(t) for t in (np.float64, np.float32, np.int8, np.uint8))
+
+# One call of a kernel reads about so much: long enough for the threads to be worth their start,
+# short enough for Ctrl-C to be noticed at once.
+BLOCK_BYTES = 48 << 20
+# Elements of a type that the kernels do not read are converted so many at a time.
+CONVERTED = 1 << 21
+# Columns of row-wise storage that keep one thread busy.
+COLUMNS_PER_THREAD = 2048
+# Rows gathered at a time from row-wise storage: the lines of the wanted columns stay in the cache.
+GATHER_ROWS = 256
+
+
+class Dense:
+    """A two-dimensional array as a design; it is read where it lies and never changed.
+
+    Parameters
+    ----------
+    x : (n_samples, n_features) array of a real type. float32, float64, int8, uint8 and bool are
+        read as they are; other types, byte orders and alignments block by block through a copy.
+    n_threads : threads of a scan, at least 1.
+    """
+
+    def __init__(self, x: NDArray[Any], n_threads: int = 1) -> None:
+        if x.dtype == np.bool_:
+            x = x.view(np.uint8)
+        self._x = x
+        self.n_threads = n_threads
+        # The type in which the kernels see the elements.
+        native = x.dtype.newbyteorder("=")
+        self._type = native if native in NATIVE_TYPES else np.dtype(np.float64)
+        self._is_native = x.dtype == self._type and _is_aligned(x)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+        return self._x.shape[0], self._x.shape[1]
+
+    @property
+    def block(self) -> int:
+        """Columns per scan block: about 48 MiB; more by row, all of a memory map by row."""
+        n_samples, n_features = self.shape
+        block = max(1, BLOCK_BYTES // (n_samples * self._type.itemsize))
+        if self._by_row:
+            # A block cuts every row: rows of a file should be read once and in one piece.
+            block = max(block, n_features if _is_mapped(self._x) else self._busy_columns)
+        return min(block, n_features)
+
+    @property
+    def scan_error(self) -> float:
+        """The factor e of |error of c_j| <= e ||x_j|| ||v|| for the scores of `correlate`."""
+        if self._type == np.float64:
+            return float64_scan_error(self.shape[0])
+        return FLOAT32_SCAN_ERROR
+
+    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
+        """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
+
+        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
+        """
+        vectors = as_vectors(v, self.shape, start, stop)
+        scores = np.empty((stop - start, vectors.shape[1]))
+        for first, last, x in self._blocks(start, stop):
+            dense_correlate(x, vectors, scores[first - start : last - start], self.n_threads)
+        return scores if v.ndim == 2 else scores.reshape(-1)
+
+    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
+        weight = as_vectors(weight, self.shape, start, stop)[:, 0]
+        total, square = np.empty(stop - start), np.empty(stop - start)
+        for first, last, x in self._blocks(start, stop):
+            part = slice(first - start, last - start)
+            dense_moments(x, weight, total[part], square[part], self.n_threads)
+        return total, square
+
+    def gather(self, features: IndexArray | slice) -> FloatArray:
+        """Return X[:, features] in the given order, F-ordered float64.
+
+        A slice of F-ordered float64 storage is a read-only view; everything else is a copy.
+        """
+        x, n_samples = self._x, self.shape[0]
+        if isinstance(features, slice):
+            view = x[:, features]
+            if self._is_native and self._type == np.float64 and view.flags.f_contiguous:
+                view = view.view()
+                view.flags.writeable = False
+                return view
+            chosen: IndexArray | slice = features
+            n_columns = view.shape[1]
+        else:
+            chosen = as_features(features, self.shape[1])
+            n_columns = chosen.size
+        columns = np.empty((n_samples, n_columns), order="F")
+        with np.errstate(over="ignore"):  # longdouble beyond float64 becomes infinity
+            if self._by_row:
+                for i in range(0, n_samples, GATHER_ROWS):
+                    columns[i : i + GATHER_ROWS] = x[i : i + GATHER_ROWS, chosen]
+            elif isinstance(chosen, slice):
+                columns[:] = x[:, chosen]
+            else:
+                for position, j in enumerate(chosen):
+                    columns[:, position] = x[:, j]
+        return columns
+
+    @property
+    def _by_row(self) -> bool:
+        row, column = self._x.strides
+        return abs(column) < abs(row) and self.shape[0] > 1
+
+    @property
+    def _busy_columns(self) -> int:
+        return COLUMNS_PER_THREAD * self.n_threads
+
+    def _blocks(self, start: int, stop: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Yield (first, last, columns first..last of X as a kernel reads them)."""
+        if self._is_native:
+            if start < stop:
+                yield start, stop, self._x[:, start:stop]
+            return
+        width = max(1, CONVERTED // self.shape[0])
+        for first in range(start, stop, width):
+            last = min(first + width, stop)
+            with np.errstate(over="ignore"):
+                yield first, last, self._x[:, first:last].astype(self._type)
+
+
+def read_dense(X: Any, n_threads: int) -> Dense:
+    """Return an array, data frame, nested list or .npy path as a design; see `as_design`."""
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError(
+            "X must not be a masked array: its missing values have no meaning here. "
+            "Fill them with X.filled(value), or impute them."
+        )
+    if isinstance(X, str | os.PathLike):
+        x = _open_npy(X)
+    else:
+        try:
+            x = np.asarray(X)
+        except ValueError as error:
+            raise ValueError(
+                f"X must be a rectangular table of numbers; got a {type(X).__name__} that is none "
+                f"({error})."
+            ) from error
+    _check_shape(x, type(X).__name__)
+    kind = x.dtype.kind
+    if kind == "O":
+        x = _numbers_of(x)
+    elif kind == "c":
+        raise ValueError(
+            f"Complex data not supported: X must hold real numbers; got dtype {x.dtype}. "
+            "Pass real and imaginary parts as features of their own."
+        )
+    elif kind in "UST":
+        raise ValueError(
+            f"X must hold numbers; got strings (dtype {x.dtype}), {str(x[0, 0])!r} at row 0, "
+            "column 0. Encode or convert them first."
+        )
+    elif kind not in "fiub":
+        raise TypeError(
+            f"X must hold real numbers; got dtype {x.dtype}. Convert its columns to numbers first."
+        )
+    return Dense(x, n_threads)
+
+
+def as_vectors(v: FloatArray, shape: tuple[int, int], start: int, stop: int) -> FloatArray:
+    """Return v, (n,) or (n, m), as C-ordered float64 (n, m), after checking it and the columns.
+
+    The kernels read without asking: every shape is checked before they are called.
+    """
+    n_samples, n_features = shape
+    if v.ndim not in (1, 2) or v.shape[0] != n_samples:
+        raise ValueError(f"v must have {n_samples} rows (the samples of X); got shape {v.shape}.")
+    if not 0 <= start <= stop <= n_features:
+        raise ValueError(
+            f"start and stop must be between 0 and {n_features} (the features of X) and ascend; "
+            f"got {start} and {stop}."
+        )
+    return np.ascontiguousarray(v.reshape(n_samples, -1) if v.ndim == 1 else v, dtype=np.float64)
+
+
+def as_features(features: IndexArray, n_features: int) -> IndexArray:
+    """Return feature indices as int64, after checking that they are indices of columns."""
+    chosen = np.asarray(features, dtype=np.int64)
+    if chosen.size and not (chosen.min() >= 0 and chosen.max() < n_features):
+        wrong = chosen[(chosen < 0) | (chosen >= n_features)][0]
+        raise IndexError(
+            f"features must be between 0 and {n_features - 1} (the columns of X); got {wrong}."
+        )
+    return chosen
+
+
+def float64_scan_error(n_samples: int) -> float:
+    """Return the error factor of float64 sums of n products in any order: n u / (1 - n u)."""
+    rounding = n_samples * 2.0**-53
+    return rounding / (1.0 - rounding)
+
+
+def _open_npy(path: str | os.PathLike[str]) -> NDArray[Any]:
+    name = os.fspath(path)
+    try:
+        return np.lib.format.open_memmap(name, mode="r")
+    except ValueError as error:
+        raise ValueError(
+            f"X must be an array or the path of a .npy file of numbers; got the path {name!r}, "
+            f"which cannot be read as one ({error})."
+        ) from error
+
+
+def _check_shape(x: NDArray[Any], name: str) -> None:
+    if x.ndim != 2:
+        raise ValueError(
+            f"X must be two-dimensional (samples by features); got a {name} with {x.ndim} "
+            f"dimension(s), shape {x.shape}. Reshape your data: X.reshape(-1, 1) for one feature, "
+            "X.reshape(1, -1) for one sample."
+        )
+    check_size((x.shape[0], x.shape[1]))
+
+
+def check_size(shape: tuple[int, int]) -> None:
+    """Raise ValueError where there are no rows or no columns, in scikit-learn's words."""
+    for size, what in zip(shape, ("sample", "feature"), strict=True):
+        if size == 0:
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
+            )
+
+
+def _numbers_of(x: NDArray[np.object_]) -> FloatArray:
+    """Convert an array of objects once; only numbers are taken, text is not guessed at."""
+    if all(issubclass(t, numbers.Real | np.bool_) for t in set(map(type, x.flat))):
+        try:
+            return x.astype(np.float64)
+        except OverflowError:  # an integer beyond float64, which is found below
+            pass
+    for (row, column), value in np.ndenumerate(x):
+        where = f"at row {row}, column {column}"
+        if value is None or type(value).__name__ in ("NAType", "NaTType"):
+            raise ValueError(
+                f"Input X contains NaN ({value!r}) {where}; remove or impute missing values."
+            )
+        if isinstance(value, str | bytes):
+            raise ValueError(
+                f"X must hold numbers; got the text {value!r} {where}. "
+                "Encode or convert that column first."
+            )
+        if isinstance(value, complex | np.complexfloating):
+            raise ValueError(f"Complex data not supported: got {value!r} {where} of X.")
+        try:
+            float(value)
+        except OverflowError:
+            raise ValueError(
+                f"X has an integer too large for float64 {where}; rescale that column."
+            ) from None
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"X must hold numbers; got another object {where} ({error})."
+            ) from error
+    return x.astype(np.float64)
+
+
+def _is_aligned(x: NDArray[Any]) -> bool:
+    return x.flags.aligned and all(stride % x.itemsize == 0 for stride in x.strides)
+
+
+def _is_mapped(x: NDArray[Any]) -> bool:
+    owner: Any = x
+    while owner is not None:
+        if isinstance(owner, np.memmap | mmap.mmap):
+            return True
+        owner = getattr(owner, "base", None)
+    return False

@@ -1,0 +1,238 @@
+"""What solvers ask of data beyond the three methods of a design, written once for all storages."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._typing import Design, FloatArray, IndexArray
+from ..structures import largest
+from ._sparse import Sparse
+from ._wrappers import (
+    Rows,
+    Scaled,
+    as_slice,
+    feature_blocks,
+    scan_error,
+    storage_of,
+)
+
+__all__ = [
+    "center_scale",
+    "locate_nonfinite",
+    "margins",
+    "scan",
+    "scan_error",
+    "top_features",
+]
+
+# Above this mean^2 / variance, the variance from sums of squares has lost 6 of its 16 digits.
+CANCELLED = 1e6
+# A standard deviation below this share of the largest |x_ij| is the rounding of a constant.
+CONSTANT = 1e-12
+# Squares below this are close to underflow (and gone where denormals are flushed): |x_ij| < 1e-140.
+TINY_SQUARE = 1e-280
+
+
+def scan(design: Design, v: FloatArray) -> FloatArray:
+    """Return the scores c = X'v of all columns, block by block (between them Ctrl-C is noticed).
+
+    v : (n_samples,) or (n_samples, m) -> (n_features,) or (n_features, m).
+
+    Raises
+    ------
+    ValueError
+        Where a score is not finite: see `locate_nonfinite`.
+    """
+    n_features = design.shape[1]
+    scores = np.empty((n_features, *v.shape[1:]))
+    for start in range(0, n_features, design.block):
+        stop = min(start + design.block, n_features)
+        scores[start:stop] = design.correlate(v, start, stop)
+    if not np.isfinite(scores).all():
+        locate_nonfinite(design, v)
+    return scores
+
+
+def top_features(scores: FloatArray, k: int, exclude: IndexArray | None = None) -> IndexArray:
+    """Return the k features with the largest |score|, largest first, ties by the smaller index.
+
+    Parameters
+    ----------
+    scores : (n_features,) finite; NaN raises ValueError.
+    k : how many, at least 0; all that are left where there are fewer.
+    exclude : features that must not be returned.
+
+    Returns
+    -------
+    (k,) indices. Cost O(n_features + k log k).
+    """
+    magnitude = np.abs(scores)
+    n_left = magnitude.size
+    if exclude is not None and exclude.size:
+        n_left -= np.unique(exclude).size
+        magnitude[exclude] = -1.0
+    return largest(magnitude, min(k, n_left))
+
+
+def margins(
+    design: Design, support: IndexArray, coef: FloatArray, intercept: float | FloatArray
+) -> FloatArray:
+    """Return z = X[:, support] coef + intercept; only these columns are read.
+
+    coef : (k,) or (k, m), intercept a number or (m,) -> (n_samples,) or (n_samples, m).
+
+    Raises
+    ------
+    ValueError
+        Where one of the columns holds NaN or infinity.
+    """
+    coef = np.asarray(coef, dtype=np.float64)
+    z = np.zeros((design.shape[0], *coef.shape[1:])) + intercept
+    done = 0
+    features = np.asarray(support, dtype=np.int64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in feature_blocks(features, design.shape[0]):
+            columns: Any = design.gather(block)
+            z += columns @ coef[done : done + block.size]
+            done += block.size
+    if not np.isfinite(z).all():
+        _refuse_nonfinite(storage_of(design), features)
+    return z
+
+
+def center_scale(design: Design, weight: FloatArray, *, center: bool) -> Scaled:
+    """Return the columns divided by their standard deviation, centred if `center` and X is dense.
+
+    With s_i the weights and W their sum, mean_j = sum_i s_i x_ij / W and
+    std_j^2 = sum_i s_i (x_ij - mean_j)^2 / W, from one pass of moments. Columns whose mean is more
+    than 1000 standard deviations away are read again and centred first, in blocks: sums of squares
+    do not know the variance of float32 values around 1e6. Sparse data are never centred.
+
+    A constant column gets scale 0, so that its scores are exactly 0. Constant is what does not vary
+    over the rows of positive weight by more than rounding (std <= 1e-12 max|x_ij|), and columns
+    with a root mean square below 1e-140, whose squares underflow.
+
+    Parameters
+    ----------
+    weight : (n_samples,) nonnegative, with a positive sum.
+
+    Raises
+    ------
+    ValueError
+        Where X has NaN or infinity, naming row and column, or where the squares of a column
+        overflow, naming the column.
+    """
+    n_samples, n_features = design.shape
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
+    total, square = np.empty(n_features), np.empty(n_features)
+    for start in range(0, n_features, design.block):
+        stop = min(start + design.block, n_features)
+        total[start:stop], square[start:stop] = design.moments(weight, start, stop)
+    sum_weight = weight.sum()
+    with np.errstate(over="ignore"):
+        mean, square = total / sum_weight, square / sum_weight
+    if not (np.isfinite(mean).all() and np.isfinite(square).all()):
+        locate_nonfinite(design)
+    visible = square > TINY_SQUARE
+    variance = np.where(visible, np.maximum(square - mean**2, 0.0), 0.0)
+    cancelled = np.flatnonzero(visible & (variance <= mean**2 / CANCELLED))
+    std = np.sqrt(variance)
+    rows = None if weight.min() > 0 else np.flatnonzero(weight > 0)
+    for features in feature_blocks(cancelled, n_samples):
+        columns, s = _dense(design.gather(as_slice(features))), weight
+        if rows is not None:
+            columns, s = columns[rows], s[rows]
+        mean[features], std[features] = _two_pass(columns, s / sum_weight)
+    if not np.isfinite(std).all():
+        locate_nonfinite(design)
+    scale = np.zeros(n_features)
+    np.divide(1.0, std, out=scale, where=std > 0)
+    centred = center and not isinstance(storage_of(design), Sparse)
+    return Scaled(design, mean if centred else None, scale)
+
+
+def locate_nonfinite(design: Design, v: FloatArray | None = None) -> NoReturn:
+    """Raise the ValueError that says why scores or moments of a design are not finite.
+
+    It names the first column of the user's matrix with NaN or infinity and its first such row;
+    else the first column whose values are so large that sums overflow. Rows are numbered as in the
+    storage, under all wrappers.
+
+    v : (n_samples,) or (n_samples, m), the vector of the scan that was not finite.
+    """
+    storage = storage_of(design)
+    n_samples, n_features = storage.shape
+    vectors = [np.ones(n_samples)]
+    if v is not None:
+        vectors.append(np.abs(_lowered(design, v)).reshape(n_samples, -1).sum(axis=1))
+    # Columns whose sums overflow, and the column with the largest sum of squares.
+    overflowed: list[int] = []
+    widest, widest_square = 0, -1.0
+    for start in range(0, n_features, storage.block):
+        stop = min(start + storage.block, n_features)
+        # The sum of a column with NaN or infinity is not finite: no look at the storage is needed.
+        wrong = ~np.isfinite(storage.correlate(vectors[0], start, stop))
+        _refuse_nonfinite(storage, start + np.flatnonzero(wrong))
+        square = storage.moments(vectors[0], start, stop)[1]
+        wrong |= ~np.isfinite(square)
+        for vector in vectors[1:]:
+            wrong |= ~np.isfinite(storage.correlate(vector, start, stop))
+        overflowed.extend(start + np.flatnonzero(wrong)[:1])
+        block_widest = int(np.argmax(square))
+        if square[block_widest] > widest_square:
+            widest, widest_square = start + block_widest, float(square[block_widest])
+    if not all(np.isfinite(vector).all() for vector in vectors):
+        raise ValueError(
+            "The vector of a scan is not finite although X is: use smaller sample weights and C."
+        )
+    column = int(overflowed[0]) if overflowed else widest
+    top = float(np.abs(_dense(storage.gather(np.array([column])))).max())
+    raise ValueError(
+        f"X has values too large in column {column} (up to {top:.3g} in magnitude): sums over the "
+        "samples overflow. Rescale that column, or use smaller sample weights and C."
+    )
+
+
+def _refuse_nonfinite(design: Design, features: IndexArray) -> None:
+    """Raise ValueError if a column holds NaN or infinity: the first such, in its first row."""
+    for block in feature_blocks(features, design.shape[0]):
+        columns = _dense(design.gather(block))
+        wrong = ~np.isfinite(columns)
+        if not wrong.any():
+            continue
+        at = int(np.argmax(wrong.any(axis=0)))
+        row = int(np.argmax(wrong[:, at]))
+        where = f"at row {row}, column {block[at]}"
+        if np.isnan(columns[row, at]):
+            raise ValueError(f"Input X contains NaN {where}; remove or impute missing values.")
+        raise ValueError(f"Input X contains infinity {where}; replace it, or remove that row.")
+
+
+def _dense(columns: Any) -> FloatArray:
+    """Return gathered columns as a dense array; for few columns only."""
+    return columns.toarray(order="F") if isinstance(columns, sp.csc_array) else columns
+
+
+def _lowered(design: Design, v: FloatArray) -> FloatArray:
+    while isinstance(design, Scaled | Rows):
+        v = design.lower(v)
+        design = design.base
+    return v
+
+
+def _two_pass(x: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation, 0 for a constant column; share (n,) sums to 1."""
+    low, high = x.min(axis=0), x.max(axis=0)
+    # Numbers are subtracted before they are squared; the second mean removes the first one's error.
+    mean = low + share @ (x - low)
+    centred = x - mean
+    rest = share @ centred
+    mean += rest
+    centred -= rest
+    with np.errstate(over="ignore"):
+        std = np.sqrt(share @ centred**2)
+    constant = std <= CONSTANT * np.maximum(np.abs(low), np.abs(high))
+    return mean, np.where(constant | (low == high), 0.0, std)

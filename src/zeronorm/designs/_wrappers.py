@@ -1,0 +1,267 @@
+"""Designs derived from others without a copy: columns scaled and centred, rows selected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._typing import Columns, Design, FloatArray, IndexArray
+from ._dense import Dense, as_vectors, float64_scan_error
+from ._sparse import Sparse, compressed
+
+# Lazy centring subtracts mean * sum(v) from a score. Where |mean| / std is above the first limit,
+# the error of float32 scores is no longer small after it (DELICATE * 6e-7); above the second one,
+# that of float64 scores.
+DELICATE, DELICATE_FLOAT64 = 100.0, 1e6
+# Elements of gathered columns that are in memory at a time.
+GATHERED = 1 << 22
+
+
+class Scaled:
+    """The columns scale_j (x_j - mean_j) of another design; scale_j (x_j) without means.
+
+    Neither is ever stored: c = scale * (base.correlate(v) - mean * sum(v)).
+
+    Columns with |mean_j| scale_j > 100 over float32 or small integer storage (1e6 over float64)
+    lose digits in that difference. They are `delicate`: their scores and moments are computed from
+    centred float64 columns, gathered block by block.
+
+    Parameters
+    ----------
+    base : the design to scale.
+    mean : (n_features,) subtracted from each column, or None. Scores and moments are those of
+        centred columns in any storage; `gather` centres dense columns only.
+    scale : (n_features,) multipliers; 0 makes a column disappear.
+    """
+
+    def __init__(self, base: Design, mean: FloatArray | None, scale: FloatArray) -> None:
+        n_features = base.shape[1]
+        for name, array in (("mean", mean), ("scale", scale)):
+            if array is not None and array.shape != (n_features,):
+                raise ValueError(
+                    f"{name} must have shape ({n_features},) (the features of X); "
+                    f"got {array.shape}."
+                )
+        self.base = base
+        self.mean = mean
+        self.scale = scale
+        self.delicate = self._find_delicate()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+        return self.base.shape
+
+    @property
+    def block(self) -> int:
+        """Columns per scan block: those of the base."""
+        return self.base.block
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of a scan: those of the base."""
+        return n_threads_of(self.base)
+
+    def lower(self, v: FloatArray) -> FloatArray:
+        """Return v: both designs have the same samples."""
+        return v
+
+    def lift(self, scores: FloatArray, v: FloatArray, start: int, stop: int) -> FloatArray:
+        """Return scale * (scores - mean * sum(v)) for the columns start <= j < stop, as an array.
+
+        scores : (stop - start,) or (stop - start, m), of the base.
+        """
+        shape = (-1,) + (1,) * (scores.ndim - 1)
+        scale = self.scale[start:stop].reshape(shape)
+        # Scores that are not finite stay so: who scans looks for them.
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.mean is None:
+                return np.asarray(scale * scores)
+            lifted: FloatArray = scores - self.mean[start:stop].reshape(shape) * v.sum(axis=0)
+            lifted *= scale
+        for features, columns in self._delicate_columns(start, stop):
+            lifted[features - start] = columns.correlate(v, 0, features.size)
+        return lifted
+
+    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
+        """Return c with c[j - start] = sum_i scale_j (X[i, j] - mean_j) v[i], start <= j < stop.
+
+        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
+        """
+        return self.lift(self.base.correlate(v, start, stop), v, start, stop)
+
+    def gather(self, features: IndexArray | slice) -> Columns:
+        """Return the scaled columns: centred F-ordered float64, or a csc_array, not centred."""
+        columns = self.base.gather(features)
+        scale = self.scale[features]
+        if isinstance(columns, sp.csc_array):
+            values = columns.data * np.repeat(scale, np.diff(columns.indptr))
+            return compressed(columns.indptr, columns.indices, values, self.shape[0])
+        if not columns.flags.writeable:
+            columns = columns.copy(order="F")
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.mean is not None:
+                columns -= self.mean[features]
+            columns *= scale
+        return columns
+
+    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        """Return the weighted sums of the scaled columns and of their squares."""
+        total, square = self.base.moments(weight, start, stop)
+        scale = self.scale[start:stop]
+        if self.mean is not None:
+            mean = self.mean[start:stop]
+            # sum s (x - m)^2 = sum s x^2 - m (2 sum s x - m sum s)
+            square = np.maximum(square - mean * (2.0 * total - mean * weight.sum()), 0.0)
+            total = total - mean * weight.sum()
+        # One factor at a time: the square of a scale may overflow where the result does not.
+        total, square = scale * total, scale * (scale * square)
+        for features, columns in self._delicate_columns(start, stop):
+            part = columns.moments(weight, 0, features.size)
+            total[features - start], square[features - start] = part
+        return total, square
+
+    def _find_delicate(self) -> IndexArray:
+        storage = storage_of(self.base)
+        if self.mean is None or isinstance(storage, Sparse):
+            return np.empty(0, np.int64)
+        exact = scan_error(storage) <= float64_scan_error(storage.shape[0])
+        with np.errstate(over="ignore"):
+            ratio = np.abs(self.mean) * np.abs(self.scale)
+        return np.flatnonzero(ratio > (DELICATE_FLOAT64 if exact else DELICATE))
+
+    def _delicate_columns(self, start: int, stop: int) -> Iterator[tuple[IndexArray, Dense]]:
+        """Yield the delicate features of start..stop in blocks, with their float64 columns."""
+        first, last = np.searchsorted(self.delicate, [start, stop])
+        for features in feature_blocks(self.delicate[first:last], self.shape[0]):
+            columns: Any = self.gather(as_slice(features))
+            yield features, Dense(columns, self.n_threads)
+
+
+class Rows:
+    """Some rows of another design: nothing is copied, vectors are scattered.
+
+    Parameters
+    ----------
+    base : the design to take rows of.
+    index : (n_rows,) different row numbers of the base, in any order.
+    """
+
+    def __init__(self, base: Design, index: IndexArray) -> None:
+        n_samples = base.shape[0]
+        index = np.asarray(index)
+        if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
+            raise ValueError(
+                "index must be a one-dimensional array of row numbers, at least one; got shape "
+                f"{index.shape} of {index.dtype}."
+            )
+        if index.min() < 0 or index.max() >= n_samples:
+            raise ValueError(
+                f"index must be between 0 and {n_samples - 1} (the rows of X); got values from "
+                f"{index.min()} to {index.max()}."
+            )
+        self.base = base
+        self.index: IndexArray = index.astype(np.int64, copy=False)
+        # Where each row of the base goes, or -1.
+        self._place = np.full(n_samples, -1, np.int64)
+        self._place[self.index] = np.arange(index.size)
+        if not np.array_equal(self._place[self.index], np.arange(index.size)):
+            raise ValueError("index must not name a row twice; use sample weights to repeat rows.")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_features)."""
+        return self.index.size, self.base.shape[1]
+
+    @property
+    def block(self) -> int:
+        """Columns per scan block: those of the base."""
+        return self.base.block
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of a scan: those of the base."""
+        return n_threads_of(self.base)
+
+    def lower(self, v: FloatArray) -> FloatArray:
+        """Scatter v, (n_rows,) or (n_rows, m), over the rows of the base; the others get 0."""
+        lowered = np.zeros((self.base.shape[0], *v.shape[1:]))
+        lowered[self.index] = v
+        return lowered
+
+    def lift(self, scores: FloatArray, v: FloatArray, start: int, stop: int) -> FloatArray:
+        """Return scores: both designs have the same features."""
+        return scores
+
+    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
+        """Return c with c[j - start] = sum_i X[index[i], j] v[i], start <= j < stop.
+
+        v : (n_rows,) or (n_rows, m) -> (stop - start,) or (stop - start, m).
+        """
+        as_vectors(v, self.shape, start, stop)
+        return self.base.correlate(self.lower(v), start, stop)
+
+    def gather(self, features: IndexArray | slice) -> Columns:
+        """Return the rows of the gathered columns: F-ordered float64, or a csc_array."""
+        columns = self.base.gather(features)
+        if isinstance(columns, sp.csc_array):
+            return self._select_rows(columns)
+        # Of the transpose, which is C-ordered, so that the result is F-ordered.
+        return np.asarray(columns.T.take(self.index, axis=1).T)
+
+    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        """Return the weighted sums of the columns and of their squares, over the rows."""
+        as_vectors(weight, self.shape, start, stop)
+        return self.base.moments(self.lower(weight), start, stop)
+
+    def _select_rows(self, columns: Any) -> sp.csc_array[Any]:
+        """Return the rows of a csc_array, in one pass over its entries."""
+        place = self._place[columns.indices]
+        kept = place >= 0
+        before = np.concatenate([[0], np.cumsum(kept)])
+        selected = compressed(
+            before[columns.indptr], place[kept], columns.data[kept], self.index.size
+        )
+        selected.sort_indices()
+        return selected
+
+
+def storage_of(design: Design) -> Design:
+    """Return the design under all wrappers."""
+    while isinstance(design, Scaled | Rows):
+        design = design.base
+    return design
+
+
+def scan_error(design: Design) -> float:
+    """Return the relative error e of the scores of a design, as its storage computes them.
+
+    |error of c_j| <= e ||x_j|| ||v||, x_j the column as stored. Through `Scaled` that is
+    e scale_j ||x_j|| ||v||, where ||x_j|| counts the mean that is subtracted later: for unit
+    weights scale_j ||x_j|| = sqrt(n (1 + (mean_j scale_j)^2)). Delicate columns of `Scaled` are
+    within float64 rounding, and so within it. Designs without `scan_error` sum in float64.
+    """
+    storage: Any = storage_of(design)
+    exact = float64_scan_error(storage.shape[0])
+    return float(getattr(storage, "scan_error", exact))
+
+
+def n_threads_of(design: Design) -> int:
+    """Return the threads of a design: 1 if it has none of its own."""
+    return int(getattr(design, "n_threads", 1))
+
+
+def feature_blocks(features: IndexArray, n_samples: int) -> Iterator[IndexArray]:
+    """Yield ascending features in blocks whose gathered columns fit in memory."""
+    width = max(1, GATHERED // n_samples)
+    for first in range(0, features.size, width):
+        yield features[first : first + width]
+
+
+def as_slice(features: IndexArray) -> IndexArray | slice:
+    """Return ascending features as a slice where they are consecutive: cheaper to gather."""
+    first, last = int(features[0]), int(features[-1])
+    return slice(first, last + 1) if last - first + 1 == features.size else features

@@ -1,0 +1,6 @@
+"""Scikit-learn classes: they validate, call one solver and store attributes."""
+
+from ._budget import BudgetClassifier
+from ._minimax import MinimaxLogisticRegression
+
+__all__ = ["BudgetClassifier", "MinimaxLogisticRegression"]

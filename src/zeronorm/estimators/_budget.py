@@ -1,0 +1,134 @@
+"""The front door: exactly k features, by the best procedure known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._typing import FloatArray
+from ..result import Path
+from ..solvers import Task, select
+from ..solvers._drive import Solver
+from ._base import BudgetedClassifier
+
+
+class BudgetClassifier(BudgetedClassifier):
+    """Give me exactly k features, the best you can: a logistic model on exactly k features.
+
+    A pool of 3k features is found by the minimax cutting plane (about six passes over X), reduced
+    to k by backward elimination and splicing, refitted on the scaling of X, and certified:
+    `certificate_` says how far the support can be from the best one of its size for
+
+        min_{u, b}  1/2 ||u||^2 + C sum_i s_i log(1 + exp(-y_i (x_i'u + b)))  s.t.  ||u||_0 <= k
+
+    on the selection scaling. Several classes are one-versus-rest, with k features each and their
+    scans merged into the same passes.
+
+    Parameters
+    ----------
+    n_features : int, list of int or None
+        How many features, exactly. A list gives a model of each size from one fit (`path_`);
+        predictions use the largest. None: 10, or all usable columns if fewer.
+    C : float
+        Weight of the summed loss during selection, for standardised columns.
+    refit_C : "loo" or float
+        C of the final fit on the scaling of X; "loo" chooses by approximate leave-one-out log-loss.
+    block_size, max_blocks : int or None
+        Features per scan of the pool, or the number of scans; a fifth of the pool by default.
+    solver : "auto" or "newton"
+        The inner solver of the pool.
+    fit_intercept : bool
+        Whether the model has an intercept; it is never penalised.
+    standardize : bool
+        Whether columns are standardised during selection (lazily: X is never copied, and sparse
+        columns are scaled but not centred). The final fit is on the scaling of X.
+    forced_features : list of int or str, or None
+        Always in the model, counted in n_features.
+    class_weight : dict, "balanced" or None
+    tune : bool
+        Choose the procedure among a small menu by cross-validation (slower, a little better on
+        some data).
+    tol : float
+        Certified gap of inner problems, relative to the objective of the model without features.
+    warm_start : bool
+        Whether the first scan uses the dual point of the previous fit on the same rows.
+    n_threads : int or None
+        Threads of a scan; all allowed ones by default. The result does not depend on it.
+
+    Attributes
+    ----------
+    support_ : (k,) sorted indices of the selected features (of all classes).
+    coef_, intercept_ : the model on all features, (1 or n_classes, n_features_in_).
+    classes_ : labels.
+    path_ : the models of all sizes asked for; `path_[k]` is a `Selection`.
+    certificate_, optimality_gap_ : how far from the best support of its size this one can be.
+    history_ : a row per scan. n_scans_ : passes over X for selection and certificate.
+    seconds_ : by phase.
+
+    References
+    ----------
+    Tan, Tsang and Wang, Minimax sparse logistic regression for very high-dimensional feature
+    selection, IEEE TNNLS 24(10), 2013.
+
+    Examples
+    --------
+    >>> from zeronorm import BudgetClassifier
+    >>> from zeronorm.datasets import load_golub
+    >>> X, y = load_golub(return_X_y=True)
+    >>> model = BudgetClassifier(n_features=5).fit(X, y)
+    >>> len(model.support_)
+    5
+    """
+
+    _solvers = ("auto", "newton")
+
+    def __init__(
+        self,
+        n_features: int | list[int] | None = None,
+        *,
+        C: float = 0.1,
+        refit_C: float | str = "loo",
+        block_size: int | None = None,
+        max_blocks: int | None = None,
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        forced_features: Any = None,
+        class_weight: Any = None,
+        tune: bool = False,
+        tol: float = 1e-3,
+        warm_start: bool = False,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_features = n_features
+        self.C = C
+        self.refit_C = refit_C
+        self.block_size = block_size
+        self.max_blocks = max_blocks
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.forced_features = forced_features
+        self.class_weight = class_weight
+        self.tune = tune
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_threads = n_threads
+
+    def _solver(
+        self,
+        task: Task,
+        sizes: tuple[int, ...],
+        start: FloatArray | None = None,
+        seconds: dict[str, float] | None = None,
+    ) -> Solver[Path]:
+        return select(
+            task,
+            sizes,
+            C=float(self.C),
+            refit_C=self.refit_C,
+            block_size=self.block_size,
+            max_blocks=self.max_blocks,
+            tol=float(self.tol),
+            start=start,
+            seconds=seconds,
+        )

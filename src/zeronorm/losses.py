@@ -1,0 +1,165 @@
+"""Losses of the margins z = Xu + b, for labels y in {-1, +1}.
+
+Every method takes `weight`, (n_samples,) positive: the sample weight, times C where the solver's
+problem is Omega(u) + C sum_i s_i f(y_i, z_i). Dual variables are alpha_i = -y_i d/dz_i, so that
+the scan vector of the data is alpha * y. All forms are stable for any finite margin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import xlogy
+
+from ._typing import FloatArray, Smooth
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """f(y, z) = log(1 + exp(-y z))."""
+
+    def value_gradient(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """Return sum_i s_i f(y_i, z_i) and its gradient -s_i y_i sigma(-y_i z_i)."""
+        margin = y * z
+        small = np.exp(-np.abs(margin))  # in (0, 1]: never overflows
+        value = float(weight @ (np.log1p(small) + np.maximum(-margin, 0.0)))
+        sigma = np.where(margin > 0, small, 1.0)
+        sigma /= 1.0 + small
+        sigma *= y
+        sigma *= weight
+        return value, np.negative(sigma, out=sigma)
+
+    def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return s_i sigma(z_i) sigma(-z_i)."""
+        small = np.exp(-np.abs(z))
+        return np.asarray(weight * small / (1.0 + small) ** 2)
+
+    def conjugate(self, alpha: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return -sum_i s_i H(alpha_i / s_i), H the binary entropy; 0 <= alpha_i <= s_i."""
+        share = alpha / weight
+        return float((xlogy(alpha, share) + weight * xlogy(1.0 - share, 1.0 - share)).sum())
+
+    def best_scale(
+        self, alpha: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+    ) -> float:
+        """Return the t that maximises sum_i s_i H(t alpha_i / s_i) - t**2 quadratic.
+
+        Newton's method in t on the strictly decreasing derivative
+        sum_i alpha_i log((s_i - t alpha_i) / (t alpha_i)) - 2 t quadratic,
+        inside a bracket; 0 < t < min_i s_i / alpha_i.
+        """
+        share = alpha / weight
+        largest = float(share.max(initial=0.0))
+        if largest <= 0.0:
+            return 1.0
+        positive = share > 0
+        a, share = alpha[positive], share[positive]
+        low, high = 0.0, 1.0 / largest
+        t = min(1.0, 0.5 * (low + high))
+        for _ in range(200):
+            odds = 1.0 - t * share
+            slope = float(a @ np.log(odds / (t * share))) - 2.0 * t * quadratic
+            if slope > 0:
+                low = t
+            else:
+                high = t
+            bend = float(a @ (1.0 / odds)) / t + 2.0 * quadratic
+            proposal = t + slope / bend
+            if not low < proposal < high:
+                proposal = np.sqrt(low * high) if low > 0 else 0.1 * high
+            if abs(proposal - t) <= 1e-10 * t:
+                return float(proposal)
+            t = float(proposal)
+        return t
+
+
+@dataclass(frozen=True, slots=True)
+class SquaredHinge:
+    """f(y, z) = 1/2 max(0, 1 - y z)^2 (LIBLINEAR's has no factor 1/2: its C is half of this)."""
+
+    def value_gradient(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """Return sum_i s_i f(y_i, z_i) and its gradient -s_i y_i max(0, 1 - y_i z_i)."""
+        slack = np.maximum(0.0, 1.0 - y * z)
+        weighted = weight * slack
+        return 0.5 * float(weighted @ slack), np.asarray(-y * weighted)
+
+    def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return s_i where y_i z_i < 1, else 0 (the generalised second derivative)."""
+        return np.where(y * z < 1.0, weight, 0.0)
+
+    def conjugate(self, alpha: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return sum_i alpha_i^2 / (2 s_i) - alpha_i; alpha_i >= 0."""
+        return float((0.5 * alpha / weight - 1.0) @ alpha)
+
+    def best_scale(
+        self, alpha: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+    ) -> float:
+        """Return t = sum alpha / (2 quadratic + sum_i alpha_i^2 / s_i)."""
+        total = float(alpha.sum())
+        if total <= 0.0:
+            return 1.0
+        return total / (2.0 * quadratic + float((alpha / weight) @ alpha))
+
+
+def dual_bound(
+    loss: Smooth, alpha: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+) -> tuple[float, float]:
+    """Return max_t -conjugate(t alpha) - t**2 quadratic, and its t.
+
+    `quadratic` is the value at alpha of the quadratic part of the dual, for example
+    1/2 max_t ||c_{S_t}||^2. Without the rescaling the bound is useless far from the optimum.
+    """
+    scale = loss.best_scale(alpha, y, weight, quadratic)
+    return -loss.conjugate(scale * alpha, y, weight) - scale**2 * quadratic, scale
+
+
+def balance(alpha: FloatArray, y: FloatArray) -> FloatArray:
+    """Return alpha with the heavier class shrunk so that sum_i alpha_i y_i = 0.
+
+    At the optimal intercept the sum is zero up to rounding; after this it is a feasible dual
+    point exactly, and bounds computed from it are bounds.
+    """
+    positive = y > 0
+    up, down = float(alpha[positive].sum()), float(alpha[~positive].sum())
+    if up == down or up <= 0.0 or down <= 0.0:
+        return alpha
+    return np.where(positive, min(1.0, down / up) * alpha, min(1.0, up / down) * alpha)
+
+
+def fit_intercept(
+    loss: Smooth, z: FloatArray, y: FloatArray, weight: FloatArray, start: float = 0.0
+) -> tuple[float, float, FloatArray]:
+    """Return b = argmin_b sum_i s_i f(y_i, z_i + b), the value there and the gradient in z.
+
+    Newton's method on the increasing derivative, with a bracket that bisection can fall back to.
+    """
+    b = start
+    low, high = -np.inf, np.inf
+    width = 1.0
+    tolerance = 1e-13 * float(weight.sum())
+    for _ in range(200):
+        value, gradient = loss.value_gradient(z + b, y, weight)
+        slope = float(gradient.sum())
+        if abs(slope) <= tolerance:
+            break
+        if slope > 0:
+            high = b
+        else:
+            low = b
+        bend = float(loss.curvature(z + b, y, weight).sum())
+        proposal = b - slope / bend if bend > 0 else np.nan
+        if not (low < proposal < high) or abs(proposal - b) > 10.0 * width:
+            if np.isinf(low) or np.isinf(high):  # expand towards the missing end
+                proposal = b - np.sign(slope) * width
+                width *= 4.0
+            else:
+                proposal = 0.5 * (low + high)
+        if abs(proposal - b) <= 1e-15 * max(1.0, abs(b)):
+            break
+        b = float(proposal)
+    return b, value, gradient

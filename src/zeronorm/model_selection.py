@@ -1,0 +1,118 @@
+"""Cross-validation of a whole selection procedure: features are selected inside the folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, check_cv
+
+from ._typing import Design, FloatArray, IndexArray
+from .designs import Rows
+from .designs._operations import margins
+from .result import Path
+from .solvers import Progress, run_together
+
+
+@dataclass(frozen=True, slots=True)
+class CrossValidation:
+    """Accuracy on held-out rows, for every size of the budget."""
+
+    sizes: tuple[int, ...]
+    scores: FloatArray  # (n_sizes, n_folds) weighted accuracy
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean accuracy over the folds, (n_sizes,)."""
+        return np.asarray(self.scores.mean(axis=1))
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Standard deviation over the folds divided by the root of their number, (n_sizes,)."""
+        n_folds = self.scores.shape[1]
+        return np.asarray(self.scores.std(axis=1, ddof=1) / np.sqrt(n_folds))
+
+
+def cross_validate(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: int | BaseCrossValidator = 5,
+    sample_weight: Any = None,
+    random_state: int = 0,
+    callback: Callable[[Progress], None] | None = None,
+) -> CrossValidation:
+    """Cross-validate a budget classifier, selection and refit inside every fold.
+
+    No data are copied: a fold is a set of rows of X, and the scans of all folds (and classes) are
+    merged into one pass over X.
+
+    Parameters
+    ----------
+    estimator : BudgetClassifier or MinimaxLogisticRegression
+        Its parameters are used; it is neither fitted nor changed.
+    X, y, sample_weight : as for `fit`.
+    cv : number of stratified folds, or a scikit-learn splitter.
+    random_state : of the shuffle of stratified folds.
+    callback : called after every pass over the data.
+
+    Raises
+    ------
+    ValueError
+        Where a class has fewer members than there are folds, and as for `fit`.
+    """
+    data = estimator._read(X, y, sample_weight)
+    folds = _folds(data.labels, cv, random_state)
+    problems = [estimator._pose(data.rows(train)) for train, _ in folds]
+    solvers, owners = [], []
+    for number, problem in enumerate(problems):
+        for task in problem.tasks(bool(estimator.fit_intercept)):
+            solvers.append(estimator._solver(task, problem.sizes))
+            owners.append(number)
+    paths: list[list[Path]] = [[] for _ in folds]
+    for owner, path in zip(owners, run_together(solvers, callback, estimator.n_threads), strict=True):
+        paths[owner].append(path)
+    sizes = tuple(sorted(set.intersection(*(set(problem.sizes) for problem in problems))))
+    scores = np.empty((len(sizes), len(folds)))
+    for column, (_, test) in enumerate(folds):
+        held_out = Rows(data.design, test)
+        for row, k in enumerate(sizes):
+            predicted = predict(paths[column], k, held_out, problems[column].classes)
+            right = predicted == data.labels[test]
+            scores[row, column] = np.average(right, weights=data.sample_weight[test])
+    return CrossValidation(sizes, scores)
+
+
+def predict(paths: Sequence[Path], k: int, design: Design, classes: np.ndarray) -> np.ndarray:
+    """Return the labels that the models of size k give the rows of a design, (n_samples,)."""
+    models = [path[k] for path in paths]
+    scores = np.column_stack(
+        [margins(design, model.support, model.coef, model.intercept) for model in models]
+    )
+    if len(models) == 1:
+        return np.asarray(classes[(scores[:, 0] > 0).astype(np.int64)])
+    return np.asarray(classes[scores.argmax(axis=1)])
+
+
+def _folds(
+    labels: np.ndarray, cv: int | BaseCrossValidator, random_state: int
+) -> list[tuple[IndexArray, IndexArray]]:
+    """Return (train, test) row indices."""
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        classes, counts = np.unique(labels, return_counts=True)
+        if cv < 2 or cv > counts.min():
+            smallest = classes[counts.argmin()]
+            raise ValueError(
+                f"cv must be between 2 and {counts.min()} (the rows of class {smallest!r}); got {cv}."
+            )
+        splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
+    else:
+        splitter = check_cv(cv, labels, classifier=True)
+    rows = np.zeros(len(labels))
+    return [
+        (np.asarray(train, np.int64), np.asarray(test, np.int64))
+        for train, test in splitter.split(rows, labels)
+    ]

@@ -1,0 +1,544 @@
+"""Save and load a fitted model without pickle.
+
+A model file is a zip archive in the form of `numpy.savez` (any NumPy reads it) of five arrays:
+
+========= ============================ =========================================================
+metadata  (length,) uint8              JSON in UTF-8: versions, names, parameters, certificates
+classes   (n_classes,) number or str   sorted
+support   (k,) int64                   sorted, each in [0, n_features_in)
+coef      (1 or n_classes, k) float64  finite
+intercept (1 or n_classes,) float64    finite
+========= ============================ =========================================================
+
+Its archive comment, the last bytes of the file, is `zeronorm model 1 sha256 <digest of all bytes
+before>`. The digest finds damage; it proves nothing about who wrote the file, so every size, type,
+range and order is verified as well, before anything is allocated for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import itertools
+import json
+import math
+import operator
+import os
+import re
+import secrets
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ._typing import FloatArray, IndexArray
+from .files import FileError, Layout, PathLike, Table, _check_path, _did_you_mean, _quote, read_npy
+from .result import Certificate, Selection
+
+FORMAT = 1
+
+Require: TypeAlias = Callable[[bool, str], None]
+
+_MEMBERS = ("metadata", "classes", "support", "coef", "intercept")
+_MAX_SIZE = 1 << 30  # bytes; a model of a million features has a hundredth of it
+_TRAILER = re.compile(rb"zeronorm model ([0-9]{1,9}) sha256 ([0-9a-f]{64})\Z")
+_KEYS = {
+    "format": int,
+    "zeronorm": str,
+    "created": str,
+    "estimator": str,
+    "parameters": dict,
+    "n_features_in": int,
+    "feature_names": (list, type(None)),
+    "first_index": int,
+    "target_name": (str, type(None)),
+    "refit_C": list,
+    "certificates": list,
+}
+_CERTIFICATE = {
+    "C": float,
+    "scaling": str,
+    "objective": float,
+    "bound": float,
+    "gap": float,
+    "proven": bool,
+    "candidates": int,
+    "fixed_in": int,
+    "n_forced": int,
+}
+
+
+class ModelFileError(FileError):
+    """A file is not a sound model file; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """A loaded model: predicts, and knows what it was made from.
+
+    The score of a sample x for class c is `intercept_[c] + sum_j coef[c, j] x[support_[j]]`; with
+    two classes there is one score, for the second of them.
+    """
+
+    classes_: NDArray[Any]  # (n_classes,) sorted
+    support_: IndexArray  # (k,) sorted
+    coef: FloatArray  # (1 or n_classes, k)
+    intercept_: FloatArray  # (1 or n_classes,)
+    n_features_in_: int
+    feature_names: tuple[str, ...] | None  # k, of the support
+    metadata: Mapping[str, Any]  # as written: versions, parameters, certificates
+
+    @property
+    def layout(self) -> Layout:
+        """How a file is to be read for this model."""
+        return Layout(
+            self.n_features_in_,
+            self.feature_names,
+            self.metadata["first_index"],
+            self.metadata["target_name"],
+        )
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores, (n_samples,) or (n_samples, n_classes) with three classes or more.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or array, data frame or Table
+            (n_samples, n_features_in_). Where both X and the model have names, features are found
+            by name: order does not matter and other columns may be missing or be there.
+
+        Raises
+        ------
+        ValueError
+            If features are missing, their number differs, or a value is NaN or infinite.
+        """
+        from .designs import as_design
+        from .designs._operations import margins
+
+        values, positions = self._columns(X)
+        scores = margins(as_design(values), positions, self.coef.T, self.intercept_)
+        bad = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+        if bad.size:
+            raise ValueError(
+                f"X must be finite in the features of the model; row {bad[0]} has NaN, infinity or "
+                "a value that is too large."
+            )
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of the largest score, (n_samples,)."""
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
+
+        With three classes or more, one-versus-rest probabilities normalised to sum one.
+        """
+        from scipy.special import expit
+
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        proba = expit(scores)
+        total = proba.sum(axis=1, keepdims=True)
+        # All scores far below zero: the limit is the softmax of the scores.
+        shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+        proba = np.where(total > 1e-200, proba, shifted)
+        return np.asarray(proba / proba.sum(axis=1, keepdims=True))
+
+    def _columns(self, X: Any) -> tuple[Any, IndexArray]:
+        """Return data and the positions of the support in it."""
+        names: Sequence[Any] | None = None
+        frame = None
+        if isinstance(X, Table):
+            X, names = X.X, X.feature_names
+        elif hasattr(X, "columns") and not sp.issparse(X):
+            import narwhals as nw
+
+            frame = nw.from_native(X, eager_only=True)
+            names = list(frame.columns)
+        if names is not None and self.feature_names is not None:
+            where = {name: j for j, name in enumerate(names)}
+            missing = [name for name in self.feature_names if name not in where]
+            if missing:
+                hint = _did_you_mean(missing[0], [str(name) for name in names])
+                raise ValueError(
+                    f"X must have the features of the model; {len(missing)} are missing, the first "
+                    f"is {_quote(missing[0])}.{hint}"
+                )
+            if frame is not None:
+                return frame.select(self.feature_names).to_numpy(), np.arange(len(self.support_))
+            return X, np.array([where[name] for name in self.feature_names], np.int64)
+        if frame is not None:
+            X = frame.to_numpy()
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        if len(X.shape) != 2 or X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X must have {self.n_features_in_} features (those the model was trained on); got "
+                f"the shape {X.shape}."
+            )
+        return X, self.support_
+
+
+def save(
+    estimator: Any,
+    path: PathLike,
+    *,
+    n_features: int | None = None,
+    feature_names: Sequence[str] | None = None,
+    first_index: int = 0,
+    target_name: str | None = None,
+) -> Path:
+    """Write a fitted classifier to a model file; return its path.
+
+    The file appears complete or not at all: it is written beside its place under another name,
+    flushed to the disk and moved. A model that was there before stays until then.
+
+    Parameters
+    ----------
+    estimator : fitted BudgetClassifier, MinimaxLogisticRegression
+    path : path-like
+    n_features : int or None
+        Which of the sizes that were fitted; the largest if None.
+    feature_names : sequence of n_features_in_ str, or None
+        Names of all features if the estimator was fitted on data without (`feature_names_in_`).
+    first_index : int
+        What the data file calls its first feature: `Table.first_index`.
+    target_name : str or None
+        Name of the target column.
+
+    Raises
+    ------
+    ValueError
+        If the size was not fitted or the names do not fit.
+    TypeError
+        If the estimator is not fitted or not of this package.
+    OSError
+        If the file cannot be written; then nothing is left behind.
+    """
+    paths = getattr(estimator, "estimators_", None)
+    if paths is None or not hasattr(estimator, "classes_"):
+        raise TypeError(
+            "estimator must be a fitted classifier of zeronorm; got "
+            f"{type(estimator).__name__}, call fit first."
+        )
+    sizes = list(paths[0])
+    size = max(sizes) if n_features is None else operator.index(n_features)
+    if size not in sizes:
+        raise ValueError(f"n_features must be one of the fitted sizes {sizes}; got {size}.")
+    models: list[Selection] = [one[size] for one in paths]
+    support = np.unique(np.concatenate([model.support for model in models])).astype(np.int64)
+    coef = np.zeros((len(models), support.size))
+    for row, model in enumerate(models):
+        coef[row, np.searchsorted(support, model.support)] = model.coef
+
+    n_features_in = int(estimator.n_features_in_)
+    names = feature_names
+    if names is None:
+        names = getattr(estimator, "feature_names_in_", None)
+    if names is not None:
+        if len(names) != n_features_in:
+            raise ValueError(
+                f"feature_names must have {n_features_in} names (the features of X); got "
+                f"{len(names)}."
+            )
+        names = [str(names[j]) for j in support]
+        if len(set(names)) < len(names):
+            raise ValueError("feature_names must be distinct; two selected features share one.")
+    from . import __version__
+
+    metadata = {
+        "format": FORMAT,
+        "zeronorm": __version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "estimator": type(estimator).__name__,
+        "parameters": {key: _plain(value) for key, value in estimator.get_params().items()},
+        "n_features_in": n_features_in,
+        "feature_names": names,
+        "first_index": first_index,
+        "target_name": target_name,
+        "refit_C": [float(model.refit_C) for model in models],
+        "certificates": [_summary(model.certificate) for model in models],
+    }
+    arrays = {
+        "metadata": np.frombuffer(json.dumps(metadata, allow_nan=False).encode(), np.uint8),
+        "classes": _storable(np.asarray(estimator.classes_)),
+        "support": support.astype("<i8"),
+        "coef": coef.astype("<f8"),
+        "intercept": np.array([model.intercept for model in models], "<f8"),
+    }
+    data = _pack(arrays)
+    _unpack("the model", data)  # what cannot be read back is not written
+    return write_file(path, data)
+
+
+def load(path: PathLike) -> LinearModel:
+    """Read a model file. Nothing in it is executed or unpickled.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, of a newer version, or no model file. It is a ValueError.
+    MissingFileError
+        If there is no such file. It is a FileNotFoundError.
+    """
+    path = _check_path(path)
+    if path.stat().st_size > _MAX_SIZE:
+        raise ModelFileError(f"{path}: too large for a model file ({path.stat().st_size} bytes).")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    return _unpack(str(path), data)
+
+
+def write_file(path: PathLike, data: bytes) -> Path:
+    """Write a file so that it is there complete or not at all; an old one stays until then."""
+    path = Path(path)
+    final = Path(os.path.realpath(path))  # of a link the file behind it is replaced
+    if not final.parent.is_dir():
+        raise FileNotFoundError(f"{path}: no such directory {str(final.parent)!r}; create it.")
+    if final.is_dir():
+        raise IsADirectoryError(f"{path}: a directory; name a file in it.")
+    if final.exists() and not final.is_file():
+        raise ModelFileError(f"{path}: not a regular file; name a file.")
+    temporary = final.with_name(f".zeronorm-{secrets.token_hex(8)}.tmp")
+    try:
+        # Created with the permissions that the user's mask gives to any new file.
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, final)
+    except BaseException as error:  # Ctrl-C too must leave nothing behind
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError):  # about the file that the user named
+            raise type(error)(error.errno, error.strerror, str(path)) from None
+        raise
+    with contextlib.suppress(OSError, AttributeError):  # not on Windows
+        folder = os.open(final.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    return path
+
+
+def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return the bytes of a model file."""
+    buffer = io.BytesIO()
+    blank = f"zeronorm model {FORMAT} sha256 {'0' * 64}".encode()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in _MEMBERS:
+            member = io.BytesIO()
+            np.lib.format.write_array(
+                member, np.ascontiguousarray(arrays[name]), (1, 0), allow_pickle=False
+            )
+            # A fixed time: equal models are equal files.
+            archive.writestr(
+                zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), member.getvalue()
+            )
+        archive.comment = blank
+    data = buffer.getvalue()[: -len(blank)]
+    digest = hashlib.sha256(data).hexdigest()
+    return data + f"zeronorm model {FORMAT} sha256 {digest}".encode()
+
+
+def _unpack(where: str, data: bytes) -> LinearModel:
+    """Return the model in the bytes of a model file, all of it verified."""
+
+    def require(condition: bool, message: str) -> None:
+        if not condition:
+            raise ModelFileError(f"{where}: {message}.")
+
+    require(len(data) > 0, "the file is empty")
+    require(
+        not (data[:1] == b"\x80" and data[1:2] <= b"\x05"),
+        "a pickle, which is never loaded; save the model with zeronorm.persistence.save",
+    )
+    trailer = _TRAILER.search(data[-200:])
+    if trailer is None:
+        raise ModelFileError(f"{where}: not a model file of zeronorm, or a truncated one.")
+    digest = hashlib.sha256(memoryview(data)[: -len(trailer[0])]).hexdigest().encode()
+    require(digest == trailer[2], "damaged: its checksum does not fit its content")
+    version = int(trailer[1])
+    require(
+        version <= FORMAT,
+        f"written by a newer zeronorm (format {version}, this one reads {FORMAT}); upgrade with "
+        "pip install -U zeronorm",
+    )
+    require(version == FORMAT, f"unknown format {version}")
+
+    arrays: dict[str, NDArray[Any]] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            infos = archive.infolist()
+            found = [info.filename for info in infos]
+            require(
+                found == [f"{name}.npy" for name in _MEMBERS],
+                f"must hold the arrays {', '.join(_MEMBERS)}; it holds {_quote(', '.join(found))}",
+            )
+            for name, info in zip(_MEMBERS, infos, strict=True):
+                require(
+                    info.compress_type == zipfile.ZIP_STORED
+                    and info.file_size == info.compress_size <= len(data),
+                    f"the array {name} must be stored without compression",
+                )
+                with archive.open(info) as stream:
+                    arrays[name] = read_npy(f"{where}: {name}", stream, info.file_size)
+                    stream.read(1)
+    except ModelFileError:
+        raise
+    except FileError as error:
+        raise ModelFileError(str(error)) from None
+    except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, ValueError) as error:
+        raise ModelFileError(f"{where}: damaged ({error}).") from None
+
+    metadata = _metadata(where, arrays["metadata"], require)
+    classes, support = arrays["classes"], arrays["support"]
+    coef, intercept = arrays["coef"], arrays["intercept"]
+    require(
+        classes.ndim == 1 and classes.size >= 2 and classes.dtype.kind in "biufU",
+        "classes must be two or more numbers or strings",
+    )
+    try:
+        labels = classes.tolist()
+        ordered = all(a < b for a, b in itertools.pairwise(labels))
+    except ValueError:  # code points that no character has
+        raise ModelFileError(f"{where}: classes must be valid text.") from None
+    require(ordered, "classes must be distinct and sorted")
+    n_features = metadata["n_features_in"]
+    n_scores = 1 if classes.size == 2 else classes.size
+    k = support.size
+    require(support.dtype == "<i8" and support.ndim == 1 and k >= 1, "support must be indices")
+    require(bool((np.diff(support) > 0).all()), "support must be sorted and without repeats")
+    require(
+        int(support[0]) >= 0 and int(support[-1]) < n_features,
+        f"support must be between 0 and {n_features - 1}; got {support[0]} to {support[-1]}",
+    )
+    for name, values, shape in (
+        ("coef", coef, (n_scores, k)),
+        ("intercept", intercept, (n_scores,)),
+    ):
+        require(
+            values.dtype == "<f8" and values.shape == shape,
+            f"{name} must be float64 of shape {shape}; got {values.dtype} of shape {values.shape}",
+        )
+        require(bool(np.isfinite(values).all()), f"{name} must be finite")
+    names = metadata["feature_names"]
+    if names is not None:
+        require(
+            len(names) == k
+            and all(isinstance(name, str) for name in names)
+            and len(set(names)) == k,
+            f"feature_names must be {k} distinct strings",
+        )
+    for key in ("refit_C", "certificates"):
+        require(len(metadata[key]) == n_scores, f"{key} must have {n_scores} entries")
+    return LinearModel(
+        classes,
+        support.astype(np.int64),
+        coef.astype(np.float64),
+        intercept.astype(np.float64),
+        n_features,
+        None if names is None else tuple(names),
+        metadata,
+    )
+
+
+def _metadata(where: str, raw: NDArray[Any], require: Require) -> dict[str, Any]:
+    """Return the metadata with every entry of the right type."""
+    require(raw.dtype == np.uint8 and raw.ndim == 1, "metadata must be bytes")
+    try:
+        metadata: dict[str, Any] = json.loads(raw.tobytes().decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(
+            f"{where}: metadata is not valid JSON ({_quote(str(error))})."
+        ) from None
+    require(isinstance(metadata, dict), "metadata must be a JSON object")
+    _check_fields("metadata", metadata, _KEYS, require)
+    require(metadata["format"] == FORMAT, f"metadata says format {metadata['format']}")
+    require(0 < metadata["n_features_in"] < 2**62, "n_features_in must be positive")
+    require(metadata["first_index"] in (0, 1), "first_index must be 0 or 1")
+    require(
+        all(
+            type(value) is float and math.isfinite(value) and value > 0
+            for value in metadata["refit_C"]
+        ),
+        "refit_C must be positive numbers",
+    )
+    for certificate in metadata["certificates"]:
+        if certificate is not None:
+            require(isinstance(certificate, dict), "a certificate must be a JSON object")
+            _check_fields("a certificate", certificate, _CERTIFICATE, require)
+            require(
+                all(math.isfinite(v) for v in certificate.values() if type(v) is float),
+                "a certificate must be finite",
+            )
+    return metadata
+
+
+def _check_fields(
+    what: str, values: Mapping[str, Any], fields: Mapping[str, Any], require: Require
+) -> None:
+    unknown = [key for key in values if key not in fields]
+    require(not unknown, f"{what} has the unknown entry {_quote(unknown[0]) if unknown else ''}")
+    for key, kind in fields.items():
+        require(key in values, f"{what} has no {key}")
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        # `type`, not isinstance: true is no number.
+        require(type(values[key]) in kinds, f"{what} has a wrong type of {key}")
+
+
+def _summary(certificate: Certificate | None) -> dict[str, Any] | None:
+    """Return the numbers of a certificate; support, coefficients and dual stay behind."""
+    if certificate is None or not np.isfinite([certificate.objective, certificate.bound]).all():
+        return None
+    return {
+        "C": float(certificate.C),
+        "scaling": certificate.scaling,
+        "objective": float(certificate.objective),
+        "bound": float(certificate.bound),
+        "gap": float(certificate.gap),
+        "proven": bool(certificate.proven),
+        "candidates": int(certificate.candidates),
+        "fixed_in": int(certificate.fixed_in),
+        "n_forced": int(certificate.n_forced),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON has it."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else repr(float(value))
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return repr(value)
+
+
+def _storable(classes: NDArray[Any]) -> NDArray[Any]:
+    """Return class labels as numbers or str."""
+    if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
+        classes = classes.astype(str)
+    if classes.dtype.kind not in "biufU":
+        raise TypeError(
+            f"class labels must be numbers or strings to be saved; got {classes.dtype}. Encode "
+            "them as strings."
+        )
+    return classes

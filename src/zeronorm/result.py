@@ -1,0 +1,136 @@
+"""What solvers return: records, not tuples.
+
+`Result` is the answer of one solver to one problem. `Selection` is a model that a user asked for:
+a support of exactly k features with its final refit and its certificate. `Path` holds the
+selections of one class at several sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from ._typing import FloatArray, IndexArray
+
+
+class Status(Enum):
+    """Why a solver stopped, one line each."""
+
+    CONVERGED = "the certified gap is at most the tolerance"
+    BUDGET = "the requested number of features is reached"
+    MAX_BLOCKS = "the largest number of blocks is generated"
+    REPEATED = "the most active block was generated before: the optimum over blocks is reached"
+    STALLED = "no further progress is possible in floating point; the gap is above the tolerance"
+    MAX_ITER = "the largest number of iterations is reached; the gap is above the tolerance"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One row of a history: the state after one outer iteration."""
+
+    objective: float  # of the problem over the features generated so far
+    bound: float  # certified lower bound of the same problem (inner)
+    n_features: int  # features generated so far
+    entered: IndexArray  # features that entered at this step, largest |score| first
+    seconds: Mapping[str, float] = field(default_factory=dict)  # by phase: scan, gather, solve
+    extra: Mapping[str, float] = field(default_factory=dict)  # residuals and counts by name
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """How far a support can be from the best one of its size.
+
+    The problem is, on the selection scaling of the columns and with its own refit,
+
+        min_{u, b} 1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)  subject to  ||u||_0 <= k     (L0)
+
+    It says nothing about test accuracy, and the final refit at another C is a different model on
+    the same support.
+    """
+
+    C: float
+    scaling: str  # "standardized", "scaled" (sparse columns are not centred) or "none"
+    support: IndexArray  # (k,) sorted
+    coef: FloatArray  # (k,) optimal for (L0) on the support, on the selection scaling
+    intercept: float
+    objective: float  # value of (L0) at coef, intercept: an upper bound of the optimum
+    bound: float  # certified lower bound of the optimum
+    dual: FloatArray  # (n_samples,) alpha that proves the bound
+    fixed_in: int  # features proven to be in every better model
+    candidates: int  # features not excluded from every better model
+    n_forced: int = 0  # features forced by the user: the bound holds among models with them
+
+    @property
+    def gap(self) -> float:
+        """(objective - bound) / objective, not negative."""
+        return max(0.0, self.objective - self.bound) / max(abs(self.objective), 1e-300)
+
+    @property
+    def proven(self) -> bool:
+        """Whether the support is optimal: gap <= 1e-9."""
+        return self.gap <= 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The answer of a solver."""
+
+    support: IndexArray  # (k,) sorted feature indices
+    coef: FloatArray  # (k,) values on the support, for the scaling of the design solved on
+    intercept: float
+    objective: float  # of the problem that the solver's docstring states
+    bounds: Mapping[str, float]  # certified lower bounds by name: inner, outer, l0
+    dual: FloatArray | None  # (n_samples,) what proves them; also the warm start
+    status: Status
+    history: tuple[Step, ...]  # a row per outer iteration
+
+    @property
+    def order(self) -> IndexArray:
+        """The features in order of entry: its prefixes are the nested path over all k."""
+        if not self.history:
+            return self.support
+        return np.concatenate([step.entered for step in self.history])
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A model with exactly k features, on the user's scaling of X."""
+
+    support: IndexArray  # (k,) sorted feature indices
+    coef: FloatArray  # (k,) final refit
+    intercept: float
+    refit_C: float  # the C of the final refit
+    entered: IndexArray  # (k,) outer step, from 1, at which each feature of the support entered
+    certificate: Certificate | None
+    loo_loss: float  # mean approximate leave-one-out log-loss of the refit
+
+    @property
+    def n_features(self) -> int:
+        """The size of the support."""
+        return int(self.support.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The selections of one class: `path[k]` for every size k that was asked for."""
+
+    selections: Mapping[int, Selection]
+    order: IndexArray  # features in order of entry into the pool of candidates
+    history: tuple[Step, ...]
+    status: Status
+    dual: FloatArray | None = None  # (n_samples,) last dual point of the selection: the warm start
+
+    def __getitem__(self, k: int) -> Selection:
+        """Return the model of size k."""
+        return self.selections[k]
+
+    def __iter__(self) -> Iterator[int]:
+        """Iterate over the sizes, smallest first."""
+        return iter(sorted(self.selections))
+
+    def __len__(self) -> int:
+        """Return the number of sizes."""
+        return len(self.selections)

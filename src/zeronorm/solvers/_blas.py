@@ -1,0 +1,57 @@
+"""Threads at the k-scale: one BLAS thread each, from our own threads, over fixed row blocks.
+
+A BLAS with threads of its own gives other bits for other numbers of threads, and its busy waiting
+costs more than a factor of ten where another process shares the cores.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_n_threads: ContextVar[int | None] = ContextVar("n_threads", default=None)
+
+
+@contextmanager
+def solver_threads(n_threads: int | None) -> Iterator[None]:
+    """Set the number of threads of `map_threads`, and one thread for the BLAS, in this context."""
+    token = _n_threads.set(n_threads)
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _n_threads.reset(token)
+
+
+def map_threads(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    """Return [function(item) for item in items], computed by the threads of this context."""
+    n_threads = current_threads()
+    if n_threads == 1 or len(items) == 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(min(n_threads, len(items))) as pool:
+        return list(pool.map(function, items))
+
+
+def current_threads() -> int:
+    """Return the number of threads of this context: by default all that the process may use."""
+    chosen = _n_threads.get()
+    if chosen is not None:
+        return chosen
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()

@@ -1,0 +1,375 @@
+"""The outer loop of the minimax family: generate blocks of features, one scan each.
+
+    min_{d in D_r} min_{u, b}  1/2 sum_j u_j^2 / d_j + C sum_i s_i f(y_i, x_i'u + b)          (P)
+    D_r = {0 <= d_j <= 1, sum_j d_j <= r}
+
+The regulariser is half the squared k-support norm with k = r. Sparse models come from stopping the
+generation of blocks at the wanted number of features.
+
+Source: Tan, Tsang and Wang, Minimax sparse logistic regression for very high-dimensional feature
+selection, IEEE TNNLS 2013, Algorithm 1.
+
+Differences from the paper, each covered by a test in tests/test_solvers.py:
+exactly k features (the last block is cut to what is missing, and blocks of unseen features follow
+where the convex optimum has fewer than k); an unpenalised intercept; sample weights; bounds are
+computed from the rescaled dual point; forced features belong to every block.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._typing import Columns, Design, FloatArray, IndexArray, Smooth
+from ..designs._operations import top_features
+from ..losses import balance, dual_bound, fit_intercept
+from ..result import Result, Status, Step
+from . import _block_norm
+from ._blas import current_threads
+from ._block_norm import Blocks, Inner, State
+from ._drive import Scan, Solver, run
+
+
+class InnerSolver(Protocol):
+    """Solve the problem over the generated blocks to a relative certified gap."""
+
+    def __call__(self, blocks: Blocks, state: State, tol: float) -> Inner:
+        """Return a point with its dual point, objective and bound."""
+
+
+INNER_SOLVERS: Mapping[str, InnerSolver] = {"newton": _block_norm.newton}
+
+
+@dataclass(frozen=True, slots=True)
+class BestDual:
+    """The best lower bound of the l0 problem of one size seen on the way, with its dual point."""
+
+    bound: float
+    alpha: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Minimax:
+    """The answer of the minimax solver: the result, and bounds of l0 problems as a by-product."""
+
+    result: Result
+    l0_bounds: Mapping[int, BestDual]
+    scores: FloatArray  # (n_features,) of the last scan
+
+
+def minimax(
+    design: Design,
+    y: FloatArray,
+    loss: Smooth,
+    n_features: int | None,
+    *,
+    C: float,
+    block_size: int,
+    max_blocks: int | None = None,
+    sample_weight: FloatArray,
+    intercept: bool = True,
+    forced: IndexArray | None = None,
+    usable: np.ndarray | None = None,
+    inner: InnerSolver = _block_norm.newton,
+    inner_tol: float = 1e-3,
+    tol: float = 1e-3,
+    start: FloatArray | None = None,
+    final_scan: bool = True,
+    l0_sizes: tuple[int, ...] = (),
+) -> Solver[Minimax]:
+    """Select features by the outer cutting plane for (P).
+
+    Parameters
+    ----------
+    design : n x m matrix, on the scaling that selection uses.
+    y : (n,) labels +-1.
+    n_features : exactly so many features are returned (`max_blocks` yields to it). None: (P) itself
+        is solved, to an outer gap of `tol` or `max_blocks`.
+    C : weight of the summed loss, positive.
+    block_size : r, new features per scan.
+    sample_weight : (n,) positive.
+    intercept : whether b is free and unpenalised, or zero.
+    forced : features in every block, counted in n_features.
+    usable : (m,) mask of the features that may enter.
+    inner : solver of the problem over the generated blocks.
+    inner_tol, tol : certified gaps relative to the objective of the model without features.
+    start : (n,) dual point alpha >= 0 of an earlier fit, for the first scan.
+    final_scan : whether to solve the last inner problem and to scan once more, for the outer bound
+        and the l0 bounds at the final dual point; without it the support is all there is.
+    l0_sizes : also keep the best lower bound of the l0 problem of these sizes.
+
+    Returns
+    -------
+    Minimax, by a generator of scans. `result.objective` is the value of (P) over the generated
+    blocks, `bounds["inner"]` and `bounds["outer"]` are lower bounds of that and of (P).
+    """
+    m = design.shape[1]
+    weight = C * sample_weight
+    forced = np.empty(0, np.int64) if forced is None else forced
+    allowed = np.ones(m, bool) if usable is None else usable.copy()
+    allowed[forced] = False  # forced features enter by themselves
+    scale, alpha, b = first_dual(loss, y, weight, intercept)
+    if start is not None:
+        alpha = balance(start, y) if intercept else start
+
+    capacity = n_features if n_features is not None else 0
+    pool = _Pool(design, capacity)
+    state = State(np.empty(0), b, np.empty(0))
+    objective, inner_bound, outer_bound = scale, 0.0, 0.0
+    answer: Inner | None = None
+    l0_bounds: dict[int, BestDual] = {}
+    history: list[Step] = []
+    seen = np.zeros(m, bool)
+    blocks: list[IndexArray] = []
+    status = Status.MAX_BLOCKS
+
+    while True:
+        begin = time.perf_counter()
+        scores = yield Scan(design, alpha * y)
+        seconds = {"scan": time.perf_counter() - begin}
+        forced_mass = float((scores[forced] ** 2).sum())
+        eligible = np.where(allowed, scores, 0.0)
+        candidates = top_features(eligible, min(block_size, int(allowed.sum())))
+        worst = 0.5 * (forced_mass + float((eligible[candidates] ** 2).sum()))
+        outer_bound = max(outer_bound, dual_bound(loss, alpha, y, weight, worst)[0])
+        for k in l0_sizes:
+            free = top_features(eligible, max(0, min(k - forced.size, int(allowed.sum()))))
+            quadratic = 0.5 * (forced_mass + float((eligible[free] ** 2).sum()))
+            bound = dual_bound(loss, alpha, y, weight, quadratic)[0]
+            if k not in l0_bounds or bound > l0_bounds[k].bound:
+                l0_bounds[k] = BestDual(bound, alpha)
+
+        if history:  # the previous step learns its outer bound from this scan
+            gap = (objective - outer_bound) / scale
+            if n_features is None and gap <= tol:
+                status = Status.CONVERGED
+                break
+        if n_features is not None and pool.size >= n_features:
+            status = Status.BUDGET
+            break
+        if n_features is None and max_blocks is not None and len(blocks) >= max_blocks:
+            break
+
+        block = np.concatenate([forced, candidates])
+        if n_features is None:
+            if any(np.array_equal(np.sort(block), old) for old in blocks):
+                status = Status.REPEATED
+                break
+        else:
+            block = _fit_budget(block, eligible, allowed, seen, block_size, n_features - pool.size)
+        entered = block[~seen[block]]
+        entered = entered[np.argsort(-np.abs(scores[entered]), kind="stable")]
+
+        begin = time.perf_counter()
+        pool.add(entered)
+        seen[entered] = True
+        seconds["gather"] = time.perf_counter() - begin
+        blocks.append(np.sort(block))
+
+        begin = time.perf_counter()
+        extra: dict[str, float] = {}
+        if final_scan or n_features is None or pool.size < n_features:
+            state = _extend(state, entered.size, len(blocks))
+            membership = np.zeros((pool.size, len(blocks)))
+            for t, members in enumerate(blocks):
+                membership[pool.position(members), t] = 1.0
+            answer = inner(
+                Blocks(pool.columns(), membership, y, weight, loss, intercept, scale), state, inner_tol
+            )
+            state, alpha = answer.state, answer.alpha
+            objective, inner_bound = answer.objective, answer.bound
+            extra["inner_iterations"] = float(answer.n_iter)
+        seconds["solve"] = time.perf_counter() - begin
+        extra["outer_bound"] = outer_bound
+        history.append(Step(objective, inner_bound, pool.size, entered, seconds, extra))
+        if not final_scan and n_features is not None and pool.size >= n_features:
+            status = Status.BUDGET
+            break
+
+    order = np.argsort(pool.features, kind="stable")
+    support = pool.features[order]
+    coef = np.zeros(support.size)
+    coef[: state.coef.size] = state.coef
+    result = Result(
+        support=support,
+        coef=coef[order],
+        intercept=state.intercept,
+        objective=objective,
+        bounds={"inner": inner_bound, "outer": outer_bound},
+        dual=alpha,
+        status=status,
+        history=tuple(history),
+    )
+    return Minimax(result, l0_bounds, scores)
+
+
+def minimax_pooled(
+    design: Design,
+    y: FloatArray,
+    loss: Smooth,
+    n_features: int,
+    *,
+    C: float,
+    block_size: int,
+    sample_weight: FloatArray,
+    intercept: bool = True,
+    forced: IndexArray | None = None,
+    usable: np.ndarray | None = None,
+    pool_size: int | None = None,
+    n_scans: int = 3,
+    inner_tol: float = 1e-3,
+) -> Solver[Minimax]:
+    """Select as `minimax` does, with a fixed small number of scans (data on disk or remote).
+
+    The `pool_size` largest |c_j| of each scan join a pool in memory (at least 5 n_features); the
+    whole outer loop runs inside the pool; its final dual point gives the next scan. The last scan
+    also yields the outer bound, of the problem over all features.
+    """
+    from ..designs import as_design  # here: `designs` must not depend on solvers, nor they on it
+
+    size = max(5 * n_features, pool_size or 0)
+    m = design.shape[1]
+    forced = np.empty(0, np.int64) if forced is None else forced
+    allowed = np.ones(m, bool) if usable is None else usable
+    size = min(size, int(allowed.sum()))
+    alpha = first_dual(loss, y, C * sample_weight, intercept)[1]
+    pool = forced.copy()
+    answer: Minimax | None = None
+    outer = 0.0  # the zero vector is dual feasible
+    for turn in range(n_scans + 1):
+        scores = yield Scan(design, alpha * y)
+        eligible = np.where(allowed, scores, 0.0)
+        eligible[forced] = 0.0
+        best = top_features(eligible, min(block_size, int(allowed.sum())))
+        worst = 0.5 * float((scores[forced] ** 2).sum() + (eligible[best] ** 2).sum())
+        outer = max(outer, dual_bound(loss, alpha, y, weight, worst)[0])
+        if turn == n_scans:
+            break
+        pool = np.union1d(pool, top_features(eligible, size))
+        inside = run(
+            minimax(
+                as_design(design.gather(pool)), y, loss, min(n_features, pool.size), C=C,
+                block_size=block_size, sample_weight=sample_weight, intercept=intercept,
+                forced=np.searchsorted(pool, forced), inner_tol=inner_tol,
+            ),
+            n_threads=current_threads(),
+        )  # fmt: skip
+        answer = inside
+        assert inside.result.dual is not None
+        alpha = inside.result.dual
+    assert answer is not None
+    inner = answer.result
+    history = tuple(
+        Step(s.objective, s.bound, s.n_features, pool[s.entered], s.seconds, s.extra)
+        for s in inner.history
+    )
+    result = Result(
+        support=pool[inner.support],
+        coef=inner.coef,
+        intercept=inner.intercept,
+        objective=inner.objective,
+        bounds={"inner": inner.bounds["inner"], "outer": min(outer, inner.objective)},
+        dual=inner.dual,
+        status=inner.status,
+        history=history,
+    )
+    return Minimax(result, {}, scores)
+
+
+def first_dual(
+    loss: Smooth, y: FloatArray, weight: FloatArray, intercept: bool
+) -> tuple[float, FloatArray, float]:
+    """Return objective, dual point and intercept of the model without features."""
+    zero = np.zeros_like(weight)
+    if not intercept:
+        value, gradient = loss.value_gradient(zero, y, weight)
+        return value, np.maximum(-y * gradient, 0.0), 0.0
+    b, value, gradient = fit_intercept(loss, zero, y, weight)
+    return value, balance(np.maximum(-y * gradient, 0.0), y), b
+
+
+def _fit_budget(
+    block: IndexArray,
+    eligible: FloatArray,
+    allowed: np.ndarray,
+    seen: np.ndarray,
+    block_size: int,
+    missing: int,
+) -> IndexArray:
+    """Return the block to add when exactly `missing` more features may enter.
+
+    Any subset of D_r is a valid cut, so certificates stay true. Where the most active block has
+    (nearly) nothing new, the optimum over all features has fewer than k of them: the best unseen
+    features follow.
+    """
+    fresh = block[~seen[block]]
+    if fresh.size < min(missing, max(1, block_size // 4)):
+        unseen = np.where(allowed & ~seen, eligible, 0.0)
+        # Scores may be exactly zero: rank by them, but only among the unseen.
+        wanted = min(block_size, missing)
+        fresh = top_features(unseen, wanted, exclude=np.flatnonzero(~allowed | seen))
+        return fresh
+    if fresh.size > missing:
+        # Forced features (not allowed to enter by score) come first.
+        rank = np.where(allowed[fresh], np.abs(eligible[fresh]), np.inf)
+        fresh = fresh[np.argsort(-rank, kind="stable")][:missing]
+        return np.concatenate([block[seen[block]], fresh])
+    return block
+
+
+def _extend(state: State, n_new: int, n_blocks: int) -> State:
+    """Return the state with new features at zero and a small weight on the new block."""
+    if n_blocks == 1:
+        return State(np.zeros(n_new), state.intercept, np.ones(1))
+    share = 1.0 / (2.0 * n_blocks)
+    weights = np.append((1.0 - share) * state.block_weight, share)
+    return State(np.append(state.coef, np.zeros(n_new)), state.intercept, weights)
+
+
+class _Pool:
+    """The columns gathered so far, in order of entry."""
+
+    def __init__(self, design: Design, capacity: int) -> None:
+        self._design = design
+        self._capacity = capacity
+        self._dense: FloatArray | None = None
+        self._sparse: list[Columns] = []
+        self.features = np.empty(0, np.int64)
+        self._position = np.full(design.shape[1], -1, np.int64)
+
+    @property
+    def size(self) -> int:
+        return int(self.features.size)
+
+    def position(self, features: IndexArray) -> IndexArray:
+        return self._position[features]
+
+    def add(self, features: IndexArray) -> None:
+        """Gather columns and append them."""
+        columns = self._design.gather(features)
+        old = self.size
+        self.features = np.concatenate([self.features, features])
+        self._position[features] = np.arange(old, self.size)
+        if sp.issparse(columns):
+            self._sparse.append(columns)
+            return
+        if self._dense is None or self._dense.shape[1] < self.size:
+            grown = np.empty((columns.shape[0], max(self._capacity, self.size)), order="F")
+            if self._dense is not None:
+                grown[:, :old] = self._dense[:, :old]
+            self._dense = grown
+        self._dense[:, old : self.size] = columns
+
+    def columns(self) -> Columns:
+        """Return all gathered columns, (n, size)."""
+        if self._sparse:
+            if len(self._sparse) > 1:
+                self._sparse = [sp.hstack(self._sparse, format="csc")]
+            return self._sparse[0]
+        assert self._dense is not None
+        return self._dense[:, : self.size]

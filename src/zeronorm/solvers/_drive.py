@@ -1,0 +1,137 @@
+"""Run solvers: the only place where data are scanned, progress is reported and work interrupted.
+
+A solver is a generator. It yields a `Scan` (which columns, which vector), receives the scores, and
+returns its result. `run` runs one; `run_together` runs several (classes, folds) in lockstep and
+merges their pending scans of one data set into a single pass over it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+
+from .._typing import Design, FloatArray
+from ..designs import Rows, Scaled
+from ..designs._operations import locate_nonfinite
+from ._blas import solver_threads
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A request: the scores c = X'v of every column of `design` for `vector`.
+
+    vector : (n_samples,) or (n_samples, m); the answer is (n_features,) or (n_features, m).
+    """
+
+    design: Design
+    vector: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a callback is told after every pass over the data."""
+
+    n_scans: int  # passes so far
+    seconds: float  # spent in them
+    n_solvers: int  # solvers still running
+
+
+Callback: TypeAlias = Callable[[Progress], None]
+Solver: TypeAlias = Generator[Scan, FloatArray, T]
+
+
+def run(
+    solver: Solver[T], callback: Callback | None = None, n_threads: int | None = None
+) -> T:
+    """Run one solver to its result."""
+    return run_together([solver], callback, n_threads)[0]
+
+
+def run_together(
+    solvers: Sequence[Solver[T]],
+    callback: Callback | None = None,
+    n_threads: int | None = None,
+) -> list[T]:
+    """Run solvers in lockstep; the scans that wait at one time and share data are one pass.
+
+    callback : called after every pass.
+    n_threads : of the solvers (a design has its own); None: all allowed.
+
+    Returns the results in order. The bits are those of separate runs: every score is the same sum
+    whether its vector travels alone or with others.
+    """
+    results: dict[int, T] = {}
+    waiting: dict[int, Scan] = {}
+    n_scans, seconds = 0, 0.0
+
+    def resume(index: int, scores: FloatArray | None) -> None:
+        try:
+            # `send(None)` starts a generator.
+            waiting[index] = solvers[index].send(scores)  # type: ignore[arg-type]
+        except StopIteration as stop:
+            waiting.pop(index, None)
+            results[index] = stop.value
+
+    with solver_threads(n_threads):
+        try:
+            for index in range(len(solvers)):
+                resume(index, None)
+            while waiting:
+                begin = time.perf_counter()
+                answers = _answer(list(waiting.values()))
+                seconds += time.perf_counter() - begin
+                n_scans += 1
+                for index, scores in zip(list(waiting), answers, strict=True):
+                    resume(index, scores)
+                if callback is not None:
+                    callback(Progress(n_scans, seconds, len(waiting)))
+        finally:
+            for solver in solvers:
+                solver.close()
+    return [results[index] for index in range(len(solvers))]
+
+
+def _answer(scans: list[Scan]) -> list[FloatArray]:
+    """Answer scans, those with a common base design in one pass over it."""
+    answers: list[FloatArray | None] = [None] * len(scans)
+    by_base: dict[int, list[int]] = {}
+    chains = [_unwrap(scan) for scan in scans]
+    for index, (base, _, _) in enumerate(chains):
+        by_base.setdefault(id(base), []).append(index)
+    for members in by_base.values():
+        base = chains[members[0]][0]
+        vectors = [np.atleast_2d(chains[i][2].T).T for i in members]
+        merged = np.ascontiguousarray(np.hstack(vectors)) if len(vectors) > 1 else vectors[0]
+        n_features = base.shape[1]
+        scores = np.empty((n_features, merged.shape[1]))
+        for start in range(0, n_features, base.block):  # between blocks, Ctrl-C is noticed
+            stop = min(start + base.block, n_features)
+            scores[start:stop] = base.correlate(merged, start, stop)
+        offset = 0
+        for i, vector in zip(members, vectors, strict=True):
+            part = scores[:, offset : offset + vector.shape[1]]
+            offset += vector.shape[1]
+            part = part[:, 0] if scans[i].vector.ndim == 1 else part
+            for wrapper, v in reversed(chains[i][1]):
+                part = wrapper.lift(part, v, 0, wrapper.shape[1])
+            if not np.isfinite(part.sum()):
+                locate_nonfinite(scans[i].design)
+            answers[i] = np.ascontiguousarray(part)
+    return [answer for answer in answers if answer is not None]
+
+
+def _unwrap(scan: Scan) -> tuple[Design, list[tuple[Scaled | Rows, FloatArray]], FloatArray]:
+    """Return the base design, the wrappers on the way with their vectors, the lowered vector."""
+    design, vector = scan.design, scan.vector
+    wrappers: list[tuple[Scaled | Rows, FloatArray]] = []
+    while isinstance(design, (Scaled, Rows)):
+        wrappers.append((design, vector))
+        vector = design.lower(vector)
+        design = design.base
+    return design, wrappers, vector

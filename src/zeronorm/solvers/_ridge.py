@@ -1,0 +1,254 @@
+"""The k-scale workhorse: Newton's method for a ridge problem on a few gathered columns.
+
+    min_{u, b}  1/2 sum_j p_j u_j^2 + sum_i s_i f(y_i, z_i'u + b)                          (R)
+
+with s the sample weights times C. Elimination, exchanges, the final refit and certificates are
+sequences of such problems, warm-started. Steps are BLAS and LAPACK; with more columns than rows
+the Newton system is solved in the space of the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
+
+from .._kernels import sparse_gram
+from .._typing import Columns, FloatArray, Smooth
+from ..losses import balance, dual_bound, fit_intercept
+from ._blas import current_threads, map_threads
+
+MAX_NEWTON = 100
+# Gram matrices above this many multiply-adds are formed in float32: they only shape the step,
+# objective, gradient and gap stay float64.
+FLOAT32_GRAM = 5e7
+GRAM_ROWS = 2048  # rows of one partial Gram matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Ridge:
+    """A solution of (R)."""
+
+    coef: FloatArray  # (p,)
+    intercept: float
+    margins: FloatArray  # (n,) Zu + b
+    alpha: FloatArray  # (n,) dual point, sum_i alpha_i y_i = 0 where the intercept is free
+    scores: FloatArray  # (p,) Z'(alpha y)
+    objective: float
+    bound: float  # certified lower bound
+
+
+def weighted_gram(Z: Columns, weight: FloatArray) -> FloatArray:
+    """Return Z' diag(weight) Z, (p, p), for weight >= 0: the same bits for any number of threads."""
+    n, p = Z.shape
+    if sp.issparse(Z):
+        out = np.empty((p, p))
+        sparse_gram(Z.indptr, Z.indices, Z.data, weight, out, current_threads())
+        return out
+    root = np.sqrt(weight)[:, None]
+    work = n * p * p
+    if work <= FLOAT32_GRAM:
+        scaled = Z * root
+        return np.asarray(scaled.T @ scaled)
+
+    def part(start: int) -> FloatArray:
+        rows = slice(start, start + GRAM_ROWS)
+        scaled = np.multiply(Z[rows], root[rows], dtype=np.float32)
+        return np.asarray(scaled.T @ scaled)
+
+    total = np.zeros((p, p))
+    for gram in map_threads(part, range(0, n, GRAM_ROWS)):
+        total += gram
+    return total
+
+
+def cholesky(matrix: FloatArray) -> FloatArray:
+    """Return the lower factor of a symmetric positive definite matrix (upper part undefined).
+
+    A diagonal shift at rounding level is added where rounding has made the matrix indefinite;
+    `matrix` is changed then.
+    """
+    shift = 0.0
+    diagonal = np.einsum("ii->i", matrix)
+    largest = float(diagonal.max(initial=0.0))
+    while True:
+        factor, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=0)
+        if info == 0:
+            return np.asarray(factor)
+        step = max(1e-14 * largest, 10.0 * shift)
+        diagonal += step - shift
+        shift = step
+
+
+def solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve a symmetric positive definite system by Cholesky."""
+    return np.asarray(dpotrs(cholesky(matrix), right, lower=1)[0])
+
+
+def inverse_factor(matrix: FloatArray) -> FloatArray:
+    """Return L^-1, lower triangular, for a symmetric positive definite matrix L L'."""
+    return np.asarray(np.tril(dtrtri(cholesky(matrix), lower=1)[0]))
+
+
+def ridge(
+    Z: Columns,
+    y: FloatArray,
+    weight: FloatArray,
+    loss: Smooth,
+    *,
+    penalty: FloatArray | float = 1.0,
+    intercept: bool = True,
+    start: tuple[FloatArray, float] | None = None,
+    tol: float = 1e-6,
+    cutoff: float = np.inf,
+) -> Ridge:
+    """Solve (R) to a certified gap of `tol` relative to the objective of the zero model.
+
+    Parameters
+    ----------
+    Z : (n, p) gathered columns, dense or CSC.
+    y : (n,) labels +-1.
+    weight : (n,) sample weights times C, positive.
+    penalty : (p,) or a number, positive: the p_j.
+    intercept : whether b is free (and unpenalised) or zero.
+    start : (u, b) to start from.
+    cutoff : stop as soon as the bound shows that the optimum is not below this value.
+    tol : stop at (objective - bound) <= tol * objective at u = 0, or where rounding ends progress.
+    """
+    n, p = Z.shape
+    diagonal = np.broadcast_to(np.asarray(penalty, dtype=np.float64), (p,))
+    u = np.zeros(p) if start is None else start[0].copy()
+    b = 0.0 if start is None or not intercept else start[1]
+    zero_value = _zero_objective(loss, y, weight, intercept)
+    z = np.asarray(Z @ u)
+    best_bound = -np.inf
+    for iteration in range(MAX_NEWTON):
+        if intercept:
+            b, value, gradient = fit_intercept(loss, z, y, weight, b)
+        else:
+            value, gradient = loss.value_gradient(z, y, weight)
+        objective = value + 0.5 * float((diagonal * u) @ u)
+        alpha = np.maximum(-y * gradient, 0.0)
+        if intercept:
+            alpha = balance(alpha, y)
+        scores = np.asarray(Z.T @ (alpha * y))
+        quadratic = 0.5 * float((scores / diagonal) @ scores)
+        best_bound = max(best_bound, dual_bound(loss, alpha, y, weight, quadratic)[0])
+        if objective - best_bound <= tol * zero_value or best_bound >= cutoff or p == 0:
+            break
+        if iteration == MAX_NEWTON - 1:
+            break
+        curvature = loss.curvature(z + b, y, weight)
+        descent = scores - diagonal * u
+        direction, shift = _newton_direction(Z, curvature, diagonal, descent, intercept)
+        z_step = np.asarray(Z @ direction)
+        slope = float(descent @ direction)
+        step = 1.0
+        accepted = False
+        for _ in range(40):
+            trial = u + step * direction
+            trial_value = loss.value_gradient(z + b + step * (z_step + shift), y, weight)[0]
+            trial_objective = trial_value + 0.5 * float((diagonal * trial) @ trial)
+            if trial_objective <= objective - 1e-4 * step * slope:
+                accepted = True
+                break
+            step *= 0.5
+        if not accepted:  # rounding: no decrease is left
+            break
+        u, z, b = trial, z + step * z_step, b + step * shift
+    return Ridge(u, b, z + b, alpha, scores, objective, best_bound)
+
+
+def _zero_objective(loss: Smooth, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
+    """Return the objective of the model without features."""
+    zero = np.zeros_like(y)
+    if intercept:
+        return fit_intercept(loss, zero, y, weight)[1]
+    return loss.value_gradient(zero, y, weight)[0]
+
+
+def _newton_direction(
+    Z: Columns,
+    curvature: FloatArray,
+    diagonal: FloatArray,
+    descent: FloatArray,
+    intercept: bool,
+) -> tuple[FloatArray, float]:
+    """Return the Newton direction in u and in b; the gradient in b is zero.
+
+    The system is (diag(p) + Z'WZ - (Z'w)(Z'w)'/sum w) d = descent: the rank-one term eliminates b.
+    """
+    n, p = Z.shape
+    total = float(curvature.sum())
+    centre = intercept and total > 0
+    cross = np.asarray(Z.T @ curvature) if centre else np.zeros(p)
+    if p <= n or sp.issparse(Z):
+        matrix = weighted_gram(Z, curvature)
+        if centre:
+            matrix -= np.outer(cross, cross / total)
+        view = np.einsum("ii->i", matrix)
+        view += diagonal
+        unit = 1.0 / np.sqrt(view)  # the columns may differ in scale by many orders
+        matrix *= unit[:, None]
+        matrix *= unit
+        direction = unit * solve_positive(matrix, unit * descent)
+    else:
+        # Woodbury: with V = W^(1/2) (Z - 1 (Z'w)'/sum w), (P + V'V)^-1 r
+        #         = P^-1 r - P^-1 V' (I + V P^-1 V')^-1 V P^-1 r
+        V = np.asarray(Z) - (cross / total if centre else cross)
+        V *= np.sqrt(curvature)[:, None]
+        scaled = V / diagonal
+        matrix = np.asarray(scaled @ V.T)
+        np.einsum("ii->i", matrix)[:] += 1.0
+        direction = descent / diagonal
+        direction -= scaled.T @ solve_positive(matrix, V @ direction)
+    shift = -float(cross @ direction) / total if centre else 0.0
+    return direction, shift
+
+
+def leverages(
+    Z: Columns, curvature: FloatArray, diagonal: FloatArray, intercept: bool
+) -> FloatArray:
+    """Return h_i = x_i'H^-1 x_i, x_i = (z_i, 1), H = diag(p, 0) + sum_i w_i x_i x_i'.
+
+    The last entry of x_i and the last row of H are there only with an intercept.
+    """
+    n, p = Z.shape
+    total = float(curvature.sum())
+    centred = intercept and total > 0
+    centre = np.asarray(Z.T @ curvature) / total if centred else np.zeros(p)
+    base = 1.0 / total if centred else 0.0
+    if p <= n:
+        # With H = L L' over the centred columns, h_i = ||L^-1 z_i||^2.
+        matrix = weighted_gram(Z, curvature) - total * np.outer(centre, centre)
+        view = np.einsum("ii->i", matrix)
+        view += diagonal
+        unit = 1.0 / np.sqrt(view)
+        matrix *= unit[:, None]
+        matrix *= unit
+        whiten = unit[:, None] * inverse_factor(matrix).T
+        rowwise = Z.tocsr() if sp.issparse(Z) else Z
+        dtype = np.float32 if n * p * p > FLOAT32_GRAM else np.float64
+        narrow, shift = whiten.astype(dtype), (centre @ whiten).astype(dtype)
+
+        def part(start: int) -> FloatArray:
+            rows = rowwise[start : start + GRAM_ROWS]
+            dense = rows.toarray() if sp.issparse(rows) else rows
+            white = dense.astype(dtype, copy=False) @ narrow
+            white -= shift
+            return np.asarray(np.einsum("ij,ij->i", white, white), dtype=np.float64)
+
+        return np.asarray(base + np.concatenate(map_threads(part, range(0, n, GRAM_ROWS))))
+    # In the space of the rows, K = Z P^-1 Z': Z (P + Z'WZ)^-1 Z' = K - K R (I + R K R)^-1 R K
+    # with R = W^(1/2).
+    dense = (Z.toarray() if sp.issparse(Z) else np.asarray(Z)) - centre
+    K = (dense / diagonal) @ dense.T
+    root = np.sqrt(curvature)
+    matrix = K * root[:, None] * root
+    np.einsum("ii->i", matrix)[:] += 1.0
+    RK = root[:, None] * K
+    removed = np.einsum("ij,ij->j", RK, solve_positive(matrix, RK))
+    return np.asarray(base + np.einsum("ii->i", K) - removed)

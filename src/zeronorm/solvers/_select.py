@@ -1,0 +1,232 @@
+"""Exactly k features, the best procedure known: pool, elimination, splicing, refit, certificate.
+
+1. a pool of 3k features by the minimax cutting plane (C = 0.1, five blocks, free intercept) on
+   standardised columns;
+2. backward elimination inside the pool, with a ridge of the same C;
+3. splicing inside the pool where it helps: with many samples or few features;
+4. the final refit on the user's scaling, C by approximate leave-one-out;
+5. the certificate of the support.
+
+Only the pool and the certificate scan the data: about seven passes, for any k.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import Columns, Design, FloatArray, IndexArray, Smooth
+from ..designs import Scaled
+from ..losses import Logistic
+from ..result import Certificate, Path, Selection
+from ._block_norm import newton
+from ._certify import certify_supports
+from ._cutting_plane import InnerSolver, Minimax, minimax
+from ._drive import Solver
+from ._exchange import eliminate, splice, take
+from ._refit import Refit, refit
+
+POOL_FACTOR, POOL_MIN, POOL_BLOCKS = 3, 30, 5
+DIRECT_BLOCKS = 3  # blocks of the direct selection of k features
+# Splicing at the end is neutral on small samples with larger budgets, and costs time.
+SPLICE_SAMPLES, SPLICE_FEATURES = 1000, 10
+# Sizes down to a fifth of the largest share its pool; smaller ones get a pool of their own.
+SHARED_POOL = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One binary problem: the data on the selection scaling, labels, weights and options."""
+
+    design: Design
+    y: FloatArray  # (n,) +-1
+    sample_weight: FloatArray  # (n,) positive
+    scaling: str  # "standardized", "scaled" or "none"
+    loss: Smooth = Logistic()
+    intercept: bool = True
+    forced: IndexArray | None = None
+    usable: np.ndarray | None = None  # (m,) mask of the features that may be selected
+
+
+def select(
+    task: Task,
+    sizes: Sequence[int],
+    *,
+    C: float = 0.1,
+    refit_C: float | str = "loo",
+    block_size: int | None = None,
+    max_blocks: int | None = None,
+    tol: float = 1e-3,
+    inner: InnerSolver = newton,
+    certify: bool = True,
+    start: FloatArray | None = None,
+    seconds: dict[str, float] | None = None,
+) -> Solver[Path]:
+    """Select exactly k features for every k of `sizes`, by a generator of scans.
+
+    block_size, max_blocks : of the pool (by default a fifth of the pool).
+    certify : whether to scan once more for the certificates.
+    start : (n,) dual point of an earlier fit, for the first scan.
+    seconds : filled with the seconds of each phase.
+    """
+    clock = _Clock(seconds)
+    weight = C * task.sample_weight
+    n_samples = float(task.sample_weight.sum())
+    n_usable = task.design.shape[1] if task.usable is None else int(task.usable.sum())
+    fits: dict[int, tuple[IndexArray, Refit]] = {}
+    pools: list[Minimax] = []
+    left = sorted(set(sizes), reverse=True)
+    while left:
+        group = [k for k in left if SHARED_POOL * k >= left[0]]
+        left = [k for k in left if k not in group]
+        size = min(n_usable, max(POOL_FACTOR * group[0], POOL_MIN))
+        block = block_size
+        if block is None:
+            block = -(-size // (POOL_BLOCKS if max_blocks is None else max_blocks))
+        pool = yield from minimax(
+            task.design, task.y, task.loss, size, C=C, block_size=block,
+            sample_weight=task.sample_weight, intercept=task.intercept, forced=task.forced,
+            usable=task.usable, inner=inner, inner_tol=tol, start=start, final_scan=False,
+            l0_sizes=tuple(group) if certify else (),
+        )  # fmt: skip
+        start = None  # the pools of smaller sizes begin anew
+        clock.add_history(pool)
+        pools.append(pool)
+        features = pool.result.support
+        keep = None if task.forced is None else np.searchsorted(features, task.forced)
+        with clock.phase("gather"):
+            Z = task.design.gather(features)
+        with clock.phase("select"):
+            chosen = eliminate(
+                Z, task.y, weight, task.loss, group, intercept=task.intercept, keep=keep
+            )
+            for k in group:
+                if n_samples >= SPLICE_SAMPLES or k <= SPLICE_FEATURES:
+                    chosen[k] = splice(
+                        Z, task.y, weight, task.loss, chosen[k], intercept=task.intercept, keep=keep
+                    )
+        with clock.phase("refit"):
+            for k in group:
+                support = features[chosen[k]]
+                fits[k] = (support, refit_support(task, take(Z, chosen[k]), support, refit_C))
+    return (yield from _finish(task, fits, pools, C, certify, clock))
+
+
+def select_nested(
+    task: Task,
+    sizes: Sequence[int],
+    *,
+    C: float = 0.1,
+    refit_C: float | str = "loo",
+    block_size: int | None = None,
+    max_blocks: int | None = None,
+    tol: float = 1e-3,
+    inner: InnerSolver = newton,
+    certify: bool = True,
+    start: FloatArray | None = None,
+    seconds: dict[str, float] | None = None,
+) -> Solver[Path]:
+    """Select by the minimax cutting plane itself: nested supports for every k of `sizes`.
+
+    One run to the largest k; features are ordered by (block, |score| at entry), and the prefixes of
+    that order are the supports. `block_size` is ceil(k / 3) for the smallest k by default, or
+    ceil(k / max_blocks) for the largest.
+    """
+    clock = _Clock(seconds)
+    largest = max(sizes)
+    if block_size is None:
+        block_size = -(-min(sizes) // DIRECT_BLOCKS)
+        if max_blocks is not None:
+            block_size = -(-largest // max_blocks)
+    answer = yield from minimax(
+        task.design, task.y, task.loss, largest, C=C, block_size=block_size,
+        sample_weight=task.sample_weight, intercept=task.intercept, forced=task.forced,
+        usable=task.usable, inner=inner, inner_tol=tol, start=start,
+        l0_sizes=tuple(sizes) if certify else (),
+    )  # fmt: skip
+    clock.add_history(answer)
+    order = answer.result.order
+    with clock.phase("gather"):
+        Z = task.design.gather(order)
+    fits = {}
+    with clock.phase("refit"):
+        for k in sorted(set(sizes)):
+            position = np.argsort(order[:k])
+            support = order[:k][position]
+            fits[k] = (support, refit_support(task, take(Z, position), support, refit_C))
+    return (yield from _finish(task, fits, [answer], C, certify, clock))
+
+
+def refit_support(task: Task, Z: Columns, support: IndexArray, C: float | str) -> Refit:
+    """Refit the gathered columns of a support on the user's scaling of X."""
+    mean, std = np.zeros(support.size), np.ones(support.size)
+    if isinstance(task.design, Scaled):
+        std = 1.0 / task.design.scale[support]
+        if task.design.mean is not None:
+            mean = task.design.mean[support]
+    return refit(Z, mean, std, task.y, task.sample_weight, C=C, intercept=task.intercept)
+
+
+def _finish(
+    task: Task,
+    fits: dict[int, tuple[IndexArray, Refit]],
+    pools: list[Minimax],
+    C: float,
+    certify: bool,
+    clock: _Clock,
+) -> Solver[Path]:
+    """Certify the supports and put the path together."""
+    sizes = sorted(fits)
+    certificates: list[Certificate | None] = [None] * len(sizes)
+    if certify:
+        known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
+        begin = time.perf_counter()
+        certificates[:] = yield from certify_supports(
+            task.design, task.y, task.loss, [fits[k][0] for k in sizes], C=C,
+            sample_weight=task.sample_weight, scaling=task.scaling, intercept=task.intercept,
+            forced=task.forced, usable=task.usable, known=known,
+        )  # fmt: skip
+        clock.add("certify", time.perf_counter() - begin)
+    selections = {}
+    for k, certificate in zip(sizes, certificates, strict=True):
+        support, fit = fits[k]
+        selections[k] = Selection(
+            support, fit.coef, fit.intercept, fit.C, _entry_steps(pools, support), certificate,
+            fit.loo_loss,
+        )  # fmt: skip
+    first = pools[0].result
+    return Path(selections, first.order, first.history, first.status, first.dual)
+
+
+def _entry_steps(pools: list[Minimax], support: IndexArray) -> IndexArray:
+    """Return the outer step, from 1, at which each feature entered the first pool that has it."""
+    entered = np.zeros(support.size, np.int64)
+    for pool in pools:
+        for number, step in enumerate(pool.result.history, start=1):
+            entered[(entered == 0) & np.isin(support, step.entered)] = number
+    return entered
+
+
+class _Clock:
+    """Adds up seconds by phase."""
+
+    def __init__(self, seconds: dict[str, float] | None) -> None:
+        self._seconds: dict[str, float] = {} if seconds is None else seconds
+
+    def add(self, phase: str, seconds: float) -> None:
+        self._seconds[phase] = self._seconds.get(phase, 0.0) + seconds
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        yield
+        self.add(name, time.perf_counter() - begin)
+
+    def add_history(self, answer: Minimax) -> None:
+        for step in answer.result.history:
+            for phase, seconds in step.seconds.items():
+                self.add(phase, seconds)

@@ -1,0 +1,50 @@
+"""Shared data of the tests: small, seeded, with properties that are asserted here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+
+def make_classification(n, p, informative=4, n_classes=2, seed=0, noise=0.5):
+    """Gaussian X, labels 0..n_classes-1 from a sparse linear model with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    w = np.zeros((p, n_classes))
+    for c in range(n_classes):
+        chosen = rng.permutation(min(p, 3 * n_classes + informative))[:informative]
+        w[chosen, c] = rng.choice([-1, 1], informative) * rng.uniform(1, 2, informative)
+    score = X @ (w[:, 1:2] if n_classes == 2 else w)
+    score = score + noise * rng.logistic(size=score.shape)
+    y = (score[:, 0] > 0.3).astype(int) if n_classes == 2 else score.argmax(axis=1)
+    counts = np.bincount(y, minlength=n_classes)
+    assert counts.min() >= n // (4 * n_classes)
+    return X, y
+
+
+@pytest.fixture(scope="session")
+def binary():
+    """(X, y) of shape (120, 40), labels 0 and 1; columns of different units and offsets."""
+    X, y = make_classification(120, 40, seed=1)
+    rng = np.random.default_rng(2)
+    X = X * 10 ** rng.uniform(-2, 2, 40) + rng.uniform(-3, 3, 40)
+    X.flags.writeable = y.flags.writeable = False
+    return X, y
+
+
+@pytest.fixture(scope="session")
+def multiclass():
+    """(X, y) of shape (150, 25), labels 0, 1 and 2."""
+    X, y = make_classification(150, 25, n_classes=3, seed=3)
+    X.flags.writeable = y.flags.writeable = False
+    return X, y
+
+
+@pytest.fixture(scope="session")
+def signed():
+    """(X, y) of shape (150, 60) for the functional interface: unit columns, labels -1 and +1."""
+    X, y = make_classification(150, 60, informative=6, seed=4)
+    X.flags.writeable = False
+    labels = np.where(y == 1, 1.0, -1.0)
+    labels.flags.writeable = False
+    return X, labels

@@ -1,0 +1,1392 @@
+"""Estimators: the scikit-learn contract, what a user may pass, every error text."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import oracles
+from conftest import make_classification
+from zeronorm import BudgetClassifier, MinimaxLogisticRegression
+from zeronorm.certificate import verify
+from zeronorm.designs import as_design
+
+BOTH = [BudgetClassifier, MinimaxLogisticRegression]
+both = pytest.mark.parametrize("make", BOTH, ids=lambda c: c.__name__)
+
+
+def assert_same_model(a, b, *, atol=1e-8, classes=True):
+    """Same support, coefficients and intercept."""
+    np.testing.assert_array_equal(a.support_, b.support_)
+    scale = np.abs(b.coef_).max(initial=1e-300)
+    np.testing.assert_allclose(a.coef_ / scale, b.coef_ / scale, atol=atol)
+    np.testing.assert_allclose(a.intercept_, b.intercept_, rtol=atol, atol=atol)
+    if classes:
+        np.testing.assert_array_equal(a.classes_, b.classes_)
+
+
+# ------------------------------------------------------------------- the scikit-learn contract
+
+
+@parametrize_with_checks(
+    [
+        BudgetClassifier(),
+        BudgetClassifier(n_features=1),
+        BudgetClassifier(n_features=2),
+        BudgetClassifier(fit_intercept=False),
+        BudgetClassifier(standardize=False, refit_C=1.0),
+        BudgetClassifier(class_weight="balanced", solver="newton"),
+        MinimaxLogisticRegression(),
+        MinimaxLogisticRegression(n_features=1),
+        MinimaxLogisticRegression(n_features=2, C=1.0),
+        MinimaxLogisticRegression(fit_intercept=False, standardize=False),
+        MinimaxLogisticRegression(block_size=1, solver="newton"),
+        MinimaxLogisticRegression(max_blocks=2, warm_start=True),
+    ]
+)
+def test_sklearn_contract(estimator, check):
+    """The estimators would not work inside scikit-learn's tools."""
+    check(estimator)
+
+
+@both
+def test_constructor_stores_and_clone_copies(make):
+    """clone, get_params or set_params would change the model."""
+    parameters = {
+        "n_features": [3, 5],
+        "C": 0.3,
+        "refit_C": 2.0,
+        "block_size": 2,
+        "forced_features": [1],
+        "tol": 1e-4,
+    }
+    model = make(**parameters)
+    assert parameters.items() <= clone(model).get_params().items()
+    assert model.get_params()["forced_features"] is parameters["forced_features"]
+    assert not [name for name in vars(model) if name.endswith("_")]
+    assert model.set_params(C=7.0).C == 7.0
+
+
+def test_defaults_are_the_documented_ones():
+    """Documented defaults and real ones would differ."""
+    common = {
+        "C": 0.1,
+        "refit_C": "loo",
+        "standardize": True,
+        "fit_intercept": True,
+        "tol": 1e-3,
+        "n_features": None,
+        "block_size": None,
+        "max_blocks": None,
+        "forced_features": None,
+        "class_weight": None,
+        "warm_start": False,
+        "n_threads": None,
+    }
+    assert BudgetClassifier().get_params() == {**common, "solver": "auto", "tune": False}
+    assert MinimaxLogisticRegression().get_params() == {**common, "solver": "newton"}
+
+
+@pytest.mark.parametrize("k", [1, 7, 20, 21])
+def test_as_published(k, binary):
+    """The paper's model would run with other constants: C 10, refit 5, ten blocks of k/10."""
+    model = MinimaxLogisticRegression.as_published(k)
+    parameters = model.get_params()
+    assert parameters["n_features"] == k
+    assert parameters["C"] == 10
+    assert parameters["refit_C"] == 5
+    assert parameters["standardize"] is False
+    assert parameters["fit_intercept"] is False
+    assert parameters["solver"] == "newton"
+    assert parameters["tol"] == 1e-3
+    X, y = binary
+    model.fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    assert model.support_.size == k
+    assert model.intercept_ == 0
+    assert model.path_[k].refit_C == 5
+    sizes = [len(step.entered) for step in model.history_]
+    assert max(sizes) <= -(-k // 10)
+    assert len(sizes) >= -(-k // -(-k // 10))
+
+
+# ------------------------------------------------------------------- exactly k, whatever happens
+
+
+@both
+@pytest.mark.parametrize("k", [1, 2, 3, 10, 39, 40])
+@pytest.mark.parametrize("block_size", [None, 1, 4, 1000])
+def test_exactly_k(make, k, block_size, binary):
+    """A user who asks for k features would get another number."""
+    X, y = binary
+    model = make(n_features=k, block_size=block_size).fit(X, y)
+    assert model.support_.size == k
+    assert model.support_.dtype == np.int64
+    assert (np.diff(model.support_) > 0).all()
+    assert model.coef_.shape == (1, 40)
+    assert np.isfinite(model.coef_).all()
+    np.testing.assert_array_equal(np.flatnonzero(model.get_support()), model.support_)
+    assert not model.coef_[0, np.setdiff1d(np.arange(40), model.support_)].any()
+    assert model.transform(X).shape == (len(X), k)
+
+
+@both
+def test_default_number_of_features(make, binary):
+    """n_features=None would not mean ten, or all usable columns if there are fewer."""
+    X, y = binary
+    assert make().fit(X, y).support_.size == 10
+    assert make().fit(X[:, :4], y).support_.size == 4
+    constant = X[:, :6].copy()
+    constant[:, 2] = 3.0
+    model = make().fit(constant, y)
+    np.testing.assert_array_equal(model.support_, [0, 1, 3, 4, 5])
+
+
+@both
+def test_constant_columns_are_never_selected(make, binary):
+    """A constant or all-zero column would be selected, or give NaN."""
+    X, y = binary
+    wide = np.column_stack([np.zeros(120), X, np.full(120, 1e8), np.full(120, -0.1)])
+    model = make(n_features=40).fit(wide, y)
+    np.testing.assert_array_equal(model.support_, np.arange(1, 41))
+    with pytest.raises(ValueError, match=r"n_features must be between 1 and 40 .*got 41"):
+        make(n_features=41).fit(wide, y)
+
+
+@both
+def test_several_sizes_from_one_fit(make, binary):
+    """path_ would not hold the models asked for, or predictions not use the largest."""
+    X, y = binary
+    model = make(n_features=[10, 3, 5]).fit(X, y)
+    assert list(model.path_) == [3, 5, 10]
+    assert len(model.path_) == 3
+    assert model.support_.size == 10
+    for k in (3, 5, 10):
+        selection = model.path_[k]
+        assert selection.n_features == selection.support.size == selection.coef.size == k
+        assert selection.entered.shape == (k,)
+        assert (selection.entered >= 1).all()
+        assert selection.certificate.support.size == k
+        assert np.isfinite(selection.loo_loss)
+        expected = oracles.ridge(
+            X[:, selection.support], 2 * y - 1, selection.refit_C, intercept=True
+        )
+        decision = X[:, selection.support] @ selection.coef + selection.intercept
+        reference = X[:, selection.support] @ expected.coef + expected.intercept
+        np.testing.assert_allclose(decision, reference, atol=0.02 * np.abs(reference).max())
+    np.testing.assert_array_equal(model.path_[10].support, model.support_)
+    np.testing.assert_array_equal(model.coef_[0, model.support_], model.path_[10].coef)
+    if make is MinimaxLogisticRegression:
+        assert set(model.path_[3].support) <= set(model.path_[5].support)
+        assert set(model.path_[5].support) <= set(model.path_[10].support)
+
+
+def test_several_sizes_equal_single_fits_where_they_share_a_pool(binary):
+    """A model from a list of sizes would differ without reason from one fitted alone."""
+    X, y = binary
+    largest = BudgetClassifier(n_features=10).fit(X, y)
+    several = BudgetClassifier(n_features=[4, 10]).fit(X, y)
+    assert_same_model(several, largest)
+
+
+def test_minimax_prefix_equals_a_run_of_that_size(binary):
+    """The nested path would differ from dedicated runs with the same blocks."""
+    X, y = binary
+    path = MinimaxLogisticRegression(n_features=[2, 6, 12], block_size=2).fit(X, y).path_
+    for k in (2, 6, 12):
+        alone = MinimaxLogisticRegression(n_features=k, block_size=2).fit(X, y)
+        np.testing.assert_array_equal(path[k].support, alone.support_)
+        np.testing.assert_allclose(path[k].coef, alone.path_[k].coef, rtol=1e-6, atol=1e-9)
+
+
+@both
+def test_finds_the_features_that_matter(make):
+    """The selection would be no better than chance."""
+    rng = np.random.default_rng(30)
+    X = rng.standard_normal((400, 300))
+    truth = [5, 50, 150, 250]
+    y = X[:, truth] @ [2, -2, 1.5, 1.5] + rng.logistic(size=400) > 0
+    model = make(n_features=4).fit(X, y)
+    np.testing.assert_array_equal(model.support_, truth)
+    np.testing.assert_array_equal(np.sign(model.coef_[0, truth]), [1, -1, 1, 1])
+
+
+# ------------------------------------------------------------------------------- predictions
+
+
+@both
+def test_predictions_follow_from_the_coefficients(make, binary):
+    """predict, decision_function, probabilities and score would contradict each other."""
+    X, y = binary
+    model = make(n_features=5).fit(X, y)
+    decision = X[:, model.support_] @ model.coef_[0, model.support_] + model.intercept_[0]
+    np.testing.assert_allclose(model.decision_function(X), decision, rtol=1e-9, atol=1e-9)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(-decision)), rtol=1e-9)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_allclose(model.predict_log_proba(X), np.log(proba), atol=1e-9)
+    np.testing.assert_array_equal(model.predict(X), (decision > 0).astype(int))
+    assert model.score(X, y) == np.mean(model.predict(X) == y)
+    assert model.score(X, y) > 0.75
+
+
+@both
+def test_extreme_decision_values_give_probabilities(make, binary):
+    """Far away rows would get NaN as probability or logarithm."""
+    X, y = binary
+    model = make(n_features=3).fit(X, y)
+    far = np.vstack([1e6 * X[:5], -1e6 * X[:5], 1e150 * X[:2]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        proba, log_proba = model.predict_proba(far), model.predict_log_proba(far)
+    assert np.isfinite(proba).all()
+    assert np.isfinite(log_proba[:10]).all()
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+
+
+@both
+def test_multiclass_probabilities(make, multiclass):
+    """Probabilities of several classes would not be normalised one-versus-rest sigmoids."""
+    X, y = multiclass
+    model = make(n_features=4).fit(X, y)
+    decision = model.decision_function(X)
+    assert decision.shape == (150, 3)
+    sigmoid = 1 / (1 + np.exp(-decision))
+    expected = sigmoid / sigmoid.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-9)
+    np.testing.assert_array_equal(model.predict(X), decision.argmax(axis=1))
+    far = model.predict_proba(-1e5 * np.sign(model.coef_.sum(axis=0)) * np.ones((2, 25)))
+    np.testing.assert_allclose(far.sum(axis=1), 1)
+    assert model.score(X, y) > 0.6
+
+
+@both
+def test_not_fitted(make, binary):
+    """A model without fit would fail with a confusing error."""
+    for method in ("predict", "predict_proba", "decision_function", "transform"):
+        with pytest.raises(NotFittedError):
+            getattr(make(), method)(binary[0])
+    for name in ("coef_", "path_", "certificate_", "optimality_gap_", "history_"):
+        assert not hasattr(make(), name)
+
+
+@both
+def test_prediction_reads_only_the_support(make, binary):
+    """Predicting would need all columns of X to be gathered."""
+    X, y = binary
+    model = make(n_features=5).fit(X, y)
+    reads = []
+
+    class Watching:
+        def __init__(self, base):
+            self.base_design, self.shape, self.block = base, base.shape, base.block
+
+        def correlate(self, v, start, stop):
+            raise AssertionError("predicting scans X")
+
+        def moments(self, weight, start, stop):
+            raise AssertionError("predicting scans X")
+
+        def gather(self, features):
+            reads.append(np.asarray(features))
+            return self.base_design.gather(features)
+
+    decision = model.decision_function(Watching(as_design(X)))
+    np.testing.assert_allclose(decision, model.decision_function(X), rtol=1e-12)
+    assert set(np.concatenate(reads)) == set(model.support_)
+
+
+# ---------------------------------------------------------------------------------- multi-class
+
+
+@both
+def test_multiclass_is_one_versus_rest_with_merged_scans(make, multiclass):
+    """Several classes would be another model than one fit per class, or cost their scans."""
+    X, y = multiclass
+    model = make(n_features=4).fit(X, y)
+    assert model.coef_.shape == (3, 25)
+    assert model.intercept_.shape == (3,)
+    assert len(model.estimators_) == len(model.certificate_) == 3
+    scans, union = [], set()
+    for c in range(3):
+        alone = make(n_features=4).fit(X, y == c)
+        np.testing.assert_array_equal(model.estimators_[c][4].support, alone.support_)
+        np.testing.assert_array_equal(model.coef_[c], alone.coef_[0])
+        assert model.intercept_[c] == alone.intercept_[0]
+        assert model.certificate_[c].bound == alone.certificate_.bound
+        scans.append(alone.n_scans_)
+        union |= set(alone.support_)
+    np.testing.assert_array_equal(model.support_, sorted(union))
+    assert model.n_scans_ == max(scans)
+    assert model.optimality_gap_ == max(c.gap for c in model.certificate_)
+
+
+@both
+def test_multiclass_sizes_and_labels(make, multiclass):
+    """A list of sizes or names as labels would fail with several classes."""
+    X, y = multiclass
+    names = np.array(["setosa", "versicolor", "virginica"])
+    model = make(n_features=[2, 4]).fit(X, names[y])
+    plain = make(n_features=[2, 4]).fit(X, y)
+    assert_same_model(model, plain, classes=False)
+    np.testing.assert_array_equal(model.classes_, names)
+    np.testing.assert_array_equal(model.predict(X), names[plain.predict(X)])
+    for path in model.estimators_:
+        assert list(path) == [2, 4]
+
+
+# --------------------------------------------------------------------------------- certificate
+
+
+@both
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"C": 1.0}], ids=str)
+@pytest.mark.parametrize("k", [1, 3])
+def test_certificate_against_enumeration(make, options, k):
+    """The certified bound would exceed the optimum over all supports of the size."""
+    X, y = make_classification(70, 9, informative=3, seed=31)
+    X = X * np.geomspace(0.01, 100, 9) + 2
+    model = make(n_features=k, **options).fit(X, y)
+    certificate = model.certificate_
+    free = options.get("fit_intercept", True)
+    Z, _, _ = oracles.standardise(X, center=free)
+    C = options.get("C", 0.1)
+    optimum, best = oracles.enumerate_supports(Z, 2 * y - 1, C, k, intercept=free)[0]
+    assert certificate.bound <= optimum + 1e-8
+    assert certificate.objective >= optimum - 1e-8
+    own = oracles.ridge(Z[:, certificate.support], 2 * y - 1, C, intercept=free)
+    assert certificate.objective == pytest.approx(own.objective, rel=1e-8)
+    assert certificate.C == C
+    np.testing.assert_array_equal(certificate.support, model.support_)
+    assert k <= certificate.candidates <= 9
+    assert 0 <= certificate.fixed_in <= k
+    assert model.optimality_gap_ == certificate.gap
+    if certificate.proven:
+        np.testing.assert_array_equal(best, model.support_)
+
+
+@both
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"fit_intercept": False},
+        {"standardize": False, "C": 1e-4},
+        {"forced_features": [7, 8]},
+        {"n_features": [2, 6, 9]},
+        {"class_weight": "balanced"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("storage", [np.asarray, np.float32, sp.csr_array])
+def test_certificate_is_verified_from_scratch(make, options, storage, binary):
+    """A certificate would be claimed that the data do not support."""
+    X, y = binary
+    X = np.where(np.arange(X.size).reshape(X.shape) % 3, X, 0)
+    stored = storage(X)
+    X = np.asarray(stored.todense()) if sp.issparse(stored) else stored.astype(float)
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    model = make(**{"n_features": 6, **options}).fit(stored, y, sample_weight=weight)
+    if options.get("class_weight"):
+        totals = np.array([weight[y == 0].sum(), weight[y == 1].sum()])
+        weight = weight * (weight.sum() / (2 * totals))[y]
+    for k in model.path_:
+        certificate = model.path_[k].certificate
+        found = verify(
+            X,
+            2 * y - 1,
+            certificate,
+            sample_weight=weight,
+            intercept=options.get("fit_intercept", True),
+            forced=options.get("forced_features", ()),
+        )
+        assert found["bound"] == pytest.approx(certificate.bound, rel=1e-5)
+        assert found["objective"] == pytest.approx(certificate.objective, rel=1e-5)
+        assert 0 <= certificate.gap <= 1
+
+
+def test_scaling_of_the_certificate_is_told(binary):
+    """A bound would be read as one for another scaling of the columns."""
+    X, y = binary
+    names = {
+        "standardized": BudgetClassifier(3).fit(X, y),
+        "scaled": BudgetClassifier(3).fit(sp.csr_array(X), y),
+        "none": BudgetClassifier(3, standardize=False).fit(X, y),
+    }
+    for name, model in names.items():
+        assert model.certificate_.scaling == name
+
+
+# ------------------------------------------------------------------------------ forced features
+
+
+@both
+@pytest.mark.parametrize("k", [2, 5, 12])
+def test_forced_features_are_kept_and_counted(make, k, binary):
+    """Features that must be in the model would be missing, or come on top of the budget."""
+    X, y = binary
+    plain = make(n_features=k).fit(X, y)
+    forced = [j for j in range(39, -1, -1) if j not in plain.support_][:2]
+    model = make(n_features=k, forced_features=forced).fit(X, y)
+    assert set(forced) <= set(model.support_)
+    assert model.support_.size == k
+    assert model.certificate_.n_forced == 2
+    several = make(n_features=[2, k], forced_features=forced).fit(X, y)
+    for size in several.path_:
+        assert set(forced) <= set(several.path_[size].support)
+
+
+@both
+def test_forced_features_by_name_and_index_agree(make, binary):
+    """Names of a data frame would force other columns."""
+    X, y = binary
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(40)])
+    by_name = make(n_features=4, forced_features=["gene 33", "gene 7"]).fit(frame, y)
+    by_index = make(n_features=4, forced_features=np.array([7, 33])).fit(X, y)
+    assert_same_model(by_name, by_index)
+    assert {7, 33} <= set(by_name.support_)
+
+
+@both
+def test_default_size_makes_room_for_forced_features(make, binary):
+    """Forcing more than ten features would fail with the default number."""
+    X, y = binary
+    model = make(forced_features=list(range(15))).fit(X, y)
+    np.testing.assert_array_equal(model.support_, np.arange(15))
+
+
+@pytest.mark.parametrize(
+    ("forced", "message"),
+    [
+        ([0, 0], "forced_features must be distinct; got 0 twice"),
+        ([40], r"forced_features must be between 0 and 39 \(the columns of X\); got 40"),
+        ([-1], r"forced_features must be between 0 and 39 \(the columns of X\); got -1"),
+        ([1, 2, 3, 4], r"at least 4 \(the length of forced_features\); got 3"),
+        (["height"], "forced_features has the name 'height', but X has no feature names"),
+        ([1.5], "forced_features must be a list of indices or of feature names; got 1.5"),
+        ([True], "forced_features must be a list of indices or of feature names; got True"),
+        ("height", "forced_features must be a list of indices or of feature names; got 'height'"),
+        (3, "forced_features must be a list of indices or of feature names; got 3"),
+    ],
+    ids=str,
+)
+@both
+def test_bad_forced_features(make, forced, message, binary):
+    """Forced features in conflict with the data or the budget would be ignored."""
+    with pytest.raises(ValueError, match=message):
+        make(n_features=3, forced_features=forced).fit(*binary)
+
+
+@both
+def test_bad_forced_names(make, binary):
+    """Unknown or ambiguous names, and constant columns, would be forced silently."""
+    X, y = binary
+    names = [f"x{j}" for j in range(40)]
+    with pytest.raises(ValueError, match="forced_features has the unknown feature name 'weight'"):
+        make(n_features=3, forced_features=["weight"]).fit(pd.DataFrame(X, columns=names), y)
+    with pytest.raises(ValueError, match=r"(?is)unique.*twin|twin.*unique"):
+        make(n_features=3, forced_features=["twin"]).fit(
+            pd.DataFrame(X, columns=["twin", "twin", *names[2:]]), y
+        )
+    constant = X.copy()
+    constant[:, 5] = 1
+    with pytest.raises(ValueError, match="must not be constant columns of X; got column 5"):
+        make(n_features=3, forced_features=[5]).fit(constant, y)
+
+
+# ------------------------------------------------------------------------------------- storage
+
+STORAGES = {
+    "f_order": np.asfortranarray,
+    "c_order": np.ascontiguousarray,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2],
+    "reversed": lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
+    "list": lambda X: X.tolist(),
+    "pandas": lambda X: pd.DataFrame(X).rename(columns=str),
+    "polars": lambda X: pl.DataFrame(X, schema=[str(j) for j in range(X.shape[1])]),
+    "big_endian": lambda X: X.astype(X.dtype.newbyteorder(">")),
+    "csc_array": sp.csc_array,
+    "csr_array": sp.csr_array,
+    "csc_matrix": sp.csc_matrix,
+    "csr_matrix": sp.csr_matrix,
+    "coo_array": sp.coo_array,
+}
+
+
+@pytest.fixture(scope="module")
+def counts():
+    """Small counts: exact in every type, so that all storages hold the same numbers."""
+    rng = np.random.default_rng(32)
+    X = rng.integers(0, 5, (90, 25)) * (rng.uniform(size=(90, 25)) < 0.7)
+    y = np.where(X[:, :3] @ [1, -1, 1] + rng.standard_normal(90) > 1, "yes", "no")
+    assert min(np.unique(y, return_counts=True)[1]) > 20
+    return X, y
+
+
+@both
+@pytest.mark.parametrize("storage", list(STORAGES))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.uint8])
+def test_storage_does_not_matter(make, storage, dtype, counts):
+    """The model would depend on type or layout of X."""
+    X, y = counts
+    options = {"n_features": 4, "C": 0.3, "tol": 1e-6}
+    stored = STORAGES[storage](X.astype(dtype))
+    model = make(**options).fit(stored, y)
+    reference = make(**options).fit(X.astype(float), y)
+    np.testing.assert_array_equal(model.support_, reference.support_)
+    if "array" not in storage and "matrix" not in storage:
+        assert_same_model(model, reference)
+    # Sparse columns are not centred: with a free intercept that is the same model.
+    np.testing.assert_allclose(model.coef_, reference.coef_, atol=2e-3)
+    np.testing.assert_array_equal(model.predict(stored), reference.predict(X))
+
+
+@both
+def test_memory_maps_and_npy_files(make, counts, tmp_path):
+    """Data on disk would be copied, changed or refused."""
+    X, y = counts
+    file = tmp_path / "X.npy"
+    np.save(file, X.astype(np.float32))
+    before = file.read_bytes()
+    reference = make(n_features=4).fit(X.astype(np.float32), y)
+    for stored in (np.load(file, mmap_mode="r"), str(file), file):
+        model = make(n_features=4).fit(stored, y)
+        assert_same_model(model, reference)
+        np.testing.assert_array_equal(model.predict(stored), reference.predict(X))
+    assert file.read_bytes() == before
+
+
+@both
+@pytest.mark.parametrize("storage", ["c_order", "f_order", "csc_array", "csr_array"])
+def test_input_is_not_touched(make, storage, counts):
+    """The caller's data, labels or weights would be written to."""
+    X, y = counts
+    stored = STORAGES[storage](X.astype(float))
+    weight = np.linspace(0, 2, len(y))
+    arrays = [stored.data, stored.indices, stored.indptr] if sp.issparse(stored) else [stored]
+    arrays += [y, weight]
+    copies = [a.copy() for a in arrays]
+    for a in arrays:
+        a.flags.writeable = False
+    model = make(n_features=3).fit(stored, y, sample_weight=weight)
+    model.predict_proba(stored)
+    model.transform(stored)
+    for a, b in zip(arrays, copies, strict=True):
+        np.testing.assert_array_equal(a, b)
+    y.flags.writeable = True
+
+
+@both
+def test_sparse_with_unsorted_duplicate_and_explicit_zero_entries(make, counts):
+    """Sparse matrices would not mean what SciPy says they mean."""
+    X, y = counts
+    clean = sp.csr_array(X.astype(float))
+    rows = [np.repeat(np.arange(25), 2)] * len(X)
+    indices = np.concatenate([np.random.default_rng(i).permutation(r) for i, r in enumerate(rows)])
+    data = 0.5 * X[np.repeat(np.arange(len(X)), 50), indices].astype(float)
+    messy = sp.csr_array((data, indices, np.arange(0, 50 * len(X) + 1, 50)), shape=X.shape)
+    np.testing.assert_array_equal(messy.toarray(), X)
+    a, b = make(n_features=4).fit(messy, y), make(n_features=4).fit(clean, y)
+    assert_same_model(a, b)
+    assert messy.nnz == 50 * len(X)
+    np.testing.assert_allclose(a.decision_function(messy), b.decision_function(clean), atol=1e-8)
+
+
+@both
+def test_threads_do_not_change_a_bit(make):
+    """Results would depend on the number of threads."""
+    X, y = make_classification(300, 500, n_classes=3, seed=33)
+    for stored in (X, np.asfortranarray(X, dtype=np.float32), sp.csc_array(X), sp.csr_array(X)):
+        models = [make(n_features=5, n_threads=t).fit(stored, y) for t in (1, 2, 7)]
+        for model in models[1:]:
+            np.testing.assert_array_equal(model.coef_, models[0].coef_)
+            np.testing.assert_array_equal(model.intercept_, models[0].intercept_)
+            for a, b in zip(model.certificate_, models[0].certificate_, strict=True):
+                assert a.bound == b.bound
+
+
+@both
+def test_fit_is_deterministic(make, binary):
+    """Two fits of the same data would differ."""
+    X, y = binary
+    a, b = make(n_features=6).fit(X, y), make(n_features=6).fit(X, y)
+    np.testing.assert_array_equal(a.coef_, b.coef_)
+
+
+@both
+def test_units_of_columns_do_not_matter_when_standardising(make, binary):
+    """Columns from 1e-12 to 1e12 would change which features are selected."""
+    X, y = binary
+    factor = 10.0 ** np.random.default_rng(0).integers(-12, 13, 40)
+    a, b = make(n_features=6).fit(X, y), make(n_features=6).fit(X * factor, y)
+    np.testing.assert_array_equal(a.support_, b.support_)
+    assert np.isfinite(b.coef_).all()
+    assert a.certificate_.bound == pytest.approx(b.certificate_.bound, rel=1e-5)
+
+
+# -------------------------------------------------------------------- weights, classes, labels
+
+
+@both
+@pytest.mark.parametrize("storage", [np.asarray, sp.csc_array])
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"C": 3.0}], ids=str)
+def test_integer_weights_equal_repeated_rows(make, storage, options, binary):
+    """Weights would be a different model from the rows that they stand for."""
+    X, y = binary
+    weight = np.random.default_rng(34).integers(0, 4, len(y))
+    options = {"n_features": 5, "tol": 1e-7, **options}
+    a = make(**options).fit(storage(X), y, sample_weight=weight)
+    X2, y2 = oracles.repeat_rows(X, y, weight)
+    b = make(**options).fit(storage(X2), y2)
+    np.testing.assert_array_equal(a.support_, b.support_)
+    assert a.path_[5].refit_C == pytest.approx(b.path_[5].refit_C)
+    np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-5, atol=1e-7)
+    assert a.certificate_.objective == pytest.approx(b.certificate_.objective, rel=1e-8)
+    assert a.certificate_.bound == pytest.approx(b.certificate_.bound, rel=1e-5)
+
+
+@both
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_weight_zero_is_removal(make, storage, binary):
+    """Rows of weight zero would still count in scales, rules or bounds."""
+    X, y = binary
+    keep = np.arange(len(y)) % 3 > 0
+    X = X.copy()
+    X[~keep] *= 1e3  # would ruin the scales
+    a = make(n_features=5).fit(storage(X), y, sample_weight=keep.astype(float))
+    b = make(n_features=5).fit(storage(X[keep]), y[keep])
+    assert_same_model(a, b)
+    assert a.certificate_.bound == pytest.approx(b.certificate_.bound, rel=1e-9)
+
+
+@both
+def test_weight_zero_removes_a_class(make, multiclass):
+    """A class without any weight would stay in classes_."""
+    X, y = multiclass
+    model = make(n_features=3).fit(X, y, sample_weight=(y != 1).astype(float))
+    np.testing.assert_array_equal(model.classes_, [0, 2])
+    assert model.coef_.shape == (1, 25)
+
+
+@both
+def test_weights_of_different_size_are_finite(make, binary):
+    """Weights that differ by 1e12 would give NaN."""
+    X, y = binary
+    weight = 10.0 ** np.random.default_rng(0).uniform(-6, 6, len(y))
+    model = make(n_features=3).fit(X, y, sample_weight=weight)
+    assert np.isfinite(model.coef_).all()
+    assert 0 <= model.optimality_gap_ <= 1
+
+
+@both
+def test_class_weight_is_a_sample_weight(make, binary, multiclass):
+    """class_weight would do something else than multiply the weights of the rows."""
+    for X, y in (binary, multiclass):
+        count = np.bincount(y)
+        balanced = len(y) / (len(count) * count)
+        a = make(n_features=4, class_weight="balanced").fit(X, y)
+        b = make(n_features=4).fit(X, y, sample_weight=balanced[y])
+        assert_same_model(a, b)
+        c = make(n_features=4, class_weight=dict(enumerate(balanced))).fit(X, y)
+        assert_same_model(c, b)
+        weight = np.linspace(0.5, 1.5, len(y))
+        d = make(n_features=4, class_weight={0: 2.0}).fit(X, y, sample_weight=weight)
+        e = make(n_features=4).fit(X, y, sample_weight=np.where(y == 0, 2.0, 1.0) * weight)
+        assert_same_model(d, e)
+
+
+@both
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["no", "yes"]),
+        np.array(["no", "yes"], dtype=object),
+        np.array([False, True]),
+        np.array([1, 2]),
+        np.array([-1, 1]),
+        np.array([-1.0, 1.0]),
+        np.array([0, 1], dtype=np.int8),
+        np.array([10, 7])[::-1],
+    ],
+    ids=lambda v: f"{v.dtype}{v[0]}",
+)
+def test_labels_of_any_kind(make, labels, binary):
+    """Labels would have to be 0 and 1, or come back as something else."""
+    X, y = binary
+    labels = np.sort(labels)
+    model = make(n_features=4).fit(X, labels[y])
+    assert_same_model(model, make(n_features=4).fit(X, y), classes=False)
+    np.testing.assert_array_equal(model.classes_, labels)
+    assert set(model.predict(X)) <= set(labels.tolist())
+    assert model.score(X, labels[y]) > 0.7
+
+
+@both
+def test_series_and_categories_as_labels(make, binary):
+    """Labels in a pandas or polars column would be refused."""
+    X, y = binary
+    names = np.array(["a", "b"])[y]
+    reference = make(n_features=3).fit(X, names)
+    for labels in (pd.Series(names), pd.Series(names, dtype="category"), pl.Series(names)):
+        assert_same_model(make(n_features=3).fit(X, labels), reference)
+
+
+@both
+def test_column_of_labels_warns(make, binary):
+    """y of shape (n, 1) would be taken for several outputs."""
+    X, y = binary
+    with pytest.warns(DataConversionWarning):
+        model = make(n_features=3).fit(X, y[:, None])
+    assert_same_model(model, make(n_features=3).fit(X, y))
+
+
+# ----------------------------------------------------------------------- names, frames, tools
+
+
+@both
+def test_pandas_names_in_and_out(make, binary):
+    """The names of the selected features would be lost."""
+    X, y = binary
+    names = [f"gene {j}" for j in range(40)]
+    frame = pd.DataFrame(X, columns=names)
+    model = make(n_features=4).fit(frame, y)
+    np.testing.assert_array_equal(model.feature_names_in_, names)
+    chosen = [names[j] for j in model.support_]
+    np.testing.assert_array_equal(model.get_feature_names_out(), chosen)
+    output = model.set_output(transform="pandas").transform(frame)
+    assert list(output.columns) == chosen
+    np.testing.assert_array_equal(output.to_numpy(), X[:, model.support_])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[names[::-1]])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X)
+    plain = make(n_features=4).fit(X, y)
+    assert not hasattr(plain, "feature_names_in_")
+    np.testing.assert_array_equal(plain.get_feature_names_out(), [f"x{j}" for j in plain.support_])
+
+
+@both
+def test_polars_names_in_and_out(make, binary):
+    """Polars frames would lose names, or come back as arrays."""
+    X, y = binary
+    names = [f"gene {j}" for j in range(40)]
+    frame = pl.DataFrame(X, schema=names)
+    model = make(n_features=4).fit(frame, y)
+    np.testing.assert_array_equal(model.feature_names_in_, names)
+    output = model.set_output(transform="polars").transform(frame)
+    assert isinstance(output, pl.DataFrame)
+    assert output.columns == [names[j] for j in model.support_]
+    np.testing.assert_array_equal(output.to_numpy(), X[:, model.support_])
+
+
+@both
+def test_in_a_pipeline_with_a_grid_search(make, binary):
+    """n_features could not be tuned with scikit-learn's own tools."""
+    X, y = binary
+    pipeline = make_pipeline(StandardScaler(), make())
+    name = f"{make.__name__.lower()}__n_features"
+    search = GridSearchCV(pipeline, {name: [1, 4]}, cv=3).fit(X, y)
+    assert search.best_params_[name] in (1, 4)
+    assert search.best_score_ > 0.6
+    assert search.best_estimator_[-1].support_.size == search.best_params_[name]
+    scores = cross_val_score(make(n_features=3), X, y, cv=3)
+    assert scores.mean() > 0.6
+
+
+@both
+def test_as_a_selector_in_front_of_another_model(make, binary):
+    """The estimator could not be used as a feature selector."""
+    X, y = binary
+    pipeline = make_pipeline(make(n_features=4), LogisticRegression(max_iter=2000)).fit(X, y)
+    assert pipeline[-1].n_features_in_ == 4
+    selector = SelectFromModel(make(n_features=4), threshold=1e-12).fit(X, y)
+    np.testing.assert_array_equal(np.flatnonzero(selector.get_support()), pipeline[0].support_)
+    back = pipeline[0].inverse_transform(pipeline[0].transform(X))
+    np.testing.assert_array_equal(back[:, pipeline[0].support_], X[:, pipeline[0].support_])
+
+
+@both
+def test_pickle_and_copy(make, binary, multiclass):
+    """A fitted model could not be stored or sent to another process."""
+    for X, y in (binary, multiclass):
+        model = make(n_features=[2, 4]).fit(X, y)
+        for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+            np.testing.assert_array_equal(other.coef_, model.coef_)
+            np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+            assert other.optimality_gap_ == model.optimality_gap_
+            assert list(other.estimators_[0]) == [2, 4]
+        assert len(pickle.dumps(model)) < 200_000  # no X inside
+
+
+@both
+def test_sample_weight_is_routed(make):
+    """sample_weight could not be requested in a pipeline or a search."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make().set_fit_request(sample_weight=True)
+        assert model.get_metadata_routing().fit.requests == {"sample_weight": True}
+
+
+@both
+def test_repr_and_parameters_only(make):
+    """The representation would hide what differs from the defaults."""
+    assert "n_features=3" in repr(make(n_features=3))
+
+
+# -------------------------------------------------------------------- history, warm start, tune
+
+
+@both
+def test_history_seconds_and_scans(make, binary):
+    """What a fit did and how long it took would not be told."""
+    X, y = binary
+    model = make(n_features=6).fit(X, y)
+    assert len(model.history_) >= 1
+    entered = np.concatenate([step.entered for step in model.history_])
+    assert len(set(entered)) == len(entered)
+    assert set(model.support_) <= set(entered)
+    assert len(model.history_) <= model.n_scans_ <= len(model.history_) + 2
+    for phase in ("read", "standardize", "scan", "select", "refit", "certify"):
+        if phase != "select" or make is BudgetClassifier:
+            assert model.seconds_[phase] >= 0
+    selection = model.path_[6]
+    for j, step in zip(selection.support, selection.entered, strict=True):
+        assert j in model.history_[step - 1].entered
+
+
+@both
+def test_certificates_do_not_change_with_the_number_of_sizes(make, binary):
+    """Several sizes from one fit would each cost a scan for the certificate."""
+    X, y = binary
+    one = make(n_features=10).fit(X, y)
+    many = make(n_features=[8, 9, 10], block_size=one.history_[0].entered.size).fit(X, y)
+    assert many.n_scans_ <= one.n_scans_ + 1
+
+
+@both
+def test_warm_start_gives_the_same_kind_of_model(make, binary):
+    """A warm start would return a model of another size, or an infeasible certificate."""
+    X, y = binary
+    model = make(n_features=5, warm_start=True).fit(X, y)
+    cold = make(n_features=5).fit(X, y)
+    assert_same_model(model, cold)
+    again = model.fit(X, y)
+    assert again.support_.size == 5
+    assert again.certificate_.objective <= 1.2 * cold.certificate_.objective
+    verify(X, 2 * y - 1, again.certificate_)
+    model.set_params(n_features=8, C=1.0).fit(X, y)
+    assert model.support_.size == 8
+    verify(X, 2 * y - 1, model.certificate_)
+
+
+@both
+def test_warm_start_with_other_data_starts_cold(make, binary, multiclass):
+    """A dual point of other rows would be used, and fail or mislead."""
+    model = make(n_features=3, warm_start=True).fit(*binary)
+    model.fit(*multiclass)
+    assert_same_model(model, make(n_features=3).fit(*multiclass))
+    X, y = binary
+    model.fit(X[:50], y[:50])
+    assert_same_model(model, make(n_features=3).fit(X[:50], y[:50]))
+    model.fit(X, y, sample_weight=np.linspace(0, 1, len(y)))
+    verify(X, 2 * y - 1, model.certificate_, sample_weight=np.linspace(0, 1, len(y)))
+
+
+def test_tune_chooses_from_a_menu(binary):
+    """tune=True would be ignored, or break the promise of exactly k features."""
+    X, y = binary
+    model = BudgetClassifier(n_features=4, tune=True).fit(X, y)
+    assert model.support_.size == 4
+    assert model.score(X, y) > 0.7
+    again = BudgetClassifier(n_features=4, tune=True).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, again.coef_)
+    assert model.n_scans_ > BudgetClassifier(n_features=4).fit(X, y).n_scans_
+
+
+def test_tune_with_forced_features_weights_and_classes(multiclass):
+    """The menu would forget forced features, weights or further classes."""
+    X, y = multiclass
+    weight = np.linspace(0.5, 2, len(y))
+    model = BudgetClassifier(n_features=3, tune=True, forced_features=[24])
+    model.fit(X, y, sample_weight=weight)
+    for path in model.estimators_:
+        assert path[3].support.size == 3
+        assert 24 in path[3].support
+
+
+# ---------------------------------------------------------------------------------- callbacks
+
+
+def test_scikit_learn_callbacks(binary):
+    """Progress bars of scikit-learn would show nothing."""
+    pytest.importorskip("sklearn.callback")
+    X, y = binary
+    events = []
+
+    class Recorder:
+        def setup(self, estimator, context):
+            events.append("setup")
+
+        def teardown(self, estimator, context):
+            events.append("teardown")
+
+        def on_fit_task_begin(self, estimator, context, **state):
+            events.append(f"begin {context.task_name}")
+
+        def on_fit_task_end(self, estimator, context, **state):
+            events.append(f"end {context.task_name}")
+            return False
+
+    model = BudgetClassifier(n_features=3).set_callbacks(Recorder()).fit(X, y)
+    assert events[0] == "setup"
+    assert events[-1] == "teardown"
+    assert events.count("begin scan") == events.count("end scan") == model.n_scans_
+    assert "begin fit" in events
+    assert "end fit" in events
+    events.clear()
+    with pytest.raises(ValueError, match="C must be"):
+        model.set_params(C=-1).fit(X, y)
+    assert events[-1:] in ([], ["teardown"])
+
+
+def test_progress_bar_of_scikit_learn(binary, capsys):
+    """scikit-learn's progress bar would raise on this estimator."""
+    callback = pytest.importorskip("sklearn.callback")
+    X, y = binary
+    bar = callback.ProgressBar()
+    model = MinimaxLogisticRegression(n_features=3).set_callbacks(bar).fit(X, y)
+    assert model.support_.size == 3
+    assert "MinimaxLogisticRegression" in capsys.readouterr().out
+
+
+def test_callback_that_raises_ends_the_fit(binary):
+    """A callback could not stop a long fit."""
+    pytest.importorskip("sklearn.callback")
+    X, y = binary
+
+    class Stop:
+        def setup(self, estimator, context):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context, **state):
+            if context.task_name == "scan":
+                raise RuntimeError("enough")
+
+        def on_fit_task_end(self, estimator, context, **state):
+            return False
+
+    model = BudgetClassifier(n_features=3).set_callbacks(Stop())
+    with pytest.raises(RuntimeError, match="enough"):
+        model.fit(X, y)
+    assert not hasattr(model, "support_")
+    model.set_callbacks()
+    assert model.fit(X, y).support_.size == 3
+
+
+# ------------------------------------------------------------------------------- bad parameters
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (0, r"n_features must be between 1 and 40 \(the features of X\); got 0"),
+        (-3, r"n_features must be between 1 and 40 \(the features of X\); got -3"),
+        (41, r"n_features must be between 1 and 40 \(the features of X\); got 41"),
+        (10**18, r"n_features must be between 1 and 40 \(the features of X\); got 10+"),
+        (2.5, "n_features must be an integer or a list of integers; got 2.5"),
+        (2.0, "n_features must be an integer or a list of integers; got 2.0"),
+        (float("nan"), "n_features must be an integer or a list of integers; got nan"),
+        (True, "n_features must be an integer or a list of integers; got True"),
+        ("10", "n_features must be an integer or a list of integers; got '10'"),
+        ({3}, r"n_features must be an integer or a list of integers; got \{3\}"),
+        ([], "n_features must be an integer or a list of integers; got an empty list"),
+        ([5, 0], r"n_features must be between 1 and 40 \(the features of X\); got 0"),
+        ([5, 50], r"n_features must be between 1 and 40 \(the features of X\); got 50"),
+        ([5, True], "n_features must be an integer or a list of integers; got True"),
+        ([5, "6"], "n_features must be an integer or a list of integers; got '6'"),
+    ],
+    ids=str,
+)
+@both
+def test_bad_n_features(make, value, message, binary):
+    """A wrong budget would be changed silently."""
+    with pytest.raises(ValueError, match=message):
+        make(n_features=value).fit(*binary)
+
+
+@both
+def test_numpy_integers_are_integers(make, binary):
+    """A budget from a NumPy array would be refused."""
+    X, y = binary
+    reference = make(n_features=3).fit(X, y)
+    for value in (np.int64(3), np.uint8(3), np.array([3]), (3,), [np.int32(3), 3]):
+        assert_same_model(make(n_features=value).fit(X, y), reference)
+
+
+POSITIVE = "must be a positive finite number; got"
+COUNT = "must be None or an integer of at least 1; got"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        *[("C", v, f"C {POSITIVE} {v!r}") for v in (0, -1.0, float("nan"), float("inf"), "1")],
+        ("C", None, f"C {POSITIVE} None"),
+        ("C", True, f"C {POSITIVE} True"),
+        *[("tol", v, f"tol {POSITIVE} {v!r}") for v in (0, -1e-3, float("nan"), "small")],
+        ("refit_C", "alo", "refit_C must be 'loo' or a positive finite number; got 'alo'"),
+        ("refit_C", 0, f"refit_C {POSITIVE} 0"),
+        ("refit_C", None, f"refit_C {POSITIVE} None"),
+        *[("block_size", v, f"block_size {COUNT} {v!r}") for v in (0, -1, 2.5, True, "3")],
+        *[("max_blocks", v, f"max_blocks {COUNT} {v!r}") for v in (0, -1, 2.5, True)],
+        *[("n_threads", v, f"n_threads {COUNT} {v!r}") for v in (0, -1, 1.0, True, "all")],
+        ("solver", "liblinear", "solver must be one of .*'newton'.*; got 'liblinear'"),
+        ("solver", None, "solver must be one of .*'newton'.*; got None"),
+        ("fit_intercept", "yes", "fit_intercept must be True or False; got 'yes'"),
+        ("standardize", 1, "standardize must be True or False; got 1"),
+        ("warm_start", None, "warm_start must be True or False; got None"),
+        ("class_weight", "even", "class_weight must be None, 'balanced' or a dict; got 'even'"),
+        ("class_weight", 3, "class_weight must be None, 'balanced' or a dict; got 3"),
+        ("class_weight", {7: 1.0}, "class_weight has the label 7, which is not in y"),
+        ("class_weight", {0: -1.0}, "class_weight must be finite and not negative; got -1.0"),
+        ("class_weight", {0: float("nan")}, "class_weight must be finite and not negative"),
+    ],
+    ids=str,
+)
+@both
+def test_bad_parameter(make, name, value, message, binary):
+    """A wrong option would be ignored or fail deep inside."""
+    with pytest.raises(ValueError, match=message):
+        make(**{"n_features": 3, name: value}).fit(*binary)
+
+
+def test_bad_tune(binary):
+    """A wrong value of tune would be taken as true."""
+    with pytest.raises(ValueError, match="tune must be True or False; got 'yes'"):
+        BudgetClassifier(n_features=3, tune="yes").fit(*binary)
+
+
+@both
+@pytest.mark.parametrize("C", [1e-300, 1e-12, 1e12, 1e300])
+def test_extreme_penalties_are_finite_or_refused(make, C, binary):
+    """An extreme C would hang, overflow or give NaN."""
+    X, y = binary
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = make(n_features=3, C=C).fit(X, y)
+        except ValueError as error:
+            assert "C" in str(error)  # noqa: PT017
+            return
+    assert model.support_.size == 3
+    assert np.isfinite(model.coef_).all()
+
+
+@both
+def test_separable_data_are_finite(make):
+    """Perfectly separated classes would end in infinite coefficients."""
+    rng = np.random.default_rng(35)
+    X = rng.standard_normal((30, 50))
+    y = X[:, 7] > 0
+    X[:, 7] *= 100
+    for C in (0.1, 100.0, 1e6):
+        model = make(n_features=2, C=C).fit(X, y)
+        assert 7 in model.support_
+        assert np.isfinite(model.coef_).all()
+        assert model.score(X, y) == 1
+
+
+@both
+def test_more_features_than_rows(make):
+    """k above n or above the rank would fail."""
+    rng = np.random.default_rng(36)
+    X, y = rng.standard_normal((12, 60)), np.arange(12) % 2
+    model = make(n_features=40).fit(X, y)
+    assert model.support_.size == 40
+    doubled = np.repeat(X[:, :5], 12, axis=1)
+    assert make(n_features=40).fit(doubled, y).support_.size == 40
+
+
+# -------------------------------------------------------------------------------------- bad data
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("storage", ["c_order", "f_order", "csc_array", "csr_array", "pandas"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@both
+def test_nan_and_infinity_are_found_with_row_and_column(make, value, storage, dtype, binary):
+    """One bad value among many would give a wrong model, or an error without a place."""
+    X, y = binary
+    bad = X.astype(dtype)
+    bad[17, 23] = value
+    with pytest.raises(ValueError, match=r"(?is)(nan|inf).*") as error:
+        make(n_features=3).fit(STORAGES[storage](bad), y)
+    text = str(error.value).lower()
+    assert "row 17" in text
+    assert "column 23" in text
+    assert ("nan" if np.isnan(value) else "inf") in text
+
+
+@both
+def test_nan_in_a_file_and_in_a_row_of_weight_zero(make, binary, tmp_path):
+    """NaN in data on disk would not be found; a row of weight zero may hold anything or nothing."""
+    X, y = binary
+    bad = X.copy()
+    bad[17, 23] = np.nan
+    np.save(tmp_path / "bad.npy", bad)
+    with pytest.raises(ValueError, match="row 17"):
+        make(n_features=3).fit(tmp_path / "bad.npy", y)
+    weight = (np.arange(len(y)) != 17).astype(float)
+    try:
+        model = make(n_features=3).fit(bad, y, sample_weight=weight)
+    except ValueError as error:
+        assert "row 17" in str(error)  # noqa: PT017
+    else:
+        assert_same_model(model, make(n_features=3).fit(X, y, sample_weight=weight))
+
+
+@both
+def test_nan_at_predict(make, binary):
+    """NaN would be predicted as a class."""
+    X, y = binary
+    model = make(n_features=3).fit(X, y)
+    for bad in (np.nan, np.inf):
+        new = X[:5].copy()
+        new[2, model.support_[0]] = bad
+        with pytest.raises(ValueError, match=r"(?i)nan|inf"):
+            model.predict(new)
+        with pytest.raises(ValueError, match=r"(?i)nan|inf"):
+            model.predict(sp.csr_array(new))
+
+
+@both
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("storage", ["c_order", "f_order", "csc_array", "csr_array"])
+def test_huge_values_are_an_error_that_names_the_column(make, standardize, storage, binary):
+    """Values of 1e300 would overflow to a zero model, silently."""
+    X, y = binary
+    bad = X.copy()
+    bad[:, 11] = 1e300 * np.sign(X[:, 11])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(ValueError, match="column 11"):
+            make(n_features=3, standardize=standardize).fit(STORAGES[storage](bad), y)
+
+
+@both
+def test_tiny_values_are_fine(make, binary):
+    """Columns of denormal numbers would give infinite scales."""
+    X, y = binary
+    tiny = X.copy()
+    tiny[:, 11] *= 1e-310
+    model = make(n_features=3).fit(tiny, y)
+    assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.empty((0, 5)), r"0 sample\(s\)"),
+        (np.empty((5, 0)), r"0 feature\(s\)"),
+        (np.ones(5), "Expected 2D array, got 1D array"),
+        (np.ones((5, 2, 2)), "dim"),
+        (np.ones((5, 2), complex), "(?i)complex"),
+        (np.full((5, 2), "a"), "(?i)numeric|string|convert"),
+        (np.array([["a", 1], ["b", 2], ["c", 3], ["d", 4], ["e", 5]], object), "(?i)string|conv"),
+        (np.zeros((5, 2), "datetime64[s]"), "(?i)datetime|dtype|type"),
+        ([[1, 2], [3], [4, 5], [6, 7], [8, 9]], "(?i)inhomogeneous|shape|sequence"),
+        (sp.csr_array((0, 5)), r"0 sample\(s\)"),
+        (sp.csr_array((5, 0)), r"0 feature\(s\)"),
+    ],
+    ids=str,
+)
+@both
+def test_bad_shapes_and_types(make, X, message):
+    """X that is no table of numbers would crash or be guessed at."""
+    with pytest.raises((ValueError, TypeError), match=message):
+        make(n_features=1).fit(X, np.array([0, 1, 0, 1, 1])[: len(X) if isinstance(X, list)
+                                                           else X.shape[0]])  # fmt: skip
+
+
+@both
+def test_no_usable_column(make):
+    """X of constant columns only would divide by zero."""
+    y = np.arange(10) % 2
+    for X in (np.zeros((10, 3)), np.ones((10, 3)), sp.csr_array((10, 3))):
+        for k in (None, 1):
+            with pytest.raises(ValueError, match="constant"):
+                make(n_features=k).fit(X, y)
+
+
+@both
+def test_one_class(make, binary):
+    """One class would give a model that always answers the same."""
+    X, _ = binary
+    with pytest.raises(ValueError, match="y must have at least two classes; got one class: 'b'"):
+        make(n_features=3).fit(X, np.full(120, "b"))
+    weight = np.ones(120)
+    y = np.arange(120) % 2
+    weight[y == 0] = 0
+    with pytest.raises(ValueError, match=r"at least two classes; got one class: .*1"):
+        make(n_features=3).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.linspace(0, 1, 120), "(?i)unknown label type: continuous"),
+        (np.where(np.arange(120) == 5, np.nan, np.arange(120) % 2), "(?i)nan"),
+        (np.ones((120, 2)), "(?i)y should be a 1d array|multi|shape"),
+        (np.arange(119) % 2, r"one label per row of X; got 119 labels for 120 rows"),
+        (np.array([], int), "got 0 labels for 120 rows|0 sample"),
+        (None, "y to be passed, but the target y is None"),
+        (0, "(?i)1d|shape|dim"),
+    ],
+    ids=["continuous", "nan", "two columns", "short", "empty", "none", "scalar"],
+)
+@both
+def test_bad_targets(make, labels, message, binary):
+    """A target that is no list of classes would be taken for one."""
+    with pytest.raises((ValueError, TypeError), match=message):
+        make(n_features=3).fit(binary[0], labels)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.where(np.arange(120) == 7, -1.0, 1.0), "not negative; got -1.0 at row 7"),
+        (np.where(np.arange(120) == 7, np.nan, 1.0), "finite and not negative; got nan at row 7"),
+        (np.where(np.arange(120) == 7, np.inf, 1.0), "finite and not negative; got inf at row 7"),
+        (np.zeros(120), "sample_weight must have a positive weight; got only zeros"),
+        (np.ones(119), r"one weight per row of X \(120\); got 119"),
+        (np.ones((120, 2)), "(?i)1D"),
+        (np.full(120, "heavy"), "(?i)convert"),
+    ],
+    ids=["negative", "nan", "inf", "zeros", "short", "two columns", "text"],
+)
+@both
+def test_bad_weights(make, weight, message, binary):
+    """Weights that cannot be weights would be used."""
+    with pytest.raises(ValueError, match=message):
+        make(n_features=3).fit(*binary, sample_weight=weight)
+
+
+@both
+def test_other_number_of_features_at_predict(make, binary):
+    """Rows of another table would be predicted."""
+    X, y = binary
+    model = make(n_features=3).fit(X, y)
+    for new in (X[:, :39], np.column_stack([X, X]), sp.csr_array(X[:, :39])):
+        with pytest.raises(ValueError, match="is expecting 40 features as input"):
+            model.predict(new)
+
+
+@both
+def test_sparse_at_fit_and_dense_at_predict(make, binary):
+    """The storage of new rows would have to be that of the training rows."""
+    X, y = binary
+    model = make(n_features=3).fit(sp.csc_array(X), y)
+    for new in (X, sp.csr_matrix(X), X.astype(np.float32), pd.DataFrame(X), X.tolist()):
+        np.testing.assert_allclose(model.decision_function(new), model.decision_function(X),
+                                   rtol=1e-4, atol=1e-4)  # fmt: skip
+
+
+# ------------------------------------------------------------------- errors, interrupts, states
+
+
+@both
+def test_estimator_is_unchanged_after_an_error(make, binary):
+    """A failed fit would destroy the model of the fit before."""
+    X, y = binary
+    model = make(n_features=3).fit(X, y)
+    before, state = model.decision_function(X), set(vars(model))
+    bad = X[:, :30].copy()
+    bad[3, 4] = np.nan
+    for arguments in ((bad, y), (X[:, :30], np.zeros(120)), (X[:, :30], y[:50])):
+        with pytest.raises(ValueError, match=r"row 3|two classes|per row"):
+            model.fit(*arguments)
+        assert set(vars(model)) == state
+        assert model.n_features_in_ == 40
+        np.testing.assert_array_equal(model.decision_function(X), before)
+    assert model.fit(X[:, :30], y).n_features_in_ == 30
+
+
+def interrupt_after(seconds, action):
+    """Run an action, send SIGINT to this process after some seconds; return how long it took."""
+    sent = []
+
+    def send():
+        time.sleep(seconds)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    old = signal.signal(signal.SIGINT, signal.default_int_handler)
+    thread = threading.Thread(target=send)
+    try:
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+            thread.start()
+            action()
+            thread.join()
+            time.sleep(0.5)
+            raise AssertionError("the fit ended before the signal: make it longer")
+        return time.perf_counter() - sent[0]
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, old)
+
+
+def wide_data(n, p, dtype, order):
+    """An array of p equal columns that takes the memory of one: long scans without memory."""
+    rng = np.random.default_rng(37)
+    column = rng.integers(-3, 4, n).astype(dtype)
+    if order == "f_order":
+        X = np.lib.stride_tricks.as_strided(column, (n, p), (column.itemsize, 0))
+    else:
+        X = np.lib.stride_tricks.as_strided(np.zeros(p, dtype), (n, p), (0, column.itemsize))
+    return X, np.where(column + rng.standard_normal(n) > 0, 1, 0)
+
+
+@both
+@pytest.mark.parametrize("dtype", [np.float64, np.int8])
+def test_interrupt_inside_a_scan(make, dtype, binary):
+    """Ctrl-C during a long pass over the data would be noticed seconds later, or not at all."""
+    X, y = wide_data(20_000, 1_000_000, dtype, "f_order")
+    model = make(n_features=3).fit(*binary)
+    before = model.decision_function(binary[0])
+    delay = interrupt_after(0.4, lambda: model.fit(X, y))
+    assert delay < 1
+    np.testing.assert_array_equal(model.decision_function(binary[0]), before)
+    assert_same_model(model.fit(*binary), make(n_features=3).fit(*binary))
+    assert threading.active_count() <= 3
+
+
+@both
+def test_interrupt_between_scans(make):
+    """Ctrl-C during the work on the selected features would not end the fit."""
+    X, y = make_classification(1500, 3000, seed=38)
+    model = make(n_features=1500, block_size=3, tol=1e-8)
+    delay = interrupt_after(1.0, lambda: model.fit(X, y))
+    assert delay < 1
+    assert not hasattr(model, "support_")
+    model.set_params(n_features=2, block_size=None)
+    assert model.fit(X[:100, :20], y[:100]).support_.size == 2

@@ -1,0 +1,266 @@
+"""Losses of the margins: derivatives, conjugates, extremes, weights."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+import oracles
+from zeronorm._typing import Smooth
+from zeronorm.losses import Logistic, SquaredHinge, balance, dual_bound, fit_intercept
+
+LOSSES = [pytest.param(Logistic(), id="logistic"), pytest.param(SquaredHinge(), id="squared_hinge")]
+NAMES = {Logistic: "logistic", SquaredHinge: "squared_hinge"}
+each_loss = pytest.mark.parametrize("loss", LOSSES)
+
+
+@pytest.fixture
+def sample():
+    """Margins of both signs away from the kink of the hinge, labels, weights."""
+    rng = np.random.default_rng(0)
+    z = rng.uniform(-6, 6, 40)
+    y = rng.choice([-1.0, 1.0], 40)
+    z[np.abs(y * z - 1) < 0.05] += 0.2
+    assert (y * z < 1).any()
+    assert (y * z > 1).any()
+    return z, y, rng.uniform(0.2, 3, 40)
+
+
+def central(f, z, step=1e-3):
+    """4th-order central difference, entry by entry."""
+    return (f(z - 2 * step) - 8 * f(z - step) + 8 * f(z + step) - f(z + 2 * step)) / (12 * step)
+
+
+@each_loss
+def test_is_smooth_frozen_and_empty(loss):
+    """Solvers that need curvature could be given a loss without it, or one with state."""
+    for method in ("value_gradient", "curvature", "conjugate", "best_scale"):
+        assert callable(getattr(loss, method))
+    typed: Smooth = loss
+    assert typed == type(loss)()
+    with pytest.raises((AttributeError, TypeError)):
+        loss.scale = 1.0
+
+
+@each_loss
+def test_value_against_direct_formula(loss, sample):
+    """The loss would be another function than the one documented."""
+    z, y, weight = sample
+    value, _ = loss.value_gradient(z, y, weight)
+    expected = weight @ oracles.loss_values(NAMES[type(loss)], y * z)
+    assert value == pytest.approx(expected, rel=1e-14)
+
+
+@each_loss
+def test_gradient_is_the_derivative_of_the_value(loss, sample):
+    """Scan vectors and Newton steps would point in the wrong direction."""
+    z, y, weight = sample
+    one = np.ones(1)
+    _, gradient = loss.value_gradient(z, y, weight)
+    for i in range(len(z)):
+
+        def value(t, i=i):
+            return weight[i] * loss.value_gradient(np.array([t]), y[i : i + 1], one)[0]
+
+        assert gradient[i] == pytest.approx(central(value, z[i]), rel=1e-9, abs=1e-10)
+
+
+@each_loss
+def test_curvature_is_the_derivative_of_the_gradient(loss, sample):
+    """Newton steps would lose their quadratic convergence."""
+    z, y, weight = sample
+    curve = central(lambda t: loss.value_gradient(t, y, weight)[1], z)
+    np.testing.assert_allclose(loss.curvature(z, y, weight), curve, rtol=1e-8, atol=1e-10)
+    assert (loss.curvature(z, y, weight) >= 0).all()
+
+
+@each_loss
+def test_fenchel_young_equality(loss, sample):
+    """Primal and dual values would not meet at the optimum, so no gap could close."""
+    z, y, weight = sample
+    value, gradient = loss.value_gradient(z, y, weight)
+    alpha = -y * gradient
+    assert (alpha >= 0).all()
+    conjugate = loss.conjugate(alpha, y, weight)
+    assert value + conjugate == pytest.approx(z @ gradient, rel=1e-12, abs=1e-12)
+
+
+@each_loss
+def test_fenchel_young_inequality(loss, sample):
+    """A lower bound could exceed the optimum at a dual point that is not optimal."""
+    z, y, weight = sample
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        alpha = weight * rng.uniform(0, 1, len(z))
+        value, _ = loss.value_gradient(rng.normal(0, 3, len(z)) + z, y, weight)
+        other = loss.conjugate(alpha, y, weight)
+        assert np.isfinite(other)
+        z_other = rng.normal(0, 3, len(z))
+        value, _ = loss.value_gradient(z_other, y, weight)
+        assert value + other >= -(z_other * y) @ alpha - 1e-10
+
+
+@each_loss
+def test_conjugate_against_direct_formula(loss, sample):
+    """The dual value would miss its constant, and weighted bounds would be no bounds."""
+    _, y, weight = sample
+    alpha = weight * np.random.default_rng(2).uniform(0.01, 0.99, len(y))
+    expected = -oracles.dual_value(NAMES[type(loss)], alpha, 1.0, weight)
+    assert loss.conjugate(alpha, y, weight) == pytest.approx(expected, rel=1e-12)
+
+
+@each_loss
+def test_conjugate_at_the_ends(loss, sample):
+    """A dual variable of exactly 0 or exactly the cap would give NaN instead of the limit."""
+    _, y, weight = sample
+    assert loss.conjugate(np.zeros(len(y)), y, weight) == 0
+    if isinstance(loss, Logistic):
+        assert loss.conjugate(weight, y, weight) == 0
+
+
+@each_loss
+@pytest.mark.parametrize("quadratic", [0.0, 1e-6, 0.3, 40.0, 1e9])
+@pytest.mark.parametrize("spread", ["even", "wide"])
+def test_best_scale_maximises(loss, sample, quadratic, spread):
+    """Bounds would be looser than the scan allows, useless when columns are not scaled."""
+    _, y, weight = sample
+    rng = np.random.default_rng(3)
+    share = rng.uniform(0.1, 0.9, len(y)) if spread == "even" else 10 ** rng.uniform(-9, -1, len(y))
+    alpha = weight * share
+
+    def dual(t):
+        return -loss.conjugate(t * alpha, y, weight) - t * t * quadratic
+
+    scale = loss.best_scale(alpha, y, weight, quadratic)
+    assert scale > 0
+    high = 1 / share.max() if isinstance(loss, Logistic) else 1e4 / share.max()
+    grid = np.geomspace(1e-14 * high, high * (1 - 1e-12), 400)
+    best = grid[np.argmax([dual(t) for t in grid])]
+    found = minimize_scalar(
+        lambda t: -dual(t),
+        bounds=(best / 3, min(best * 3, high)),
+        method="bounded",
+        options={"xatol": 1e-12 * best},
+    )
+    rounding = 1e-15 * weight.sum()
+    assert dual(scale) >= -found.fun - 1e-9 * abs(found.fun) - rounding
+    if isinstance(loss, Logistic):
+        assert (scale * alpha <= weight).all()
+
+
+@each_loss
+def test_best_scale_does_not_depend_on_the_scale_given(loss, sample):
+    """The bound would depend on how far the dual point is from its best multiple."""
+    _, y, weight = sample
+    alpha = weight * np.random.default_rng(4).uniform(0.1, 0.9, len(y))
+    bounds = [
+        dual_bound(loss, t * alpha, y, weight, 0.7 * t * t)[0] for t in (1.0, 1e-8, 1e-3, 0.99)
+    ]
+    np.testing.assert_allclose(bounds, bounds[0], rtol=1e-9)
+
+
+@each_loss
+def test_best_scale_of_a_zero_dual(loss, sample):
+    """A dual point of zeros (every row fitted) would divide by zero."""
+    _, y, weight = sample
+    scale = loss.best_scale(np.zeros(len(y)), y, weight, 0.0)
+    assert np.isfinite(scale)
+    assert scale > 0
+
+
+@each_loss
+@pytest.mark.parametrize("size", [1e2, 1e3, 1e4])
+def test_extreme_margins_are_finite_and_silent(loss, size):
+    """Separable data with a large C would end in overflow, NaN or warnings."""
+    z = np.array([size, -size, size, -size, 0.0])
+    y = np.array([1.0, 1.0, -1.0, -1.0, 1.0])
+    weight = np.array([1.0, 0.5, 2.0, 1e-3, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        value, gradient = loss.value_gradient(z, y, weight)
+        curve = loss.curvature(z, y, weight)
+        conjugate = loss.conjugate(np.maximum(-y * gradient, 0), y, weight)
+    expected = weight @ oracles.loss_values(NAMES[type(loss)], y * z)
+    assert value == pytest.approx(expected, rel=1e-13)
+    assert np.isfinite([value, conjugate, *gradient, *curve]).all()
+    assert (y * gradient <= 0).all()
+    if isinstance(loss, Logistic):
+        assert (np.abs(gradient) <= weight).all()
+        assert gradient[1] == pytest.approx(-0.5)
+
+
+def test_logistic_keeps_tiny_gradients():
+    """Well separated rows would lose their dual variable, and with it the next scan."""
+    y = np.array([1.0, -1.0])
+    _, gradient = Logistic().value_gradient(np.array([600.0, -600.0]), y, np.ones(2))
+    np.testing.assert_allclose(-y * gradient, np.exp(-600.0), rtol=1e-12)
+    value, _ = Logistic().value_gradient(np.array([40.0]), y[:1], np.ones(1))
+    assert value == pytest.approx(np.exp(-40.0), rel=1e-12)
+
+
+@each_loss
+def test_weights_are_linear(loss, sample):
+    """Integer weights would not equal repeated rows."""
+    z, y, _ = sample
+    counts = np.arange(len(z)) % 4
+    keep = counts > 0
+    z, y, counts = z[keep], y[keep], counts[keep]
+    again = np.repeat(np.arange(len(z)), counts)
+    value, gradient = loss.value_gradient(z, y, counts.astype(float))
+    value_again, gradient_again = loss.value_gradient(z[again], y[again], np.ones(len(again)))
+    assert value == pytest.approx(value_again, rel=1e-14)
+    np.testing.assert_allclose(gradient / counts, gradient_again[np.unique(again, True)[1]])
+    curve = loss.curvature(z, y, counts.astype(float))
+    np.testing.assert_allclose(curve, counts * loss.curvature(z, y, np.ones(len(z))))
+    alpha = 0.4 * np.ones(len(z))
+    assert loss.conjugate(counts * alpha, y, counts.astype(float)) == pytest.approx(
+        loss.conjugate(alpha[again], y[again], np.ones(len(again)))
+    )
+
+
+@each_loss
+def test_arguments_are_not_written_to(loss, sample):
+    """A caller's margins or weights would change under its feet."""
+    arrays = [a.copy() for a in sample]
+    for a in arrays:
+        a.flags.writeable = False
+    z, y, weight = arrays
+    _, gradient = loss.value_gradient(z, y, weight)
+    alpha = np.maximum(-y * gradient, 1e-9 * weight)
+    alpha.flags.writeable = False
+    loss.curvature(z, y, weight)
+    loss.conjugate(alpha, y, weight)
+    loss.best_scale(alpha, y, weight, 1.0)
+
+
+@each_loss
+@pytest.mark.parametrize("case", ["mixed", "rare", "far", "separated"])
+def test_intercept_is_optimal(loss, case):
+    """The dual constraint sum_i alpha_i y_i = 0 would not hold, so bounds would not be bounds."""
+    rng = np.random.default_rng(5)
+    n = 200
+    z = {"far": 500.0, "separated": 0.0}.get(case, 1.0) + 3 * rng.standard_normal(n)
+    y = np.where(rng.uniform(size=n) < (0.01 if case == "rare" else 0.4), 1.0, -1.0)
+    y[0], y[1] = 1.0, -1.0
+    if case == "separated":
+        z = 30 * y + rng.standard_normal(n)
+    weight = rng.uniform(0.1, 2, n)
+    b, value, gradient = fit_intercept(loss, z, y, weight)
+    assert abs(gradient.sum()) <= 1e-10 * weight.sum()
+    assert value == pytest.approx(loss.value_gradient(z + b, y, weight)[0], rel=1e-13)
+    for other in (b - 0.1, b + 0.1):
+        assert loss.value_gradient(z + other, y, weight)[0] >= value - 1e-12
+
+
+def test_balance_makes_the_dual_feasible():
+    """A bound with a free intercept would be computed at an infeasible point."""
+    rng = np.random.default_rng(6)
+    y = np.where(rng.uniform(size=50) < 0.3, 1.0, -1.0)
+    alpha = rng.uniform(0, 1, 50)
+    balanced = balance(alpha, y)
+    assert abs(balanced @ y) <= 1e-14 * alpha.sum()
+    assert (balanced <= alpha).all()
+    assert (balanced >= 0).all()
