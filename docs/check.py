@@ -1,15 +1,17 @@
 """Run every example of the documentation as it stands: README.md, docs/ and examples/.
 
-    python docs/check.py [FILE ...]
+    python docs/check.py [--write] [FILE ...]
 
-In a Markdown file, blocks fenced as `python` that hold `>>>` are doctests, and blocks fenced as
-`console` are commands behind `$ ` with the output that follows them. The blocks of one file run in
-order, in one empty folder and one namespace, as a reader would type them. In expected output,
-`...` stands for anything (seconds differ), and runs of white space count as one space. A command
-without output shown only has to succeed; one with output is compared and may fail (the page on bad
-input shows such commands, with `echo "exit $?"`).
+In a Markdown file, blocks fenced as `python` that hold `>>>` are sessions of Python, and blocks
+fenced as `console` are commands behind `$ `, each with the output that follows it. The blocks of
+one file run in order, in one empty folder (with `examples` in it) and one namespace, as a reader
+would type them. In the output shown, `...` stands for anything (seconds differ), and runs of white
+space count as one space. A command without output shown only has to succeed; one with output is
+compared and may fail: pages show the exit code with `echo "exit code $?"`.
 
-A Python file is run in an empty folder and has to end with exit code 0.
+A Python file is run in an empty folder, with warnings as errors, and has to end with exit code 0.
+
+`--write` puts the real output where it differs: look at the difference before you keep it.
 """
 
 from __future__ import annotations
@@ -21,10 +23,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stdout
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -32,17 +37,22 @@ FENCE = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 TIMEOUT = 300  # seconds for one command or one example script
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of a command: this Python's scripts first, a plain terminal."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    return os.environ | {"PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One statement or command, the output shown and the one that came."""
+
+    source: str  # with its prompts, as on the page
+    shown: str
+    got: str
+    agrees: bool
 
 
 def shell(command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in bash, with its two output streams in one."""
+    """Run a command in bash: this Python's scripts first, a plain terminal, one output stream."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     return subprocess.run(
         ["bash", "-c", command],
-        env=environment(),
+        env=os.environ | {"PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -52,36 +62,59 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def check_console(block: str, where: str) -> Iterator[str]:
-    """Yield a report for each command of a console block that does not do what is shown."""
-    checker = doctest.OutputChecker()
+def run_console(block: str) -> Iterator[Example]:
+    """Yield the commands of a block, after running each."""
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         # A command goes on after a backslash at the end of its line.
-        command, expected = re.fullmatch(r"((?:.*\\\n)*.*)\n?([\s\S]*)", part).groups()
+        found = re.fullmatch(r"((?:.*\\\n)*.*)\n?([\s\S]*)", part)
+        assert found is not None
+        command, shown = found.groups()
         done = shell(command)
-        if expected.strip():
-            if not checker.check_output(expected, done.stdout, FLAGS):
-                yield f"{where}: $ {command}\nexpected:\n{expected}\ngot:\n{done.stdout}"
-        elif done.returncode:
-            yield f"{where}: $ {command}\nexit code {done.returncode}:\n{done.stdout}"
+        if shown.strip():
+            agrees = doctest.OutputChecker().check_output(shown, done.stdout, FLAGS)
+        else:
+            agrees = done.returncode == 0
+        yield Example(f"$ {command}\n", shown, done.stdout, agrees)
 
 
-def check_page(page: Path) -> Iterator[str]:
-    """Yield a report for each example of a Markdown file that fails."""
+def run_python(block: str, namespace: dict[str, Any]) -> Iterator[Example]:
+    """Yield the statements of a block, after running each in the namespace."""
+    for example in doctest.DocTestParser().get_examples(block):
+        output = StringIO()
+        with redirect_stdout(output):
+            try:
+                exec(compile(example.source, "<page>", "single"), namespace)
+            except Exception as error:
+                print("".join(traceback.format_exception_only(error)), end="")
+        first, *rest = example.source.rstrip("\n").split("\n")
+        source = "".join([f">>> {first}\n", *(f"... {line}".rstrip() + "\n" for line in rest)])
+        got = output.getvalue()
+        agrees = doctest.OutputChecker().check_output(example.want, got, FLAGS)
+        yield Example(source, example.want, got, agrees)
+
+
+def check_page(page: Path, write: bool) -> Iterator[str]:
+    """Yield a report for each example of a Markdown file that does not give what is shown."""
     text = page.read_text(encoding="utf-8")
-    parser, namespace = doctest.DocTestParser(), {"__name__": "__main__"}
-    runner = doctest.DocTestRunner(verbose=False, optionflags=FLAGS)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    pieces, end = [], 0
     for found in FENCE.finditer(text):
         kind, block = found.groups()
+        pieces.append(text[end : found.start(2)])
+        end = found.end(2)
+        if kind == "python" and ">>>" not in block:
+            pieces.append(block)
+            continue
         line = text.count("\n", 0, found.start()) + 1
-        if kind == "console":
-            yield from check_console(block, f"{page.relative_to(ROOT)}:{line}")
-        elif ">>>" in block:
-            test = parser.get_doctest(block, namespace, page.name, str(page), line)
-            report = StringIO()
-            if runner.run(test, out=report.write, clear_globs=False).failed:
-                yield report.getvalue()
-            namespace = test.globs
+        for example in run_python(block, namespace) if kind == "python" else run_console(block):
+            pieces.append(example.source + (example.shown if example.agrees else example.got))
+            if not example.agrees:
+                yield (
+                    f"{page.relative_to(ROOT)}, block at line {line}:\n{example.source}"
+                    f"shown:\n{example.shown}got:\n{example.got}"
+                )
+    if write:
+        page.write_text("".join([*pieces, text[end:]]), encoding="utf-8")
 
 
 def check_script(script: Path) -> Iterator[str]:
@@ -91,9 +124,10 @@ def check_script(script: Path) -> Iterator[str]:
         yield f"{script.relative_to(ROOT)}: exit code {done.returncode}\n{done.stdout}"
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Check the files named, or all; return 1 if one fails."""
-    files = [Path(name).resolve() for name in names] or [
+    write = "--write" in arguments
+    files = [Path(name).resolve() for name in arguments if name != "--write"] or [
         ROOT / "README.md",
         *sorted((ROOT / "docs").rglob("*.md")),
         *sorted((ROOT / "examples").glob("*.py")),
@@ -103,9 +137,7 @@ def main(names: list[str]) -> int:
         start = time.perf_counter()
         with tempfile.TemporaryDirectory() as scratch, chdir(scratch):
             (Path(scratch) / "examples").symlink_to(ROOT / "examples")
-            check = check_script if file.suffix == ".py" else check_page
-            with redirect_stdout(sys.stderr):
-                reports = list(check(file))
+            reports = list(check_script(file) if file.suffix == ".py" else check_page(file, write))
         seconds = time.perf_counter() - start
         print(f"{'FAILED' if reports else 'ok':7}{file.relative_to(ROOT)} ({seconds:.1f} s)")
         print("".join(f"\n{report}\n" for report in reports), end="", flush=True)

@@ -19,4 +19,5 @@ print(
 
 # The accuracy of the whole procedure: selection is repeated inside every fold.
 validation = cross_validate(BudgetClassifier(n_features=8), data.X, data.y)
-print(f"cross-validated accuracy {validation.mean:.3f} +- {validation.standard_error:.3f}")
+accuracy, error = validation.mean[0], validation.standard_error[0]
+print(f"cross-validated accuracy {accuracy:.3f} +- {error:.3f}")

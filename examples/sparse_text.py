@@ -18,10 +18,7 @@ topical = rng.choice(np.arange(20, 2000), n_topical, replace=False)
 by_topic = [frequency.copy(), frequency.copy()]
 by_topic[1][topical] *= 4.0
 words = np.concatenate(
-    [
-        np.sort(rng.choice(n_words, length, p=by_topic[topic] / by_topic[topic].sum()))
-        for topic in y
-    ]
+    [np.sort(rng.choice(n_words, length, p=by_topic[topic] / by_topic[topic].sum())) for topic in y]
 )
 X = sp.csr_array(
     (np.ones(words.size, np.float32), words, np.arange(n_documents + 1) * length),

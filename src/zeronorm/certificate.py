@@ -12,6 +12,7 @@ c = X'(alpha y) and S_k(v) the sum of the k largest entries of v,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,41 +23,54 @@ from .losses import dual_bound
 from .result import Certificate
 
 
-def bound_and_fix(
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What one dual point proves about the l0 problem of one size."""
+
+    value: float  # D_k at the rescaled dual point
+    dual: FloatArray  # (n_samples,) that point
+    dropped: np.ndarray  # (m,) features in no model better than the best known one
+    fixed: np.ndarray  # (m,) features in every better model
+
+
+def prove(
     loss: Smooth,
     alpha: FloatArray,
     y: FloatArray,
     weight: FloatArray,
-    square: FloatArray,
+    magnitude: FloatArray,
     k: int,
     forced: IndexArray,
     upper: float,
-) -> tuple[int, int, float, float]:
-    """Return (features fixed in, candidates left, D_k of the rescaled alpha, its scale).
+) -> Bound:
+    """Return the bound of a dual point and the features it decides.
 
-    square : (m,) c_j^2, or upper bounds of it; zero for features that may not enter.
-    upper : objective of the best known model. With c_(1)^2 >= c_(2)^2 >= ... of the free features,
-    j outside the top is dropped where D_k + 1/2 (c_(k)^2 - c_j^2) > upper, and j inside is fixed
-    where D_k + 1/2 (c_j^2 - c_(k+1)^2) > upper: both are D_k of the problem with j forced in or out.
+    With c_(1)^2 >= c_(2)^2 >= ... of the features that are not forced, j outside the top is dropped
+    where D_k + 1/2 (c_(k)^2 - c_j^2) > upper, and j inside is fixed where
+    D_k + 1/2 (c_j^2 - c_(k+1)^2) > upper: both are D_k of the problem with j forced in or out.
+
+    magnitude : (m,) |c_j| or upper bounds of it; zero for features that may not enter.
+    upper : objective of the best known model.
     """
+    square = magnitude**2
     free = square.copy()
     free[forced] = 0.0
     n_free = k - forced.size
     top = top_features(free, n_free)
     quadratic = 0.5 * float(square[forced].sum() + free[top].sum())
-    bound, scale = dual_bound(loss, alpha, y, weight, quadratic)
-    n_features = square.size
-    if n_free == 0:
-        return k, forced.size, bound, scale
-    kth = float(free[top].min())
-    following = np.delete(free, np.concatenate([top, forced]))
-    next_best = float(following.max(initial=0.0))
+    value, scale = dual_bound(loss, alpha, y, weight, quadratic)
+    dropped = np.zeros(square.size, bool)
+    fixed = np.zeros(square.size, bool)
     limit = upper + 1e-9 * abs(upper)
     half = 0.5 * scale**2
-    dropped = bound + half * (kth - free) > limit
+    following = free.copy()
+    following[top] = 0.0
+    kth = float(free[top].min()) if n_free else np.inf
+    dropped[:] = value + half * (kth - free) > limit
     dropped[top] = dropped[forced] = False
-    fixed = bound + half * (free[top] - next_best) > limit
-    return int(fixed.sum()) + forced.size, n_features - int(dropped.sum()), bound, scale
+    fixed[top] = value + half * (free[top] - float(following.max(initial=0.0))) > limit
+    fixed[forced] = True
+    return Bound(value, scale * alpha, dropped, fixed)
 
 
 def verify(

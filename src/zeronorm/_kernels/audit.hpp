@@ -28,6 +28,21 @@ Audit audit(const I* indptr, std::int64_t n_pointers, const I* indices, std::int
         previous = pointer;
     }
     const std::int64_t n_stored = previous;
+    // Plain reductions over integers: these loops are as fast as the memory.
+    I lowest = 0;
+    I highest = 0;
+    I descents = 0;
+    std::int64_t repeats = 0;
+    for (std::int64_t e = 0; e < n_stored; ++e) {
+        lowest = std::min(lowest, indices[e]);
+        highest = std::max(highest, indices[e]);
+    }
+    if (n_stored > 0 && (lowest < 0 || highest >= n_minor)) {
+        std::int64_t e = 0;
+        while (indices[e] >= 0 && indices[e] < n_minor) ++e;
+        result.bad_entry = e;
+        return result;
+    }
     bool outside = false;
     for (std::int64_t e = 0; e < n_stored; ++e) outside |= indices[e] < 0 || indices[e] >= n_minor;
     if (outside) {

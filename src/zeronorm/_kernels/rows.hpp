@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -20,72 +21,71 @@ struct Csr {
     std::int64_t n_stored() const { return static_cast<std::int64_t>(indptr[n_rows]); }
 };
 
+// Cuts the columns into `n_parts` consecutive ranges with about as many entries each.
 template <class I, class T>
-bool rows_are_sorted(const Csr<I, T>& x, std::int64_t n_threads) {
-    constexpr std::int64_t rows_per_block = 512;
-    std::atomic<bool> sorted{true};
-    parallel_for((x.n_rows + rows_per_block - 1) / rows_per_block, x.n_stored() / 4, n_threads,
-                 [&](std::int64_t block) ZERONORM_INLINE_LAMBDA {
-                     const std::int64_t last = std::min((block + 1) * rows_per_block, x.n_rows);
-                     bool descends = false;
-                     for (std::int64_t i = block * rows_per_block; i < last; ++i)
-                         for (I e = x.indptr[i] + 1; e < x.indptr[i + 1]; ++e)
-                             descends |= x.indices[e] < x.indices[e - 1];
-                     if (descends) sorted.store(false, std::memory_order_relaxed);
-                 });
-    return sorted.load();
+std::vector<I> cut_columns(const Csr<I, T>& x, std::int64_t n_parts) {
+    constexpr std::int64_t n_samples = 4096;
+    const std::int64_t n_stored = x.n_stored();
+    std::vector<I> sample;
+    for (std::int64_t s = 0; s < n_samples && n_stored > 0; ++s)
+        sample.push_back(x.indices[s * n_stored / n_samples]);
+    std::sort(sample.begin(), sample.end());
+    std::vector<I> cuts(static_cast<std::size_t>(n_parts) + 1, 0);
+    for (std::size_t part = 1; part + 1 < cuts.size() && !sample.empty(); ++part)
+        cuts[part] = sample[part * sample.size() / (cuts.size() - 1)];
+    cuts.back() = static_cast<I>(x.n_columns);
+    return cuts;
 }
 
-// Calls add(i, e, j) for every entry e of row i and column j, so that the entries of one column
-// come in one thread, in the order of the rows: sums are the same for any number of threads.
-//
-// Columns are divided into ranges whose sums stay in the L2 cache. In sorted rows each range goes
-// on where the one before it ended; otherwise every range looks at all entries.
-template <class I, class T, class Begin, class Add>
-void scatter(const Csr<I, T>& x, std::int64_t bytes_per_column, std::int64_t n_threads,
-             const Begin& begin, const Add& add) {
-    constexpr std::int64_t cache = std::int64_t{1} << 19;
-    const std::int64_t n_stored = x.n_stored();
-    n_threads = std::clamp<std::int64_t>(n_stored / kWorkPerThread, 1, n_threads);
-    const bool sorted = rows_are_sorted(x, n_threads);
-    const std::int64_t n_ranges = sorted ? std::max(n_threads, std::min(x.n_columns * bytes_per_column / cache, n_stored / std::max<std::int64_t>(x.n_rows,1) / 16)) : n_threads;
-    // A thread takes consecutive ranges, `n_parts` of them: cursors move on from one to the next.
-    const std::int64_t n_parts = n_threads;
-    parallel_for(n_parts, n_stored, n_threads, [&](std::int64_t part) ZERONORM_INLINE_LAMBDA {
-        const std::int64_t first_range = part * n_ranges / n_parts;
-        const std::int64_t last_range = (part + 1) * n_ranges / n_parts;
-        std::vector<I> cursor;
-        if (sorted && n_ranges > 1) {
-            const std::int64_t j = first_range * x.n_columns / n_ranges;
-            cursor.assign(x.indptr, x.indptr + x.n_rows);
-            if (j > 0)
-                for (std::int64_t i = 0; i < x.n_rows; ++i)
-                    cursor[static_cast<std::size_t>(i)] = static_cast<I>(
-                        std::lower_bound(x.indices + x.indptr[i], x.indices + x.indptr[i + 1], j) -
-                        x.indices);
-        }
-        for (std::int64_t range = first_range; range < last_range; ++range) {
-            const std::int64_t first = range * x.n_columns / n_ranges;
-            const std::int64_t last = (range + 1) * x.n_columns / n_ranges;
-            begin(first, last);
-            for (std::int64_t i = 0; i < x.n_rows; ++i) {
-                const I end = x.indptr[i + 1];
-                if (n_ranges == 1) {
-                    for (I e = x.indptr[i]; e < end; ++e)
-                        add(i, static_cast<std::int64_t>(e), static_cast<std::int64_t>(x.indices[e]));
-                } else if (sorted) {
-                    I& e = cursor[static_cast<std::size_t>(i)];
-                    I e1 = e;
-                    for (; e1 < end && x.indices[e1] < last; ++e1)
-                        add(i, static_cast<std::int64_t>(e1), static_cast<std::int64_t>(x.indices[e1]));
-                    e = e1;
-                } else {
-                    for (I e = x.indptr[i]; e < end; ++e) {
-                        const std::int64_t j = static_cast<std::int64_t>(x.indices[e]);
-                        if (j >= first && j < last) add(i, static_cast<std::int64_t>(e), j);
-                    }
+// Calls clear(first, last) for ranges of columns, then add(i, first, last) for the entries of row i
+// in that range, rows in order. A range belongs to one thread: the entries of a column are added in
+// the order of the rows, whatever the number of threads.
+template <class I, class T, class Clear, class Add>
+void scatter(const Csr<I, T>& x, std::int64_t n_threads, const Clear& clear, const Add& add) {
+    std::int64_t n_parts =
+        std::clamp<std::int64_t>(x.n_stored() / kWorkPerThread, 1, std::max<std::int64_t>(n_threads, 1));
+    std::vector<I> cuts = cut_columns(x, n_parts);
+    // bound[i, part]: the first entry of row i in that part or a later one.
+    std::vector<I> bound;
+    if (n_parts > 1) {
+        bound.resize(static_cast<std::size_t>(x.n_rows * n_parts));
+        std::atomic<bool> sorted{true};
+        constexpr std::int64_t rows_per_block = 256;
+        parallel_for(
+            (x.n_rows + rows_per_block - 1) / rows_per_block, x.n_stored(), n_threads,
+            [&](std::int64_t block) ZERONORM_INLINE_LAMBDA {
+                const std::int64_t last = std::min((block + 1) * rows_per_block, x.n_rows);
+                I descents = 0;
+                for (std::int64_t i = block * rows_per_block; i < last; ++i) {
+                    const I begin = x.indptr[i];
+                    const I end = x.indptr[i + 1];
+                    for (I e = begin + 1; e < end; ++e)
+                        descents |= static_cast<I>(x.indices[e] < x.indices[e - 1]);
+                    I* row = bound.data() + i * n_parts;
+                    row[0] = begin;
+                    for (std::int64_t part = 1; part < n_parts; ++part)
+                        row[part] = static_cast<I>(
+                            std::lower_bound(x.indices + row[part - 1], x.indices + end,
+                                             cuts[static_cast<std::size_t>(part)]) -
+                            x.indices);
                 }
-            }
+                if (descents != 0) sorted.store(false, std::memory_order_relaxed);
+            });
+        if (!sorted.load()) {
+            // Rows that are not sorted cannot be divided by a search: one thread does it all.
+            n_parts = 1;
+            cuts = {0, static_cast<I>(x.n_columns)};
+        }
+    }
+    parallel_for(n_parts, x.n_stored(), n_threads, [&](std::int64_t part) ZERONORM_INLINE_LAMBDA {
+        clear(static_cast<std::int64_t>(cuts[static_cast<std::size_t>(part)]),
+              static_cast<std::int64_t>(cuts[static_cast<std::size_t>(part) + 1]));
+        if (n_parts == 1) {
+            for (std::int64_t i = 0; i < x.n_rows; ++i) add(i, x.indptr[i], x.indptr[i + 1]);
+        } else {
+            const I* begin = bound.data() + part;
+            for (std::int64_t i = 0; i < x.n_rows; ++i, begin += n_parts)
+                add(i, *begin, part + 1 < n_parts ? begin[1] : x.indptr[i + 1]);
         }
     });
 }
@@ -94,40 +94,45 @@ void scatter(const Csr<I, T>& x, std::int64_t bytes_per_column, std::int64_t n_t
 template <class I, class T>
 void correlate(const Csr<I, T>& x, const double* v, std::int64_t m, double* out,
                std::int64_t n_threads) {
-    const auto clear = [=](std::int64_t first, std::int64_t last) ZERONORM_INLINE_LAMBDA {
-        std::fill(out + first * m, out + last * m, 0.0);
-    };
-    const T* data = x.data;
-    if (m == 1) {
-        scatter(x, 8, n_threads, clear,
-                [=](std::int64_t i, std::int64_t e, std::int64_t j) ZERONORM_INLINE_LAMBDA {
-                    out[j] += static_cast<double>(data[e]) * v[i];
-                });
-    } else {
-        scatter(x, 8 * m, n_threads, clear,
-                [=](std::int64_t i, std::int64_t e, std::int64_t j) ZERONORM_INLINE_LAMBDA {
-                    const double value = static_cast<double>(data[e]);
-                    for (std::int64_t k = 0; k < m; ++k) out[j * m + k] += value * v[i * m + k];
-                });
-    }
+    scatter(
+        x, n_threads,
+        [=](std::int64_t first, std::int64_t last) ZERONORM_INLINE_LAMBDA {
+            std::fill(out + first * m, out + last * m, 0.0);
+        },
+        [=](std::int64_t i, I first, I last) ZERONORM_INLINE_LAMBDA {
+            if (m == 1) {
+                const double factor = v[i];
+                for (I e = first; e < last; ++e)
+                    out[x.indices[e]] += static_cast<double>(x.data[e]) * factor;
+                return;
+            }
+            const double* __restrict factor = v + i * m;
+            for (I e = first; e < last; ++e) {
+                const double value = static_cast<double>(x.data[e]);
+                double* __restrict sum = out + static_cast<std::int64_t>(x.indices[e]) * m;
+                for (std::int64_t k = 0; k < m; ++k) sum[k] += value * factor[k];
+            }
+        });
 }
 
 // total[j] = sum_i s_i x_ij, square[j] = sum_i s_i x_ij^2.
 template <class I, class T>
 void moments(const Csr<I, T>& x, const double* weight, double* total, double* square,
              std::int64_t n_threads) {
-    const T* data = x.data;
     scatter(
-        x, 16, n_threads,
+        x, n_threads,
         [=](std::int64_t first, std::int64_t last) ZERONORM_INLINE_LAMBDA {
             std::fill(total + first, total + last, 0.0);
             std::fill(square + first, square + last, 0.0);
         },
-        [=](std::int64_t i, std::int64_t e, std::int64_t j) ZERONORM_INLINE_LAMBDA {
-            const double value = static_cast<double>(data[e]);
-            const double weighted = weight[i] * value;
-            total[j] += weighted;
-            square[j] += weighted * value;
+        [=](std::int64_t i, I first, I last) ZERONORM_INLINE_LAMBDA {
+            const double s = weight[i];
+            for (I e = first; e < last; ++e) {
+                const double value = static_cast<double>(x.data[e]);
+                const double weighted = s * value;
+                total[x.indices[e]] += weighted;
+                square[x.indices[e]] += weighted * value;
+            }
         });
 }
 

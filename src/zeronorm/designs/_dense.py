@@ -130,7 +130,7 @@ class Dense:
     def _blocks(self, start: int, stop: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Yield (first, last, columns first..last of X as a kernel reads them)."""
         if self._is_native:
-            if start < stop:
+            if start < stop:  # kernels are not asked for nothing
                 yield start, stop, self._x[:, start:stop]
             return
         width = max(1, CONVERTED // self.shape[0])

@@ -9,12 +9,14 @@ import scipy.sparse as sp
 
 from .._typing import Design, FloatArray, IndexArray
 from ..structures import largest
+from ._dense import Dense
 from ._sparse import Sparse
 from ._wrappers import (
     Rows,
     Scaled,
     as_slice,
     feature_blocks,
+    n_threads_of,
     scan_error,
     storage_of,
 )
@@ -140,12 +142,13 @@ def center_scale(design: Design, weight: FloatArray, *, center: bool) -> Scaled:
     variance = np.where(visible, np.maximum(square - mean**2, 0.0), 0.0)
     cancelled = np.flatnonzero(visible & (variance <= mean**2 / CANCELLED))
     std = np.sqrt(variance)
+    threads = n_threads_of(design)
     rows = None if weight.min() > 0 else np.flatnonzero(weight > 0)
     for features in feature_blocks(cancelled, n_samples):
         columns, s = _dense(design.gather(as_slice(features))), weight
         if rows is not None:
             columns, s = columns[rows], s[rows]
-        mean[features], std[features] = _two_pass(columns, s / sum_weight)
+        mean[features], std[features] = _two_pass(columns, s / sum_weight, threads)
     if not np.isfinite(std).all():
         locate_nonfinite(design)
     scale = np.zeros(n_features)
@@ -223,16 +226,17 @@ def _lowered(design: Design, v: FloatArray) -> FloatArray:
     return v
 
 
-def _two_pass(x: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _two_pass(x: FloatArray, share: FloatArray, n_threads: int) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation, 0 for a constant column; share (n,) sums to 1."""
     low, high = x.min(axis=0), x.max(axis=0)
+    n_columns = x.shape[1]
     # Numbers are subtracted before they are squared; the second mean removes the first one's error.
-    mean = low + share @ (x - low)
-    centred = x - mean
-    rest = share @ centred
+    centred = x - low
+    mean, _ = Dense(centred, n_threads).moments(share, 0, n_columns)
+    centred -= mean
+    rest, square = Dense(centred, n_threads).moments(share, 0, n_columns)
+    mean += low
     mean += rest
-    centred -= rest
-    with np.errstate(over="ignore"):
-        std = np.sqrt(share @ centred**2)
+    std = np.sqrt(np.maximum(square - rest**2, 0.0))
     constant = std <= CONSTANT * np.maximum(np.abs(low), np.abs(high))
     return mean, np.where(constant | (low == high), 0.0, std)

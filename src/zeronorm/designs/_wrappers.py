@@ -76,11 +76,13 @@ class Scaled:
         """
         shape = (-1,) + (1,) * (scores.ndim - 1)
         scale = self.scale[start:stop].reshape(shape)
+        # Along contiguous memory, so that a vector has one sum alone and among others.
+        sums = np.ascontiguousarray(v.T).sum(axis=-1)
         # Scores that are not finite stay so: who scans looks for them.
         with np.errstate(over="ignore", invalid="ignore"):
             if self.mean is None:
                 return np.asarray(scale * scores)
-            lifted: FloatArray = scores - self.mean[start:stop].reshape(shape) * v.sum(axis=0)
+            lifted: FloatArray = scores - self.mean[start:stop].reshape(shape) * sums
             lifted *= scale
         for features, columns in self._delicate_columns(start, stop):
             lifted[features - start] = columns.correlate(v, 0, features.size)

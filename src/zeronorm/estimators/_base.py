@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _validate
 from .._typing import Design, FloatArray, IndexArray
-from ..designs import Rows, Scaled, as_design
-from ..designs._operations import center_scale, margins
+from ..designs import Rows, Sparse, as_design
+from ..designs._operations import center_scale, margins, storage_of
 from ..losses import Logistic
 from ..result import Certificate, Path, Selection, Step
 from ..solvers import Progress, Task, run_together
@@ -215,7 +215,7 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
             design, labels, weight = Rows(design, rows), labels[rows], weight[rows]
         classes = np.unique(labels)
         _validate.check_two_classes(classes)
-        center = bool(self.fit_intercept) and not is_sparse(design)
+        center = bool(self.fit_intercept) and not isinstance(storage_of(design), Sparse)
         scaled = center_scale(design, weight, center=center)
         usable = scaled.scale > 0
         scaling = "none"
@@ -364,13 +364,6 @@ def feature_names(X: Any) -> list[str] | None:
         return None
     names = list(columns)
     return names if all(isinstance(name, str) for name in names) else None
-
-
-def is_sparse(design: Design) -> bool:
-    """Whether the design under all wrappers is sparse."""
-    while isinstance(design, (Scaled, Rows)):
-        design = design.base
-    return sp.issparse(design.gather(np.empty(0, np.int64)))
 
 
 __all__ = ["BudgetedClassifier", "Problem", "Rowwise"]

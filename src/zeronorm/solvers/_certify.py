@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .._typing import Design, FloatArray, IndexArray, Smooth
-from ..certificate import bound_and_fix
+from ..certificate import Bound, prove
 from ..designs import Scaled
 from ..designs._operations import scan_error, top_features
 from ..result import Certificate
@@ -18,6 +18,7 @@ from ._ridge import ridge
 # Below this relative error of a scan (float64 sums) rounding does not touch the digits of a bound.
 EXACT_SCAN = 1e-9
 REFIT_TOL = 1e-10
+MAX_RECOMPUTED = 200  # and 4 k: columns recomputed in float64
 
 
 def certify_supports(
@@ -37,32 +38,42 @@ def certify_supports(
     """Certify supports, all with one scan.
 
     Each support is refitted to optimality on the scaling of `design`; at its dual point alpha,
-    objective - D_k(alpha) = 1/2 (S_k(c^2) - sum_{j in S} c_j^2). Bounds of the same problem found
-    earlier (`known`, by size) replace it where they are better. Bounds stay bounds in float32
-    storage: scores near the k-th are recomputed in float64, the others enter with their error.
+    objective - D_k(alpha) = 1/2 (S_k(c^2) - sum_{j in S} c_j^2). Dual points of the same problem
+    found earlier (`known`, by size) are scanned along and taken where they prove more. Bounds stay
+    bounds in float32 storage: scores near the k-th are recomputed in float64, the others enter with
+    their error.
     """
     forced = np.empty(0, np.int64) if forced is None else forced
     weight = C * sample_weight
-    fits = []
-    for support in supports:
-        Z = design.gather(support)
-        fits.append((Z, ridge(Z, y, weight, loss, intercept=intercept, tol=REFIT_TOL)))
-    vectors = np.column_stack([fit.alpha * y for _, fit in fits])
+    fits = [
+        ridge(design.gather(support), y, weight, loss, intercept=intercept, tol=REFIT_TOL)
+        for support in supports
+    ]
+    owners: list[int] = []
+    alphas: list[FloatArray] = []
+    for index, (support, fit) in enumerate(zip(supports, fits, strict=True)):
+        owners.append(index)
+        alphas.append(fit.alpha)
+        if known is not None and support.size in known:
+            owners.append(index)
+            alphas.append(known[support.size].alpha)
+    vectors = np.column_stack([alpha * y for alpha in alphas])
     scores = yield Scan(design, vectors)
-    certificates = []
-    for index, support in enumerate(supports):
-        fit = fits[index][1]
-        magnitude = np.abs(scores[:, index])
-        magnitude[support] = np.abs(fit.scores)
+    bounds: list[list[Bound]] = [[] for _ in supports]
+    for column, (index, alpha) in enumerate(zip(owners, alphas, strict=True)):
+        support, fit = supports[index], fits[index]
         magnitude = _safe_magnitudes(
-            design, magnitude, vectors[:, index], support, sample_weight, usable
+            design, scores[:, column], vectors[:, column], support, sample_weight, usable
         )
-        fixed_in, candidates, bound, scale = bound_and_fix(
-            loss, fit.alpha, y, weight, magnitude**2, support.size, forced, fit.objective
+        bounds[index].append(
+            prove(loss, alpha, y, weight, magnitude, support.size, forced, fit.objective)
         )
-        dual = scale * fit.alpha
-        if known is not None and support.size in known and known[support.size].bound > bound:
-            bound, dual = known[support.size].bound, known[support.size].alpha
+    certificates = []
+    for support, fit, proofs in zip(supports, fits, bounds, strict=True):
+        best = max(proofs, key=lambda proof: proof.value)
+        dropped = np.logical_or.reduce([proof.dropped for proof in proofs])
+        if usable is not None:
+            dropped |= ~usable
         certificates.append(
             Certificate(
                 C=C,
@@ -71,10 +82,10 @@ def certify_supports(
                 coef=fit.coef,
                 intercept=fit.intercept,
                 objective=fit.objective,
-                bound=min(bound, fit.objective),
-                dual=dual,
-                fixed_in=fixed_in,
-                candidates=candidates,
+                bound=min(best.value, fit.objective),
+                dual=best.dual,
+                fixed_in=int(np.logical_or.reduce([proof.fixed for proof in proofs]).sum()),
+                candidates=int((~dropped).sum()),
                 n_forced=int(forced.size),
             )
         )
@@ -83,31 +94,27 @@ def certify_supports(
 
 def _safe_magnitudes(
     design: Design,
-    magnitude: FloatArray,
+    scores: FloatArray,
     v: FloatArray,
     support: IndexArray,
     sample_weight: FloatArray,
     usable: np.ndarray | None,
 ) -> FloatArray:
     """Return upper bounds of |c_j|, exact to float64 where they decide the k largest."""
-    if usable is not None:
-        magnitude = np.where(usable, magnitude, 0.0)
+    upper = np.abs(scores)
     factor = scan_error(design)
-    if factor <= EXACT_SCAN:
-        return magnitude
-    error = factor * float(np.linalg.norm(v)) * _column_norms(design, sample_weight)
-    exact = magnitude[support]
-    k = support.size
-    kth = np.partition(magnitude - error, -k)[-k]
-    doubtful = np.flatnonzero(magnitude + error >= kth)
-    if doubtful.size > 4 * k + 200:
-        doubtful = top_features(magnitude, 4 * k + 200)
-    upper = magnitude + error
+    if factor > EXACT_SCAN:
+        error = factor * float(np.linalg.norm(v)) * _column_norms(design, sample_weight)
+        lower = upper - error
+        upper += error
+        kth = np.partition(lower, -support.size)[-support.size]
+        doubtful = np.flatnonzero(upper >= kth)
+        if doubtful.size > MAX_RECOMPUTED + 4 * support.size:
+            doubtful = top_features(scores, MAX_RECOMPUTED + 4 * support.size)
+        doubtful = np.union1d(doubtful, support)
+        upper[doubtful] = np.abs(np.asarray(design.gather(doubtful).T @ v))
     if usable is not None:
         upper[~usable] = 0.0
-        doubtful = doubtful[usable[doubtful]]
-    upper[doubtful] = np.abs(np.asarray(design.gather(doubtful).T @ v))
-    upper[support] = exact
     return upper
 
 

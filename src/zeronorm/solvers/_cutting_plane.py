@@ -26,9 +26,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Columns, Design, FloatArray, IndexArray, Smooth
-from ..designs._operations import top_features
 from ..losses import balance, dual_bound, fit_intercept
 from ..result import Result, Status, Step
+from ..structures import largest
 from . import _block_norm
 from ._blas import current_threads
 from ._block_norm import Blocks, Inner, State
@@ -47,7 +47,10 @@ INNER_SOLVERS: Mapping[str, InnerSolver] = {"newton": _block_norm.newton}
 
 @dataclass(frozen=True, slots=True)
 class BestDual:
-    """The best lower bound of the l0 problem of one size seen on the way, with its dual point."""
+    """The best lower bound of the l0 problem of one size seen on the way, with its dual point.
+
+    Up to the rounding of the scan: certification scans again with the dual point.
+    """
 
     bound: float
     alpha: FloatArray
@@ -113,6 +116,7 @@ def minimax(
     forced = np.empty(0, np.int64) if forced is None else forced
     allowed = np.ones(m, bool) if usable is None else usable.copy()
     allowed[forced] = False  # forced features enter by themselves
+    n_allowed = int(allowed.sum())
     scale, alpha, b = first_dual(loss, y, weight, intercept)
     if start is not None:
         alpha = balance(start, y) if intercept else start
@@ -133,16 +137,17 @@ def minimax(
         scores = yield Scan(design, alpha * y)
         seconds = {"scan": time.perf_counter() - begin}
         forced_mass = float((scores[forced] ** 2).sum())
-        eligible = np.where(allowed, scores, 0.0)
-        candidates = top_features(eligible, min(block_size, int(allowed.sum())))
-        worst = 0.5 * (forced_mass + float((eligible[candidates] ** 2).sum()))
+        magnitude = np.where(allowed, np.abs(scores), -1.0)
+        best = largest(magnitude, min(n_allowed, max(block_size, *l0_sizes, 0)))
+        best_square = scores[best] ** 2
+        candidates = best[:block_size]
+        worst = 0.5 * (forced_mass + float(best_square[:block_size].sum()))
         outer_bound = max(outer_bound, dual_bound(loss, alpha, y, weight, worst)[0])
         for k in l0_sizes:
-            free = top_features(eligible, max(0, min(k - forced.size, int(allowed.sum()))))
-            quadratic = 0.5 * (forced_mass + float((eligible[free] ** 2).sum()))
-            bound = dual_bound(loss, alpha, y, weight, quadratic)[0]
+            quadratic = 0.5 * (forced_mass + float(best_square[: max(0, k - forced.size)].sum()))
+            bound, shrink = dual_bound(loss, alpha, y, weight, quadratic)
             if k not in l0_bounds or bound > l0_bounds[k].bound:
-                l0_bounds[k] = BestDual(bound, alpha)
+                l0_bounds[k] = BestDual(bound, shrink * alpha)
 
         if history:  # the previous step learns its outer bound from this scan
             gap = (objective - outer_bound) / scale
@@ -161,7 +166,7 @@ def minimax(
                 status = Status.REPEATED
                 break
         else:
-            block = _fit_budget(block, eligible, allowed, seen, block_size, n_features - pool.size)
+            block = _fit_budget(block, magnitude, seen, block_size, n_features - pool.size)
         entered = block[~seen[block]]
         entered = entered[np.argsort(-np.abs(scores[entered]), kind="stable")]
 
@@ -236,21 +241,22 @@ def minimax_pooled(
     m = design.shape[1]
     forced = np.empty(0, np.int64) if forced is None else forced
     allowed = np.ones(m, bool) if usable is None else usable
-    size = min(size, int(allowed.sum()))
-    alpha = first_dual(loss, y, C * sample_weight, intercept)[1]
+    n_free = int(allowed.sum()) - forced.size
+    weight = C * sample_weight
+    alpha = first_dual(loss, y, weight, intercept)[1]
     pool = forced.copy()
     answer: Minimax | None = None
     outer = 0.0  # the zero vector is dual feasible
     for turn in range(n_scans + 1):
         scores = yield Scan(design, alpha * y)
-        eligible = np.where(allowed, scores, 0.0)
-        eligible[forced] = 0.0
-        best = top_features(eligible, min(block_size, int(allowed.sum())))
-        worst = 0.5 * float((scores[forced] ** 2).sum() + (eligible[best] ** 2).sum())
+        magnitude = np.where(allowed, np.abs(scores), -1.0)
+        magnitude[forced] = -1.0
+        best = largest(magnitude, min(block_size, n_free))
+        worst = 0.5 * float((scores[forced] ** 2).sum() + (scores[best] ** 2).sum())
         outer = max(outer, dual_bound(loss, alpha, y, weight, worst)[0])
         if turn == n_scans:
             break
-        pool = np.union1d(pool, top_features(eligible, size))
+        pool = np.union1d(pool, largest(magnitude, min(size, n_free)))
         inside = run(
             minimax(
                 as_design(design.gather(pool)), y, loss, min(n_features, pool.size), C=C,
@@ -295,13 +301,14 @@ def first_dual(
 
 def _fit_budget(
     block: IndexArray,
-    eligible: FloatArray,
-    allowed: np.ndarray,
+    magnitude: FloatArray,
     seen: np.ndarray,
     block_size: int,
     missing: int,
 ) -> IndexArray:
     """Return the block to add when exactly `missing` more features may enter.
+
+    magnitude : (m,) |score|, -1 where a feature may not enter by its score.
 
     Any subset of D_r is a valid cut, so certificates stay true. Where the most active block has
     (nearly) nothing new, the optimum over all features has fewer than k of them: the best unseen
@@ -309,14 +316,12 @@ def _fit_budget(
     """
     fresh = block[~seen[block]]
     if fresh.size < min(missing, max(1, block_size // 4)):
-        unseen = np.where(allowed & ~seen, eligible, 0.0)
-        # Scores may be exactly zero: rank by them, but only among the unseen.
-        wanted = min(block_size, missing)
-        fresh = top_features(unseen, wanted, exclude=np.flatnonzero(~allowed | seen))
-        return fresh
+        unseen = np.where(seen, -1.0, magnitude)
+        n_unseen = int((unseen >= 0).sum())
+        return largest(unseen, min(block_size, missing, n_unseen))
     if fresh.size > missing:
-        # Forced features (not allowed to enter by score) come first.
-        rank = np.where(allowed[fresh], np.abs(eligible[fresh]), np.inf)
+        # Forced features (magnitude -1) come first.
+        rank = np.where(magnitude[fresh] < 0, np.inf, magnitude[fresh])
         fresh = fresh[np.argsort(-rank, kind="stable")][:missing]
         return np.concatenate([block[seen[block]], fresh])
     return block

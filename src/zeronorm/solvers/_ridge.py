@@ -46,7 +46,8 @@ def weighted_gram(Z: Columns, weight: FloatArray) -> FloatArray:
     n, p = Z.shape
     if sp.issparse(Z):
         out = np.empty((p, p))
-        sparse_gram(Z.indptr, Z.indices, Z.data, weight, out, current_threads())
+        indices = Z.indices.astype(np.int32, copy=False)  # SciPy may have widened them
+        sparse_gram(Z.indptr, indices, Z.data, weight, out, current_threads())
         return out
     root = np.sqrt(weight)[:, None]
     work = n * p * p
