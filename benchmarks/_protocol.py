@@ -365,10 +365,11 @@ def correlation(X: Any, y: np.ndarray) -> np.ndarray:
     centred = y - y.mean()
     score = np.abs(np.asarray(X.T @ centred).ravel())
     if sp.issparse(X):
-        mean = np.asarray(X.sum(0)).ravel() / n
-        square = np.asarray(X.multiply(X).sum(0)).ravel() / n
+        mean = np.asarray(X.sum(0, dtype=np.float64)).ravel() / n
+        square = np.asarray(X.multiply(X).sum(0, dtype=np.float64)).ravel() / n
     else:
-        mean, square = X.mean(0), np.einsum("ij,ij->j", X, X) / n
+        mean = X.mean(0, dtype=np.float64)
+        square = np.einsum("ij,ij->j", X, X, dtype=np.float64) / n
     return score / np.sqrt(np.maximum(square - mean**2, 1e-300))
 
 

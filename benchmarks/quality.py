@@ -171,6 +171,12 @@ class Cache:
                 file.write(json.dumps(row) + "\n")
                 self._keep(row)
 
+    def fail(self, name: str, seed: int, method: str, sizes: list[int], why: str) -> None:
+        """Keep for the report of this run, not in the file, that a task failed."""
+        for k in sizes:
+            row = {"set": name, "seed": seed, "method": method, "k": k, "skipped": why[:200]}
+            self._keep(row)
+
     def missing(self, name: str, seed: int, method: str, sizes: list[int]) -> list[int]:
         """Return the sizes not yet computed."""
         return [k for k in sizes if (name, seed, k, method) not in self.rows]
@@ -203,6 +209,7 @@ def compute(
                 word = ""
             except Exception as error:
                 word = f"  FAILED: {type(error).__name__}: {error}"
+                cache.fail(name, seed, method, pending[future][4], word.strip())
             spent = time.perf_counter() - start
             print(f"{spent:6.0f} s  {done}/{len(tasks)}  {name} {seed} {method}{word}", flush=True)
 

@@ -487,7 +487,7 @@ def prove(X, y, C, k, support, coef, intercept, alpha, *, weight=None, forced=()
     X, y, s, alpha = X[keep], y[keep], s[keep], np.asarray(alpha)[keep]
     margins = y * (X[:, support] @ coef + intercept)
     objective = 0.5 * coef @ coef + C * s @ softplus(-margins)
-    feasible = bool(np.all(alpha > 0) and np.all(alpha < C * s))
+    feasible = bool(np.all(alpha >= 0) and np.all(alpha <= C * s))
     if free:  # with a free intercept the dual has an equality constraint
         feasible &= abs(alpha @ y) <= 1e-9 * alpha.sum()
     square = (X.T @ (alpha * y)) ** 2

@@ -172,6 +172,24 @@ def test_best_scale_of_a_zero_dual(loss, sample):
 
 
 @each_loss
+@pytest.mark.parametrize("largest", [0.5, 1e-100, 1e-150])
+def test_best_scale_of_nearly_zero_duals(loss, largest):
+    """Well separated rows have dual variables near underflow: the bound would be NaN or warn."""
+    y = np.resize([1.0, -1.0], 40)
+    alpha = largest * 10 ** -np.linspace(0, 150, 40)
+    alpha[-2:] = 5e-324, 0.0
+    for quadratic in (0.0, largest**2, largest, 1.0):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            bound, scale = dual_bound(loss, alpha, y, np.ones(40), quadratic)
+        assert np.isfinite(bound)
+        assert 0 < scale < np.inf
+        assert bound >= -1e-12
+        if isinstance(loss, Logistic):
+            assert (scale * alpha <= 1).all()
+
+
+@each_loss
 @pytest.mark.parametrize("size", [1e2, 1e3, 1e4])
 def test_extreme_margins_are_finite_and_silent(loss, size):
     """Separable data with a large C would end in overflow, NaN or warnings."""

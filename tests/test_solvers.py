@@ -10,9 +10,10 @@ import oracles
 from zeronorm.designs import Rows, Scaled, as_design
 from zeronorm.losses import Logistic, SquaredHinge, fit_intercept
 from zeronorm.result import Result, Status
-from zeronorm.solvers import Scan, run, run_together
+from zeronorm.solvers import Scan, Task, run, run_together, select, select_nested
 from zeronorm.solvers._block_norm import Blocks, State, minimize_on_simplex, newton
 from zeronorm.solvers._cutting_plane import minimax, minimax_pooled
+from zeronorm.solvers._exchange import eliminate, splice
 from zeronorm.solvers._refit import LOO_GRID, leave_one_out_loss, refit
 from zeronorm.solvers._ridge import leverages, ridge, weighted_gram
 
@@ -827,6 +828,139 @@ def test_solver_without_scans():
 
     assert run_together([nothing(), nothing()]) == [42, 42]
     assert run_together([]) == []
+
+
+# ---------------------------------------------------- elimination, splicing, the whole procedure
+
+
+def pool_problem(seed, n=80, p=9, C=0.3):
+    """A pool with correlated columns, where greedy choices are not always the best ones."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) @ (np.eye(p) + 0.5 * rng.standard_normal((p, p)))
+    y = np.where(X[:, :4] @ [1, -1, 0.7, 0.5] + rng.logistic(size=n) > 0, 1.0, -1.0)
+    X, _, _ = oracles.standardise(X)
+    return np.asfortranarray(X), y, np.full(n, C)
+
+
+@with_intercept
+def test_elimination_is_nested_and_keeps_what_it_must(intercept):
+    """Backward elimination would miss a size, or drop a forced feature."""
+    Z, y, weight = pool_problem(0, p=30)
+    keep = np.array([3, 17])
+    found = eliminate(Z, y, weight, Logistic(), [2, 5, 11, 30], intercept=intercept, keep=keep)
+    assert sorted(found) == [2, 5, 11, 30]
+    for size, support in found.items():
+        assert len(support) == size
+        assert set(keep) <= set(support)
+    assert set(found[2]) <= set(found[5]) <= set(found[11]) <= set(found[30])
+
+
+def test_elimination_drops_the_smallest_coefficient():
+    """One step of elimination would not drop the feature with the smallest |u_j|."""
+    for seed in range(5):
+        Z, y, weight = pool_problem(seed)
+        fit = oracles.ridge(Z, y, 0.3, intercept=True)
+        found = eliminate(Z, y, weight, Logistic(), [8], tol=1e-10)
+        assert set(range(9)) - set(found[8]) == {int(np.abs(fit.coef).argmin())}
+
+
+@each_loss
+@with_intercept
+def test_splicing_never_makes_the_objective_worse(loss, intercept):
+    """Splicing would leave a better support for a worse one, or change the size."""
+    improved, optimal = 0, 0
+    for seed in range(12):
+        Z, y, weight = pool_problem(seed)
+        options = {"loss": loss, "intercept": intercept, "weight": weight}
+        models = oracles.enumerate_supports(Z, y, 1.0, 3, **options)
+        value = {support: objective for objective, support in models}
+        start = models[-1][1]
+        found = tuple(
+            splice(Z, y, weight, LOSSES[loss], np.array(start), intercept=intercept).tolist()
+        )
+        assert len(set(found)) == 3
+        assert list(found) == sorted(found)
+        assert value[found] <= value[start] * (1 + 1e-9)
+        improved += value[found] < value[start]
+        optimal += found == models[0][1]
+    assert improved == 12
+    assert optimal >= 6
+
+
+def test_splicing_keeps_forced_features():
+    """Splicing would exchange a forced feature."""
+    for seed in range(5):
+        Z, y, weight = pool_problem(seed)
+        start = np.array([6, 7, 8])
+        found = splice(Z, y, weight, Logistic(), start, keep=np.array([7, 8]))
+        assert {7, 8} <= set(found)
+        np.testing.assert_array_equal(splice(Z, y, weight, Logistic(), start, keep=start), start)
+        everything = splice(Z, y, weight, Logistic(), np.arange(9))
+        np.testing.assert_array_equal(everything, np.arange(9))
+
+
+def pose(X, y, **options):
+    """A task of the functional interface."""
+    return Task(as_design(X), y, np.ones(len(y)), "none", **options)
+
+
+@pytest.mark.parametrize("procedure", [select, select_nested])
+def test_procedures_return_exactly_the_sizes(signed, procedure):
+    """A path would lack a size, or hold a model of another one."""
+    X, y = signed
+    for sizes in ([1], [60], [3, 7, 40], [2, 50]):
+        path = run(procedure(pose(X, y), sizes))
+        assert list(path) == sizes
+        for k in sizes:
+            assert path[k].support.size == k
+            assert path[k].certificate.support.size == k
+            assert len(set(path[k].support)) == k
+
+
+@pytest.mark.parametrize("procedure", [select, select_nested])
+def test_procedures_keep_forced_features_at_every_size(signed, procedure):
+    """Small sizes of a path would lose forced features."""
+    X, y = signed
+    forced = np.array([11, 58])
+    path = run(procedure(pose(X, y, forced=forced), [2, 3, 9, 20]))
+    for k in path:
+        assert set(forced) <= set(path[k].support)
+        assert path[k].certificate.n_forced == 2
+
+
+def test_sizes_that_share_a_pool_are_nested(signed):
+    """Models of similar size from one pool and one elimination would not be nested."""
+    X, y = signed
+    path = run(select(pose(X, y), [12, 15, 20]))
+    assert set(path[12].support) <= set(path[15].support) <= set(path[20].support)
+    alone = run(select(pose(X, y), [20]))
+    np.testing.assert_array_equal(path[20].support, alone[20].support)
+    np.testing.assert_array_equal(path[20].coef, alone[20].coef)
+
+
+def test_selection_without_a_certificate_saves_its_scan(signed):
+    """certify=False would still pay for the scan of the certificate."""
+    X, y = signed
+    counts = []
+    for certify in (True, False):
+        counting = Counting(as_design(X))
+        task = Task(counting, y, np.ones(len(y)), "none")
+        path = run(select(task, [5], certify=certify))
+        counts.append(counting.passes)
+        assert (path[5].certificate is not None) == certify
+    assert counts[0] == counts[1] + 1
+
+
+def test_selection_is_near_the_enumerated_optimum():
+    """The whole procedure would select clearly worse supports than the best ones."""
+    ratios = []
+    for seed in range(8):
+        Z, y, _ = pool_problem(seed, p=12)
+        path = run(select(pose(Z, y), [3], C=0.3))
+        best = oracles.enumerate_supports(Z, y, 0.3, 3, intercept=True)[0][0]
+        ratios.append(path[3].certificate.objective / best)
+    assert min(ratios) >= 1 - 1e-9
+    assert np.mean(ratios) <= 1.01
 
 
 # -------------------------------------------------------------------------- ridge and refit

@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ._typing import Design, FloatArray, IndexArray
+
+# Squares of weights up to this stay finite.
+LARGEST = 1e100
 
 
 def check_data(X: Any) -> Any:
@@ -25,7 +28,7 @@ def check_data(X: Any) -> Any:
     Data frames and nested sequences become arrays. Values are not converted or copied, and NaN and
     infinity are found later, by the first scan.
     """
-    if sp.issparse(X) or isinstance(X, (str, Path, np.memmap)) or isinstance(X, Design):
+    if sp.issparse(X) or isinstance(X, str | Path | np.memmap | Design):
         return X
     return check_array(X, dtype=None, ensure_all_finite=False, estimator="X")
 
@@ -37,6 +40,7 @@ def check_target(y: Any, n_samples: int) -> np.ndarray:
             "requires y to be passed, but the target y is None; pass one label per row of X."
         )
     y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     if len(y) != n_samples:
         raise ValueError(
@@ -49,7 +53,7 @@ def check_target(y: Any, n_samples: int) -> np.ndarray:
 def check_two_classes(classes: np.ndarray) -> None:
     """Raise where the labels (of rows with positive weight) have fewer than two classes."""
     if len(classes) < 2:
-        label = classes[0] if len(classes) else "none"
+        label = classes[0].item() if len(classes) else "none"
         raise ValueError(f"y must have at least two classes; got one class: {label!r}.")
 
 
@@ -69,8 +73,7 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> FloatArray:
     bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
     if bad.size:
         raise ValueError(
-            "sample_weight must be finite and not negative; "
-            f"got {weight[bad[0]]} at row {bad[0]}."
+            f"sample_weight must be finite and not negative; got {weight[bad[0]]} at row {bad[0]}."
         )
     if not np.any(weight > 0):
         raise ValueError("sample_weight must have a positive weight; got only zeros.")
@@ -79,6 +82,11 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> FloatArray:
 
 def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -> tuple[int, ...]:
     """Return the wanted sizes, sorted: an int, a sequence of ints, or None for min(10, usable)."""
+    if n_usable == 0:
+        raise ValueError(
+            "X must have a column that is not constant, to select from; "
+            f"all its {n_columns} columns are constant."
+        )
     if n_features is None:
         return (max(min(10, n_usable), n_forced),)
     single = isinstance(n_features, (numbers.Number, str)) or not isinstance(
@@ -90,14 +98,13 @@ def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -
     usable = "features" if n_usable == n_columns else "non-constant features"
     for value in values:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-            raise ValueError(
-                f"n_features must be an integer or a list of integers; got {value!r}."
+            raise ValueError(f"n_features must be an integer or a list of integers; got {value!r}.")
+        if not 1 <= int(value) <= n_usable:
+            what = (
+                f"the {usable} of X" if n_usable > 1 else f"X has {n_usable} feature(s) to select"
             )
-        if not 1 <= value <= n_usable:
-            raise ValueError(
-                f"n_features must be between 1 and {n_usable} (the {usable} of X); got {value}."
-            )
-        if value < n_forced:
+            raise ValueError(f"n_features must be between 1 and {n_usable} ({what}); got {value}.")
+        if int(value) < n_forced:
             raise ValueError(
                 "n_features counts the forced features: it must be at least "
                 f"{n_forced} (the length of forced_features); got {value}."
@@ -132,7 +139,7 @@ def check_forced(
             raise ValueError(
                 f"forced_features must be a list of indices or of feature names; got {item!r}."
             )
-        elif not 0 <= item < n_columns:
+        elif not 0 <= int(item) < n_columns:
             raise ValueError(
                 f"forced_features must be between 0 and {n_columns - 1} "
                 f"(the columns of X); got {item}."
@@ -159,6 +166,8 @@ def check_positive(name: str, value: Any) -> float:
         or not 0 < float(value) < np.inf
     ):
         raise ValueError(f"{name} must be a positive finite number; got {value!r}.")
+    if float(value) > LARGEST:
+        raise ValueError(f"{name} must be at most {LARGEST:g}; got {value!r}.")
     return float(value)
 
 
@@ -166,7 +175,8 @@ def check_count(name: str, value: Any) -> int | None:
     """Return a positive integer, or None."""
     if value is None:
         return None
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < 1:
+    integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not integral or int(value) < 1:
         raise ValueError(f"{name} must be None or an integer of at least 1; got {value!r}.")
     return int(value)
 
@@ -186,7 +196,7 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def check_refit_C(value: Any) -> float | str:
+def check_refit_penalty(value: Any) -> float | str:
     """Return "loo" or a positive finite number."""
     if isinstance(value, str):
         if value != "loo":
@@ -210,7 +220,9 @@ def class_weights(class_weight: Any, y: np.ndarray, weight: FloatArray) -> Float
                 f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}."
             )
         totals = np.bincount(codes, weights=weight)
-        factors = np.where(totals > 0, weight.sum() / (len(classes) * np.maximum(totals, 1e-300)), 0.0)
+        factors = np.where(
+            totals > 0, weight.sum() / (len(classes) * np.maximum(totals, 1e-300)), 0.0
+        )
         return np.asarray(weight * factors[codes])
     if not isinstance(class_weight, dict):
         raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}.")
@@ -220,12 +232,15 @@ def class_weights(class_weight: Any, y: np.ndarray, weight: FloatArray) -> Float
             f"class_weight has the label {unknown[0]!r}, which is not in y "
             f"(labels {classes.tolist()!r})."
         )
-    values = [check_not_negative("class_weight", class_weight.get(c, 1.0)) for c in classes.tolist()]
+    values = [
+        check_not_negative("class_weight", class_weight.get(c, 1.0)) for c in classes.tolist()
+    ]
     return np.asarray(weight * np.array(values)[codes])
 
 
 def check_not_negative(name: str, value: Any) -> float:
     """Return a finite number of at least 0."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value < np.inf:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not 0 <= float(value) < np.inf:
         raise ValueError(f"{name} must be finite and not negative; got {value!r}.")
     return float(value)

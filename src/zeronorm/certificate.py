@@ -118,11 +118,11 @@ def verify(
         values = np.logaddexp(0.0, -y * z)
         share = np.clip(alpha / weight, 1e-300, 1.0)
         rest = np.clip(1.0 - share, 1e-300, 1.0)
-        conjugate = weight @ (share * np.log(share) + rest * np.log(rest))
-        feasible = np.all(alpha >= 0) and np.all(alpha <= weight)
+        conjugate = float(weight @ (share * np.log(share) + rest * np.log(rest)))
+        feasible = bool(np.all((alpha >= 0) & (alpha <= weight)))
     else:
         values = 0.5 * np.maximum(0.0, 1.0 - y * z) ** 2
-        conjugate = np.sum(alpha**2 / (2.0 * weight) - alpha)
+        conjugate = float(np.sum(alpha**2 / (2.0 * weight) - alpha))
         feasible = bool(np.all(alpha >= 0))
     if not feasible or (intercept and abs(alpha @ y) > 1e-9 * alpha.sum()):
         raise ValueError("the dual point of the certificate is not feasible.")

@@ -57,9 +57,8 @@ void dense_correlate(const StridedMatrix<T>& x, const Matrix& v, const OutMatrix
                      std::int64_t n_threads) {
     const nb::gil_scoped_release release;
     const zeronorm::Vectors<zeronorm::Partial<T>> vectors(v.data(), length(v, 0), length(v, 1));
-    with_layout<T>(x, [&](const auto& view) {
-        zeronorm::correlate(view, vectors, out.data(), n_threads);
-    });
+    with_layout<T>(
+        x, [&](const auto& view) { zeronorm::correlate(view, vectors, out.data(), n_threads); });
 }
 
 template <class T>
@@ -167,13 +166,12 @@ void bind_dense(nb::module_& m) {
 template <class I, class T>
 void bind_sparse(nb::module_& m) {
     const auto correlate = [&m](const char* name, auto function) {
-        m.def(name, function, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-              "data"_a.noconvert(), "v"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
+        m.def(name, function, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(),
+              "v"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
     };
     const auto moments = [&m](const char* name, auto function) {
-        m.def(name, function, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-              "data"_a.noconvert(), "weight"_a.noconvert(), "total"_a.noconvert(),
-              "square"_a.noconvert(), "n_threads"_a);
+        m.def(name, function, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(),
+              "weight"_a.noconvert(), "total"_a.noconvert(), "square"_a.noconvert(), "n_threads"_a);
     };
     correlate("csc_correlate", &csc_correlate<I, T>);
     correlate("csr_correlate", &csr_correlate<I, T>);

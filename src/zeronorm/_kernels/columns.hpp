@@ -79,7 +79,9 @@ class Vectors {
         }
     }
     std::int64_t count() const { return count_; }
-    ZERONORM_INLINE const P* operator[](std::int64_t k) const { return value_.data() + k * n_rows_; }
+    ZERONORM_INLINE const P* operator[](std::int64_t k) const {
+        return value_.data() + k * n_rows_;
+    }
     ZERONORM_INLINE double scale(std::int64_t k) const {
         return scale_[static_cast<std::size_t>(k)];
     }
@@ -108,14 +110,16 @@ template <int N>
 ZERONORM_INLINE double reduce(double (&sum)[N]) {
     static_assert((N & (N - 1)) == 0);
     for (int width = N / 2; width > 0; width /= 2)
-        for (int l = 0; l < width; ++l) sum[l] += sum[l + width];
+        for (int l = 0; l < width; ++l)
+            sum[l] += sum[l + width];
     return sum[0];
 }
 
 // Adds the 32 partial sums of a run by halves down to the kFolded of a float64 total.
 template <class P>
 ZERONORM_INLINE void fold(P (&partial)[kLanes], double (&total)[kFolded]) {
-    for (int l = 0; l < kLanes / 2; ++l) partial[l] += partial[l + kLanes / 2];
+    for (int l = 0; l < kLanes / 2; ++l)
+        partial[l] += partial[l + kLanes / 2];
     for (int l = 0; l < kFolded; ++l)
         total[l] += static_cast<double>(partial[l] + partial[l + kFolded]);
 }
@@ -130,15 +134,18 @@ ZERONORM_INLINE void dot_tile(const T* x, const P* const (&v)[V], std::int64_t r
     for (; i + run <= rows; i += run) {
         // Bytes go by too fast for the prefetcher of the hardware (measured: 1.4 times).
         if constexpr (sizeof(T) == 1)
-            for (std::int64_t ahead = 0; ahead < run; ahead += 64) prefetch(x + i, 2048 + ahead);
+            for (std::int64_t ahead = 0; ahead < run; ahead += 64)
+                prefetch(x + i, 2048 + ahead);
         P partial[V][kLanes];
         for (int k = 0; k < V; ++k)
-            for (int l = 0; l < kLanes; ++l) partial[k][l] = static_cast<P>(x[i + l]) * v[k][i + l];
+            for (int l = 0; l < kLanes; ++l)
+                partial[k][l] = static_cast<P>(x[i + l]) * v[k][i + l];
         for (std::int64_t r = i + kLanes; r < i + run; r += kLanes)
             for (int k = 0; k < V; ++k)
                 for (int l = 0; l < kLanes; ++l)
                     partial[k][l] += static_cast<P>(x[r + l]) * v[k][r + l];
-        for (int k = 0; k < V; ++k) fold(partial[k], total[k]);
+        for (int k = 0; k < V; ++k)
+            fold(partial[k], total[k]);
     }
     if (i < rows) {
         P partial[V][kLanes] = {};
@@ -147,10 +154,13 @@ ZERONORM_INLINE void dot_tile(const T* x, const P* const (&v)[V], std::int64_t r
                 for (int l = 0; l < kLanes; ++l)
                     partial[k][l] += static_cast<P>(x[i + l]) * v[k][i + l];
         for (int l = 0; i < rows; ++i, ++l)
-            for (int k = 0; k < V; ++k) partial[k][l] += static_cast<P>(x[i]) * v[k][i];
-        for (int k = 0; k < V; ++k) fold(partial[k], total[k]);
+            for (int k = 0; k < V; ++k)
+                partial[k][l] += static_cast<P>(x[i]) * v[k][i];
+        for (int k = 0; k < V; ++k)
+            fold(partial[k], total[k]);
     }
-    for (int k = 0; k < V; ++k) dot[k] = reduce(total[k]);
+    for (int k = 0; k < V; ++k)
+        dot[k] = reduce(total[k]);
 }
 
 // total += sum of s_i x_i, square += sum of s_i x_i^2 over `rows` consecutive rows.
@@ -194,7 +204,8 @@ struct Dense {
         if constexpr (layout == Layout::by_row)
             return row_width(n_vectors);
         else
-            return std::clamp<std::int64_t>((std::int64_t{1} << 18) / std::max<std::int64_t>(n_rows, 1), 4, 4096);
+            return std::clamp<std::int64_t>(
+                (std::int64_t{1} << 18) / std::max<std::int64_t>(n_rows, 1), 4, 4096);
     }
 
     ZERONORM_INLINE void correlate(std::int64_t first, std::int64_t last, const Vectors& v,
@@ -241,7 +252,8 @@ struct Dense {
                                   T* buffer) const {
         const T* source = data + i * row_stride + j * column_stride;
         if constexpr (layout == Layout::by_column) return source;
-        for (std::int64_t r = 0; r < rows; ++r) buffer[r] = source[r * row_stride];
+        for (std::int64_t r = 0; r < rows; ++r)
+            buffer[r] = source[r * row_stride];
         return buffer;
     }
 
@@ -251,7 +263,7 @@ struct Dense {
         std::fill(out + first * m, out + last * m, 0.0);
         T buffer[layout == Layout::strided ? kTile : 1];
         // A column is read in one go unless the vectors would leave the L2 cache before the next.
-        const std::int64_t tiles = std::max<std::int64_t>(kVectorCache / (m * kTile), 1);
+        const std::int64_t tiles = std::max<std::int64_t>(kVectorCache / (std::max<std::int64_t>(m, 1) * kTile), 1);
         for (std::int64_t start = 0; start < n_rows; start += tiles * kTile) {
             const std::int64_t stop = std::min(start + tiles * kTile, n_rows);
             for (std::int64_t j = first; j < last; ++j)
@@ -273,7 +285,8 @@ struct Dense {
                 }
         }
         for (std::int64_t j = first; j < last; ++j)
-            for (std::int64_t k = 0; k < m; ++k) out[j * m + k] *= v.scale(k);
+            for (std::int64_t k = 0; k < m; ++k)
+                out[j * m + k] *= v.scale(k);
     }
 
     // sum[c] += sum over R rows of v[r] x[r, c]: the partial sum of a column stays in a register.
@@ -281,10 +294,12 @@ struct Dense {
     ZERONORM_INLINE static void add_rows(const T* __restrict x, std::int64_t stride, const P* v,
                                          std::int64_t width, double* __restrict sum) {
         P factor[R];
-        for (int r = 0; r < R; ++r) factor[r] = v[r];
+        for (int r = 0; r < R; ++r)
+            factor[r] = v[r];
         for (std::int64_t c = 0; c < width; ++c) {
             P partial = factor[0] * static_cast<P>(x[c]);
-            for (int r = 1; r < R; ++r) partial += factor[r] * static_cast<P>(x[r * stride + c]);
+            for (int r = 1; r < R; ++r)
+                partial += factor[r] * static_cast<P>(x[r * stride + c]);
             sum[c] += static_cast<double>(partial);
         }
     }
@@ -324,7 +339,8 @@ struct Dense {
                             sums.data() + k * width);
         for (std::int64_t k = 0; k < m; ++k)
             for (std::int64_t c = 0; c < width; ++c)
-                out[(first + c) * m + k] = sums[static_cast<std::size_t>(k * width + c)] * v.scale(k);
+                out[(first + c) * m + k] =
+                    sums[static_cast<std::size_t>(k * width + c)] * v.scale(k);
     }
 };
 
@@ -351,9 +367,12 @@ struct Csc {
     ZERONORM_INLINE void correlate(std::int64_t first, std::int64_t last, const Vectors& v,
                                    double* out) const {
         std::int64_t k = 0;
-        for (; k + 8 <= v.m; k += 8) correlate_few<8>(first, last, v.value + k, v.m, out + k);
-        for (; k + 2 <= v.m; k += 2) correlate_few<2>(first, last, v.value + k, v.m, out + k);
-        for (; k < v.m; ++k) correlate_few<1>(first, last, v.value + k, v.m, out + k);
+        for (; k + 8 <= v.m; k += 8)
+            correlate_few<8>(first, last, v.value + k, v.m, out + k);
+        for (; k + 2 <= v.m; k += 2)
+            correlate_few<2>(first, last, v.value + k, v.m, out + k);
+        for (; k < v.m; ++k)
+            correlate_few<1>(first, last, v.value + k, v.m, out + k);
     }
 
     ZERONORM_INLINE void moments(std::int64_t first, std::int64_t last, const double* weight,
@@ -378,7 +397,8 @@ struct Csc {
     ZERONORM_INLINE void add_entry(I e, const double* v, std::int64_t m, double (&sum)[V]) const {
         const double value = static_cast<double>(data[e]);
         const double* row = v + static_cast<std::int64_t>(indices[e]) * m;
-        for (int k = 0; k < V; ++k) sum[k] += value * row[k];
+        for (int k = 0; k < V; ++k)
+            sum[k] += value * row[k];
     }
 
     template <int V>
@@ -395,12 +415,15 @@ struct Csc {
             if (end - e >= long_column) {
                 double partial[lanes][V] = {};
                 for (; end - e >= lanes; e += lanes)
-                    for (I l = 0; l < lanes; ++l) add_entry(e + l, v, m, partial[l]);
+                    for (I l = 0; l < lanes; ++l)
+                        add_entry(e + l, v, m, partial[l]);
                 for (int k = 0; k < V; ++k)
                     sum[k] = (partial[0][k] + partial[1][k]) + (partial[2][k] + partial[3][k]);
             }
-            for (; e < end; ++e) add_entry(e, v, m, sum);
-            for (int k = 0; k < V; ++k) out[j * m + k] = sum[k];
+            for (; e < end; ++e)
+                add_entry(e, v, m, sum);
+            for (int k = 0; k < V; ++k)
+                out[j * m + k] = sum[k];
         }
     }
 };

@@ -18,8 +18,10 @@ void gram(const I* indptr, const std::int32_t* indices, const double* data, std:
           std::int64_t q, const double* weight, double* out, std::int64_t n_threads) {
     const auto n_stored = static_cast<std::size_t>(indptr[q]);
     std::vector<std::int64_t> row_start(static_cast<std::size_t>(n_rows) + 1, 0);
-    for (std::size_t e = 0; e < n_stored; ++e) ++row_start[static_cast<std::size_t>(indices[e]) + 1];
-    for (std::size_t i = 1; i < row_start.size(); ++i) row_start[i] += row_start[i - 1];
+    for (std::size_t e = 0; e < n_stored; ++e)
+        ++row_start[static_cast<std::size_t>(indices[e]) + 1];
+    for (std::size_t i = 1; i < row_start.size(); ++i)
+        row_start[i] += row_start[i - 1];
 
     std::vector<std::int32_t> column(n_stored);
     std::vector<double> value(n_stored);
@@ -34,7 +36,8 @@ void gram(const I* indptr, const std::int32_t* indices, const double* data, std:
                 column[static_cast<std::size_t>(slot)] = static_cast<std::int32_t>(a);
                 value[static_cast<std::size_t>(slot)] = data[e];
                 std::int64_t first = slot;
-                while (first > row_start[row] && column[static_cast<std::size_t>(first - 1)] == a) --first;
+                while (first > row_start[row] && column[static_cast<std::size_t>(first - 1)] == a)
+                    --first;
                 tail[static_cast<std::size_t>(e)] = first;
             }
     }
@@ -46,21 +49,23 @@ void gram(const I* indptr, const std::int32_t* indices, const double* data, std:
     }
     constexpr std::int64_t width = 8;
     const std::int64_t n_blocks = (q + width - 1) / width;
-    parallel_for(n_blocks, static_cast<std::int64_t>(std::min(work, 1e15)), n_threads,
-                 [&](std::int64_t block) ZERONORM_INLINE_LAMBDA {
-                     const std::int64_t last = std::min((block + 1) * width, q);
-                     for (std::int64_t a = block * width; a < last; ++a) {
-                         double* sum = out + a * q;
-                         std::fill(sum + a, sum + q, 0.0);
-                         for (I e = indptr[a]; e < indptr[a + 1]; ++e) {
-                             const auto row = static_cast<std::size_t>(indices[e]);
-                             const double factor = weight[row] * data[e];
-                             const auto end = static_cast<std::size_t>(row_start[row + 1]);
-                             for (auto s = static_cast<std::size_t>(tail[static_cast<std::size_t>(e)]); s < end; ++s)
-                                 sum[column[s]] += factor * value[s];
-                         }
-                     }
-                 });
+    parallel_for(
+        n_blocks, static_cast<std::int64_t>(std::min(work, 1e15)), n_threads,
+        [&](std::int64_t block) ZERONORM_INLINE_LAMBDA {
+            const std::int64_t last = std::min((block + 1) * width, q);
+            for (std::int64_t a = block * width; a < last; ++a) {
+                double* sum = out + a * q;
+                std::fill(sum + a, sum + q, 0.0);
+                for (I e = indptr[a]; e < indptr[a + 1]; ++e) {
+                    const auto row = static_cast<std::size_t>(indices[e]);
+                    const double factor = weight[row] * data[e];
+                    const auto end = static_cast<std::size_t>(row_start[row + 1]);
+                    for (auto s = static_cast<std::size_t>(tail[static_cast<std::size_t>(e)]);
+                         s < end; ++s)
+                        sum[column[s]] += factor * value[s];
+                }
+            }
+        });
     // In square tiles, so that neither side is walked column by column through all of memory.
     constexpr std::int64_t side = 32;
     for (std::int64_t a0 = 0; a0 < q; a0 += side)

@@ -34,9 +34,9 @@ ZERONORM_INLINE void prefetch(const void* address, std::int64_t bytes) {
 // Below this number of elements a thread costs more to start than it saves.
 inline constexpr std::int64_t kWorkPerThread = std::int64_t{1} << 17;
 
-// A kernel is compiled for the baseline and, where GCC builds for x86-64, for AVX2 (1.3 to 1.8 times
-// faster on int8 and on several vectors). Everything it calls must be ZERONORM_INLINE, or it stays
-// at the baseline. No sum is reordered and no multiply-add fused, so both give the same bits.
+// A kernel is compiled for the baseline and, where GCC builds for x86-64, for AVX2 (1.3 to 1.8
+// times faster on int8 and on several vectors). Everything it calls must be ZERONORM_INLINE, or it
+// stays at the baseline. No sum is reordered and no multiply-add fused, so both give the same bits.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
 template <class Kernel>
 __attribute__((target("avx2"))) void run_avx2(const Kernel& kernel, std::int64_t block) {
@@ -61,7 +61,8 @@ void parallel_for(std::int64_t n_blocks, std::int64_t work, std::int64_t n_threa
                   const Kernel& kernel) {
     n_threads = std::min({n_threads, n_blocks, work / kWorkPerThread});
     if (n_threads <= 1) {
-        for (std::int64_t block = 0; block < n_blocks; ++block) run_block(kernel, block);
+        for (std::int64_t block = 0; block < n_blocks; ++block)
+            run_block(kernel, block);
         return;
     }
     std::atomic<std::int64_t> next{0};
@@ -89,7 +90,8 @@ void parallel_for(std::int64_t n_blocks, std::int64_t work, std::int64_t n_threa
         // The system has no more threads to give: those that run do all the work.
     }
     worker();
-    for (std::thread& thread : threads) thread.join();
+    for (std::thread& thread : threads)
+        thread.join();
     if (failure) std::rethrow_exception(failure);
 }
 

@@ -30,7 +30,7 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
         a SciPy sparse matrix or array of any format (other than CSC and CSR are converted to CSC);
         a data frame or nested lists, by `numpy.asarray`;
         a design, which is returned as it is.
-        X is never changed.
+        X is never changed, and must not be changed by others while the design is in use.
     n_threads : threads of a scan; None: as many as this process may use. They change no bit of
         any result.
 

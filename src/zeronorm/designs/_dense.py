@@ -76,14 +76,18 @@ class Dense:
         """
         vectors = as_vectors(v, self.shape, start, stop)
         scores = np.empty((stop - start, vectors.shape[1]))
+        if not scores.size:  # kernels are never called for nothing
+            return scores.reshape(stop - start, *v.shape[1:])
         for first, last, x in self._blocks(start, stop):
             dense_correlate(x, vectors, scores[first - start : last - start], self.n_threads)
-        return scores if v.ndim == 2 else scores.reshape(-1)
+        return scores.reshape(stop - start, *v.shape[1:])
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
         """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
         weight = as_vectors(weight, self.shape, start, stop)[:, 0]
         total, square = np.empty(stop - start), np.empty(stop - start)
+        if start == stop:
+            return total, square
         for first, last, x in self._blocks(start, stop):
             part = slice(first - start, last - start)
             dense_moments(x, weight, total[part], square[part], self.n_threads)
@@ -130,8 +134,7 @@ class Dense:
     def _blocks(self, start: int, stop: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Yield (first, last, columns first..last of X as a kernel reads them)."""
         if self._is_native:
-            if start < stop:  # kernels are not asked for nothing
-                yield start, stop, self._x[:, start:stop]
+            yield start, stop, self._x[:, start:stop]
             return
         width = max(1, CONVERTED // self.shape[0])
         for first in range(start, stop, width):
@@ -214,7 +217,7 @@ def float64_scan_error(n_samples: int) -> float:
 def _open_npy(path: str | os.PathLike[str]) -> NDArray[Any]:
     name = os.fspath(path)
     try:
-        return np.lib.format.open_memmap(name, mode="r")
+        return np.asarray(np.lib.format.open_memmap(name, mode="r"))
     except ValueError as error:
         raise ValueError(
             f"X must be an array or the path of a .npy file of numbers; got the path {name!r}, "

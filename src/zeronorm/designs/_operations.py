@@ -12,6 +12,7 @@ from ..structures import largest
 from ._dense import Dense
 from ._sparse import Sparse
 from ._wrappers import (
+    IN_MEMORY,
     Rows,
     Scaled,
     as_slice,
@@ -73,9 +74,9 @@ def top_features(scores: FloatArray, k: int, exclude: IndexArray | None = None) 
     """
     magnitude = np.abs(scores)
     n_left = magnitude.size
-    if exclude is not None and exclude.size:
-        n_left -= np.unique(exclude).size
+    if exclude is not None:
         magnitude[exclude] = -1.0
+        n_left -= int(np.count_nonzero(magnitude == -1.0))
     return largest(magnitude, min(k, n_left))
 
 
@@ -96,7 +97,7 @@ def margins(
     done = 0
     features = np.asarray(support, dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
-        for block in feature_blocks(features, design.shape[0]):
+        for block in feature_blocks(features, design.shape[0], IN_MEMORY):
             columns: Any = design.gather(block)
             z += columns @ coef[done : done + block.size]
             done += block.size
@@ -201,7 +202,7 @@ def locate_nonfinite(design: Design, v: FloatArray | None = None) -> NoReturn:
 
 def _refuse_nonfinite(design: Design, features: IndexArray) -> None:
     """Raise ValueError if a column holds NaN or infinity: the first such, in its first row."""
-    for block in feature_blocks(features, design.shape[0]):
+    for block in feature_blocks(features, design.shape[0], IN_MEMORY):
         columns = _dense(design.gather(block))
         wrong = ~np.isfinite(columns)
         if not wrong.any():

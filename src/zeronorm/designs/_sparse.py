@@ -76,35 +76,35 @@ class Sparse:
         is read as a whole for any range of columns.
         """
         vectors = as_vectors(v, self.shape, start, stop)
+        scores = np.zeros((stop - start, vectors.shape[1]))
+        if not scores.size:  # kernels are never called for nothing
+            return scores.reshape(stop - start, *v.shape[1:])
         if self._by_column:
-            scores = np.empty((stop - start, vectors.shape[1]))
             csc_correlate(*self._major(start, stop), vectors, scores, self.n_threads)
         else:
-            scores = np.zeros((self.shape[1], vectors.shape[1]))
-            part = np.empty_like(scores)
+            part = np.empty((self.shape[1], vectors.shape[1]))
             for first, last in self._row_blocks():
                 csr_correlate(*self._major(first, last), vectors[first:last], part, self.n_threads)
-                scores += part
-            scores = scores[start:stop]
-        return scores if v.ndim == 2 else scores.reshape(-1)
+                scores += part[start:stop]
+        return scores.reshape(stop - start, *v.shape[1:])
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
         """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
         weight = as_vectors(weight, self.shape, start, stop)[:, 0]
+        total, square = np.zeros(stop - start), np.zeros(stop - start)
+        if start == stop:
+            return total, square
         if self._by_column:
-            total, square = np.empty(stop - start), np.empty(stop - start)
             csc_moments(*self._major(start, stop), weight, total, square, self.n_threads)
             return total, square
-        total, square = np.zeros(self.shape[1]), np.zeros(self.shape[1])
-        part_total, part_square = np.empty_like(total), np.empty_like(square)
+        part, part_square = np.empty(self.shape[1]), np.empty(self.shape[1])
         for first, last in self._row_blocks():
             csr_moments(
-                *self._major(first, last), weight[first:last], part_total, part_square,
-                self.n_threads,
-            )  # fmt: skip
-            total += part_total
-            square += part_square
-        return total[start:stop], square[start:stop]
+                *self._major(first, last), weight[first:last], part, part_square, self.n_threads
+            )
+            total += part[start:stop]
+            square += part_square[start:stop]
+        return total, square
 
     def gather(self, features: IndexArray | slice) -> sp.csc_array[Any]:
         """Return X[:, features] in the given order: csc_array of float64, sorted indices.
@@ -203,9 +203,14 @@ def read_sparse(X: Any, n_threads: int) -> Sparse:
 def compressed(
     indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any], n_samples: int
 ) -> sp.csc_array[Any]:
-    """Return a csc_array of float64, without a copy where the types allow."""
+    """Return a csc_array of float64 and, where it can be, int32; without a copy where it is."""
     values = data.astype(np.float64, copy=False)
-    return sp.csc_array((values, indices, indptr), shape=(n_samples, indptr.size - 1))
+    if max(n_samples, data.size) <= np.iinfo(np.int32).max:
+        indices, indptr = indices.astype(np.int32, copy=False), indptr.astype(np.int32, copy=False)
+    columns = sp.csc_array((n_samples, indptr.size - 1))
+    # The constructor would copy every slice of a matrix of more than twice its size.
+    columns.data, columns.indices, columns.indptr = values, indices, indptr
+    return columns
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

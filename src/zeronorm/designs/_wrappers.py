@@ -16,8 +16,12 @@ from ._sparse import Sparse, compressed
 # the error of float32 scores is no longer small after it (DELICATE * 6e-7); above the second one,
 # that of float64 scores.
 DELICATE, DELICATE_FLOAT64 = 100.0, 1e6
-# Elements of gathered columns that are in memory at a time.
-GATHERED = 1 << 22
+# The same for sums of squares, which are float64 for all storage: they lose twice as many digits.
+FAR = 1e3
+# Elements of gathered columns at a time: of one sum over many columns, which stay in the cache, and
+# where memory is the only limit. At least so many columns, since rows are read in cache lines.
+CACHED, IN_MEMORY = 1 << 18, 1 << 22
+LINE = 8
 
 
 class Scaled:
@@ -26,8 +30,8 @@ class Scaled:
     Neither is ever stored: c = scale * (base.correlate(v) - mean * sum(v)).
 
     Columns with |mean_j| scale_j > 100 over float32 or small integer storage (1e6 over float64)
-    lose digits in that difference. They are `delicate`: their scores and moments are computed from
-    centred float64 columns, gathered block by block.
+    lose digits in that difference. They are `delicate`: their scores are computed from centred
+    float64 columns, gathered block by block.
 
     Parameters
     ----------
@@ -84,7 +88,8 @@ class Scaled:
                 return np.asarray(scale * scores)
             lifted: FloatArray = scores - self.mean[start:stop].reshape(shape) * sums
             lifted *= scale
-        for features, columns in self._delicate_columns(start, stop):
+        first, last = np.searchsorted(self.delicate, [start, stop])
+        for features, columns in self._columns(self.delicate[first:last]):
             lifted[features - start] = columns.correlate(v, 0, features.size)
         return lifted
 
@@ -121,26 +126,29 @@ class Scaled:
             total = total - mean * weight.sum()
         # One factor at a time: the square of a scale may overflow where the result does not.
         total, square = scale * total, scale * (scale * square)
-        for features, columns in self._delicate_columns(start, stop):
+        for features, columns in self._columns(self._far_columns(FAR, start, stop)):
             part = columns.moments(weight, 0, features.size)
             total[features - start], square[features - start] = part
         return total, square
 
     def _find_delicate(self) -> IndexArray:
         storage = storage_of(self.base)
-        if self.mean is None or isinstance(storage, Sparse):
-            return np.empty(0, np.int64)
         exact = scan_error(storage) <= float64_scan_error(storage.shape[0])
-        with np.errstate(over="ignore"):
-            ratio = np.abs(self.mean) * np.abs(self.scale)
-        return np.flatnonzero(ratio > (DELICATE_FLOAT64 if exact else DELICATE))
+        return self._far_columns(DELICATE_FLOAT64 if exact else DELICATE, 0, self.shape[1])
 
-    def _delicate_columns(self, start: int, stop: int) -> Iterator[tuple[IndexArray, Dense]]:
-        """Yield the delicate features of start..stop in blocks, with their float64 columns."""
-        first, last = np.searchsorted(self.delicate, [start, stop])
-        for features in feature_blocks(self.delicate[first:last], self.shape[0]):
-            columns: Any = self.gather(as_slice(features))
-            yield features, Dense(columns, self.n_threads)
+    def _far_columns(self, limit: float, start: int, stop: int) -> IndexArray:
+        """Return the features of start..stop with |mean| / std above a limit."""
+        if self.mean is None or isinstance(storage_of(self.base), Sparse):
+            return np.empty(0, np.int64)
+        with np.errstate(over="ignore"):
+            ratio = np.abs(self.mean[start:stop]) * np.abs(self.scale[start:stop])
+        return start + np.flatnonzero(ratio > limit)
+
+    def _columns(self, features: IndexArray) -> Iterator[tuple[IndexArray, Dense]]:
+        """Yield features in blocks with their columns, scaled and centred in float64."""
+        for block in feature_blocks(features, self.shape[0]):
+            columns: Any = self.gather(as_slice(block))
+            yield block, Dense(columns, self.n_threads)
 
 
 class Rows:
@@ -256,9 +264,11 @@ def n_threads_of(design: Design) -> int:
     return int(getattr(design, "n_threads", 1))
 
 
-def feature_blocks(features: IndexArray, n_samples: int) -> Iterator[IndexArray]:
-    """Yield ascending features in blocks whose gathered columns fit in memory."""
-    width = max(1, GATHERED // n_samples)
+def feature_blocks(
+    features: IndexArray, n_samples: int, elements: int = CACHED
+) -> Iterator[IndexArray]:
+    """Yield features in blocks whose gathered columns have about so many elements."""
+    width = max(LINE, elements // n_samples)
     for first in range(0, features.size, width):
         yield features[first : first + width]
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, check_array
+from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _validate
 from .._typing import Design, FloatArray, IndexArray
 from ..designs import Rows, Sparse, as_design
-from ..designs._operations import center_scale, margins, storage_of
+from ..designs._operations import center_scale, margins
+from ..designs._wrappers import storage_of
 from ..losses import Logistic
 from ..result import Certificate, Path, Selection, Step
 from ..solvers import Progress, Task, run_together
@@ -30,12 +30,10 @@ try:  # scikit-learn's callback API is experimental: used where it exists
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # pragma: no cover - scikit-learn < 1.9
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
+    class CallbackSupportMixin:  # type: ignore[no-redef,unused-ignore]
         """Stand-in where scikit-learn has no callbacks."""
 
-    F = TypeVar("F", bound=Callable[..., Any])
-
-    def with_callbacks(method: F) -> F:  # type: ignore[no-redef]
+    def with_callbacks(method: Any) -> Any:
         """Return the method unchanged."""
         return method
 
@@ -117,7 +115,7 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
     ) -> Solver[Path]:
         """Return the generator that selects for one binary task."""
 
-    @with_callbacks
+    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetedClassifier:
         """Select exactly `n_features` features and fit the model on them.
 
@@ -163,7 +161,11 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
                 self.n_threads,
             )
         )
-        validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and the names
+        if hasattr(X, "shape") and not isinstance(X, Design):
+            validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and the names
+        else:
+            self.n_features_in_ = data.design.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
         self.classes_ = problem.classes
         self.estimators_ = paths
         self.n_scans_ = passes
@@ -228,7 +230,7 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
 
     def _check_parameters(self) -> None:
         _validate.check_positive("C", self.C)
-        _validate.check_refit_C(self.refit_C)
+        _validate.check_refit_penalty(self.refit_C)
         _validate.check_positive("tol", self.tol)
         _validate.check_count("block_size", self.block_size)
         _validate.check_count("max_blocks", self.max_blocks)
@@ -329,13 +331,14 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
 
         NaN and infinity are looked for in arrays in memory; of files only the support is read.
         """
-        out_of_core = isinstance(X, (str, FilePath, np.memmap, Design))
+        out_of_core = isinstance(X, str | FilePath | np.memmap | Design)
         if not out_of_core and not sp.issparse(X):
             X = validate_data(self, X, reset=False, dtype=None)
         elif sp.issparse(X):
             validate_data(self, X, reset=False, skip_check_array=True)
-            if not np.isfinite(X.data.sum() if hasattr(X, "data") else 0.0):
-                check_array(X, accept_sparse=True, accept_large_sparse=True, dtype=None)
+            values = getattr(X, "data", None)
+            if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+                assert_all_finite(values, input_name="X")
         design = as_design(X, n_threads=self.n_threads)
         if design.shape[1] != self.n_features_in_:
             raise ValueError(

@@ -16,7 +16,7 @@ class MinimaxLogisticRegression(BudgetedClassifier):
 
     Every scan of X adds the block of the r features with the largest |X'(alpha y)|; the problem
 
-        min_{d in D_r} min_{u, b}  1/2 sum_j u_j^2 / d_j + C sum_i s_i log(1 + exp(-y_i (x_i'u + b)))
+        min_{d in D_r} min_{u, b} 1/2 sum_j u_j^2/d_j + C sum_i s_i log(1 + exp(-y_i (x_i'u + b)))
         D_r = {0 <= d_j <= 1, sum_j d_j <= r}
 
     over the generated blocks is solved to a certified gap, and gives the alpha of the next scan.

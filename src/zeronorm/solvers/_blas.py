@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 T = TypeVar("T")
 R = TypeVar("R")

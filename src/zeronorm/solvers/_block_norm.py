@@ -172,7 +172,7 @@ def _quadratic_model(
     """Minimise 1/2 u'(A + diag(E lambda)^-1) u - h'u over u and lambda in the simplex.
 
     With d = E lambda and K = I + diag(sqrt d) A diag(sqrt d), which is well conditioned from below
-    even at d_j = 0: u = sqrt d * K^-1 (sqrt d * h), c = h - A u, the minimum over u has the gradient
+    even at d_j = 0: u = sqrt d * K^-1 (sqrt d * h), c = h - A u; the minimum over u has gradient
     -1/2 ||c_{S_t}||^2 in lambda_t and the Hessian B'(A - A sqrt d K^-1 sqrt d A)B, B = diag(c) E.
     Projected Newton: its quadratic model over the simplex exactly, then Armijo.
     """
@@ -219,11 +219,12 @@ def _quadratic_model(
 
 
 def minimize_on_simplex(g: FloatArray, H: FloatArray, start: FloatArray) -> FloatArray:
-    """Return argmin_{x >= 0, sum x = 1} g'x + 1/2 x'Hx by an active-set method; H is PSD, (T, T)."""
+    """Return argmin of g'x + 1/2 x'Hx over x >= 0, sum x = 1, by an active set; H (T, T) is PSD."""
     x = np.maximum(start, 0.0)
     x /= x.sum()
     T = x.size
-    H = H + np.eye(T) * (1e-12 * max(1e-300, float(np.einsum("ii->i", H).max())))
+    unit = max(float(np.einsum("ii->i", H).max()), float(np.abs(g).max()), 1e-300)
+    g, H = g / unit, H / unit + 1e-12 * np.eye(T)
     free = x > 0
     for _ in range(10 * T + 20):
         index = np.flatnonzero(free)
@@ -233,7 +234,9 @@ def minimize_on_simplex(g: FloatArray, H: FloatArray, start: FloatArray) -> Floa
         system[:size, :size] = H[np.ix_(index, index)]
         system[:size, size] = system[size, :size] = 1.0
         right = np.append(-g[index], 1.0)
-        solution = np.linalg.lstsq(system, right, rcond=None)[0] if size > 1 else np.array([1.0, 0.0])
+        solution = (
+            np.linalg.lstsq(system, right, rcond=None)[0] if size > 1 else np.array([1.0, 0.0])
+        )
         goal = solution[:size]
         if np.all(goal >= -1e-15):
             x = np.zeros(T)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -168,7 +168,9 @@ def minimax(
         else:
             block = _fit_budget(block, magnitude, seen, block_size, n_features - pool.size)
         entered = block[~seen[block]]
-        entered = entered[np.argsort(-np.abs(scores[entered]), kind="stable")]
+        # Forced features (magnitude -1) come first, in every prefix of the nested path.
+        rank = np.where(magnitude[entered] < 0, np.inf, magnitude[entered])
+        entered = entered[np.argsort(-rank, kind="stable")]
 
         begin = time.perf_counter()
         pool.add(entered)
@@ -184,7 +186,9 @@ def minimax(
             for t, members in enumerate(blocks):
                 membership[pool.position(members), t] = 1.0
             answer = inner(
-                Blocks(pool.columns(), membership, y, weight, loss, intercept, scale), state, inner_tol
+                Blocks(pool.columns(), membership, y, weight, loss, intercept, scale),
+                state,
+                inner_tol,
             )
             state, alpha = answer.state, answer.alpha
             objective, inner_bound = answer.objective, answer.bound
@@ -343,7 +347,7 @@ class _Pool:
         self._design = design
         self._capacity = capacity
         self._dense: FloatArray | None = None
-        self._sparse: list[Columns] = []
+        self._sparse: list[sp.csc_array[Any]] = []
         self.features = np.empty(0, np.int64)
         self._position = np.full(design.shape[1], -1, np.int64)
 
@@ -374,7 +378,7 @@ class _Pool:
         """Return all gathered columns, (n, size)."""
         if self._sparse:
             if len(self._sparse) > 1:
-                self._sparse = [sp.hstack(self._sparse, format="csc")]
+                self._sparse = [sp.csc_array(sp.hstack(self._sparse, format="csc"))]
             return self._sparse[0]
         assert self._dense is not None
         return self._dense[:, : self.size]

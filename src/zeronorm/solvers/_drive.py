@@ -1,16 +1,16 @@
 """Run solvers: the only place where data are scanned, progress is reported and work interrupted.
 
 A solver is a generator. It yields a `Scan` (which columns, which vector), receives the scores, and
-returns its result. `run` runs one; `run_together` runs several (classes, folds) in lockstep and
-merges their pending scans of one data set into a single pass over it.
+returns its result. `run` runs one; `together` makes several (classes, folds) one that runs them in
+lockstep, their pending scans of one data set merged into a single pass over it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -39,18 +39,36 @@ class Progress:
 
     n_scans: int  # passes so far
     seconds: float  # spent in them
-    n_solvers: int  # solvers still running
 
 
 Callback: TypeAlias = Callable[[Progress], None]
-Solver: TypeAlias = Generator[Scan, FloatArray, T]
+# A solver yields a scan, or a list of requests that are answered by a list.
+Request: TypeAlias = "Scan | list[Request]"
+Solver: TypeAlias = Generator[Request, Any, T]
 
 
-def run(
-    solver: Solver[T], callback: Callback | None = None, n_threads: int | None = None
-) -> T:
-    """Run one solver to its result."""
-    return run_together([solver], callback, n_threads)[0]
+def run(solver: Solver[T], callback: Callback | None = None, n_threads: int | None = None) -> T:
+    """Run a solver to its result.
+
+    callback : called after every pass over the data.
+    n_threads : of the solver (a design has its own); None: all allowed.
+    """
+    n_scans, seconds = 0, 0.0
+    with solver_threads(n_threads):
+        try:
+            request = next(solver)
+            while True:
+                begin = time.perf_counter()
+                answers = iter(_answer(_flatten(request)))
+                seconds += time.perf_counter() - begin
+                n_scans += 1
+                if callback is not None:
+                    callback(Progress(n_scans, seconds))
+                request = solver.send(_arrange(request, answers))
+        except StopIteration as stop:
+            return cast("T", stop.value)
+        finally:
+            solver.close()
 
 
 def run_together(
@@ -58,43 +76,51 @@ def run_together(
     callback: Callback | None = None,
     n_threads: int | None = None,
 ) -> list[T]:
-    """Run solvers in lockstep; the scans that wait at one time and share data are one pass.
+    """Run solvers in lockstep, see `together`; the results are in order."""
+    return run(together(solvers), callback, n_threads)
 
-    callback : called after every pass.
-    n_threads : of the solvers (a design has its own); None: all allowed.
 
-    Returns the results in order. The bits are those of separate runs: every score is the same sum
-    whether its vector travels alone or with others.
+def together(solvers: Sequence[Solver[T]]) -> Solver[list[T]]:
+    """Return one solver that runs several in lockstep.
+
+    Their scans that wait at one time and share data become one pass. The bits are those of separate
+    runs: every score is the same sum whether its vector travels alone or with others.
     """
     results: dict[int, T] = {}
-    waiting: dict[int, Scan] = {}
-    n_scans, seconds = 0, 0.0
+    waiting: dict[int, Request] = {}
 
-    def resume(index: int, scores: FloatArray | None) -> None:
+    def resume(index: int, answer: Any) -> None:
         try:
-            # `send(None)` starts a generator.
-            waiting[index] = solvers[index].send(scores)  # type: ignore[arg-type]
+            waiting[index] = solvers[index].send(answer)  # sending None starts a generator
         except StopIteration as stop:
             waiting.pop(index, None)
             results[index] = stop.value
 
-    with solver_threads(n_threads):
-        try:
-            for index in range(len(solvers)):
-                resume(index, None)
-            while waiting:
-                begin = time.perf_counter()
-                answers = _answer(list(waiting.values()))
-                seconds += time.perf_counter() - begin
-                n_scans += 1
-                for index, scores in zip(list(waiting), answers, strict=True):
-                    resume(index, scores)
-                if callback is not None:
-                    callback(Progress(n_scans, seconds, len(waiting)))
-        finally:
-            for solver in solvers:
-                solver.close()
+    try:
+        for index in range(len(solvers)):
+            resume(index, None)
+        while waiting:
+            answers = yield list(waiting.values())
+            for index, answer in zip(list(waiting), answers, strict=True):
+                resume(index, answer)
+    finally:
+        for solver in solvers:
+            solver.close()
     return [results[index] for index in range(len(solvers))]
+
+
+def _flatten(request: Request) -> list[Scan]:
+    """Return the scans of a request in order."""
+    if isinstance(request, Scan):
+        return [request]
+    return [scan for part in request for scan in _flatten(part)]
+
+
+def _arrange(request: Request, answers: Iterator[FloatArray]) -> Any:
+    """Return the answers in the shape of the request."""
+    if isinstance(request, Scan):
+        return next(answers)
+    return [_arrange(part, answers) for part in request]
 
 
 def _answer(scans: list[Scan]) -> list[FloatArray]:

@@ -89,9 +89,9 @@ def splice(
 ) -> IndexArray:
     """Exchange features of the support with others of the pool while the objective falls.
 
-    With h_j = 1 + sum_i w_i z_ij^2, the backward sacrifice of a feature inside is h_j u_j^2 / 2, the
-    forward one of a feature outside (z_j'(alpha y))^2 / (2 h_j). For c = 5, 2, 1 the c smallest and
-    the c largest change places; the best exchange is kept if the objective falls by more than
+    With h_j = 1 + sum_i w_i z_ij^2, the backward sacrifice of a feature inside is h_j u_j^2 / 2,
+    the forward one of a feature outside (z_j'(alpha y))^2 / (2 h_j). For c = 5, 2, 1 the c smallest
+    and the c largest change places; the best exchange is kept if the objective falls by more than
     `tol` times its value. A trial ends as soon as its certified bound shows that it cannot win.
 
     Source: the splicing of best-subset selection (Zhu et al., PNAS 2020), with a ridge.
@@ -113,7 +113,8 @@ def splice(
         if square is not None:
             bend = 1.0 + np.asarray(square.T @ curvature)
         else:
-            bend = 1.0 + np.einsum("ij,ij,i->j", Z, Z, curvature)
+            dense = np.asarray(Z)
+            bend = 1.0 + np.einsum("ij,ij,i->j", dense, dense, curvature)
         backward = bend[current[movable]] * fit.coef[movable] ** 2
         forward = scores[outside] ** 2 / bend[outside]
         weakest = movable[np.lexsort((-current[movable], backward))]

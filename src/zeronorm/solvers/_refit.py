@@ -101,7 +101,7 @@ def leave_one_out_loss(
 ) -> float:
     """Return the mean loss of each row under the model fitted without one unit of its weight.
 
-    One Newton step from the full fit: z_i <- z_i + C h_i g_i / (1 - C h_i w_i), with g_i and w_i the
+    One Newton step from the full fit: z_i <- z_i + C h_i g_i / (1 - C h_i w_i), g_i and w_i the
     first and second derivative of one unit of loss and h_i the leverage x_i'H^-1 x_i, whose x_i
     ends with the constant 1 of the free intercept.
     """

@@ -10,7 +10,6 @@ the Newton system is solved in the space of the rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,7 +41,7 @@ class Ridge:
 
 
 def weighted_gram(Z: Columns, weight: FloatArray) -> FloatArray:
-    """Return Z' diag(weight) Z, (p, p), for weight >= 0: the same bits for any number of threads."""
+    """Return Z' diag(weight) Z, (p, p), weight >= 0; the bits do not depend on threads."""
     n, p = Z.shape
     if sp.issparse(Z):
         out = np.empty((p, p))
@@ -119,7 +118,7 @@ def ridge(
     cutoff : stop as soon as the bound shows that the optimum is not below this value.
     tol : stop at (objective - bound) <= tol * objective at u = 0, or where rounding ends progress.
     """
-    n, p = Z.shape
+    p = Z.shape[1]
     diagonal = np.broadcast_to(np.asarray(penalty, dtype=np.float64), (p,))
     u = np.zeros(p) if start is None else start[0].copy()
     b = 0.0 if start is None or not intercept else start[1]

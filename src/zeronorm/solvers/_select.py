@@ -15,7 +15,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -46,10 +47,28 @@ class Task:
     y: FloatArray  # (n,) +-1
     sample_weight: FloatArray  # (n,) positive
     scaling: str  # "standardized", "scaled" or "none"
-    loss: Smooth = Logistic()
+    loss: Smooth = field(default_factory=Logistic)
     intercept: bool = True
     forced: IndexArray | None = None
     usable: np.ndarray | None = None  # (m,) mask of the features that may be selected
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """One entry of the menu that `tune` chooses from."""
+
+    C: float
+    nested: bool = False  # select_nested with blocks of k/10, instead of select
+
+
+MENU = (Procedure(0.1), Procedure(0.01), Procedure(1.0), Procedure(10.0, nested=True))
+
+
+def follow(procedure: Procedure, task: Task, sizes: Sequence[int], **options: Any) -> Solver[Path]:
+    """Select by a procedure of the menu; options as of `select`."""
+    if procedure.nested:
+        return select_nested(task, sizes, C=procedure.C, max_blocks=10, **options)
+    return select(task, sizes, C=procedure.C, **options)
 
 
 def select(
