@@ -266,7 +266,7 @@ def _plain(value: Any) -> Any:
 
 
 class PeerError(RuntimeError):
-    """A peer failed, was killed or ran past its limit; the text says which."""
+    """A peer failed or ran past its limit; the text says which."""
 
 
 class Peer:
@@ -305,9 +305,14 @@ class Peer:
             self._errors = [*self._errors[-20:], line.rstrip()]
 
     def ask(self, limit: float | None = None, **request: Any) -> dict[str, Any]:
-        """Send a request and return the reply; PeerError when it fails or takes too long."""
+        """Send a request and return the reply.
+
+        PeerError when it fails or needs more than `limit` seconds of CPU (so that other work on
+        the machine does not end it), or ten times as many seconds on the clock.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        begin, used = time.perf_counter(), self._cpu()
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
@@ -315,9 +320,12 @@ class Peer:
             raise PeerError(self._failure()) from None
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
-            if not selector.select(limit):
-                self.close()
-                raise PeerError(f"over {limit:.0f} s")
+            while not selector.select(None if limit is None else 0.5):
+                assert limit is not None
+                spent = time.perf_counter() - begin
+                if self._cpu() - used > limit or spent > 10 * limit:
+                    self.close()
+                    raise PeerError(f"over {limit:.0f} s")
         line = self._process.stdout.readline()
         if not line:
             raise PeerError(self._failure())
@@ -325,6 +333,13 @@ class Peer:
         if "error" in reply:
             raise PeerError(reply["error"])
         return reply
+
+    def _cpu(self) -> float:
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _failure(self) -> str:
         code = self._process.wait()

@@ -466,7 +466,7 @@ def main() -> None:
     parser.add_argument("--methods", default=",".join(METHODS), help=f"also: {', '.join(EXTRA)}")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="k, with commas")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds for one fit of abess")
+    parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds for one fit of abess")
     parser.add_argument("--reuse", action="store_true", help="take results of older sources")
     parser.add_argument("--refresh", default="", help="methods to compute again")
     parser.add_argument("--compute-only", action="store_true", help="fill the cache, no report")

@@ -288,6 +288,8 @@ def check_margins(design, twin, centred):
     support, coef = np.array([0, twin.shape[1] - 1]), np.array([1.5, -2.0])
     expected = twin[:, support] @ coef + 0.5
     assert np.allclose(margins(design, support, coef, 0.5), expected, rtol=1e-12, atol=1e-10)
+    several = margins(design, support, np.column_stack([coef, -coef]), np.array([0.5, -0.5]))
+    assert np.allclose(several, np.column_stack([expected, -expected]), rtol=1e-12, atol=1e-10)
 
 
 OPERATIONS = [
@@ -627,6 +629,13 @@ def bsr_with(column):
     return X
 
 
+def dia_with(**arrays):
+    X = S.todia()
+    for name, change in arrays.items():
+        setattr(X, name, change(getattr(X, name).copy()))
+    return X
+
+
 HOSTILE_SPARSE = [
     (lambda: broken("csc", indices=(-1, 71)), "X has row index 71 in column 10, but only 37 rows"),
     (lambda: broken("csc", indices=(0, 37)), "X has row index 37 in column 0, but only 37 rows"),
@@ -658,6 +667,10 @@ HOSTILE_SPARSE = [
     (lambda: lil_with(11), "X has column index 11 in row"),
     (lambda: lil_with(-3), "X has column index -3 in row"),
     (lambda: bsr_with(3), "X has column index 3 in row"),
+    (lambda: dia_with(offsets=lambda a: a + 40), "offsets between -36 and 10; got"),
+    (lambda: dia_with(offsets=lambda a: 0 * a), "X must have different offsets"),
+    (lambda: dia_with(offsets=lambda a: a[:-1]), "every offset needs one row of values"),
+    (lambda: dia_with(data=lambda a: a[0]), "every offset needs one row of values"),
     (lambda: sp.csc_array((0, 3)), r"Found array with 0 sample\(s\)"),
     (lambda: sp.csr_array((3, 0)), r"Found array with 0 feature\(s\)"),
     (lambda: S.astype(complex), "Complex data not supported"),

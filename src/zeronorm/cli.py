@@ -21,15 +21,22 @@ import typer
 from typer.core import TyperGroup
 
 if TYPE_CHECKING:
-    import numpy as np
     from rich.console import Console
+    from rich.table import Table as Grid
     from rich.text import Text
 
+    from ._typing import FloatArray
     from .files import Layout, Table
     from .model_selection import CrossValidation
     from .result import Certificate
 
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zip"}
+_LEGEND = (
+    "per s.d.: what one standard deviation of the feature adds to the log-odds; "
+    "block: the scan at which it entered."
+)
+_GAP = 2  # cells between two columns of a table
+_MAX_ROWS = 50  # features shown
 _PREVIEW = 10  # predictions shown without --output
 _MAX_CONFUSION = 10  # classes of a confusion matrix that still fits a terminal
 
@@ -51,7 +58,7 @@ class _Group(TyperGroup):
             if hasattr(stream, "reconfigure"):  # names that the terminal cannot show
                 stream.reconfigure(errors="backslashreplace")
         try:
-            code = super().main(*args, standalone_mode=False, **extra)
+            code = super().main(*args, **{**extra, "standalone_mode": False})
             return code if isinstance(code, int) else 0
         except (KeyboardInterrupt, typer.Abort):
             _say("Interrupted; nothing was written.")
@@ -193,7 +200,7 @@ def select(
         from .estimators import BudgetClassifier
         from .model_selection import cross_validate, predict
 
-        seconds["start"] = time.perf_counter() - begin
+        seconds["imports"] = time.perf_counter() - begin
         progress.phase(f"Reading {data}")
         with _timed(seconds, "read"):
             table = _read(data, target)
@@ -491,9 +498,9 @@ def _refuse_overwriting(
 ) -> None:
     for path in files.values():
         for source in (data, target, model):
-            if source is not None and path.exists() and Path(source).exists():
-                if path.samefile(source):
-                    raise ValueError(f"--output {path} is an input as well; name another file.")
+            known = source is not None and path.exists() and Path(source).exists()
+            if known and path.samefile(str(source)):
+                raise ValueError(f"--output {path} is an input as well; name another file.")
 
 
 def _usable_folds(cv: int, y: Any, notes: list[str]) -> int | None:
@@ -536,7 +543,7 @@ def _describe_data(data: str, table: Table) -> dict[str, Any]:
     storage = f"dense {table.X.dtype}"
     if sp.issparse(table.X):
         share = table.X.nnz / max(1, n_samples * n_features)
-        storage = f"sparse {table.X.dtype}, {100 * share:.2g} % stored"
+        storage = f"sparse {table.X.dtype}, {100 * share:.2g}% stored"
     counts = {}
     if table.y is not None:
         labels, sizes = np.unique(table.y, return_counts=True)
@@ -585,12 +592,11 @@ def _feature_name(names: Sequence[str] | None, first_index: int, index: int) -> 
     return names[index] if names is not None else str(index + first_index)
 
 
-def _deviations(columns: Any) -> np.ndarray:
+def _deviations(columns: Any) -> FloatArray:
     """Return the standard deviation of every column, (k,)."""
     import numpy as np
-    import scipy.sparse as sp
 
-    if not sp.issparse(columns):
+    if isinstance(columns, np.ndarray):
         return np.asarray(columns.std(axis=0))
     n_samples = columns.shape[0]
     mean = np.asarray(columns.sum(axis=0)).ravel() / n_samples
@@ -727,14 +733,18 @@ def _print_notes(notes: Sequence[str]) -> None:
         _say(f"Note: {_one_line(note)}.")
 
 
-def _print_pairs(console: Console, pairs: Sequence[tuple[str, str | Text]]) -> None:
+def _print_pairs(
+    console: Console, pairs: Sequence[tuple[str, str | Text]], airy: bool = False
+) -> None:
     """Print a list of names and texts, the texts wrapped in a column of their own."""
-    from rich.table import Table as Grid
+    from rich.table import Table
 
-    grid = Grid.grid(padding=(0, 2))
+    grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="bold cyan", no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, value in pairs:
+    for order, (name, value) in enumerate(pairs):
+        if airy and name and order:
+            grid.add_row("", "")
         grid.add_row(name, value)
     console.print(grid)
 
@@ -754,9 +764,11 @@ def _print_selection(document: Mapping[str, Any]) -> None:
         groups.setdefault(row["class"], []).append(row)
     for label, rows in groups.items():
         title = _title(model["n_features"], label, classes)
-        _print_features(console, title, rows, data["n_features"])
+        _print_features(console, title, rows)
         console.print()
-    _print_pairs(console, _facts(document, model))
+    console.print(_text((_LEGEND, "dim")))
+    console.print()
+    _print_pairs(console, _facts(document, model), airy=True)
     console.print()
 
 
@@ -764,7 +776,7 @@ def _print_header(console: Console, data: Mapping[str, Any]) -> None:
     console.print(
         _text(
             (_show(data["source"], 60), "bold"),
-            f"   {data['n_samples']:,} samples × {data['n_features']:,} features"
+            f"   {data['n_samples']:,} samples \u00d7 {data['n_features']:,} features"
             f"   {data['storage']}",
         )
     )
@@ -784,53 +796,73 @@ def _title(k: int, label: Any, classes: Sequence[Any]) -> Text:
     return _text((f"{k} {what}", "bold"), (f"   positive speaks for {shown}", "dim"))
 
 
-def _print_features(
-    console: Console, title: Text, rows: Sequence[Mapping[str, Any]], n_features: int
-) -> None:
+def _print_features(console: Console, title: Text, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a row per feature; names and descriptions share what the numbers leave of the width."""
+    from rich.cells import cell_len
+
+    more = len(rows) - _MAX_ROWS
+    rows = rows[:_MAX_ROWS]
+    described = any(row["description"] for row in rows)
+    numbers = list(
+        zip(
+            [str(row["rank"]) for row in rows],
+            _aligned([row["coefficient"] for row in rows]),
+            _aligned([row["per_deviation"] for row in rows], 3),
+            [str(row["block"]) for row in rows],
+            strict=True,
+        )
+    )
+    heads = ("rank", "coefficient", "per s.d.", "block")
+    fixed = sum(
+        max(len(head), *(len(cells[column]) for cells in numbers)) + _GAP
+        for column, head in enumerate(heads)
+    )
+    room = console.width - fixed
+    names = [_show(row["name"]) for row in rows]
+    width = min(max(7, *(cell_len(name) for name in names)), max(12, room))
+    if described:
+        width = min(width, max(12, room // 2))
+    rest = room - width - _GAP  # of a description; less than a word is of no use
+    described = described and rest >= 11
+    grid = _grid()
+    grid.add_column("rank", justify="right", no_wrap=True)
+    grid.add_column("feature", no_wrap=True, overflow="ellipsis", width=width, style="bold")
+    if described:
+        grid.add_column("description", no_wrap=True, overflow="ellipsis", max_width=rest)
+    for head in heads[1:]:
+        grid.add_column(head, justify="right", no_wrap=True)
+    for row, name, (rank, coefficient, effect, block) in zip(rows, names, numbers, strict=True):
+        colour = "green" if row["coefficient"] > 0 else "red"
+        cells: list[str | Text] = [rank, _text(name)]
+        if described:
+            cells.append(_text((_show(row["description"] or ""), "dim")))
+        cells += [_text((coefficient, colour)), _text((effect, colour)), _text((block, "dim"))]
+        grid.add_row(*cells)
+    console.print(title)
+    console.print(grid)
+    if more > 0:
+        console.print(_text((f"{more:,} more; --json lists them all.", "dim")))
+
+
+def _grid() -> Grid:
+    """Return an empty table with a line under its header and nothing else drawn."""
     from rich import box
     from rich.table import Table as Grid
 
-    described = any(row["description"] for row in rows)
-    grid = Grid(
+    return Grid(
         box=box.SIMPLE_HEAD,
-        title=title,
-        title_justify="left",
-        title_style="",
+        show_edge=False,
         header_style="dim",
+        border_style="dim",
         pad_edge=False,
-        padding=(0, 1),
-        expand=False,
+        padding=(0, 1, 0, 0),
     )
-    grid.add_column("rank", justify="right", no_wrap=True)
-    names = max(len(_show(row["name"])) for row in rows)
-    width = min(names, max(12, console.width // (3 if described else 2)))
-    grid.add_column("feature", no_wrap=True, overflow="ellipsis", max_width=width, style="bold")
-    if described:
-        grid.add_column("description", no_wrap=True, overflow="ellipsis", ratio=1, min_width=8)
-    grid.add_column("coefficient", justify="right", no_wrap=True)
-    grid.add_column("per s.d.", justify="right", no_wrap=True)
-    grid.add_column("block", justify="right", no_wrap=True)
-    for row in rows:
-        cells: list[str | Text] = [str(row["rank"]), _text(_show(row["name"]))]
-        if described:
-            cells.append(_text((_show(row["description"] or ""), "dim")))
-        colour = "green" if row["coefficient"] > 0 else "red"
-        cells += [
-            _text((_signed(row["coefficient"]), colour)),
-            _text((f"{row['per_deviation']:+.3f}", colour)),
-            str(row["block"]),
-        ]
-        grid.add_row(*cells)
-    console.print(grid)
 
 
 def _print_sizes(console: Console, models: Sequence[Mapping[str, Any]], n_classes: int) -> None:
     """Print a row per size."""
-    from rich import box
-    from rich.table import Table as Grid
-
     validated = all(model["cross_validation"] for model in models)
-    grid = Grid(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
+    grid = _grid()
     grid.add_column("features", justify="right", style="bold")
     grid.add_column("training", justify="right")
     if validated:
@@ -896,7 +928,8 @@ def _facts(document: Mapping[str, Any], model: Mapping[str, Any]) -> list[tuple[
             "seconds",
             _text(
                 (f"{total:.2f}", "bold"),
-                f" ({', '.join(phases)}); {document['n_scans']} passes over the data to select",
+                f": {', '.join(phases)}\n",
+                (f"{document['n_scans']} passes over the data to select and certify", "dim"),
             ),
         )
     )
@@ -916,25 +949,31 @@ def _certificate_text(
     if certificate is None:
         return _text(f"{prefix}none")
     k = model["n_features"]
-    what = "feature" if k == 1 else f"{k} features"
+    what = "single feature" if k == 1 else f"{k} features"
     among = ""
     if certificate["n_forced"]:
         among = f" with the {certificate['n_forced']} forced"
-    if certificate["proven"]:
-        head = (f"proven: no other {what}{among} reach a smaller objective", "bold green")
-    else:
-        head = (
-            f"not proven: the best {what}{among} could be up to "
-            f"{_percent(certificate['gap'])} better",
-            "bold",
-        )
     total = document["data"]["n_features"]
     excluded = total - certificate["candidates"]
+    if prefix:  # one of several classes: in one line
+        gap = "proven" if certificate["proven"] else f"gap {_percent(certificate['gap'])}"
+        return _text(
+            prefix,
+            (gap, "bold"),
+            f", objective {certificate['objective']:.5g}, {excluded:,} of {total:,} ruled out",
+        )
+    if certificate["proven"]:
+        head = (f"proven: no other {what}{among} lower the objective", "bold green")
+    else:
+        head = (
+            f"not proven: no {what}{among} lower the objective by more than "
+            f"{_percent(certificate['gap'])}",
+            "bold",
+        )
     return _text(
-        prefix,
         head,
         f"\nobjective {certificate['objective']:.6g}, lower bound {certificate['bound']:.6g}; "
-        f"{excluded:,} of {total:,} features excluded, {certificate['fixed_in']} proven to belong",
+        f"{excluded:,} of {total:,} features ruled out, {certificate['fixed_in']} proven to belong",
     )
 
 
@@ -960,19 +999,23 @@ def _gap(certificates: Sequence[Mapping[str, Any] | None]) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.0f} %"
+    return f"{100 * share:.2g}%" if share < 0.0995 else f"{100 * share:.0f}%"
 
 
 def _mean_error(validation: Mapping[str, Any]) -> str:
     return f"{validation['mean']:.3f} ± {validation['standard_error']:.3f}"
 
 
-def _signed(value: float) -> str:
-    """Return a number with its sign and four significant digits."""
-    if value == 0 or 1e-3 <= abs(value) < 1e4:
-        digits = 4 if abs(value) < 1 else max(0, 4 - len(str(int(abs(value)))))
-        return f"{value:+.{digits}f}"
-    return f"{value:+.2e}"
+def _aligned(values: Sequence[float], least: int = 4) -> list[str]:
+    """Return numbers with signs and one number of decimals, all of them three digits or more."""
+    sizes = [abs(value) for value in values if value]
+    low, high = min(sizes, default=1.0), max(sizes, default=1.0)
+    decimals = max(least, 3 - int(f"{low:e}".partition("e")[2]) - 1)
+    if high >= 1e6 or decimals > 7:
+        return [f"{value:+.3e}" for value in values]
+    if high >= 1e3:
+        decimals = min(decimals, 2)
+    return [f"{value:+.{decimals}f}" for value in values]
 
 
 def _shell(path: str) -> str:
@@ -993,8 +1036,6 @@ def _print_predictions(
     output: Path | None,
 ) -> None:
     import numpy as np
-    from rich import box
-    from rich.table import Table as Grid
 
     console = _console()
     labels = [_show(str(label), 30) for label in classes]
@@ -1013,7 +1054,7 @@ def _print_predictions(
     if accuracy is not None and confusion is not None:
         console.print(_text(("accuracy ", "bold cyan"), (f"{accuracy:.4f}", "bold")))
         if len(labels) <= _MAX_CONFUSION:
-            grid = Grid(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
+            grid = _grid()
             grid.add_column("true \\ predicted", style="dim")
             for label in labels:
                 grid.add_column(_text(label), justify="right")
@@ -1031,7 +1072,7 @@ def _print_predictions(
         _print_pairs(console, [("written", _text((_show(str(output)), "bold")))])
         console.print()
         return
-    grid = Grid(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
+    grid = _grid()
     grid.add_column("sample", justify="left" if table.sample_names else "right")
     grid.add_column("prediction", style="bold")
     if probabilities is not None:
@@ -1057,9 +1098,6 @@ def _print_predictions(
 
 
 def _print_model(path: str, loaded: Any) -> None:
-    from rich import box
-    from rich.table import Table as Grid
-
     console = _console()
     metadata = loaded.metadata
     labels = [_show(str(label), 30) for label in loaded.classes_]
@@ -1077,23 +1115,28 @@ def _print_model(path: str, loaded: Any) -> None:
         pairs.append(("certified gap", _gap(metadata["certificates"])))
         pairs.append(("", _text((_scope(metadata["certificates"][0]), "dim"))))
     _print_pairs(console, pairs)
-    grid = Grid(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
+    console.print()
+    grid = _grid()
     grid.add_column("feature", style="bold", overflow="ellipsis", no_wrap=True)
     heads = labels if len(labels) > 2 else [f"for {labels[1]}"]
     for head in heads:
         grid.add_column(_text(head), justify="right")
+    columns = [_aligned(row.tolist()) for row in loaded.coef]
+    intercepts = _aligned(loaded.intercept_.tolist())
     for column, index in enumerate(loaded.support_.tolist()):
         name = (
             loaded.feature_names[column]
             if loaded.feature_names is not None
             else str(index + metadata["first_index"])
         )
-        grid.add_row(
-            _text(_show(name)),
-            *(_signed(row[column]) if row[column] else "" for row in loaded.coef),
-        )
-    grid.add_row(_text(("intercept", "dim")), *(_signed(value) for value in loaded.intercept_))
+        cells = [
+            text[column] if row[column] else ""
+            for text, row in zip(columns, loaded.coef, strict=True)
+        ]
+        grid.add_row(_text(_show(name)), *cells)
+    grid.add_row(_text(("intercept", "dim")), *intercepts)
     console.print(grid)
+    console.print()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -1191,6 +1234,8 @@ def _collect_warnings() -> Iterator[list[str]]:
     notes: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("default")
+        for kind in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
+            warnings.simplefilter("ignore", kind)  # for programmers
 
         def keep(message: Warning | str, *_: Any, **__: Any) -> None:
             text = _one_line(message).rstrip(".")

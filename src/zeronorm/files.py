@@ -562,6 +562,15 @@ def _parse_delimited(
 ) -> tuple[NDArray[np.float64], list[str] | None, list[str] | None, _Columns, array[int] | None]:
     """Return X, labels, names of samples, the columns and the line of every row."""
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+    try:
+        return _parse_lines(source, text, delimiter, target, like)
+    finally:
+        text.detach()  # whoever opened the stream closes it
+
+
+def _parse_lines(
+    source: _Source, text: io.TextIOWrapper, delimiter: str, target: str | None, like: Layout | None
+) -> tuple[NDArray[np.float64], list[str] | None, list[str] | None, _Columns, array[int] | None]:
     underscore = False
 
     def watched() -> Iterator[str]:
@@ -584,7 +593,6 @@ def _parse_delimited(
         raise FileError(f"{source}: a header line and no samples under it.")
     fast = _parse_fast(source, delimiter, columns)
     if fast is not None:
-        text.detach()
         return *fast, columns, None
 
     pending = [row for row in (first, second)[columns.skip_lines :] if row is not None]

@@ -127,6 +127,12 @@ class Path:
         """Return the model of size k."""
         return self.selections[k]
 
+    def support(self, k: int) -> IndexArray:
+        """Return the first k features in order of entry, sorted: the nested path at any size."""
+        if not 1 <= k <= self.order.size:
+            raise ValueError(f"k must be between 1 and {self.order.size}; got {k}.")
+        return np.sort(self.order[:k])
+
     def __iter__(self) -> Iterator[int]:
         """Iterate over the sizes, smallest first."""
         return iter(sorted(self.selections))

@@ -19,8 +19,8 @@ from zeronorm._typing import FloatArray
 IndexStorage = NDArray[np.int32] | NDArray[np.int64]
 
 # |error of dense_correlate on float32, int8 or uint8| <= FLOAT32_SCAN_ERROR * ||x_j|| * ||v||:
-# ten roundings to float32 on the way of a product. The native header columns.hpp derives it.
-FLOAT32_SCAN_ERROR = 10 * 2.0**-24
+# eleven roundings to float32 on the way of a product. The native header columns.hpp derives it.
+FLOAT32_SCAN_ERROR = 12 * 2.0**-24
 
 # Elements of X converted to float64 at a time, so that no function copies X.
 _CHUNK = 1 << 22

@@ -267,6 +267,19 @@ def _to_csc(X: Any, shape: tuple[int, int]) -> Any:
         _audit(
             X.indptr, X.indices, X.data, (shape[0] // height, shape[1] // width), by_column=False
         )
+    elif X.format == "dia":
+        offsets, data = X.offsets, X.data
+        if offsets.ndim != 1 or data.ndim != 2 or data.shape[0] != offsets.size:
+            raise ValueError(
+                f"X has offsets of shape {offsets.shape} but diagonals of shape {data.shape}; "
+                "every offset needs one row of values. Rebuild the matrix."
+            )
+        wrong = (offsets <= -shape[0]) | (offsets >= shape[1])
+        if wrong.any() or np.unique(offsets).size != offsets.size:
+            raise ValueError(
+                f"X must have different offsets between {1 - shape[0]} and {shape[1] - 1}; got "
+                f"{offsets.tolist()}. Rebuild the matrix."
+            )
     return X.tocsc()
 
 

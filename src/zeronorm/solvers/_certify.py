@@ -18,6 +18,7 @@ from ._ridge import ridge
 # Below this relative error of a scan (float64 sums) rounding does not touch the digits of a bound.
 EXACT_SCAN = 1e-9
 REFIT_TOL = 1e-10
+MAX_SCORES = 2**24  # scores that one scan may return: 128 MiB
 MAX_RECOMPUTED = 200  # and 4 k: columns recomputed in float64
 
 
@@ -35,7 +36,7 @@ def certify_supports(
     usable: np.ndarray | None = None,
     known: Mapping[int, BestDual] | None = None,
 ) -> Solver[list[Certificate]]:
-    """Certify supports, all with one scan.
+    """Certify supports, all with one scan (more where their scores would fill the memory).
 
     Each support is refitted to optimality on the scaling of `design`; at its dual point alpha,
     objective - D_k(alpha) = 1/2 (S_k(c^2) - sum_{j in S} c_j^2). Dual points of the same problem
@@ -57,17 +58,20 @@ def certify_supports(
         if known is not None and support.size in known:
             owners.append(index)
             alphas.append(known[support.size].alpha)
-    vectors = np.column_stack([alpha * y for alpha in alphas])
-    scores = yield Scan(design, vectors)
     bounds: list[list[Bound]] = [[] for _ in supports]
-    for column, (index, alpha) in enumerate(zip(owners, alphas, strict=True)):
-        support, fit = supports[index], fits[index]
-        magnitude = _safe_magnitudes(
-            design, scores[:, column], vectors[:, column], support, sample_weight, usable
-        )
-        bounds[index].append(
-            prove(loss, alpha, y, weight, magnitude, support.size, forced, fit.objective)
-        )
+    at_once = max(1, MAX_SCORES // design.shape[1])
+    for first in range(0, len(alphas), at_once):
+        vectors = np.column_stack([alpha * y for alpha in alphas[first : first + at_once]])
+        scores = yield Scan(design, vectors)
+        for column in range(vectors.shape[1]):
+            index, alpha = owners[first + column], alphas[first + column]
+            support, fit = supports[index], fits[index]
+            magnitude = _safe_magnitudes(
+                design, scores[:, column], vectors[:, column], support, sample_weight, usable
+            )
+            bounds[index].append(
+                prove(loss, alpha, y, weight, magnitude, support.size, forced, fit.objective)
+            )
     certificates = []
     for support, fit, proofs in zip(supports, fits, bounds, strict=True):
         best = max(proofs, key=lambda proof: proof.value)

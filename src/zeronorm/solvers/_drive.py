@@ -147,7 +147,7 @@ def _answer(scans: list[Scan]) -> list[FloatArray]:
             for wrapper, v in reversed(chains[i][1]):
                 part = wrapper.lift(part, v, 0, wrapper.shape[1])
             if not np.isfinite(part.sum()):
-                locate_nonfinite(scans[i].design)
+                locate_nonfinite(scans[i].design, scans[i].vector)
             answers[i] = np.ascontiguousarray(part)
     return [answer for answer in answers if answer is not None]
 
