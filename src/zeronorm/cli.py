@@ -61,7 +61,7 @@ class _Group(TyperGroup):
             code = super().main(*args, **{**extra, "standalone_mode": False})
             return code if isinstance(code, int) else 0
         except (KeyboardInterrupt, typer.Abort):
-            _say("Interrupted; nothing was written.")
+            _say("Interrupted.")
             return 130
         except Exception as error:
             if debug:
@@ -160,7 +160,7 @@ def select(
         bool, typer.Option("--tune", help="Choose the procedure by cross-validation (slower).")
     ] = False,
     C: Annotated[
-        float, typer.Option("--C", metavar="C", help="Weight of the loss during selection.")
+        float, typer.Option("--C", "-C", metavar="C", help="Weight of the loss during selection.")
     ] = 0.1,
     refit_c: Annotated[
         str,

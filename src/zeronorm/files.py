@@ -582,7 +582,9 @@ def _parse_lines(
             underscore = underscore or "_" in line
             yield line
 
-    reader = csv.reader(watched(), delimiter=delimiter, skipinitialspace=delimiter == " ")
+    reader = csv.reader(
+        watched(), delimiter=delimiter, skipinitialspace=delimiter == " ", strict=True
+    )
     rows = (row for row in reader if row)
     first = next(rows, None)
     second = next(rows, None)
@@ -1093,8 +1095,7 @@ def read_npy_header(
             raise FileError(f"{where}: unknown .npy version {version}; save it with numpy.save.")
     except FileError:
         raise
-    # A damaged header is Python source to NumPy: the parser may fail in any of these ways.
-    except (ValueError, SyntaxError, TypeError, KeyError, RecursionError, MemoryError) as error:
+    except Exception as error:  # NumPy parses the header as Python source: it may fail anyhow
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileError(f"{where}: not a valid .npy array ({_quote(reason)}).") from None
     if dtype.hasobject:

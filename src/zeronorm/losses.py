@@ -57,11 +57,12 @@ class Logistic:
             return 1.0
         positive = share > 0
         a, share = alpha[positive], share[positive]
+        log_share, total = np.log(share), float(a.sum())
         low, high = 0.0, 1.0 / largest
         t = min(1.0, 0.5 * (low + high))
         for _ in range(200):
             odds = 1.0 - t * share
-            slope = float(a @ np.log(odds / (t * share))) - 2.0 * t * quadratic
+            slope = float(a @ (np.log(odds) - log_share)) - total * np.log(t) - 2.0 * t * quadratic
             if slope > 0:
                 low = t
             else:
@@ -101,9 +102,8 @@ class SquaredHinge:
     ) -> float:
         """Return t = sum alpha / (2 quadratic + sum_i alpha_i^2 / s_i)."""
         total = float(alpha.sum())
-        if total <= 0.0:
-            return 1.0
-        return total / (2.0 * quadratic + float((alpha / weight) @ alpha))
+        square = 2.0 * quadratic + float((alpha / weight) @ alpha)
+        return total / square if total > 0.0 and square > 0.0 else 1.0
 
 
 def dual_bound(

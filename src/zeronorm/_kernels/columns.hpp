@@ -263,7 +263,8 @@ struct Dense {
         std::fill(out + first * m, out + last * m, 0.0);
         T buffer[layout == Layout::strided ? kTile : 1];
         // A column is read in one go unless the vectors would leave the L2 cache before the next.
-        const std::int64_t tiles = std::max<std::int64_t>(kVectorCache / (std::max<std::int64_t>(m, 1) * kTile), 1);
+        const std::int64_t tiles =
+            std::max<std::int64_t>(kVectorCache / (std::max<std::int64_t>(m, 1) * kTile), 1);
         for (std::int64_t start = 0; start < n_rows; start += tiles * kTile) {
             const std::int64_t stop = std::min(start + tiles * kTile, n_rows);
             for (std::int64_t j = first; j < last; ++j)

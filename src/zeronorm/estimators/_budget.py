@@ -47,7 +47,7 @@ class BudgetClassifier(BudgetedClassifier):
         Always in the model, counted in n_features.
     class_weight : dict, "balanced" or None
     tune : bool
-        Choose C (0.1, 0.01, 1) and the procedure (also plain blocks of k/10 with C = 10) by
+        Choose C (0.1, 0.01, 1) or another procedure (an l1 path; blocks of k/10 with C = 10) by
         cross-validation at the largest n_features, by accuracy and then log-loss; `C`, `block_size`
         and `max_blocks` are not used then. About 20 times the work, in few more passes over X.
     tol : float

@@ -7,7 +7,9 @@ from ._drive import Progress, Scan, run, run_together, together
 from ._exchange import eliminate, splice
 from ._refit import refit
 from ._ridge import ridge
-from ._select import MENU, Procedure, Task, follow, select, select_nested
+from ._select import MENU, Procedure, follow, select, select_l1, select_nested
+from ._task import Task
+from ._working_set import l1_path
 
 __all__ = [
     "INNER_SOLVERS",
@@ -20,6 +22,7 @@ __all__ = [
     "certify_supports",
     "eliminate",
     "follow",
+    "l1_path",
     "minimax",
     "minimax_pooled",
     "newton",
@@ -28,6 +31,7 @@ __all__ = [
     "run",
     "run_together",
     "select",
+    "select_l1",
     "select_nested",
     "splice",
     "together",

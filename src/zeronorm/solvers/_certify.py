@@ -17,7 +17,7 @@ from ._ridge import ridge
 
 # Below this relative error of a scan (float64 sums) rounding does not touch the digits of a bound.
 EXACT_SCAN = 1e-9
-REFIT_TOL = 1e-10
+REFIT_TOL = 1e-12
 MAX_SCORES = 2**24  # scores that one scan may return: 128 MiB
 MAX_RECOMPUTED = 200  # and 4 k: columns recomputed in float64
 

@@ -122,7 +122,7 @@ def minimax(
         alpha = balance(start, y) if intercept else start
 
     capacity = n_features if n_features is not None else 0
-    pool = _Pool(design, capacity)
+    pool = GatheredColumns(design, capacity)
     state = State(np.empty(0), b, np.empty(0))
     objective, inner_bound, outer_bound = scale, 0.0, 0.0
     answer: Inner | None = None
@@ -340,8 +340,8 @@ def _extend(state: State, n_new: int, n_blocks: int) -> State:
     return State(np.append(state.coef, np.zeros(n_new)), state.intercept, weights)
 
 
-class _Pool:
-    """The columns gathered so far, in order of entry."""
+class GatheredColumns:
+    """The columns gathered so far, in order of entry; room for `capacity` is made at once."""
 
     def __init__(self, design: Design, capacity: int) -> None:
         self._design = design

@@ -15,14 +15,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .._typing import Columns, Design, FloatArray, IndexArray, Smooth
+from .._typing import Columns, FloatArray, IndexArray
 from ..designs import Scaled
-from ..losses import Logistic
 from ..result import Certificate, Path, Selection
 from ._block_norm import newton
 from ._certify import certify_supports
@@ -30,6 +29,8 @@ from ._cutting_plane import InnerSolver, Minimax, minimax
 from ._drive import Solver
 from ._exchange import eliminate, splice, take
 from ._refit import Refit, refit
+from ._task import Task
+from ._working_set import l1_path
 
 POOL_FACTOR, POOL_MIN, POOL_BLOCKS = 3, 30, 5
 DIRECT_BLOCKS = 3  # blocks of the direct selection of k features
@@ -40,34 +41,28 @@ SHARED_POOL = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """One binary problem: the data on the selection scaling, labels, weights and options."""
-
-    design: Design
-    y: FloatArray  # (n,) +-1
-    sample_weight: FloatArray  # (n,) positive
-    scaling: str  # "standardized", "scaled" or "none"
-    loss: Smooth = field(default_factory=Logistic)
-    intercept: bool = True
-    forced: IndexArray | None = None
-    usable: np.ndarray | None = None  # (m,) mask of the features that may be selected
-
-
-@dataclass(frozen=True, slots=True)
 class Procedure:
     """One entry of the menu that `tune` chooses from."""
 
-    C: float
-    nested: bool = False  # select_nested with blocks of k/10, instead of select
+    kind: str  # "pool" (`select`), "nested" (`select_nested`, blocks of k/10) or "l1"
+    C: float  # of the selection, and of the certificate
 
 
-MENU = (Procedure(0.1), Procedure(0.01), Procedure(1.0), Procedure(10.0, nested=True))
+MENU = (
+    Procedure("pool", 0.1),
+    Procedure("pool", 0.01),
+    Procedure("pool", 1.0),
+    Procedure("l1", 0.1),
+    Procedure("nested", 10.0),
+)
 
 
 def follow(procedure: Procedure, task: Task, sizes: Sequence[int], **options: Any) -> Solver[Path]:
     """Select by a procedure of the menu; options as of `select`."""
-    if procedure.nested:
+    if procedure.kind == "nested":
         return select_nested(task, sizes, C=procedure.C, max_blocks=10, **options)
+    if procedure.kind == "l1":
+        return select_l1(task, sizes, C=procedure.C, **options)
     return select(task, sizes, C=procedure.C, **options)
 
 
@@ -177,6 +172,32 @@ def select_nested(
             position = np.argsort(order[:k])
             support = order[:k][position]
             fits[k] = (support, refit_support(task, take(Z, position), support, refit_C))
+    return (yield from _finish(task, fits, [answer], C, certify, clock))
+
+
+def select_l1(
+    task: Task,
+    sizes: Sequence[int],
+    *,
+    C: float = 0.1,
+    refit_C: float | str = "loo",
+    tol: float = 1e-3,
+    certify: bool = True,
+    seconds: dict[str, float] | None = None,
+) -> Solver[Path]:
+    """Select by the l1 path: the largest l1 penalty weight with at most k features, made up to k.
+
+    C : of the certificate only; the path has its own.
+    tol : unused, the path has its own tolerance.
+    """
+    del tol
+    clock = _Clock(seconds)
+    supports, answer = yield from l1_path(task, sizes)
+    clock.add_history(answer)
+    fits = {}
+    with clock.phase("refit"):
+        for k, support in supports.items():
+            fits[k] = (support, refit_support(task, task.design.gather(support), support, refit_C))
     return (yield from _finish(task, fits, [answer], C, certify, clock))
 
 

@@ -1,0 +1,24 @@
+"""The binary selection problem that an estimator poses, one per class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .._typing import Design, FloatArray, IndexArray, Smooth
+from ..losses import Logistic
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One binary problem: the data on the selection scaling, labels, weights and options."""
+
+    design: Design
+    y: FloatArray  # (n,) +-1
+    sample_weight: FloatArray  # (n,) positive
+    scaling: str  # "standardized", "scaled" or "none"
+    loss: Smooth = field(default_factory=Logistic)
+    intercept: bool = True
+    forced: IndexArray | None = None
+    usable: np.ndarray | None = None  # (m,) mask of the features that may be selected

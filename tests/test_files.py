@@ -1,0 +1,750 @@
+"""Readers: what is read is what stands in the file, and what cannot be read is a clear error."""
+
+import builtins
+import bz2
+import gzip
+import io
+import lzma
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import dump_svmlight_file
+
+from zeronorm import files
+from zeronorm.files import FileError, Layout, MissingFileError, read_table
+
+COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write bytes or text to a file of the given name; return its path."""
+
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def zipped(content, name="data.csv"):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def npz(**arrays):
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def npy(array, **options):
+    buffer = io.BytesIO()
+    np.save(buffer, array, **options)
+    return buffer.getvalue()
+
+
+def same(X, expected):
+    values = X.toarray() if sp.issparse(X) else np.asarray(X)
+    np.testing.assert_array_equal(values, expected)
+
+
+# --- paths ---------------------------------------------------------------------------------
+
+
+def test_missing_file_names_similar_ones(write, tmp_path):
+    write("genes.csv", "a,b\n1,2\n")
+    with pytest.raises(MissingFileError, match=r"no such file\. Did you mean 'genes\.csv'\?"):
+        read_table(tmp_path / "gense.csv")
+    with pytest.raises(FileNotFoundError):
+        read_table(tmp_path / "nothing" / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("-", "standard input is not supported"),
+        (".", "a directory; name a file in it"),
+        ("a\0b", "cannot be read"),
+        ("x" * 5000, "cannot be read"),
+        ("/dev/null", "not a regular file"),
+    ],
+)
+def test_paths_that_are_no_files(path, message):
+    with pytest.raises(FileError, match=message):
+        read_table(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
+def test_unreadable_file(write):
+    path = write("a.csv", "a,b\n1,2\n")
+    path.chmod(0)
+    with pytest.raises(FileError, match="cannot be read"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.svm", "a.npz", "a.npy", "a.parquet", "a.csv.gz", "a"])
+def test_empty_file(write, name):
+    with pytest.raises(FileError, match="the file is empty"):
+        read_table(write(name, b""))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv.gz", b"a,b\n1,2\n", r"named \.gz but it holds no gzip data"),
+        ("a.csv.bz2", gzip.compress(b"a,b\n1,2\n"), r"named \.bz2 but it holds no bzip2"),
+        ("a.zip", b"a,b\n1,2\n", r"named \.zip but it holds no zip data"),
+        ("a.zip", b"PK\x03\x04 not really", "the zip archive is truncated or damaged"),
+        ("a.csv.gz", gzip.compress(gzip.compress(b"a,b\n1,2\n")), "compressed twice"),
+        ("a.csv.gz", gzip.compress(b""), "the file is empty"),
+        ("a.csv.zst", b"\x28\xb5\x2f\xfd....", "zstd is not supported"),
+        ("a.npy", b"a,b\n1,2\n", r"named \.npy but its content is something else"),
+        ("a.parquet", b"a,b\n1,2\n", r"named \.parquet but its content is something else"),
+        ("a.csv", b"a,\x00b\n", "binary data of an unknown kind"),
+        ("a.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-16 text; save it as UTF-8"),
+        ("a.npz", pickle.dumps(np.ones(3)), "a pickle, which is never loaded"),
+        ("a.csv", pickle.dumps({"a": 1}), "a pickle, which is never loaded"),
+    ],
+)
+def test_content_that_is_something_else(write, name, content, message):
+    with pytest.raises(FileError, match=message):
+        read_table(write(name, content))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+def test_truncated_compression(write, suffix):
+    rng = np.random.default_rng(0)
+    text = "a,b\n" + "\n".join(f"{x!r},1" for x in rng.standard_normal(500).tolist())
+    data = COMPRESS[suffix](text.encode())
+    for cut in (len(data) - 1, len(data) // 2):
+        with pytest.raises(FileError, match="truncated or damaged"):
+            read_table(write("a.csv" + suffix, data[:cut]), "b")
+
+
+def test_decompression_bomb(write, monkeypatch):
+    monkeypatch.setattr(files, "_BOMB_SIZE", 1 << 16)
+    bomb = b"0," * (1 << 19)
+    for name, data in (
+        ("a.csv.gz", gzip.compress(bomb)),
+        ("a.csv.xz", lzma.compress(bomb)),
+        ("a.zip", zipped(bomb)),
+    ):
+        with pytest.raises(FileError, match="expands to more than 200 times its size"):
+            read_table(write(name, data))
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, X=np.zeros((1000, 1000)))
+    with pytest.raises(FileError, match="expands to more than 200 times"):
+        read_table(write("a.npz", buffer.getvalue()))
+
+
+def test_zip_with_several_files(write):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("../a.csv", "a\n1\n")
+        archive.writestr("b.csv", "a\n1\n")
+    with pytest.raises(FileError, match="must hold one file; this one holds 2"):
+        read_table(write("a.zip", buffer.getvalue()))
+
+
+# --- svmlight ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("name", ["a.svm", "a.txt", "a9a"])
+@pytest.mark.parametrize("zero_based", [False, True])
+def test_svmlight_round_trip(tmp_path, suffix, name, zero_based):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((30, 12)) < 0.3, rng.standard_normal((30, 12)).round(6), 0)
+    X[0, [0, 11]] = 1.5  # the first and the last feature do occur
+    X = sp.csr_array(X)
+    y = rng.integers(0, 2, 30) * 2 - 1
+    plain = io.BytesIO()
+    dump_svmlight_file(X, y, plain, zero_based=zero_based)
+    path = tmp_path / (name + suffix)
+    path.write_bytes(COMPRESS[suffix](plain.getvalue()))
+    table = read_table(path)
+    same(table.X, X.toarray())
+    same(table.y, y)
+    assert table.y.dtype == np.int64
+    assert table.X.indices.dtype == np.int32
+    assert table.first_index == (0 if zero_based else 1)
+    assert table.feature_names is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"1 1:0.5 3:2\r\n-1 2:1\r\n",
+        b"\xef\xbb\xbf1\t1:0.5\t3:2\n-1 2:1",
+        b"# head\n\n1 1:0.5 3:2 # nan_1\n-1 2:1\n",
+        b"1 qid:7 1:0.5 3:2\n-1 2:1\n",
+        b" +1  1:5e-1 3:2.0 \n-1 2:+1\n",
+    ],
+)
+def test_svmlight_variants(write, text):
+    table = read_table(write("a.svm", text))
+    same(table.X, [[0.5, 0, 2], [0, 1, 0]])
+    same(table.y, [1, -1])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"1 1:nan\n", r"line 1, column 3: the value must be finite; got 'nan'"),
+        (b"1 1:1\n1 1:-Inf\n", r"line 2, column 3: the value must be finite; got '-Inf'"),
+        (b"1 1:1\n# x\n\n1 2:1 3:1e400\n", r"line 4, column 7: the value must be finite"),
+        (b"1 1:1 1:2\n", r"line 1, column 7: indices must increase along a line; got 1 after 1"),
+        (b"1 3:1 2:2\n", r"indices must increase along a line; got 2 after 3"),
+        (b"1 -1:2\n", r"the index must be a whole number, 0 or more; got '-1'"),
+        (b"1 x:2\n", r"the index must be a whole number, 0 or more; got 'x'"),
+        (b"1 1:\n", r"the value must be a number; got ''"),
+        (b"1 1:1_000\n", r"the value must be a number; got '1_000'"),
+        (b"1 1:0x10\n", r"the value must be a number; got '0x10'"),
+        (b"1 1\n", r"expected index:value; got '1'"),
+        (b"1 2147483648:1\n", r"the index must be below 2147483648"),
+        (b"1 9223372036854775808:1\n", r"the index must be below 2147483648"),
+        (b"1,2 1:1\n", r"line 1, column 1: the label must be one number; got '1,2'"),
+        (b"cat 1:1\n", r"the label must be one number; got 'cat'"),
+        (b"1 1:1\nnan 1:1\n", r"line 2, column 1: the label must be finite; got 'nan'"),
+        (b"1e999 1:1\n", r"line 1, column 1: the label must be finite"),
+        (b"1 1:1 \x85\xff\n", r"column 7: expected index:value; got '\\\\x85\\\\xff'"),
+        (b"# only comments\n\n", "no samples in it"),
+        (b"1\n-1\n", "no features in it"),
+    ],
+)
+def test_svmlight_errors(write, text, message):
+    with pytest.raises(FileError, match=message):
+        read_table(write("a.svm", text))
+
+
+def test_svmlight_target_is_in_the_file(write):
+    path = write("a.svm", "1 1:1\n-1 2:1\n")
+    with pytest.raises(FileError, match="holds its labels, but the target 'y' was given"):
+        read_table(path, "y")
+    labels = write("labels.txt", "a\nb\n")
+    assert read_table(path, str(labels)).y.tolist() == ["a", "b"]
+
+
+def test_svmlight_like_a_model(write):
+    # A test file has fewer or more features, and its base is that of the training file.
+    path = write("a.svm", "1 1:1 3:2\n")
+    same(read_table(path, like=Layout(5, first_index=1)).X, [[1, 0, 2, 0, 0]])
+    same(read_table(path, like=Layout(5, first_index=0)).X, [[0, 1, 0, 2, 0]])
+    table = read_table(path, like=Layout(2, first_index=1))
+    same(table.X, [[1, 0]])
+    assert table.notes == ("features above 2 were not in the training data and are ignored",)
+    with pytest.raises(FileError, match="the index 0 occurs, but the model was trained on a file"):
+        read_table(write("b.svm", "1 0:1\n"), like=Layout(2, first_index=1))
+
+
+# --- delimited text ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "a,b,label\n1,2,x\n3,-4.5,y\n"),
+        ("a.csv", "a;b;label\r\n1;2;x\r\n3;-4.5;y"),
+        ("a.tsv", "a\tb\tlabel\n1\t2\tx\n3\t-4.5\ty\n"),
+        ("a.txt", "a|b|label\n1|2|x\n\n3|-4.5|y\n"),
+        ("a.txt", "a b label\n1 2 x\n3 -4.5 y\n"),
+        ("a.csv", '\ufeff"a","b","label"\n"1",2,"x"\n3, -4.5 ,y\n'),
+        ("a.csv", "label,a,b\nx,1,2\ny,3,-4.5\n"),
+        ("a", "a,label,b\n1,x,2\n3,y,-4.5\n"),
+    ],
+)
+def test_csv_variants(write, suffix, name, text):
+    table = read_table(write(name + suffix, COMPRESS[suffix](text.encode())), "label")
+    same(table.X, [[1, 2], [3, -4.5]])
+    assert table.feature_names == ["a", "b"]
+    assert table.y.tolist() == ["x", "y"]
+    assert table.target_name == "label"
+    assert table.sample_names is None
+
+
+def test_csv_in_zip(write):
+    table = read_table(write("a.zip", zipped("a,b\n1,0\n2,1\n")), "b")
+    same(table.X, [[1], [2]])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "target"),
+    [
+        ("a.csv", ",g1,g2,t\ns1,1,2,0\ns2,3,4,1\n", "t"),
+        ("r.txt", '"g1" "g2" "t"\n"s1" 1 2 0\n"s2" 3 4 1\n', "t"),
+    ],
+)
+def test_csv_names_of_samples(write, name, text, target):
+    # As pandas and R write the index.
+    table = read_table(write(name, text), target)
+    same(table.X, [[1, 2], [3, 4]])
+    assert table.sample_names == ["s1", "s2"]
+    assert table.y.tolist() == [0, 1]
+
+
+def test_csv_target_by_position_and_without_header(write):
+    path = write("a.csv", "1,2,0\n3,4,1\n")
+    for target in ("2", "-1"):
+        table = read_table(path, target)
+        same(table.X, [[1, 2], [3, 4]])
+        assert table.y.tolist() == [0, 1]
+        assert table.feature_names == ["column 0", "column 1"]
+    assert read_table(path, "0").feature_names == ["column 1", "column 2"]
+    assert read_table(path).y is None
+    header = write("b.csv", "0,1,2,3,4\n5,6,7,8,9\n")  # as a data frame without names
+    table = read_table(header, "4")
+    same(table.X, [[5, 6, 7, 8]])
+    assert table.feature_names == ["0", "1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind", "values"),
+    [
+        (["1", "2"], "i", [1, 2]),
+        (["1.0", "-1"], "i", [1, -1]),
+        (["0.5", "1"], "f", [0.5, 1]),
+        (["1", "b"], "U", ["1", "b"]),
+        (["1_0", "2"], "U", ["1_0", "2"]),
+    ],
+)
+def test_csv_types_of_labels(write, labels, kind, values):
+    text = "a,y\n" + "".join(f"{j},{label}\n" for j, label in enumerate(labels))
+    y = read_table(write("a.csv", text), "y").y
+    assert y.dtype.kind == kind
+    assert y.tolist() == values
+
+
+def test_csv_names_that_occur_twice(write):
+    table = read_table(write("a.csv", "x,x,z,z,,y\n1,2,3,4,5,0\n"), "y")
+    assert table.feature_names == ["x#0", "x#1", "z#2", "z#3", "column#4"]
+    assert "5 features share a name or have none" in table.notes[0]
+    # The same marks find the features again, wherever they are read.
+    again = read_table(write("b.csv", "x,x,z,z,\n1,2,3,4,5\n"), like=Layout(5, ["x#1", "z#2"]))
+    same(again.X, [[2, 3]])
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "message"),
+    [
+        ("a,b,label\n1,2,3\n", "lable", r"no column 'lable'\. Did you mean 'label'\?"),
+        ("a,b\n1,2\n", "zzz", r"no column 'zzz'\. There is 'a', 'b'"),
+        ("a,b\n1,2\n", "2", "the target column must be between -2 and 1; got 2"),
+        ("1,2\n3,4\n", "y", "no header line, so the target column is a number between 0 and 1"),
+        ("a,c,c\n1,2,3\n", "c", r"2 columns have the name 'c' \(positions 1, 2\)"),
+        ("a,b\n1,x\n", "a", "line 2, column 'b': features must be numbers; got 'x'. Drop"),
+        ("a,b,c\nx,y,1\n", "c", r"column 'a' \(and 1 more on this line\): features must be"),
+        ("a,b,c\n1,2,3\n\n1,,3\n", "a", r"line 4, column 'b': a value is missing \(''\)"),
+        ("a,b\n1,NA\n", "a", r"line 2, column 'b': a value is missing \('NA'\)"),
+        ("a,b\n1,nan\n", "a", "line 2, column 'b': a value is missing or not finite"),
+        ("a,b\n1,2\n1,-1e999\n", "a", r"line 3, column 'b': .* not finite \(-inf\)"),
+        ("a,b\n1,1_000\n", "a", "features must be numbers; got '1_000'"),
+        ("a;b\n1;1,5\n", "a", "'1,5' has a decimal comma"),
+        ("a,b\n,2\n", "a", r"line 2, column 'a': the target is missing \(''\)"),
+        ("a,b,c\n1,2,3\n1,2\n", "a", "line 3 has 2 fields; the lines before have 3"),
+        ("a,b\n", "a", "a header line and no samples under it"),
+        ("\n\n", None, r"no samples in it \(only blank lines\)"),
+        ("ALL,1.5,2\nAML,3,4\n", "0", "the first line mixes names and numbers"),
+        ("y\n1\n", "y", r"no features in it \(one column, which is the target\)"),
+        ('a,b\n1,"2\n', "a", "not a table in CSV form"),
+    ],
+)
+def test_csv_errors(write, text, target, message):
+    with pytest.raises(FileError, match=message):
+        read_table(write("a.csv", text), target)
+
+
+def test_csv_encoding(write):
+    path = write("a.csv", b"a,b\n1,2\n" + "é,3\n".encode("latin1"))
+    with pytest.raises(FileError, match=r"line 3, byte 1: not UTF-8 text; convert it"):
+        read_table(path, "b")
+    assert read_table(write("b.csv", "gène,y\n1,2\n"), "y").feature_names == ["gène"]
+
+
+def test_csv_long_field(write):
+    with pytest.raises(FileError, match="not a table in CSV form"):
+        read_table(write("a.csv", "a,b\n1," + "1" * 200_000 + "\n"), "a")
+
+
+def test_csv_like_a_model(write):
+    layout = Layout(3, ["c", "a"], target_name="y")
+    path = write("a.csv", "name,a,y,b,c\nrow,1,0,2,3\n")  # text in an unused column does not matter
+    table = read_table(path, like=layout)
+    same(table.X, [[3, 1]])
+    assert table.feature_names == ["c", "a"]
+    assert table.y.tolist() == [0]
+    assert read_table(write("b.csv", "a,c\n1,2\n"), like=layout).y is None
+    with pytest.raises(FileError, match=r"the model needs the features 'c', which are not there"):
+        read_table(write("c.csv", "a,b\n1,2\n"), like=layout)
+    bare = write("d.csv", "1,2,0\n3,4,1\n")
+    same(read_table(bare, "2", like=Layout(2)).X, [[1, 2], [3, 4]])
+    with pytest.raises(FileError, match=r"3 features; the model was trained on 2\. If one of them"):
+        read_table(bare, like=Layout(2))
+    with pytest.raises(FileError, match=r"3 features; the model was trained on 5\.$"):
+        read_table(bare, like=Layout(5))
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.integers(1, 5).flatmap(lambda p: st.lists(st.tuples(*[numbers] * p), min_size=1, max_size=6))
+)
+def test_csv_values_are_exact(tmp_path, rows):
+    p = len(rows[0])
+    names = [f"x{j}" for j in range(p)]
+    lines = [",".join([*names, "y"])] + [",".join([*map(repr, row), "k"]) for row in rows]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(lines))
+    same(read_table(path, "y").X, rows)
+
+
+def test_fast_reader_reads_the_same(write, monkeypatch):
+    pytest.importorskip("polars")
+    rng = np.random.default_rng(0)
+    values = np.vstack([rng.standard_normal((50, 7)) * 10.0 ** rng.integers(-300, 300, (50, 7))])
+    rows = [
+        f"s{i}," + ",".join(map(repr, row)) + f",class {i % 2}"
+        for i, row in enumerate(values.tolist())
+    ]
+    text = "," + ",".join(f"x_{j}" for j in range(7)) + ",y\n" + "\n".join(rows) + "\n"
+    for name, data in (("a.csv", text.encode()), ("a.csv.gz", gzip.compress(text.encode()))):
+        path = write(name, data)
+        slow = read_table(path, "y")
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "_FAST_SIZE", 0)
+            with files._Source(path).open() as stream:
+                *_, lines = files._parse_delimited(files._Source(path), stream, ",", "y", None)
+            assert lines is None  # the mark of the fast reader
+            fast = read_table(path, "y")
+        same(fast.X, np.asarray(slow.X))
+        assert fast.y.tolist() == slow.y.tolist()
+        assert fast.sample_names == slow.sample_names == [f"s{i}" for i in range(50)]
+
+
+@pytest.mark.parametrize(
+    "text", ["a,b,y\n1,,0\n", "a,b,y\n1,x,0\n", "a,b,y\n1,2\n", "a,b,y\n1,inf,0\n", "a,b,y\n1,2,\n"]
+)
+def test_fast_reader_leaves_what_is_odd_to_the_careful_one(write, monkeypatch, text):
+    pytest.importorskip("polars")
+    path = write("a.csv", text)
+    with pytest.raises(FileError) as slow:
+        read_table(path, "y")
+    monkeypatch.setattr(files, "_FAST_SIZE", 0)
+    with pytest.raises(FileError) as fast:
+        read_table(path, "y")
+    assert str(fast.value) == str(slow.value)
+
+
+# --- Parquet -------------------------------------------------------------------------------
+
+
+def without(monkeypatch, *modules):
+    real = builtins.__import__
+
+    def guarded(name, *args, **options):
+        if name.split(".")[0] in modules:
+            raise ImportError(name)
+        return real(name, *args, **options)
+
+    monkeypatch.setattr(builtins, "__import__", guarded)
+
+
+@pytest.fixture(params=["polars", "pyarrow"])
+def engine(request, monkeypatch):
+    pytest.importorskip(request.param)
+    if request.param == "pyarrow":
+        without(monkeypatch, "polars")
+    return request.param
+
+
+def parquet(columns):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer)
+    return buffer.getvalue()
+
+
+def test_parquet(write, engine):
+    data = parquet({"a": [1.5, 2.5], "y": ["u", "v"], "b": [1, -2], "c": [True, False]})
+    for name, content in (("a.parquet", data), ("a.parquet.gz", gzip.compress(data)), ("a", data)):
+        table = read_table(write(name, content), "y")
+        same(table.X, [[1.5, 1, 1], [2.5, -2, 0]])
+        assert table.feature_names == ["a", "b", "c"]
+        assert table.y.tolist() == ["u", "v"]
+    table = read_table(write("a.parquet", data), like=Layout(9, ["b"], target_name="y"))
+    same(table.X, [[1], [-2]])
+    assert table.y.tolist() == ["u", "v"]
+
+
+def test_parquet_keeps_small_types(write, engine):
+    data = parquet({"a": np.ones(3, np.float32), "b": np.zeros(3, np.float32), "y": [0, 1, 0]})
+    assert read_table(write("a.parquet", data), "y").X.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"a": [1.0, None], "y": [0, 1]}, "row 2, column 'a': a value is missing"),
+        ({"a": [1, None], "y": [0, 1]}, "row 2, column 'a': a value is missing"),
+        ({"a": [np.inf, 1.0], "y": [0, 1]}, "row 1, column 'a': a value is not finite"),
+        ({"a": ["p", "q"], "y": [0, 1]}, "column 'a': features must be numbers; got the type"),
+        ({"a": [[1], [2]], "y": [0, 1]}, "column 'a': features must be numbers; got the type"),
+        ({"a": [1, 2], "y": [0, None]}, "row 2, column 'y': the target is missing"),
+        ({"a": [1, 2], "b": [0, 1]}, r"no column 'y'"),
+    ],
+)
+def test_parquet_errors(write, engine, columns, message):
+    with pytest.raises(FileError, match=message):
+        read_table(write("a.parquet", parquet(columns)), "y")
+
+
+def test_parquet_damaged(write, engine):
+    data = parquet({"a": [1.0, 2.0], "y": [0, 1]})
+    with pytest.raises(FileError, match="not a readable Parquet file"):
+        read_table(write("a.parquet", data[:-20]), "y")
+
+
+def test_parquet_without_a_reader(write, monkeypatch):
+    data = parquet({"a": [1.0], "y": [0]})
+    without(monkeypatch, "polars", "pyarrow")
+    with pytest.raises(FileError, match=r"pip install 'zeronorm\[files\]'"):
+        read_table(write("a.parquet", data), "y")
+
+
+def test_csv_needs_no_extra(write, monkeypatch):
+    monkeypatch.setattr(files, "_FAST_SIZE", 0)
+    without(monkeypatch, "polars", "pyarrow", "pandas")
+    same(read_table(write("a.csv", "a,y\n1,0\n"), "y").X, [[1]])
+
+
+# --- NumPy ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.uint8])
+def test_npy_is_mapped(write, tmp_path, order, dtype):
+    X = np.asarray(np.arange(12).reshape(4, 3), dtype, order=order)
+    write("y.npy", npy(np.array([0, 1, 0, 1])))
+    table = read_table(write("a.npy", npy(X)), str(tmp_path / "y.npy"))
+    assert isinstance(table.X, np.memmap)
+    assert table.X.dtype == dtype
+    same(table.X, X)
+    assert table.y.tolist() == [0, 1, 0, 1]
+    assert table.target_name == "y"
+    same(read_table(write("a.npy.gz", gzip.compress(npy(X)))).X, X)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (npy(np.ones(3)), r"must have two dimensions .*; its shape is \(3,\)"),
+        (npy(np.ones((2, 2), complex)), "must hold real numbers; its type is complex128"),
+        (npy(np.array([["a", "b"]])), "must hold real numbers"),
+        (npy(np.array([[None]]), allow_pickle=True), "an array of objects, which would have to"),
+        (npy(np.zeros((2, 2), [("a", "f4")])), "an array of type"),
+        (npy(np.ones((3, 3)))[:-1], "truncated or damaged: the shape"),
+        (npy(np.ones((3, 3))) + b"x", "truncated or damaged: the shape"),
+        (npy(np.ones((0, 3))), "no samples in it"),
+        (npy(np.ones((3, 0))), "no features in it"),
+        (b"\x93NUMPY\x01\x00\x10\x00 __import__('os')", "not a valid .npy array"),
+        (b"\x93NUMPY\x09\x00\x10\x00", "not a valid .npy array|unknown .npy version"),
+        (npy(np.ones((3, 3))).replace(b"(3, 3)", b"(3,-3)"), "a negative length|not a valid"),
+    ],
+)
+def test_npy_errors(write, content, message):
+    with pytest.raises(FileError, match=message):
+        read_table(write("a.npy", content))
+
+
+def test_npy_huge_shape_is_not_allocated(write):
+    content = npy(np.ones((100, 300))).replace(b"(100, 300), }", b"(100, 3000000000000), }")
+    content = content.replace(b" " * 10 + b"\n", b"\n")  # the length of the header stays
+    with pytest.raises(FileError, match=r"truncated or damaged: the shape \(100, 3000000000000\)"):
+        read_table(write("a.npy", content))
+
+
+def test_npz_dense(write):
+    names = np.array(["g1", "g2"])
+    content = npz(X=np.eye(2, dtype=np.float32), y=np.array([b"no", b"yes"]), feature_names=names)
+    table = read_table(write("a.npz", content))
+    same(table.X, np.eye(2))
+    assert table.X.dtype == np.float32
+    assert table.y.tolist() == ["no", "yes"]
+    assert table.feature_names == ["g1", "g2"]
+    table = read_table(write("b.npz", npz(data=np.eye(2), status=np.array([1.0, 2.0]))), "status")
+    same(table.X, np.eye(2))
+    assert table.y.dtype == np.int64
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_npz_sparse(write, tmp_path, form, kind):
+    X = sp.random_array((20, 9), density=0.2, rng=np.random.default_rng(0), format=form)
+    path = tmp_path / "X.npz"
+    sp.save_npz(path, X if kind == "array" else getattr(sp, f"{form}_matrix")(X))
+    write("y.npy", npy(np.arange(20) % 2))
+    table = read_table(path, str(tmp_path / "y.npy"))
+    same(table.X, X.toarray())
+    assert isinstance(table.X, sp.csr_array)
+    parts = dict(np.load(path))
+    same(read_table(write("b.npz", npz(**parts, label=np.arange(20) % 2))).y, np.arange(20) % 2)
+
+
+def csr_parts(**changes):
+    X = sp.csr_array(np.array([[1.0, 0, 2], [0, 3, 0]]))
+    parts = {
+        "format": np.array(b"csr"),
+        "shape": np.array([2, 3]),
+        "data": X.data,
+        "indices": X.indices,
+        "indptr": X.indptr,
+        "y": np.array([0, 1]),
+    }
+    return npz(**{key: value for key, value in {**parts, **changes}.items() if value is not None})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (npz(a=np.eye(2), b=np.eye(2)), "no array X in it, and 2 other matrices"),
+        (npz(a=np.ones(2)), r"no array X in it, and 0 .* It holds 'a' \(2,\)"),
+        (npz(X=np.ones(3)), "must have two dimensions"),
+        (npz(X=np.eye(2), y=np.ones(3)), "must hold one label for each of the 2 samples"),
+        (npz(X=np.eye(2), y=np.array([1.0, np.nan])), r"label 2 is not finite \(nan\)"),
+        (npz(X=np.eye(2), y=np.array([1j, 2])), "must hold labels as numbers or strings"),
+        (npz(X=np.eye(2), feature_names=np.array(["a"])), "must hold 2 strings"),
+        (csr_parts(indices=np.array([0, 9, 1])), "a broken sparse matrix"),
+        (csr_parts(indices=np.array([0, -1, 1])), "a broken sparse matrix"),
+        (csr_parts(indptr=np.array([0, 5, 3])), "a broken sparse matrix"),
+        (csr_parts(indptr=np.array([0, 2])), "a broken sparse matrix"),
+        (csr_parts(indices=np.array([0.0, 2, 1])), "indices of a sparse matrix must be whole"),
+        (csr_parts(indptr=None), "without its array 'indptr'"),
+        (csr_parts(shape=np.array([2, -3])), "the shape of a sparse matrix must be two numbers"),
+        (csr_parts(format=np.array(b"bsr")), "sparse format 'bsr'; save it as CSR"),
+        (csr_parts(data=np.array([1j, 2, 3])), "a sparse matrix must hold real numbers"),
+    ],
+)
+def test_npz_errors(write, content, message):
+    with pytest.raises(FileError, match=message):
+        read_table(write("a.npz", content))
+
+
+def test_npz_unknown_target(write):
+    path = write("a.npz", npz(X=np.eye(2), status=np.array([1, 2])))
+    with pytest.raises(FileError, match=r"no array 'statos'; .* Did you mean 'status'\?"):
+        read_table(path, "statos")
+
+
+def test_npz_objects_are_never_unpickled(write, tmp_path):
+    flag = tmp_path / "executed"
+
+    class Evil:
+        def __reduce__(self):
+            return (open, (str(flag), "w"))
+
+    with pytest.raises(FileError, match="an array of objects"):
+        read_table(write("a.npz", npz(X=np.array([[Evil()]], dtype=object))))
+    assert not flag.exists()
+
+
+def test_npz_bit_flip_in_the_data(write):
+    content = bytearray(npz(X=np.ones((50, 50)), y=np.arange(50) % 2))
+    content[content.index(b"\xf0?") + 40] ^= 1
+    with pytest.raises(FileError, match="truncated or damaged"):
+        read_table(write("a.npz", bytes(content)))
+
+
+# --- labels in a file of their own ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("y.txt", b"class\na\nb\n"),
+        ("y.csv", b"a\r\nb\r\n"),
+        ("y.txt.gz", gzip.compress(b'"a"\n"b"\n')),
+        ("y.npy", npy(np.array(["a", "b"]))),
+        ("y.npy", npy(np.array([["a"], ["b"]]))),
+        ("y.npz", npz(labels=np.array(["a", "b"]))),
+    ],
+)
+def test_labels_from_a_file(write, name, content):
+    labels = write(name, content)
+    for data in (write("X.npy", npy(np.eye(2))), write("X.csv", "p,q\n1,0\n0,1\n")):
+        assert read_table(data, str(labels)).y.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("y.txt", b"a\n", r"must hold one label for each of the 2 samples; its shape is \(1,\)"),
+        ("y.txt", b"a\nNA\n", r"line 2: the target is missing \('NA'\)"),
+        ("y.npz", npz(q=np.ones(2)), "no array y; it holds 'q'"),
+    ],
+)
+def test_labels_from_a_file_errors(write, name, content, message):
+    labels = write(name, content)
+    with pytest.raises(FileError, match=message):
+        read_table(write("X.npy", npy(np.eye(2))), str(labels))
+
+
+# --- anything at all -----------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_damaged_files_are_read_or_refused(tmp_path, data):
+    # Never another exception, whatever stands in the file.
+    X = np.arange(12.0).reshape(4, 3)
+    plain = {
+        "a.csv": b"a,b,y\n1,2,0\n3,4,1\n",
+        "a.svm": b"1 1:0.5 3:2\n-1 2:1\n",
+        "a.npy": npy(X),
+        "a.npz": npz(X=X, y=np.arange(4), feature_names=np.array(["a", "b", "c"])),
+        "s.npz": csr_parts(),
+        "a.csv.gz": gzip.compress(b"a,b,y\n1,2,0\n3,4,1\n"),
+        "a.zip": zipped(b"a,b,y\n1,2,0\n3,4,1\n"),
+    }
+    name = data.draw(st.sampled_from(sorted(plain)))
+    content = bytearray(plain[name])
+    for _ in range(data.draw(st.integers(1, 4))):
+        position = data.draw(st.integers(0, len(content) - 1))
+        action = data.draw(st.sampled_from(["flip", "cut", "insert"]))
+        if action == "flip":
+            content[position] = data.draw(st.integers(0, 255))
+        elif action == "cut":
+            del content[position:]
+        else:
+            content[position:position] = data.draw(st.binary(max_size=4))
+        if not content:
+            break
+    path = tmp_path / name
+    path.write_bytes(content)
+    message = f"{path}: "
+    try:
+        table = read_table(path, "y" if ".csv" in name else None)
+    except FileError as error:
+        message = str(error)
+    else:
+        assert len(table.X.shape) == 2
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
