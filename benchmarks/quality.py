@@ -424,17 +424,22 @@ def report(cache: Cache, methods: list[str], sizes: list[int], options: Any) -> 
                         )
                     )
     figures["bars"] = bars
-    skipped = sorted(
-        {(r["set"], r["method"], r["k"], r["skipped"]) for r in rows if "skipped" in r}
-    )
-    figures["skipped"] = skipped
+    skipped: dict[tuple[str, str, str], set[tuple[int, int]]] = defaultdict(set)
+    for r in rows:
+        if "skipped" in r:
+            skipped[r["set"], r["method"], r["skipped"]].add((r["k"], r["seed"]))
+    notes = [
+        f"{name}, {NAMES[method]}, k = {', '.join(map(str, sorted({k for k, _ in which})))}, "
+        f"{len({seed for _, seed in which})} split(s): {why}"
+        for (name, method, why), which in sorted(skipped.items())
+    ]
+    figures["skipped"] = notes
     absent = [n for n in protocol.SETS if n not in {r["set"] for r in rows}]
     figures["sets_not_run"] = absent
     gaps = [abs(r["accuracy"] - r["accuracy_common"]) for r in rows if "accuracy_common" in r]
     if bars:
         text.append(common.bars_table(bars))
     text += parts
-    notes = [f"{name}, {NAMES[method]}, k = {k}: {why}" for name, method, k, why in skipped]
     if notes:
         text.append("## Not run\n\n" + "\n".join(f"- {note}" for note in notes))
     if absent:
@@ -466,7 +471,9 @@ def main() -> None:
     parser.add_argument("--methods", default=",".join(METHODS), help=f"also: {', '.join(EXTRA)}")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="k, with commas")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds for one fit of abess")
+    parser.add_argument(
+        "--limit", type=float, default=60.0, help="CPU seconds for one fit of abess"
+    )
     parser.add_argument("--reuse", action="store_true", help="take results of older sources")
     parser.add_argument("--refresh", default="", help="methods to compute again")
     parser.add_argument("--compute-only", action="store_true", help="fill the cache, no report")

@@ -19,6 +19,12 @@ from sklearn.datasets import dump_svmlight_file
 from zeronorm import files
 from zeronorm.files import FileError, Layout, MissingFileError, read_table
 
+try:
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+except ImportError:
+    pa = None
+
 COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
@@ -466,17 +472,15 @@ def without(monkeypatch, *modules):
 @pytest.fixture(params=["polars", "pyarrow"])
 def engine(request, monkeypatch):
     pytest.importorskip(request.param)
-    if request.param == "pyarrow":
-        without(monkeypatch, "polars")
+    without(monkeypatch, *{"polars", "pyarrow"} - {request.param})
     return request.param
 
 
 def parquet(columns):
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet as pq
-
+    if pa is None:
+        pytest.skip("pyarrow writes the files of these tests")
     buffer = io.BytesIO()
-    pq.write_table(pa.table(columns), buffer)
+    write_table(pa.table(columns), buffer)
     return buffer.getvalue()
 
 
@@ -572,6 +576,13 @@ def test_npy_errors(write, content, message):
         read_table(write("a.npy", content))
 
 
+def test_npy_target_is_a_file(write):
+    with pytest.raises(
+        FileError, match=r"labels of a \.npy file stand in a file of their own; no f"
+    ):
+        read_table(write("a.npy", npy(np.eye(2))), "y")
+
+
 def test_npy_huge_shape_is_not_allocated(write):
     content = npy(np.ones((100, 300))).replace(b"(100, 300), }", b"(100, 3000000000000), }")
     content = content.replace(b" " * 10 + b"\n", b"\n")  # the length of the header stays
@@ -627,6 +638,8 @@ def csr_parts(**changes):
         (npz(X=np.ones(3)), "must have two dimensions"),
         (npz(X=np.eye(2), y=np.ones(3)), "must hold one label for each of the 2 samples"),
         (npz(X=np.eye(2), y=np.array([1.0, np.nan])), r"label 2 is not finite \(nan\)"),
+        (npz(X=np.eye(2), y=np.array([0, 2**31], np.uint32).view("U1")), "not valid text"),
+        (npz(X=np.eye(2), y=np.array([b"a", b"\xff"])), "not valid text"),
         (npz(X=np.eye(2), y=np.array([1j, 2])), "must hold labels as numbers or strings"),
         (npz(X=np.eye(2), feature_names=np.array(["a"])), "must hold 2 strings"),
         (csr_parts(indices=np.array([0, 9, 1])), "a broken sparse matrix"),

@@ -59,10 +59,8 @@ class _Group(TyperGroup):
                 stream.reconfigure(errors="backslashreplace")
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
-            return code if isinstance(code, int) else 0
         except (KeyboardInterrupt, typer.Abort):
-            _say("Interrupted.")
-            return 130
+            code = 130
         except Exception as error:
             if debug:
                 raise
@@ -84,6 +82,9 @@ class _Group(TyperGroup):
                 "(--debug shows where; please report it)."
             )
             return 1
+        if code == 130:  # also what newer versions of typer make of Ctrl-C
+            _say("Interrupted.")
+        return code if isinstance(code, int) else 0
 
 
 app = typer.Typer(
@@ -447,7 +448,7 @@ def _forced(names: Sequence[str] | None, table: Table) -> list[int] | None:
     """Return the positions of the features of --force."""
     if not names:
         return None
-    from .files import _did_you_mean, _quote
+    from .files import did_you_mean, quote
 
     positions = []
     n_features = table.X.shape[1]
@@ -456,14 +457,14 @@ def _forced(names: Sequence[str] | None, table: Table) -> list[int] | None:
         if known is not None and name in known:
             positions.append(known.index(name))
         elif known is not None:
-            raise ValueError(f"--force: no feature {_quote(name)}.{_did_you_mean(name, known)}")
+            raise ValueError(f"--force: no feature {quote(name)}.{did_you_mean(name, known)}")
         elif name.isdigit() and 0 <= int(name) - table.first_index < n_features:
             positions.append(int(name) - table.first_index)
         else:
             last = n_features - 1 + table.first_index
             raise ValueError(
                 f"--force must be between {table.first_index} and {last} (the features have no "
-                f"names); got {_quote(name)}."
+                f"names); got {quote(name)}."
             )
     return positions
 
@@ -617,9 +618,9 @@ def _describe_validation(validation: CrossValidation | None, k: int) -> dict[str
 
 
 def _describe_certificate(certificate: Certificate | None) -> dict[str, Any] | None:
-    from .persistence import _summary
+    from .persistence import summarize
 
-    return _summary(certificate)
+    return summarize(certificate)
 
 
 def _split_phases(seconds: dict[str, float], phases: Mapping[str, float]) -> None:

@@ -125,7 +125,7 @@ def read_table(path: PathLike, target: str | None = None, *, like: Layout | None
     FileError
         If the file cannot be read: a ValueError with the file, the line and column, the remedy.
     """
-    source = _Source(_check_path(path))
+    source = _Source(check_path(path))
     with source.open() as stream:
         head = stream.peek(1 << 16)
         kind = _kind(source, head)
@@ -216,7 +216,7 @@ def _open_member(source: _Source, archive: zipfile.ZipFile, info: zipfile.ZipInf
         return archive.open(info)
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError, ValueError) as error:
         # RuntimeError: encrypted.
-        raise FileError(f"{source}: cannot read {_quote(info.filename)} ({error}).") from None
+        raise FileError(f"{source}: cannot read {quote(info.filename)} ({error}).") from None
 
 
 class _Guarded(io.RawIOBase):
@@ -261,7 +261,22 @@ def _os_errors(path: Path) -> Iterator[None]:
         raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from None
 
 
-def _check_path(path: PathLike) -> Path:
+@contextmanager
+def _engine_errors(message: str) -> Iterator[None]:
+    """Turn whatever a data frame library raises into a FileError: its own types have no base.
+
+    A panic of polars is no Exception.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, MemoryError, FileError):
+        raise
+    except BaseException as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FileError(f"{message} ({reason}).") from None
+
+
+def check_path(path: PathLike) -> Path:
     """Return the path of a regular file."""
     path = Path(path)
     if str(path) == "-":
@@ -272,7 +287,7 @@ def _check_path(path: PathLike) -> Path:
         raise MissingFileError(f"{path}: no such file.{_similar_files(path)}") from None
     except (OSError, ValueError) as error:  # too long, not permitted, a NUL in it
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise FileError(f"{_quote(str(path))}: cannot be read ({reason}).") from None
+        raise FileError(f"{quote(str(path))}: cannot be read ({reason}).") from None
     if stat.S_ISDIR(mode):
         raise FileError(f"{path}: a directory; name a file in it.")
     if not stat.S_ISREG(mode):
@@ -285,7 +300,7 @@ def _similar_files(path: Path) -> str:
         names = os.listdir(path.parent)
     except OSError:
         return ""
-    return _did_you_mean(path.name, names)
+    return did_you_mean(path.name, names, listing=False)
 
 
 def _kind(source: _Source, head: bytes) -> str:
@@ -407,7 +422,7 @@ def _read_svmlight(
             labels, name = _read_labels(target, n_samples), Path(target).stem
         else:
             raise FileError(
-                f"{source}: an svmlight file holds its labels, but the target {_quote(target)} was "
+                f"{source}: an svmlight file holds its labels, but the target {quote(target)} was "
                 "given; leave it out, or name a file of labels."
             )
     return Table(X, labels, target_name=name, first_index=first, notes=notes)
@@ -436,7 +451,7 @@ def _check_svmlight_line(source: _Source, number: int, line: bytes) -> None:
     for order, match in enumerate(re.finditer(rb"\S+", text)):
         start = match.start()
         token = match[0].decode("utf-8", "backslashreplace")
-        shown = _quote(token)
+        shown = quote(token)
         if order == 0:
             value = _strict_float(token)
             if value is None:
@@ -450,17 +465,17 @@ def _check_svmlight_line(source: _Source, number: int, line: bytes) -> None:
         if not colon:
             fail(start, f"expected index:value; got {shown}.")
         if not re.fullmatch(r"[0-9]+", index):
-            fail(start, f"the index must be a whole number, 0 or more; got {_quote(index)}.")
+            fail(start, f"the index must be a whole number, 0 or more; got {quote(index)}.")
         if len(index) > 10 or int(index) >= 2**31:
-            fail(start, f"the index must be below 2147483648; got {_quote(index)}.")
+            fail(start, f"the index must be below 2147483648; got {quote(index)}.")
         if int(index) <= previous:
             fail(start, f"indices must increase along a line; got {index} after {previous}.")
         previous = int(index)
         value = _strict_float(rest)
         if value is None:
-            fail(start, f"the value must be a number; got {_quote(rest)}.")
+            fail(start, f"the value must be a number; got {quote(rest)}.")
         elif not math.isfinite(value):
-            fail(start, f"the value must be finite; got {_quote(rest)}.")
+            fail(start, f"the value must be finite; got {quote(rest)}.")
 
 
 def _strict_float(token: str) -> float | None:
@@ -491,7 +506,7 @@ class _Columns:
     def name(self, position: int) -> str:
         if self.names is None:
             return f"column {position}"
-        return f"column {_quote(self.names[position])}"
+        return f"column {quote(self.names[position])}"
 
     def feature_names(self, like: Layout | None) -> tuple[list[str] | None, tuple[str, ...]]:
         """Return unique names of the features and a note if some had to be changed."""
@@ -633,7 +648,7 @@ def _parse_lines(
             if label.lower() in _MISSING:
                 raise FileError(
                     f"{source}: line {number}, {columns.name(columns.target)}: the target is "
-                    f"missing ({_quote(label)}); drop the row."
+                    f"missing ({quote(label)}); drop the row."
                 )
             labels.append(label)
         if samples is not None and columns.samples is not None:
@@ -742,7 +757,7 @@ def _find_column(
         if count > 1:
             positions = ", ".join(str(j) for j, name in enumerate(names) if name == target)
             raise FileError(
-                f"{source}: {count} columns have the name {_quote(target)} (positions "
+                f"{source}: {count} columns have the name {quote(target)} (positions "
                 f"{positions}); give the target by position."
             )
     if re.fullmatch(r"-?[0-9]{1,18}", target):
@@ -758,9 +773,9 @@ def _find_column(
     if names is None:
         raise FileError(
             f"{source}: no header line, so the target column is a number between 0 and "
-            f"{n_columns - 1} (-1 is the last); got {_quote(target)}."
+            f"{n_columns - 1} (-1 is the last); got {quote(target)}."
         )
-    raise FileError(f"{source}: no column {_quote(target)}.{_did_you_mean(target, names)}")
+    raise FileError(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
 
 
 def _find_features(source: _Source, wanted: Sequence[str], names: list[str]) -> list[int]:
@@ -771,10 +786,10 @@ def _find_features(source: _Source, wanted: Sequence[str], names: list[str]) -> 
     missing = [name for name in wanted if name not in position]
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        shown = ", ".join(_quote(name) for name in missing[:3])
+        shown = ", ".join(quote(name) for name in missing[:3])
         raise FileError(
             f"{source}: the model needs the features {shown}{more}, which are not there."
-            f"{_did_you_mean(missing[0], names)}"
+            f"{did_you_mean(missing[0], names)}"
         )
     return [position[name] for name in wanted]
 
@@ -788,18 +803,18 @@ def _report_field(source: _Source, columns: _Columns, number: int, fields: Seque
     name = columns.name(columns.features[bad[0]])
     if field.lower() in _MISSING:
         raise FileError(
-            f"{source}: line {number}, {name}: a value is missing ({_quote(field)}); fill it in or "
+            f"{source}: line {number}, {name}: a value is missing ({quote(field)}); fill it in or "
             "drop the row or column."
         )
     if re.fullmatch(r"[-+]?[0-9]+,[0-9]+([eE][-+]?[0-9]+)?", field):
         raise FileError(
-            f"{source}: line {number}, {name}: {_quote(field)} has a decimal comma; write numbers "
+            f"{source}: line {number}, {name}: {quote(field)} has a decimal comma; write numbers "
             "with a point."
         )
     others = sum(1 for j in bad[1:] if fields[j].strip().lower() not in _MISSING)
     more = f" (and {others} more on this line)" if others else ""
     raise FileError(
-        f"{source}: line {number}, {name}{more}: features must be numbers; got {_quote(field)}. "
+        f"{source}: line {number}, {name}{more}: features must be numbers; got {quote(field)}. "
         "Drop the column, make it the target, or encode it (one column of 0 and 1 per value)."
     )
 
@@ -832,32 +847,39 @@ def _parse_fast(
     except ImportError:
         return None
     try:
-        with source.open() as stream:
-            data: Path | bytes = source.path if source.compression is None else stream.read()
-            frame = pl.read_csv(
-                data,
-                separator=delimiter,
-                has_header=False,
-                skip_rows=columns.skip_lines,
-                infer_schema=False,
-            )
-        if frame.width != columns.n_columns:
-            return None
-        labels = samples = None
-        if columns.target is not None:
-            labels = [(label or "").strip() for label in frame[:, columns.target].to_list()]
-            if any(label.lower() in _MISSING for label in labels):
-                return None
-        if columns.samples is not None:
-            samples = [name or "" for name in frame[:, columns.samples].to_list()]
-        X = np.empty((frame.height, len(columns.features)), order="F")
-        for order, position in enumerate(columns.features):
-            column = frame[:, position].cast(pl.Float64, strict=False)
-            if column.null_count():
-                return None
-            X[:, order] = column.to_numpy()
-    except (pl.exceptions.PolarsError, OSError):
+        with _engine_errors("polars"):
+            return _parse_polars(pl, source, delimiter, columns)
+    except FileError:
         return None
+
+
+def _parse_polars(
+    pl: Any, source: _Source, delimiter: str, columns: _Columns
+) -> tuple[NDArray[np.float64], list[str] | None, list[str] | None] | None:
+    with source.open() as stream:
+        data: Path | bytes = source.path if source.compression is None else stream.read()
+        frame = pl.read_csv(
+            data,
+            separator=delimiter,
+            has_header=False,
+            skip_rows=columns.skip_lines,
+            infer_schema=False,
+        )
+    if frame.width != columns.n_columns:
+        return None
+    labels = samples = None
+    if columns.target is not None:
+        labels = [(label or "").strip() for label in frame[:, columns.target].to_list()]
+        if any(label.lower() in _MISSING for label in labels):
+            return None
+    if columns.samples is not None:
+        samples = [name or "" for name in frame[:, columns.samples].to_list()]
+    X = np.empty((frame.height, len(columns.features)), order="F")
+    for order, position in enumerate(columns.features):
+        column = frame[:, position].cast(pl.Float64, strict=False)
+        if column.null_count():
+            return None
+        X[:, order] = column.to_numpy()
     return (X, labels, samples) if np.isfinite(X).all() else None
 
 
@@ -876,25 +898,27 @@ def _read_parquet(
 
     data: Any = source.path if source.compression is None else io.BytesIO(stream.read())
     read: Callable[[Any], Any]
-    try:
-        import polars as pl
+    try:  # pyarrow first: it turns all damage into exceptions, where polars may panic
+        import pyarrow.parquet as pq
 
-        read = pl.read_parquet
+        read = pq.read_table
     except ImportError:
         try:
-            import pyarrow.parquet as pq
+            import polars as pl
 
-            read = pq.read_table
+            read = pl.read_parquet
         except ImportError:
             raise FileError(
                 f"{source}: Parquet files need polars or pyarrow; install one with {_FILES_EXTRA}."
             ) from None
-    try:
-        native = read(data)
-    except Exception as error:  # either library's own errors, which share no base
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FileError(f"{source}: not a readable Parquet file ({reason}).") from None
-    frame = nw.from_native(native, eager_only=True)
+    with _engine_errors(f"{source}: not a readable Parquet file"):
+        return _table_from(source, nw.from_native(read(data), eager_only=True), target, like)
+
+
+def _table_from(source: _Source, frame: Any, target: str | None, like: Layout | None) -> Table:
+    """Return the table in a data frame of narwhals."""
+    import narwhals as nw
+
     names: list[str] = frame.columns
     samples = next((j for j, name in enumerate(names) if name == "__index_level_0__"), None)
     columns = _assign(source, names, len(names), samples, target, like)
@@ -974,6 +998,11 @@ def _read_npy(
     X = _as_matrix(source, X, "the array")
     y, name = None, None
     if target is not None:
+        if not _is_label_file(target):
+            raise FileError(
+                f"{source}: labels of a .npy file stand in a file of their own; no file "
+                f"{quote(target)}.{_similar_files(Path(target))}"
+            )
         y, name = _read_labels(target, X.shape[0]), Path(target).stem
     return Table(X, y, target_name=name)
 
@@ -999,7 +1028,7 @@ def _read_npz(
                     f"data as X. It holds {_listed(arrays)}."
                 )
             name = matrices[0]
-        X = _as_matrix(source, arrays[name].load(), f"the array {_quote(name)}")
+        X = _as_matrix(source, arrays[name].load(), f"the array {quote(name)}")
     n_samples, n_features = X.shape
 
     y, target_name = None, None
@@ -1007,13 +1036,13 @@ def _read_npz(
     if key is None:
         key = next((k for k in _LABEL_KEYS if k in arrays and arrays[k].shape != ()), None)
     if key in arrays and key is not None:
-        y = _as_labels(source, arrays[key].load(), n_samples, f"the array {_quote(key)}")
+        y = _as_labels(source, arrays[key].load(), n_samples, f"the array {quote(key)}")
         target_name = key
     elif key is not None:
         if not _is_label_file(key):
             raise FileError(
-                f"{source}: no array {_quote(key)}; it holds {_listed(arrays)}."
-                f"{_did_you_mean(key, list(arrays))}"
+                f"{source}: no array {quote(key)}; it holds {_listed(arrays)}."
+                f"{did_you_mean(key, list(arrays))}"
             )
         y, target_name = _read_labels(key, n_samples), Path(key).stem
     notes: tuple[str, ...] = ()
@@ -1047,12 +1076,12 @@ def _load_npz(source: _Source) -> Mapping[str, _Member]:
             infos = archive.infolist()
             for info in infos:
                 _refuse_bomb(source, info.file_size, info.compress_size)
-                where = f"{source}: {_quote(info.filename)}"
+                where = f"{source}: {quote(info.filename)}"
                 with _open_member(source, archive, info) as stream:
                     _, shape, _, _ = read_npy_header(where, stream, info.file_size)
                 key = info.filename.removesuffix(".npy")
                 if key in members:
-                    raise FileError(f"{source}: two arrays have the name {_quote(key)}.")
+                    raise FileError(f"{source}: two arrays have the name {quote(key)}.")
                 members[key] = _Member(shape, _loader(source, info.filename))
     except (zipfile.BadZipFile, OSError, zlib.error, EOFError, lzma.LZMAError) as error:
         raise FileError(f"{source}: truncated or damaged ({error}).") from None
@@ -1061,7 +1090,7 @@ def _load_npz(source: _Source) -> Mapping[str, _Member]:
 
 def _loader(source: _Source, member: str) -> Callable[[], NDArray[Any]]:
     def load() -> NDArray[Any]:
-        where = f"{source}: {_quote(member)}"
+        where = f"{source}: {quote(member)}"
         try:
             with zipfile.ZipFile(source.path) as archive:
                 info = archive.getinfo(member)
@@ -1097,7 +1126,7 @@ def read_npy_header(
         raise
     except Exception as error:  # NumPy parses the header as Python source: it may fail anyhow
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileError(f"{where}: not a valid .npy array ({_quote(reason)}).") from None
+        raise FileError(f"{where}: not a valid .npy array ({quote(reason)}).") from None
     if dtype.hasobject:
         raise FileError(
             f"{where}: an array of objects, which would have to be unpickled; save numbers."
@@ -1155,10 +1184,10 @@ def _sparse_from(source: _Source, arrays: Mapping[str, _Member]) -> sp.csr_array
     form = text.decode("ascii", "replace") if isinstance(text, bytes) else text
     needed = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}
     if form not in needed:
-        raise FileError(f"{source}: sparse format {_quote(str(form))}; save it as CSR (X.tocsr()).")
+        raise FileError(f"{source}: sparse format {quote(str(form))}; save it as CSR (X.tocsr()).")
     missing = [key for key in needed[form] if key not in arrays]
     if missing:
-        raise FileError(f"{source}: a sparse matrix without its array {_quote(missing[0])}.")
+        raise FileError(f"{source}: a sparse matrix without its array {quote(missing[0])}.")
     shape = arrays["shape"].load()
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any():
         raise FileError(f"{source}: the shape of a sparse matrix must be two numbers, 0 or more.")
@@ -1202,10 +1231,21 @@ def _decoded(source: _Source, values: NDArray[Any]) -> NDArray[Any]:
     try:
         if values.dtype.kind == "S":
             return np.char.decode(values, "utf-8")
-        values.tolist()
-    except (UnicodeDecodeError, ValueError):
-        raise FileError(f"{source}: strings that are not valid text.") from None
+        valid = is_text(values)
+    except UnicodeDecodeError:
+        valid = False
+    if not valid:
+        raise FileError(f"{source}: strings that are not valid text.")
     return values
+
+
+def is_text(values: NDArray[Any]) -> bool:
+    """Whether an array of str holds code points only: NumPy reads any 32 bits as one."""
+    if not values.size or not values.dtype.itemsize:
+        return True
+    kind = np.dtype(np.uint32).newbyteorder(values.dtype.byteorder)
+    codes = np.ascontiguousarray(values).reshape(-1).view(kind)
+    return bool(codes.max() <= 0x10FFFF)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -1221,7 +1261,7 @@ def _is_label_file(target: str) -> bool:
 
 def _read_labels(target: str, n_samples: int) -> NDArray[Any]:
     """Return labels from a file of their own."""
-    source = _Source(_check_path(target))
+    source = _Source(check_path(target))
     with source.open() as stream:
         head = stream.peek(1 << 16)
         kind = _kind(source, head)
@@ -1232,7 +1272,7 @@ def _read_labels(target: str, n_samples: int) -> NDArray[Any]:
             key = next((k for k in _LABEL_KEYS if k in arrays), None)
             if key is None:
                 raise FileError(f"{source}: no array y; it holds {_listed(arrays)}.")
-            return _as_labels(source, arrays[key].load(), n_samples, f"the array {_quote(key)}")
+            return _as_labels(source, arrays[key].load(), n_samples, f"the array {quote(key)}")
         if kind == "parquet":
             raise FileError(f"{source}: labels must be a .npy, .npz or one-column text file.")
         try:
@@ -1246,7 +1286,7 @@ def _read_labels(target: str, n_samples: int) -> NDArray[Any]:
     skip = len(labels) == n_samples + 1  # a header line
     for number, label in enumerate(labels[skip:], 1 + skip):
         if label.lower() in _MISSING:
-            raise FileError(f"{source}: line {number}: the target is missing ({_quote(label)}).")
+            raise FileError(f"{source}: line {number}: the target is missing ({quote(label)}).")
     return _as_labels(source, _labels_from_text(labels[skip:]), n_samples, "the file")
 
 
@@ -1309,22 +1349,23 @@ def _unique(names: Sequence[str], positions: Iterable[int]) -> tuple[list[str], 
 
 
 def _listed(arrays: Mapping[str, _Member]) -> str:
-    shown = [f"{_quote(key)} {member.shape}" for key, member in itertools.islice(arrays.items(), 8)]
+    shown = [f"{quote(key)} {member.shape}" for key, member in itertools.islice(arrays.items(), 8)]
     return ", ".join(shown) + (", ..." if len(arrays) > 8 else "") if shown else "nothing"
 
 
-def _quote(text: str) -> str:
+def quote(text: str) -> str:
     """Return text from a file for a message: cut, quoted, control characters escaped."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def _did_you_mean(word: str, words: Sequence[str]) -> str:
+def did_you_mean(word: str, words: Sequence[str], listing: bool = True) -> str:
+    """Return a sentence with the words most like this one, or with all of a few; or nothing."""
     lower = {name.lower(): name for name in reversed(words) if len(name) <= 200}
     found = difflib.get_close_matches(word.lower()[:200], list(itertools.islice(lower, 20000)), 3)
     if found:
-        return f" Did you mean {' or '.join(_quote(lower[name]) for name in found)}?"
-    if words and len(words) <= 12:
-        return f" There is {', '.join(_quote(name) for name in words)}."
+        return f" Did you mean {' or '.join(quote(lower[name]) for name in found)}?"
+    if listing and words and len(words) <= 12:
+        return f" There is {', '.join(quote(name) for name in words)}."
     return ""
 
 

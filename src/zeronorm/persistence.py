@@ -39,7 +39,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._typing import FloatArray, IndexArray
-from .files import FileError, Layout, PathLike, Table, _check_path, _did_you_mean, _quote, read_npy
+from .files import (
+    FileError,
+    Layout,
+    PathLike,
+    Table,
+    check_path,
+    did_you_mean,
+    is_text,
+    quote,
+    read_npy,
+)
 from .result import Certificate, Selection
 
 FORMAT = 1
@@ -170,10 +180,10 @@ class LinearModel:
             where = {name: j for j, name in enumerate(names)}
             missing = [name for name in self.feature_names if name not in where]
             if missing:
-                hint = _did_you_mean(missing[0], [str(name) for name in names])
+                hint = did_you_mean(missing[0], [str(name) for name in names])
                 raise ValueError(
                     f"X must have the features of the model; {len(missing)} are missing, the first "
-                    f"is {_quote(missing[0])}.{hint}"
+                    f"is {quote(missing[0])}.{hint}"
                 )
             if frame is not None:
                 return frame.select(self.feature_names).to_numpy(), np.arange(len(self.support_))
@@ -267,7 +277,7 @@ def save(
         "first_index": first_index,
         "target_name": target_name,
         "refit_C": [float(model.refit_C) for model in models],
-        "certificates": [_summary(model.certificate) for model in models],
+        "certificates": [summarize(model.certificate) for model in models],
     }
     arrays = {
         "metadata": np.frombuffer(json.dumps(metadata, allow_nan=False).encode(), np.uint8),
@@ -291,7 +301,7 @@ def load(path: PathLike) -> LinearModel:
     MissingFileError
         If there is no such file. It is a FileNotFoundError.
     """
-    path = _check_path(path)
+    path = check_path(path)
     if path.stat().st_size > _MAX_SIZE:
         raise ModelFileError(f"{path}: too large for a model file ({path.stat().st_size} bytes).")
     try:
@@ -386,7 +396,7 @@ def _unpack(where: str, data: bytes) -> LinearModel:
             found = [info.filename for info in infos]
             require(
                 found == [f"{name}.npy" for name in _MEMBERS],
-                f"must hold the arrays {', '.join(_MEMBERS)}; it holds {_quote(', '.join(found))}",
+                f"must hold the arrays {', '.join(_MEMBERS)}; it holds {quote(', '.join(found))}",
             )
             for name, info in zip(_MEMBERS, infos, strict=True):
                 require(
@@ -411,11 +421,8 @@ def _unpack(where: str, data: bytes) -> LinearModel:
         classes.ndim == 1 and classes.size >= 2 and classes.dtype.kind in "biufU",
         "classes must be two or more numbers or strings",
     )
-    try:
-        labels = classes.tolist()
-        ordered = all(a < b for a, b in itertools.pairwise(labels))
-    except ValueError:  # code points that no character has
-        raise ModelFileError(f"{where}: classes must be valid text.") from None
+    require(classes.dtype.kind != "U" or is_text(classes), "classes must be valid text")
+    ordered = all(a < b for a, b in itertools.pairwise(classes.tolist()))
     require(ordered, "classes must be distinct and sorted")
     n_features = metadata["n_features_in"]
     n_scores = 1 if classes.size == 2 else classes.size
@@ -463,7 +470,7 @@ def _metadata(where: str, raw: NDArray[Any], require: Require) -> dict[str, Any]
         metadata: dict[str, Any] = json.loads(raw.tobytes().decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise ModelFileError(
-            f"{where}: metadata is not valid JSON ({_quote(str(error))})."
+            f"{where}: metadata is not valid JSON ({quote(str(error))})."
         ) from None
     require(isinstance(metadata, dict), "metadata must be a JSON object")
     _check_fields("metadata", metadata, _KEYS, require)
@@ -492,7 +499,7 @@ def _check_fields(
     what: str, values: Mapping[str, Any], fields: Mapping[str, Any], require: Require
 ) -> None:
     unknown = [key for key in values if key not in fields]
-    require(not unknown, f"{what} has the unknown entry {_quote(unknown[0]) if unknown else ''}")
+    require(not unknown, f"{what} has the unknown entry {quote(unknown[0]) if unknown else ''}")
     for key, kind in fields.items():
         require(key in values, f"{what} has no {key}")
         kinds = kind if isinstance(kind, tuple) else (kind,)
@@ -500,7 +507,7 @@ def _check_fields(
         require(type(values[key]) in kinds, f"{what} has a wrong type of {key}")
 
 
-def _summary(certificate: Certificate | None) -> dict[str, Any] | None:
+def summarize(certificate: Certificate | None) -> dict[str, Any] | None:
     """Return the numbers of a certificate; support, coefficients and dual stay behind."""
     if certificate is None or not np.isfinite([certificate.objective, certificate.bound]).all():
         return None

@@ -1,0 +1,508 @@
+"""The command: what it prints, what it writes, how it fails."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import dump_svmlight_file
+from typer.testing import CliRunner
+
+import zeronorm
+from zeronorm import cli, persistence
+from zeronorm.datasets import load_golub
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run the command in an empty folder; return its result."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*arguments, code=0):
+        result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+        assert result.exit_code == code, result.output
+        return result
+
+    return run
+
+
+@pytest.fixture
+def fails(run):
+    """Run a command that must fail with one line on stderr; return the line."""
+
+    def fails(*arguments, code=2):
+        result = run(*arguments, code=code)
+        assert result.stdout == ""
+        assert result.stderr.count("\n") == 1
+        assert result.stderr.startswith("Error: ")
+        assert "Traceback" not in result.output
+        return result.stderr.strip()
+
+    return fails
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Write a small CSV file with two classes; return its path."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 12))
+    y = np.where(X[:, 3] - X[:, 7] + 0.3 * rng.standard_normal(60) > 0, "yes", "no")
+    path = tmp_path / "table.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([f"x{j}" for j in range(12)] + ["status"])
+        writer.writerows([*map(repr, row), label] for row, label in zip(X.tolist(), y, strict=True))
+    return path
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.reader(file))
+
+
+# --- select --------------------------------------------------------------------------------
+
+
+def test_the_demo(run, tmp_path):
+    text = run("select", "golub", "--features", 8).stdout
+    assert "38 samples \u00d7 3,051 features" in text
+    assert "ALL 27, AML 11" in text
+    assert "positive speaks for AML" in text
+    assert "X95735_at" in text
+    assert "Zyxin" in text
+    assert "in 5-fold cross-validation, features selected inside every fold" in " ".join(
+        text.split()
+    )
+    assert "C = 0.1, standardised columns, its own refit." in " ".join(text.split())
+    assert "It says nothing about test accuracy." in " ".join(text.split())
+    assert "zeronorm predict golub-k8.model.npz DATA" in text
+    assert [path.name for path in tmp_path.iterdir()] == ["golub-k8.model.npz"]
+    text = run("predict", "golub-k8.model.npz", "golub").stdout
+    assert "accuracy 1.0000" in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    for command in (
+        ("select", "golub", "-k", "3,5"),
+        ("predict", "golub-k5.model.npz", "golub", "--proba"),
+        ("info", "golub-k5.model.npz"),
+    ):
+        lines = run(*command).stdout.splitlines()
+        assert max(map(len, lines)) <= width
+
+
+def test_json(run):
+    result = run("select", "golub", "-k", "2,5", "--json")
+    document = json.loads(result.stdout)
+    assert result.stderr == ""
+    assert document["zeronorm"] == zeronorm.__version__
+    assert document["data"]["n_features"] == 3051
+    assert document["classes"] == ["ALL", "AML"]
+    small, large = document["models"]
+    assert [small["n_features"], large["n_features"]] == [2, 5]
+    assert [row["rank"] for row in large["features"]] == [1, 2, 3, 4, 5]
+    effects = [abs(row["per_deviation"]) for row in large["features"]]
+    assert effects == sorted(effects, reverse=True)
+    golub = load_golub()
+    for row in large["features"]:
+        assert row["name"] == golub.feature_names[row["index"]]
+        assert row["description"] == golub.descriptions[row["index"]]
+        deviation = golub.X[:, row["index"]].astype(float).std()
+        assert row["per_deviation"] == pytest.approx(row["coefficient"] * deviation)
+    certificate = large["certificates"][0]
+    assert certificate["C"] == 0.1
+    assert certificate["bound"] <= certificate["objective"]
+    validation = large["cross_validation"]
+    assert len(validation["scores"]) == validation["folds"] == 5
+    assert validation["mean"] == pytest.approx(np.mean(validation["scores"]))
+    assert validation["standard_error"] == pytest.approx(
+        np.std(validation["scores"], ddof=1) / np.sqrt(5)
+    )
+    phases = document["seconds"]
+    assert sum(v for k, v in phases.items() if k != "total") <= phases["total"] * 1.01
+    model = persistence.load(large["file"])
+    np.testing.assert_array_equal(sorted(row["index"] for row in large["features"]), model.support_)
+
+
+def test_the_model_is_that_of_the_estimator(run):
+    run("select", "golub", "-k", 4, "--no-cv", "-o", "m.npz", "--C", "0.2", "--refit-c", "3")
+    golub = load_golub()
+    expected = zeronorm.BudgetClassifier(4, C=0.2, refit_C=3.0).fit(golub.X, golub.y)
+    model = persistence.load("m.npz")
+    np.testing.assert_array_equal(model.support_, expected.support_)
+    np.testing.assert_array_equal(
+        model.decision_function(golub.X), expected.decision_function(golub.X)
+    )
+    assert model.feature_names == tuple(golub.feature_names[j] for j in expected.support_)
+    assert model.metadata["certificates"][0]["C"] == 0.2
+
+
+def test_several_sizes(run, tmp_path):
+    text = run("select", "golub", "-k", "8,2,4", "-o", "out.model.npz").stdout
+    assert "is the smallest of these sizes within one standard error of the best" in text
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [f"out-k{k}.model.npz" for k in (2, 4, 8)]
+    for k in (2, 4, 8):
+        assert persistence.load(f"out-k{k}.model.npz").support_.size == k
+
+
+def test_options_reach_the_estimator(run, table):
+    result = run(
+        "select", table, "--target", "status", "-k", 3, "--force", "x1", "--force", "x5",
+        "--no-intercept", "--no-standardize", "--class-weight", "balanced", "--threads", 1,
+        "--cv", 3, "--no-save", "--json",
+    )  # fmt: skip
+    document = json.loads(result.stdout)
+    names = {row["name"] for row in document["models"][0]["features"]}
+    assert {"x1", "x5"} <= names
+    assert document["models"][0]["intercept"] == [0.0]
+    assert document["models"][0]["certificates"][0]["n_forced"] == 2
+    assert document["models"][0]["file"] is None
+    assert document["models"][0]["cross_validation"]["folds"] == 3
+    assert document["parameters"]["class_weight"] == "balanced"
+    assert document["parameters"]["standardize"] is False
+    assert os.listdir() == ["table.csv"]
+
+
+def test_tune(run, table):
+    assert run("select", table, "--target", "status", "-k", 2, "--tune", "--no-cv").stdout
+
+
+def test_csv_and_its_predictions(run, table):
+    text = run("select", table, "--target", "status", "-k", 2, "--no-cv").stdout
+    assert "x3" in text
+    assert "x7" in text
+    # The model finds its features by name in a file with other columns in another order.
+    head, *lines = rows_of(table)
+    rows = [dict(zip(head, line, strict=True)) for line in lines]
+    with open("new.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, ["who", "x7", "x3"])
+        writer.writeheader()
+        writer.writerows(
+            {"who": f"p{i}", "x3": row["x3"], "x7": row["x7"]} for i, row in enumerate(rows)
+        )
+    full = json.loads(run("predict", "table-k2.model.npz", table, "--json").stdout)
+    few = json.loads(run("predict", "table-k2.model.npz", "new.csv", "--json").stdout)
+    assert full["predictions"] == few["predictions"]
+    assert full["accuracy"] > 0.8
+    assert few["accuracy"] is None
+    assert np.sum(full["confusion"]) == 60
+    text = run("predict", "table-k2.model.npz", table, "-o", "p.csv", "--proba").stdout
+    assert "p.csv" in text
+    written = rows_of("p.csv")
+    assert written[0] == ["sample", "prediction", "p(no)", "p(yes)"]
+    assert [row[1] for row in written[1:]] == full["predictions"]
+    assert all(abs(float(row[2]) + float(row[3]) - 1) < 1e-12 for row in written[1:])
+
+
+def test_sparse_files(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((80, 30), density=0.4, rng=rng, format="csr")
+    y = np.where(X[:, [4]].toarray().ravel() > 0.2, 1, -1)
+    dump_svmlight_file(X, y, "a.svm", zero_based=False)
+    text = run("select", "a.svm", "-k", 2).stdout
+    assert "sparse float64" in text
+    assert "not centred" in " ".join(text.split())
+    document = json.loads(run("select", "a.svm", "-k", 1, "--json", "--no-cv").stdout)
+    row = document["models"][0]["features"][0]
+    assert (row["index"], row["name"]) == (4, "5")  # as the file numbers it
+    assert "5" in run("info", "a-k1.model.npz").stdout
+    assert json.loads(run("predict", "a-k1.model.npz", "a.svm", "--json").stdout)["accuracy"] > 0.9
+    forced = json.loads(run("select", "a.svm", "-k", 1, "--force", 9, "--json", "--no-cv").stdout)
+    assert forced["models"][0]["features"][0]["index"] == 8
+
+
+def test_several_classes(run, multiclass):
+    X, y = multiclass
+    np.savez("m.npz", X=X, y=np.array(["red", "green", "blue"])[y])
+    text = run("select", "m.npz", "-k", 3).stdout
+    for name in ("red", "green", "blue"):
+        assert f"3 features of {name}   against the other classes" in text
+        assert f"{name}: gap" in text or f"{name}: proven" in text
+    document = json.loads(run("predict", "m-k3.model.npz", "m.npz", "--proba", "--json").stdout)
+    assert np.shape(document["probabilities"]) == (150, 3)
+    assert document["accuracy"] > 0.6
+    assert "intercept" in run("info", "m-k3.model.npz").stdout
+
+
+def test_labels_in_another_type(run):
+    # Strings at training, numbers in the file to predict: compared as text.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 5))
+    y = (X[:, 2] > 0).astype(int)
+    np.savez("a.npz", X=X, y=y.astype(str))
+    np.savez("b.npz", X=X, y=y)
+    run("select", "a.npz", "-k", 1, "--no-cv")
+    for name in ("a.npz", "b.npz"):
+        document = json.loads(run("predict", "a-k1.model.npz", name, "--json").stdout)
+        assert document["accuracy"] > 0.9
+    np.savez("c.npz", X=X, y=y + 5)
+    result = run("predict", "a-k1.model.npz", "c.npz")
+    assert "Note: 40 samples have classes that the model does not know." in result.stderr
+
+
+def test_few_samples_of_a_class(run):
+    X = np.random.default_rng(0).standard_normal((12, 5))
+    np.savez("a.npz", X=X, y=[0] * 9 + [1] * 3)
+    result = run("select", "a.npz", "-k", 1)
+    assert "Note: 3 folds in place of 5: the class 1 has 3 samples." in result.stderr
+    assert "3-fold cross-validation" in result.stdout
+    assert run("select", "a.npz", "-k", 1, "--quiet").stderr == ""
+    np.savez("b.npz", X=X, y=[0] * 11 + [1])
+    result = run("select", "b.npz", "-k", 1)
+    assert "Note: no cross-validation: the class 1 has one sample." in result.stderr
+    assert "on the training data" in result.stdout
+
+
+def test_many_features_are_cut_in_the_table_only(run):
+    rng = np.random.default_rng(0)
+    np.savez("a.npz", X=rng.standard_normal((100, 80)), y=np.arange(100) % 2)
+    assert "20 more; --json lists them all." in run("select", "a.npz", "-k", 70, "--no-cv").stdout
+    document = json.loads(run("select", "a.npz", "-k", 70, "--no-cv", "--json").stdout)
+    assert len(document["models"][0]["features"]) == 70
+
+
+def test_hostile_names(run):
+    # A name can neither drive the terminal, nor be markup, nor become a formula.
+    names = ["\x1b[31mred\x07", "[bold]b[/bold]", "new\nline", "\u202egnp.exe", "x" * 10_000]
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 5))
+    y = np.where(X.sum(axis=1) > 0, "=cmd|' /C calc'!A0", "[red]no")
+    np.savez("a.npz", X=X, y=y, feature_names=names, sample_names=["@s"] * 40)
+    for command in (
+        ("select", "a.npz", "-k", 5),
+        ("predict", "a-k5.model.npz", "a.npz", "--proba"),
+        ("info", "a-k5.model.npz"),
+    ):
+        text = run(*command).output
+        assert all(character.isprintable() or character == "\n" for character in text)
+        if command[0] != "predict":
+            assert "\\x1b[31mred\\x07" in text
+            assert "[bold]b[/bold]" in text
+            assert "new\\nline" in text
+        else:
+            assert "[red]no" in text
+    assert len(max(run("info", "a-k5.model.npz").stdout.splitlines(), key=len)) <= 100
+    run("predict", "a-k5.model.npz", "a.npz", "-o", "p.csv")
+    rows = rows_of("p.csv")
+    assert {row[0] for row in rows[1:]} == {"'@s"}
+    assert {row[1] for row in rows[1:]} == {"'=cmd|' /C calc'!A0", "[red]no"}
+
+
+def test_numbers_are_no_formulas(run):
+    np.savez(
+        "a.npz", X=np.random.default_rng(0).standard_normal((40, 5)), y=np.arange(40) % 2 * 2 - 1
+    )
+    run("select", "a.npz", "-k", 1, "--no-cv")
+    run("predict", "a-k1.model.npz", "a.npz", "-o", "p.csv")
+    assert {row[1] for row in rows_of("p.csv")} <= {"prediction", "-1", "1"}
+
+
+# --- info ----------------------------------------------------------------------------------
+
+
+def test_info_and_version(run):
+    assert run("--version").stdout == f"zeronorm {zeronorm.__version__}\n"
+    assert "kernels" in run("info").stdout
+    assert json.loads(run("info", "--json").stdout)["zeronorm"] == zeronorm.__version__
+    run("select", "golub", "-k", 3, "--no-cv")
+    text = run("info", "golub-k3.model.npz").stdout
+    assert "BudgetClassifier of zeronorm" in text
+    assert "3 of 3,051" in text
+    document = json.loads(run("info", "golub-k3.model.npz", "--json").stdout)
+    assert len(document["support"]) == 3
+
+
+def test_help_says_what_there_is(run):
+    for arguments in ((), ("--help",), ("-h",)):
+        text = run(*arguments).stdout
+        assert all(command in text for command in ("select", "predict", "info"))
+    assert "--features" in run("select", "--help").stdout
+
+
+# --- errors --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["select", "golub"], "Missing option '--features'"),
+        (["select"], "Missing argument 'DATA'"),
+        (["select", "golub", "-k", "5", "--nonsense"], "No such option: --nonsense"),
+        (["nonsense"], "No such command 'nonsense'"),
+        (["select", "golub", "-k", "2.5"], "--features must be whole numbers with commas between"),
+        (["select", "golub", "-k", ""], "--features must be whole numbers"),
+        (["select", "golub", "-k", "5,,6"], "--features must be whole numbers"),
+        (["select", "golub", "-k", "-3"], "--features must be whole numbers"),
+        (["select", "golub", "-k", "0"], "--features must be at least 1; got '0'"),
+        (["select", "golub", "-k", "4000"], "n_features must be between 1 and 3051"),
+        (["select", "golub", "-k", "3", "--C", "-1"], "C must be a positive"),
+        (["select", "golub", "-k", "3", "--C", "x"], "Invalid value for '--C'"),
+        (["select", "golub", "-k", "3", "--refit-c", "no"], "--refit-c must be loo or a positive"),
+        (["select", "golub", "-k", "3", "--refit-c", "nan"], "--refit-c must be loo or a positive"),
+        (["select", "golub", "-k", "3", "--cv", "1"], "--cv must be at least 2; got 1"),
+        (["select", "golub", "-k", "3", "--threads", "0"], "n_threads must be"),
+        (["select", "golub", "-k", "3", "--class-weight", "x"], "class_weight must be"),
+        (["select", "golub", "-k", "3", "--target", "y"], "golub has its labels built in"),
+        (["select", "golub", "-k", "3", "--force", "X95735"], "no feature 'X95735'. Did you mean"),
+        (["select", "golub", "-k", "3", "-o", "no/m.npz"], "--output: no such directory 'no'"),
+        (["select", "golub", "-k", "3", "-o", "."], "--output must be a file; . is a directory"),
+        (["select", "none.csv", "-k", "3"], "none.csv: no such file."),
+        (["select", ".", "-k", "3"], ".: a directory; name a file in it."),
+        (["select", "-", "-k", "3"], "-: standard input is not supported"),
+        (["select", "*.csv", "-k", "3"], "*.csv: no such file."),
+        (["predict", "none.npz", "golub"], "none.npz: no such file."),
+        (["info", "none.npz"], "none.npz: no such file."),
+    ],
+)
+def test_errors(fails, arguments, message):
+    assert message in fails(*arguments)
+    assert os.listdir() == []
+
+
+def test_errors_in_the_data(fails, run, table):
+    name = table.name
+    assert "no column 'statos'. Did you mean 'status'?" in fails(
+        "select", name, "--target", "statos", "-k", 2
+    )
+    assert "column 'status': features must be numbers; got" in fails("select", name, "-k", 2)
+    np.savez("one.npz", X=np.eye(3), y=[1, 1, 1])
+    assert "two classes" in fails("select", "one.npz", "-k", 1)
+    np.savez("nan.npz", X=[[1, np.nan], [2, 3]], y=[0, 1])
+    assert "NaN" in fails("select", "nan.npz", "-k", 1)
+    np.savez("none.npz", X=np.eye(3))
+    assert "labels are needed; say where they are with --target" in fails(
+        "select", "none.npz", "-k", 1
+    )
+    np.savez("real.npz", X=np.eye(3), y=[0.5, 1.5, 2.7])
+    assert "continuous" in fails("select", "real.npz", "-k", 1)
+    run("select", "golub", "-k", 2, "--no-cv")
+    assert "the model needs the features" in fails("predict", "golub-k2.model.npz", name)
+    with open("golub-k2.model.npz", "r+b") as file:
+        file.truncate(900)
+    assert "not a model file of zeronorm, or a truncated one" in fails(
+        "predict", "golub-k2.model.npz", "golub"
+    )
+
+
+def test_input_files_are_not_overwritten(fails, run, table):
+    content = table.read_bytes()
+    for arguments in (
+        ("select", table, "--target", "status", "-k", 2, "-o", table),
+        ("select", "table.csv", "--target", "status", "-k", 2, "-o", "./table.csv"),
+    ):
+        assert "is an input as well; name another file" in fails(*arguments)
+    run("select", table, "--target", "status", "-k", 2, "-o", "m.npz", "--no-cv")
+    for output in ("table.csv", "m.npz"):
+        assert "is an input as well" in fails("predict", "m.npz", table, "-o", output)
+    assert table.read_bytes() == content
+    persistence.load("m.npz")
+
+
+def test_a_file_comes_before_the_built_in_data(fails, tmp_path):
+    (tmp_path / "golub").write_text("a,b\n1,2\n")
+    assert "labels are needed" in fails("select", "golub", "-k", 1)
+
+
+def test_debug_shows_the_traceback(run):
+    result = run("select", "none.csv", "-k", 3, "--debug", code=1)
+    assert isinstance(result.exception, zeronorm.files.MissingFileError)
+
+
+def test_unexpected_error(fails, monkeypatch):
+    def broken(*_, **__):
+        raise KeyError("lost")
+
+    monkeypatch.setattr(persistence, "save", broken)
+    line = fails("select", "golub", "-k", 2, "--no-cv", code=1)
+    assert "unexpected KeyError: 'lost' (--debug shows where; please report it)." in line
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoryError("of 9 TB"), "Error: not enough memory. of 9 TB"),
+        (OSError(28, "No space left on device", "m.npz"), "Error: m.npz: No space left on device."),
+    ],
+)
+def test_the_machine_fails(fails, monkeypatch, error, message):
+    def broken(*_, **__):
+        raise error
+
+    monkeypatch.setattr(persistence, "save", broken)
+    assert fails("select", "golub", "-k", 2, "--no-cv") == message
+    assert os.listdir() == []
+
+
+def test_interrupt(run, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)  # at the last moment
+    result = run("select", "golub", "-k", 2, code=130)
+    assert result.stderr == "Interrupted.\n"
+    assert result.stdout == ""
+    assert os.listdir() == []
+
+
+# --- as a process --------------------------------------------------------------------------
+
+COMMAND = [sys.executable, "-c", "from zeronorm.cli import main; main()"]
+
+
+def test_process(tmp_path):
+    def call(*arguments):
+        return subprocess.run(
+            [*COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+
+    done = call("select", "golub", "-k", "3", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["models"][0]["n_features"] == 3
+    assert done.stderr == ""
+    failed = call("select", "none.csv", "-k", "3")
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert failed.stderr == "Error: none.csv: no such file.\n"
+    debug = call("select", "none.csv", "-k", "3", "--debug")
+    assert debug.returncode == 1
+    assert "Traceback" in debug.stderr
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from zeronorm.cli import app\n"
+        "app(['--help'], standalone_mode=False)\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'polars', 'pyarrow'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_ends_a_fit_and_leaves_nothing(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 3000)).astype(np.float32)
+    np.savez(tmp_path / "a.npz", X=X, y=(X[:, :50].sum(axis=1) > 0).astype(int))
+    process = subprocess.Popen(
+        [*COMMAND, "select", "a.npz", "-k", "100,200,300"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    begin = time.perf_counter()
+    out, err = process.communicate(timeout=60)
+    assert time.perf_counter() - begin < 10  # a second on a machine with nothing else to do
+    assert process.returncode == 130
+    assert (out, err) == ("", "Interrupted.\n")
+    assert os.listdir(tmp_path) == ["a.npz"]

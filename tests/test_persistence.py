@@ -1,0 +1,493 @@
+"""Model files: the same predictions to the bit, and no damage that goes unnoticed."""
+
+import io
+import json
+import os
+import pickle
+import re
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from zeronorm import BudgetClassifier, persistence
+from zeronorm.files import FileError, MissingFileError, Table
+from zeronorm.persistence import ModelFileError, load, save, write_file
+
+
+@pytest.fixture(scope="module")
+def fitted(binary):
+    return BudgetClassifier([2, 5], n_threads=1).fit(*binary)
+
+
+@pytest.fixture
+def path(fitted, tmp_path):
+    return save(fitted, tmp_path / "a.model.npz")
+
+
+def parts(path):
+    """Return the arrays of a model file, the metadata decoded."""
+    with np.load(path) as arrays:
+        found = {name: arrays[name] for name in arrays.files}
+    found["metadata"] = json.loads(found["metadata"].tobytes())
+    return found
+
+
+def rewrite(path, arrays):
+    """Write a model file with a sound checksum around unsound content."""
+    arrays = dict(arrays)
+    if isinstance(arrays["metadata"], dict):
+        text = json.dumps(arrays["metadata"]).encode()
+        arrays["metadata"] = np.frombuffer(text, np.uint8)
+    path.write_bytes(persistence._pack(arrays))
+    return path
+
+
+# --- round trips ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("storage", ["C", "F", "float32", "csr", "csc", "frame", "table", "list"])
+def test_predictions_are_equal_to_the_bit(fitted, path, binary, storage):
+    pd = pytest.importorskip("pandas")
+    X = binary[0]
+    X = {
+        "C": lambda: X,
+        "F": lambda: np.asfortranarray(X),
+        "float32": lambda: X.astype(np.float32),
+        "csr": lambda: sp.csr_array(X),
+        "csc": lambda: sp.csc_matrix(X),
+        "frame": lambda: pd.DataFrame(X),
+        "table": lambda: Table(X, None),
+        "list": lambda: X.tolist(),
+    }[storage]()
+    reference = np.asarray(X.X if isinstance(X, Table) else X) if storage != "csr" else X
+    reference = X if storage == "csc" else reference
+    model = load(path)
+    np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(reference))
+    np.testing.assert_array_equal(model.predict(X), fitted.predict(reference))
+    np.testing.assert_array_equal(model.predict_proba(X), fitted.predict_proba(reference))
+
+
+def test_multiclass_predictions_are_equal_to_the_bit(multiclass, tmp_path):
+    X, y = multiclass
+    names = np.array(["red", "green", "blue"])
+    fitted = BudgetClassifier(4, n_threads=1).fit(X, names[y])
+    model = load(save(fitted, tmp_path / "m"))
+    assert model.classes_.tolist() == ["blue", "green", "red"]
+    np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(X))
+    np.testing.assert_array_equal(model.predict(X), fitted.predict(X))
+    np.testing.assert_array_equal(model.predict_proba(X), fitted.predict_proba(X))
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    assert len(model.metadata["certificates"]) == 3
+
+
+@pytest.mark.parametrize(
+    "labels", [[False, True], [1, 2], [-1.0, 2.0], ["é", "日本"], [np.int8(0), np.int8(1)]]
+)
+def test_classes_keep_their_type(binary, tmp_path, labels):
+    X, y = binary
+    values = np.array(labels)
+    model = load(save(BudgetClassifier(2).fit(X, values[y]), tmp_path / "m"))
+    assert model.classes_.dtype == values.dtype
+    np.testing.assert_array_equal(model.classes_, values)
+
+
+def test_labels_of_a_data_frame(binary, tmp_path):
+    # pandas keeps strings as objects or in a type of its own; the file holds plain strings.
+    pd = pytest.importorskip("pandas")
+    X, y = binary
+    labels = pd.Series(np.array(["n", "p"], dtype=object)[y])
+    model = load(save(BudgetClassifier(2).fit(X, labels), tmp_path / "m"))
+    assert model.classes_.tolist() == ["n", "p"]
+
+
+def test_one_of_several_sizes(fitted, binary, tmp_path):
+    model = load(save(fitted, tmp_path / "m", n_features=2))
+    selection = fitted.path_[2]
+    np.testing.assert_array_equal(model.support_, selection.support)
+    np.testing.assert_array_equal(model.coef[0], selection.coef)
+    with pytest.raises(ValueError, match=r"must be one of the fitted sizes \[2, 5\]; got 3"):
+        save(fitted, tmp_path / "m", n_features=3)
+
+
+def test_metadata(fitted, path):
+    metadata = load(path).metadata
+    assert metadata["estimator"] == "BudgetClassifier"
+    assert metadata["parameters"]["n_features"] == [2, 5]
+    assert metadata["n_features_in"] == 40
+    certificate = fitted.certificate_
+    assert metadata["certificates"][0]["bound"] == certificate.bound
+    assert metadata["certificates"][0]["gap"] == certificate.gap
+    assert load(path).layout.n_features == 40
+
+
+def test_any_numpy_reads_the_file(path, fitted):
+    arrays = parts(path)
+    np.testing.assert_array_equal(arrays["support"], fitted.support_)
+    assert np.load(path, allow_pickle=False).files == list(persistence._MEMBERS)
+
+
+# --- features by name ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def named(binary, tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y = binary
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(40)])
+    fitted = BudgetClassifier(4, n_threads=1).fit(frame, y)
+    return frame, fitted, load(save(fitted, tmp_path / "m", target_name="t"))
+
+
+def test_reordered_columns_are_found_by_name(named):
+    frame, fitted, model = named
+    expected = fitted.decision_function(frame)
+    assert model.feature_names == tuple(frame.columns[fitted.support_])
+    turned = frame[frame.columns[::-1]]
+    np.testing.assert_array_equal(model.decision_function(turned), expected)
+    few = turned[[name for name in turned.columns if name in model.feature_names]]
+    np.testing.assert_array_equal(model.decision_function(few), expected)
+    table = Table(turned.to_numpy(), None, list(turned.columns))
+    np.testing.assert_array_equal(model.decision_function(table), expected)
+    np.testing.assert_array_equal(model.decision_function(frame.to_numpy()), expected)
+
+
+def test_polars_frame(named):
+    pl = pytest.importorskip("polars")
+    frame, fitted, model = named
+    turned = pl.DataFrame({name: frame[name].to_numpy() for name in frame.columns[::-1]})
+    np.testing.assert_array_equal(model.decision_function(turned), fitted.decision_function(frame))
+
+
+def test_missing_columns(named):
+    frame, _, model = named
+    first = model.feature_names[0]
+    with pytest.raises(ValueError, match=f"1 are missing, the first is '{first}'"):
+        model.predict(frame.drop(columns=first))
+
+
+def test_names_given_for_an_array(fitted, tmp_path):
+    names = [f"gene {j}" for j in range(40)]
+    model = load(save(fitted, tmp_path / "m", feature_names=names))
+    assert model.feature_names == tuple(names[j] for j in fitted.support_)
+    with pytest.raises(ValueError, match=r"must have 40 names \(the features of X\); got 3"):
+        save(fitted, tmp_path / "m", feature_names=["a", "b", "c"])
+    with pytest.raises(ValueError, match="must be distinct"):
+        save(fitted, tmp_path / "m", feature_names=["a"] * 40)
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "a\nb", "\ud800", "=cmd()", "x" * 10**6, "", "\0"])
+def test_hostile_names_survive(fitted, tmp_path, name):
+    names = [f"{name}{j}" for j in range(40)]
+    assert load(save(fitted, tmp_path / "m", feature_names=names)).feature_names[0] == (
+        f"{name}{fitted.support_[0]}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.ones((3, 7)), r"X must have 40 features .*; got the shape \(3, 7\)"),
+        (np.ones(40), r"got the shape \(40,\)"),
+        (sp.csr_array((3, 41)), r"got the shape \(3, 41\)"),
+    ],
+)
+def test_wrong_shape(path, X, message):
+    with pytest.raises(ValueError, match=message):
+        load(path).predict(X)
+
+
+def test_nan_in_a_feature_of_the_model(path, binary, fitted):
+    X = np.array(binary[0])
+    other = next(j for j in range(40) if j not in fitted.support_)
+    X[5, other] = np.nan  # not read, so no matter
+    model = load(path)
+    np.testing.assert_array_equal(model.predict(X), fitted.predict(binary[0]))
+    X[7, fitted.support_[0]] = np.nan
+    with pytest.raises(ValueError, match=r"(row|sample).? 7"):
+        model.predict(X)
+
+
+# --- damage --------------------------------------------------------------------------------
+
+
+def test_every_truncation_is_refused(path, tmp_path):
+    data = path.read_bytes()
+    broken = tmp_path / "b"
+    for length in [*range(0, len(data), max(1, len(data) // 80)), len(data) - 1]:
+        broken.write_bytes(data[:length])
+        with pytest.raises(ModelFileError):
+            load(broken)
+
+
+def test_every_bit_flip_is_refused(path, tmp_path):
+    # One bit in every byte: headers of the archive, metadata, numbers, the checksum itself.
+    data = bytearray(path.read_bytes())
+    for position in range(len(data)):
+        data[position] ^= 1 << (position % 8)
+        with pytest.raises(ModelFileError):
+            persistence._unpack("m", bytes(data))
+        data[position] ^= 1 << (position % 8)
+
+
+def test_bytes_added_or_removed(path, tmp_path):
+    data = path.read_bytes()
+    for changed in (data + b"x", b"x" + data, data[:100] + data[101:], data * 2):
+        with pytest.raises(ModelFileError):
+            persistence._unpack("m", changed)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty"),
+        (b"hello", "not a model file of zeronorm, or a truncated one"),
+        (pickle.dumps({"a": 1}), "a pickle, which is never loaded"),
+    ],
+)
+def test_other_files(tmp_path, content, message):
+    path = tmp_path / "m"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=message):
+        load(path)
+
+
+def test_missing_and_odd_paths(tmp_path):
+    with pytest.raises(MissingFileError, match="no such file"):
+        load(tmp_path / "none")
+    with pytest.raises(FileError, match="a directory"):
+        load(tmp_path)
+
+
+def test_size_limit(path, monkeypatch):
+    monkeypatch.setattr(persistence, "_MAX_SIZE", 100)
+    with pytest.raises(ModelFileError, match="too large for a model file"):
+        load(path)
+
+
+def change(**changes):
+    def apply(arrays):
+        return {**arrays, **changes}
+
+    return apply
+
+
+def meta(**changes):
+    def apply(arrays):
+        metadata = {**arrays["metadata"], **changes}
+        return {**arrays, "metadata": {k: v for k, v in metadata.items() if v is not ...}}
+
+    return apply
+
+
+def certificate(**changes):
+    def apply(arrays):
+        metadata = arrays["metadata"]
+        return meta(certificates=[{**metadata["certificates"][0], **changes}])(arrays)
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (change(support=np.array([3, 1, 5, 7, 9])), "support must be sorted and without repeats"),
+        (change(support=np.array([1, 1, 5, 7, 9])), "support must be sorted and without repeats"),
+        (
+            change(support=np.array([1, 2, 5, 7, 40])),
+            "support must be between 0 and 39; got 1 to 40",
+        ),
+        (change(support=np.array([-1, 2, 5, 7, 9])), "support must be between 0 and 39; got -1"),
+        (change(support=np.array([1.0, 2, 3, 4, 5])), "support must be indices"),
+        (change(support=np.array([1, 2, 3], np.int32)), "support must be indices"),
+        (change(support=np.array([[1, 2]])), "support must be indices"),
+        (change(support=np.array([], np.int64)), "support must be indices"),
+        (change(coef=np.ones((1, 4))), r"coef must be float64 of shape \(1, 5\)"),
+        (change(coef=np.ones((2, 5))), r"coef must be float64 of shape \(1, 5\)"),
+        (change(coef=np.ones((1, 5), np.float32)), "coef must be float64"),
+        (change(coef=np.ones((1, 5), ">f8")), "coef must be float64"),
+        (change(coef=np.array([[1, 2, np.nan, 4, 5]])), "coef must be finite"),
+        (change(intercept=np.array([np.inf])), "intercept must be finite"),
+        (change(intercept=np.zeros(2)), r"intercept must be float64 of shape \(1,\)"),
+        (change(classes=np.array([1])), "classes must be two or more"),
+        (change(classes=np.array([1, 0])), "classes must be distinct and sorted"),
+        (change(classes=np.array(["a", "a"])), "classes must be distinct and sorted"),
+        (change(classes=np.array([0.0, np.nan])), "classes must be distinct and sorted"),
+        (change(classes=np.array([1j, 2])), "classes must be two or more numbers or strings"),
+        (change(classes=np.array([0, 2**31], np.uint32).view("U1")), "classes must be valid text"),
+        (change(classes=np.array([0, 1, 2])), r"coef must be float64 of shape \(3, 5\)"),
+        (change(metadata=np.frombuffer(b"{", np.uint8)), "metadata is not valid JSON"),
+        (change(metadata=np.frombuffer(b"\xff", np.uint8)), "metadata is not valid JSON"),
+        (change(metadata=np.frombuffer(b"[" * 10**5, np.uint8)), "metadata is not valid JSON"),
+        (change(metadata=np.frombuffer(b"[]", np.uint8)), "metadata must be a JSON object"),
+        (change(metadata=np.zeros(3)), "metadata must be bytes"),
+        (meta(extra=1), "metadata has the unknown entry 'extra'"),
+        (meta(created=...), "metadata has no created"),
+        (meta(n_features_in="40"), "metadata has a wrong type of n_features_in"),
+        (meta(n_features_in=True), "metadata has a wrong type of n_features_in"),
+        (meta(n_features_in=-40), "n_features_in must be positive"),
+        (meta(n_features_in=10**30), "n_features_in must be positive"),
+        (meta(first_index=7), "first_index must be 0 or 1"),
+        (meta(format=2), "metadata says format 2"),
+        (meta(feature_names=["a"]), "feature_names must be 5 distinct strings"),
+        (meta(feature_names=["a"] * 5), "feature_names must be 5 distinct strings"),
+        (meta(feature_names=[1, 2, 3, 4, 5]), "feature_names must be 5 distinct strings"),
+        (meta(refit_C=[]), "refit_C must have 1 entries"),
+        (meta(refit_C=[-1.0]), "refit_C must be positive numbers"),
+        (meta(refit_C=["1"]), "refit_C must be positive numbers"),
+        (meta(certificates=[None, None]), "certificates must have 1 entries"),
+        (meta(certificates=[3]), "a certificate must be a JSON object"),
+        (certificate(gap="small"), "a certificate has a wrong type of gap"),
+        (certificate(more=1), "a certificate has the unknown entry 'more'"),
+        (certificate(bound=float("nan")), "a certificate must be finite"),
+    ],
+)
+def test_unsound_content_under_a_sound_checksum(path, edit, message):
+    rewrite(path, edit(parts(path)))
+    with pytest.raises(ModelFileError, match=message):
+        load(path)
+
+
+def sealed(path, change=None, names=None, compression=zipfile.ZIP_STORED):
+    """Write an archive by hand, with a sound checksum."""
+    import hashlib
+
+    arrays = {f"{name}.npy": value for name, value in raw(path).items()}
+    arrays.update(change or {})
+    buffer = io.BytesIO()
+    trailer = b"zeronorm model 1 sha256 " + b"0" * 64
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
+        for name in names or arrays:
+            archive.writestr(name, arrays[name])
+        archive.comment = trailer
+    data = buffer.getvalue()[: -len(trailer)]
+    path.write_bytes(data + b"zeronorm model 1 sha256 " + hashlib.sha256(data).hexdigest().encode())
+
+
+def raw(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(f"{name}.npy") for name in persistence._MEMBERS}
+
+
+def test_hand_made_archive_is_the_control(path):
+    sealed(path)
+    load(path)
+
+
+def test_extra_missing_or_reordered_arrays(path):
+    names = [f"{name}.npy" for name in persistence._MEMBERS]
+    content = path.read_bytes()
+    for changed in (
+        {"change": {"extra.npy": b""}},
+        {"change": {"../evil": b""}},
+        {"names": names[:-1]},
+        {"names": names[::-1]},
+    ):
+        sealed(path, **changed)
+        with pytest.raises(ModelFileError, match="must hold the arrays metadata, classes, support"):
+            load(path)
+        path.write_bytes(content)
+
+
+def test_compressed_archive(path):
+    sealed(path, compression=zipfile.ZIP_DEFLATED)
+    with pytest.raises(ModelFileError, match="must be stored without compression"):
+        load(path)
+
+
+def test_objects_are_never_unpickled(path, tmp_path):
+    flag = tmp_path / "executed"
+
+    class Evil:
+        def __reduce__(self):
+            return (open, (str(flag), "w"))
+
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([Evil(), Evil()], dtype=object), allow_pickle=True)
+    sealed(path, {"classes.npy": buffer.getvalue()})
+    with pytest.raises(
+        ModelFileError, match="an array of objects, which would have to be unpickled"
+    ):
+        load(path)
+    assert not flag.exists()
+
+
+def test_huge_shape_is_not_allocated(path):
+    header = raw(path)["coef"].replace(b"(1, 5), }", b"(1, 99999999999999), }")
+    sealed(path, {"coef.npy": header.replace(b" " * 13 + b"\n", b"\n")})
+    with pytest.raises(
+        ModelFileError, match=r"truncated or damaged: the shape \(1, 99999999999999\)"
+    ):
+        load(path)
+
+
+def test_newer_format(path):
+    import hashlib
+
+    data = path.read_bytes()
+    body = data[: -len(persistence._TRAILER.search(data)[0])] + b""
+    digest = hashlib.sha256(body).hexdigest().encode()
+    path.write_bytes(body + b"zeronorm model 2 sha256 " + digest)
+    with pytest.raises(
+        ModelFileError, match=r"newer zeronorm \(format 2, this one reads 1\); upgrade"
+    ):
+        load(path)
+
+
+# --- what cannot be saved ------------------------------------------------------------------
+
+
+def test_not_fitted(tmp_path):
+    with pytest.raises(TypeError, match="must be a fitted classifier of zeronorm; got Budget"):
+        save(BudgetClassifier(3), tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+# --- writing -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError(28, "No space left on device")])
+@pytest.mark.parametrize("where", ["fsync", "replace"])
+def test_failed_write_leaves_the_old_file(path, fitted, monkeypatch, failure, where):
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise failure
+
+    monkeypatch.setattr(os, where, fail)
+    with pytest.raises((KeyboardInterrupt, OSError)) as caught:
+        save(fitted, path, n_features=2)
+    if isinstance(failure, OSError):
+        assert re.search(r"No space left on device: '.*a\.model\.npz'", str(caught.value))
+    assert path.read_bytes() == before
+    assert [item.name for item in path.parent.iterdir()] == [path.name]
+
+
+def test_write_file(tmp_path):
+    target = tmp_path / "a"
+    write_file(target, b"one")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert target.stat().st_mode & 0o777 == 0o666 & ~mask
+    write_file(target, b"two")
+    assert target.read_bytes() == b"two"
+    link = tmp_path / "link"
+    link.symlink_to(target)
+    write_file(link, b"three")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"three"
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("none/a", FileNotFoundError, "no such directory"),
+        (".", IsADirectoryError, "a directory; name a file in it"),
+        ("/dev/null", ModelFileError, "not a regular file"),
+    ],
+)
+def test_write_file_refuses(tmp_path, name, error, message):
+    with pytest.raises(error, match=message):
+        write_file(tmp_path / name, b"x")
+    assert not list(tmp_path.iterdir())
