@@ -16,10 +16,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import _common as common
 import numpy as np
 import scipy.sparse as sp
 
+import _common as common
 from zeronorm._kernels import _native as native
 
 N_ROWS = 5000
@@ -43,7 +43,7 @@ def dense(n: int, p: int, dtype: Any, order: str) -> np.ndarray:
 
 
 def text_like(n: int, p: int, nnz: int) -> sp.csr_array:
-    """Return CSR (float32, int32) with words as frequent as Zipf's law has them, in random order."""
+    """Return CSR (float32, int32), words as frequent as in Zipf's law, in random order."""
     rng = np.random.default_rng(0)
     word = np.minimum(p ** rng.random(nnz) - 1, p - 1).astype(np.int64)
     column = rng.permutation(p)[word]
@@ -260,9 +260,7 @@ def report(records: list[dict[str, Any]], asked: list[dict[str, Any]], repeats: 
     """Return the Markdown page."""
     rows = []
     for record in records:
-        base = "read" if "order" in record or record["storage"][0] in "fiu" else "SciPy"
-        if " CS" in record["storage"] or record["storage"].startswith(("CSC", "text", "uniform")):
-            base = "SciPy"
+        base = "SciPy" if "entries" in record["storage"] else "read"
         rows.append(
             [
                 record["storage"],

@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
-from zeronorm import files
-from zeronorm.files import FileError, Layout, MissingFileError, read_table
+from zeronorm.files import FileError, Layout, MissingFileError, _delimited, _source, read_table
 
 try:
     import pyarrow as pa
@@ -138,7 +137,7 @@ def test_truncated_compression(write, suffix):
 
 
 def test_decompression_bomb(write, monkeypatch):
-    monkeypatch.setattr(files, "_BOMB_SIZE", 1 << 16)
+    monkeypatch.setattr(_source, "_BOMB_SIZE", 1 << 16)
     bomb = b"0," * (1 << 19)
     for name, data in (
         ("a.csv.gz", gzip.compress(bomb)),
@@ -431,10 +430,11 @@ def test_fast_reader_reads_the_same(write, monkeypatch):
         path = write(name, data)
         slow = read_table(path, "y")
         with monkeypatch.context() as patch:
-            patch.setattr(files, "_FAST_SIZE", 0)
-            with files._Source(path).open() as stream:
-                *_, lines = files._parse_delimited(files._Source(path), stream, ",", "y", None)
-            assert lines is None  # the mark of the fast reader
+            patch.setattr(_delimited, "_FAST_SIZE", 0)
+            source = _source.Source(path)
+            with source.open() as stream:
+                _, body = _delimited._parse(source, stream, ",", "y", None)
+            assert body.lines is None  # the mark of the fast reader
             fast = read_table(path, "y")
         same(fast.X, np.asarray(slow.X))
         assert fast.y.tolist() == slow.y.tolist()
@@ -449,7 +449,7 @@ def test_fast_reader_leaves_what_is_odd_to_the_careful_one(write, monkeypatch, t
     path = write("a.csv", text)
     with pytest.raises(FileError) as slow:
         read_table(path, "y")
-    monkeypatch.setattr(files, "_FAST_SIZE", 0)
+    monkeypatch.setattr(_delimited, "_FAST_SIZE", 0)
     with pytest.raises(FileError) as fast:
         read_table(path, "y")
     assert str(fast.value) == str(slow.value)
@@ -532,7 +532,7 @@ def test_parquet_without_a_reader(write, monkeypatch):
 
 
 def test_csv_needs_no_extra(write, monkeypatch):
-    monkeypatch.setattr(files, "_FAST_SIZE", 0)
+    monkeypatch.setattr(_delimited, "_FAST_SIZE", 0)
     without(monkeypatch, "polars", "pyarrow", "pandas")
     same(read_table(write("a.csv", "a,y\n1,0\n"), "y").X, [[1]])
 

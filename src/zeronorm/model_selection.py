@@ -106,21 +106,20 @@ def tuned_select(
     the order of the menu. The scans of all folds and procedures are merged.
     """
     k = max(sizes)
-    n_forced = 0 if task.forced is None else task.forced.size
     n_folds = 3 if task.y.size >= TUNE_FEWER_FOLDS else 5
     rarer = int(min((task.y > 0).sum(), (task.y < 0).sum()))
-    if rarer < 2:  # nothing to hold out
+    folds = _folds(task.y, min(n_folds, rarer), 0) if rarer >= 2 else []
+    tasks = [_fold_task(task, train) for train, _ in folds]
+    usable = [
+        fold.design.shape[1] if fold.usable is None else int(fold.usable.sum()) for fold in tasks
+    ]
+    if not folds or min(usable) == 0:  # nothing to hold out, or nothing to select from
         return (yield from follow(MENU[0], task, sizes, refit_C=refit_C, tol=tol, seconds=seconds))
-    folds = _folds(task.y, min(n_folds, rarer), 0)
-    solvers = []
-    for train, _ in folds:
-        fold = _fold_task(task, train)
-        n_usable = int(fold.usable.sum()) if fold.usable is not None else fold.design.shape[1]
-        size = max(min(k, n_usable), n_forced)
-        solvers += [
-            follow(procedure, fold, [size], refit_C=refit_C, tol=tol, certify=False)
-            for procedure in MENU
-        ]
+    solvers = [
+        follow(procedure, fold, [min(k, n_usable)], refit_C=refit_C, tol=tol, certify=False)
+        for fold, n_usable in zip(tasks, usable, strict=True)
+        for procedure in MENU
+    ]
     paths = yield from together(solvers)
     accuracy, log_loss = np.zeros(len(MENU)), np.zeros(len(MENU))
     storage = task.design.base if isinstance(task.design, Scaled) else task.design
@@ -147,7 +146,12 @@ def _fold_task(task: Task, rows: IndexArray) -> Task:
             Rows(task.design.base, rows), weight, center=task.design.mean is not None
         )
         design, usable = scaled, scaled.scale > 0
-    return replace(task, design=design, y=task.y[rows], sample_weight=weight, usable=usable)
+    forced = task.forced
+    if forced is not None and usable is not None:
+        forced = forced[usable[forced]]  # constant in this fold: nothing to learn there
+    return replace(
+        task, design=design, y=task.y[rows], sample_weight=weight, usable=usable, forced=forced
+    )
 
 
 def predict(paths: Sequence[Path], k: int, design: Design, classes: np.ndarray) -> np.ndarray:

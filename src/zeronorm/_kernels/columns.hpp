@@ -40,9 +40,9 @@ inline constexpr std::int64_t kVectorCache = std::int64_t{1} << 16;
 // u = 2^-24. An entry v_i is rounded to float32 (1), multiplied by x_ij (1), and passes at most
 // kRun - 1 = 7 additions in float32 and 2 of a fold: a relative error of at most
 // (1 + u)^11 - 1 <= 11.001 u of each |x_ij v_i|, whose sum is at most ||x_j|| ||v|| by
-// Cauchy-Schwarz. Column by column, a float64 sum has at most n/256 + n/4096 + 5 terms, which adds
-// less than 0.1 u for n < 2^31. Row by row there is no fold (9.001 u) and n/8 + 7 terms in float64,
-// less than 0.6 u. Both stay below 12 u.
+// Cauchy-Schwarz. Column by column, a product then passes at most 20 + n/4096 additions in float64,
+// which adds less than 0.1 u for n < 2^31. Row by row there is no fold (9.001 u), and n/8 + 7
+// additions in float64 add less than 0.6 u. Both stay below 12 u.
 //
 // Range: vectors are scaled to a largest magnitude in [1/64, 1/32), so that no partial sum of
 // finite elements overflows. A product below the normal range of float32 errs by up to 2^-150

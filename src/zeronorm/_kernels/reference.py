@@ -38,7 +38,9 @@ def dense_correlate(x: NDArray[Any], v: FloatArray, out: FloatArray, n_threads: 
     |error| <= FLOAT32_SCAN_ERROR * ||x_j|| * ||v|| for each entry.
     """
     for columns in _column_chunks(*x.shape):
-        out[columns] = x[:, columns].astype(np.float64).T @ v
+        block = x[:, columns].astype(np.float64)
+        for vector in range(v.shape[1]):  # one by one: the bits do not depend on the company
+            out[columns, vector] = block.T @ np.ascontiguousarray(v[:, vector])
 
 
 def dense_moments(

@@ -69,7 +69,7 @@ def cholesky(matrix: FloatArray) -> FloatArray:
     """Return the lower factor of a symmetric positive definite matrix (upper part undefined).
 
     A diagonal shift at rounding level is added where rounding has made the matrix indefinite;
-    `matrix` is changed then.
+    `matrix` is changed then. LinAlgError where it is not finite.
     """
     shift = 0.0
     diagonal = np.einsum("ii->i", matrix)
@@ -78,6 +78,8 @@ def cholesky(matrix: FloatArray) -> FloatArray:
         factor, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=0)
         if info == 0:
             return np.asarray(factor)
+        if not shift <= largest < np.inf:
+            raise np.linalg.LinAlgError("the Newton system is not finite: the data overflow.")
         step = max(1e-14 * largest, 10.0 * shift)
         diagonal += step - shift
         shift = step

@@ -1,0 +1,34 @@
+// Array types of the bindings, and the parts the module is made of (each compiled by itself).
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace zeronorm {
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+// An array that is read may be read-only; one that is written must not be.
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using StridedMatrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+using OutArray = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class A>
+std::int64_t length(const A& array, std::size_t axis) {
+    return static_cast<std::int64_t>(array.shape(axis));
+}
+
+// Arguments are bound with noconvert: without it an output of another type would be copied, and
+// the result lost.
+void bind_dense(nb::module_& m);
+void bind_sparse(nb::module_& m);
+
+}  // namespace zeronorm

@@ -1,0 +1,138 @@
+// Bindings of the kernels on compressed sparse storage. No arithmetic.
+
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "audit.hpp"
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "gram.hpp"
+#include "rows.hpp"
+#include "scan.hpp"
+
+namespace zeronorm {
+namespace {
+
+template <class I, class T>
+void csc_correlate(const Array<I>& indptr, const Array<I>& indices, const Array<T>& data,
+                   const Matrix& v, const OutMatrix& out, std::int64_t n_threads) {
+    const nb::gil_scoped_release release;
+    const Csc<I, T> x{indptr.data(), indices.data(), data.data(), length(v, 0), length(out, 0)};
+    correlate(x, {v.data(), length(v, 1)}, out.data(), n_threads);
+}
+
+template <class I, class T>
+void csc_moments(const Array<I>& indptr, const Array<I>& indices, const Array<T>& data,
+                 const Array<double>& weight, const OutArray& total, const OutArray& square,
+                 std::int64_t n_threads) {
+    const nb::gil_scoped_release release;
+    const Csc<I, T> x{indptr.data(), indices.data(), data.data(), length(weight, 0),
+                      length(total, 0)};
+    moments(x, weight.data(), total.data(), square.data(), n_threads);
+}
+
+template <class I, class T>
+void csr_correlate(const Array<I>& indptr, const Array<I>& indices, const Array<T>& data,
+                   const Matrix& v, const OutMatrix& out, std::int64_t n_threads) {
+    const nb::gil_scoped_release release;
+    const Csr<I, T> x{indptr.data(), indices.data(), data.data(), length(v, 0), length(out, 0)};
+    correlate(x, v.data(), length(v, 1), out.data(), n_threads);
+}
+
+template <class I, class T>
+void csr_moments(const Array<I>& indptr, const Array<I>& indices, const Array<T>& data,
+                 const Array<double>& weight, const OutArray& total, const OutArray& square,
+                 std::int64_t n_threads) {
+    const nb::gil_scoped_release release;
+    const Csr<I, T> x{indptr.data(), indices.data(), data.data(), length(weight, 0),
+                      length(total, 0)};
+    moments(x, weight.data(), total.data(), square.data(), n_threads);
+}
+
+// Hands a vector over to NumPy.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    const nb::capsule owner(owned,
+                            [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return {owned->data(), {owned->size()}, owner};
+}
+
+template <class I, class T>
+auto csr_gather(const Array<I>& indptr, const Array<I>& indices, const Array<T>& data,
+                const Array<std::int32_t>& position, std::int64_t n_columns,
+                std::int64_t n_threads) {
+    Gathered gathered;
+    {
+        const nb::gil_scoped_release release;
+        const Csr<I, T> x{indptr.data(), indices.data(), data.data(), length(indptr, 0) - 1,
+                          length(position, 0)};
+        gathered = gather(x, position.data(), n_columns, n_threads);
+    }
+    return std::make_tuple(to_numpy(std::move(gathered.indptr)),
+                           to_numpy(std::move(gathered.indices)),
+                           to_numpy(std::move(gathered.data)));
+}
+
+template <class I>
+auto audit_indices(const Array<I>& indptr, const Array<I>& indices, std::int64_t n_minor) {
+    Audit found;
+    {
+        const nb::gil_scoped_release release;
+        found =
+            audit(indptr.data(), length(indptr, 0), indices.data(), length(indices, 0), n_minor);
+    }
+    return std::make_tuple(found.bad_indptr, found.bad_entry, found.is_sorted,
+                           found.has_duplicates);
+}
+
+template <class I>
+void sparse_gram(const Array<I>& indptr, const Array<std::int32_t>& indices,
+                 const Array<double>& data, const Array<double>& weight, const OutMatrix& out,
+                 std::int64_t n_threads) {
+    const nb::gil_scoped_release release;
+    gram(indptr.data(), indices.data(), data.data(), length(weight, 0), length(out, 0),
+         weight.data(), out.data(), n_threads);
+}
+
+template <class I, class T>
+void bind_types(nb::module_& m) {
+    const auto correlate = [&m](const char* name, auto function) {
+        m.def(name, function, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(),
+              "v"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
+    };
+    const auto moments = [&m](const char* name, auto function) {
+        m.def(name, function, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(),
+              "weight"_a.noconvert(), "total"_a.noconvert(), "square"_a.noconvert(), "n_threads"_a);
+    };
+    correlate("csc_correlate", &csc_correlate<I, T>);
+    correlate("csr_correlate", &csr_correlate<I, T>);
+    moments("csc_moments", &csc_moments<I, T>);
+    moments("csr_moments", &csr_moments<I, T>);
+    m.def("csr_gather", &csr_gather<I, T>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+          "data"_a.noconvert(), "position"_a.noconvert(), "n_columns"_a, "n_threads"_a);
+}
+
+template <class I>
+void bind_indices(nb::module_& m) {
+    bind_types<I, float>(m);
+    bind_types<I, double>(m);
+    bind_types<I, std::int8_t>(m);
+    bind_types<I, std::uint8_t>(m);
+    m.def("audit_indices", &audit_indices<I>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+          "n_minor"_a);
+    m.def("sparse_gram", &sparse_gram<I>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+          "data"_a.noconvert(), "weight"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
+}
+
+}  // namespace
+
+void bind_sparse(nb::module_& m) {
+    bind_indices<std::int32_t>(m);
+    bind_indices<std::int64_t>(m);
+}
+
+}  // namespace zeronorm

@@ -1,0 +1,156 @@
+"""What the arguments of the commands mean: sizes, data, forced features, where a model goes.
+
+What can be refused before the long work begins is refused here. NumPy and the readers are imported
+only when they are needed, so that a mistyped option is answered at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._messages import show
+
+if TYPE_CHECKING:
+    from ..files import Layout, Table
+
+_SUFFIXES = {".gz", ".bz2", ".xz", ".zip"}
+
+
+def parse_sizes(text: str) -> list[int]:
+    """Return the sizes of --features, smallest first."""
+    sizes = set()
+    for part in text.split(","):
+        if not part.strip().isascii() or not part.strip().isdigit() or len(part) > 12:
+            raise ValueError(
+                "--features must be whole numbers with commas between them, such as 10 or 5,10,20; "
+                f"got {text!r}."
+            )
+        sizes.add(int(part))
+    if 0 in sizes:
+        raise ValueError(f"--features must be at least 1; got {text!r}.")
+    return sorted(sizes)
+
+
+def parse_refit_c(text: str) -> float | str:
+    """Return the value of --refit-c: a positive number or loo."""
+    if text == "loo":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < float("inf"):
+        raise ValueError(f"--refit-c must be loo or a positive finite number; got {text!r}.")
+    return value
+
+
+def read(data: str, target: str | None, like: Layout | None = None) -> Table:
+    """Return the built-in data or a file; a file of that name comes first."""
+    from ..files import Table, read_table
+
+    if data == "golub" and not Path(data).exists():
+        from ..datasets import load_golub
+
+        if target is not None:
+            raise ValueError(f"golub has its labels built in; leave out --target {target!r}.")
+        golub = load_golub()
+        return Table(
+            golub.X,
+            golub.y,
+            golub.feature_names,
+            golub.target_name,
+            descriptions=golub.descriptions,
+        )
+    return read_table(data, target, like=like)
+
+
+def forced_positions(names: Sequence[str] | None, table: Table) -> list[int] | None:
+    """Return the positions of the features of --force."""
+    if not names:
+        return None
+    from ..files import did_you_mean, quote
+
+    positions = []
+    n_features = table.X.shape[1]
+    known = table.feature_names
+    for name in names:
+        if known is not None and name in known:
+            positions.append(known.index(name))
+        elif known is not None:
+            raise ValueError(f"--force: no feature {quote(name)}.{did_you_mean(name, known)}")
+        elif name.isdigit() and 0 <= int(name) - table.first_index < n_features:
+            positions.append(int(name) - table.first_index)
+        else:
+            last = n_features - 1 + table.first_index
+            raise ValueError(
+                f"--force must be between {table.first_index} and {last} (the features have no "
+                f"names); got {quote(name)}."
+            )
+    return positions
+
+
+def output_files(data: str, sizes: Sequence[int], output: Path | None) -> dict[int, Path]:
+    """Return where the model of each size goes; checked before the long work begins."""
+    if output is None:
+        stem = Path(data).name
+        while Path(stem).suffix.lower() in _SUFFIXES:
+            stem = Path(stem).stem
+        stem = Path(stem).stem
+        files = {k: Path(f"{stem}-k{k}.model.npz") for k in sizes}
+    elif len(sizes) == 1:
+        files = {sizes[0]: output}
+    else:
+        name, dot, rest = output.name.partition(".")
+        files = {k: output.with_name(f"{name}-k{k}{dot}{rest}") for k in sizes}
+    for path in files.values():
+        check_folder(path)
+    return files
+
+
+def check_folder(path: Path) -> None:
+    """Refuse an output that cannot become a file."""
+    if path.is_dir():
+        raise ValueError(f"--output must be a file; {path} is a directory.")
+    if not path.parent.is_dir():
+        raise ValueError(f"--output: no such directory {str(path.parent)!r}; create it.")
+
+
+def refuse_overwriting(
+    outputs: Iterable[Path], data: str, target: str | None, model: str | None = None
+) -> None:
+    """Refuse outputs that are an input as well."""
+    sources = [source for source in (data, target, model) if source is not None]
+    for path in outputs:
+        for source in sources:
+            if path.exists() and Path(source).exists() and path.samefile(source):
+                raise ValueError(f"--output {path} is an input as well; name another file.")
+
+
+def usable_folds(cv: int, y: Any, notes: list[str]) -> int | None:
+    """Return as many folds as the smallest class allows; None if it allows none."""
+    import numpy as np
+
+    classes, counts = np.unique(y, return_counts=True)
+    smallest = int(counts.min())
+    if smallest >= cv:
+        return cv
+    label = show(str(classes[counts.argmin()]))
+    if smallest < 2:
+        notes.append(f"no cross-validation: the class {label} has one sample")
+        return None
+    notes.append(f"{smallest} folds in place of {cv}: the class {label} has {smallest} samples")
+    return smallest
+
+
+def comparable(y: Any, classes: Any) -> Any:
+    """Return labels in the type of the classes: a file may say 1 where another says 1.0 or "1"."""
+    import numpy as np
+
+    if (y.dtype.kind == "U") == (classes.dtype.kind == "U"):
+        return y
+    if classes.dtype.kind == "U":
+        return y.astype(str)
+    text = {str(label): label for label in classes}
+    return np.array([text.get(label, np.nan) for label in y.tolist()])

@@ -1,0 +1,85 @@
+"""What goes to stderr: notes and errors, one line each, and the exit codes.
+
+The codes are 0, 2 for bad input or usage (one line, no traceback unless --debug), 130 for Ctrl-C,
+1 for anything unexpected.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+
+class Group(TyperGroup):
+    """The command group: one line per error, and the exit codes."""
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Run, and exit with the code unless `standalone_mode` is False."""
+        code = self._guarded(*args, **extra)
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+    def _guarded(self, *args: Any, **extra: Any) -> int:
+        given = extra.get("args") or (args[0] if args else None) or sys.argv[1:]
+        debug = "--debug" in given
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # names that the terminal cannot show
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+        except (KeyboardInterrupt, typer.Abort):
+            code = 130
+        except Exception as error:
+            if debug:
+                raise
+            usage = getattr(error, "format_message", None)  # a UsageError of typer
+            if usage is not None:
+                say(f"Error: {one_line(usage())}")
+                return 2
+            if isinstance(error, MemoryError):
+                say(f"Error: not enough memory. {one_line(error)}".rstrip())
+                return 2
+            if isinstance(error, OSError) and error.strerror:
+                say(f"Error: {one_line(error.filename or 'file')}: {error.strerror}.")
+                return 2
+            if isinstance(error, (ValueError, OSError)):
+                say(f"Error: {one_line(error)}")
+                return 2
+            say(
+                f"Error: unexpected {type(error).__name__}: {one_line(error)} "
+                "(--debug shows where; please report it)."
+            )
+            return 1
+        if code == 130:  # also what newer versions of typer make of Ctrl-C
+            say("Interrupted.")
+        return code if isinstance(code, int) else 0
+
+
+def say_notes(notes: Sequence[str]) -> None:
+    """Write what a user should know about the work, a line each."""
+    for note in notes:
+        say(f"Note: {one_line(note)}.")
+
+
+def say(message: str) -> None:
+    """Write one line to stderr."""
+    typer.echo(message, err=True)
+
+
+def one_line(value: object) -> str:
+    """Return a message of anyone as one line that a terminal can do nothing but show."""
+    return show(" ".join(str(value).split()), 2000)
+
+
+def show(text: str, limit: int = 200) -> str:
+    """Return text from a file so that a terminal can do nothing but show it."""
+    if len(text) > limit:
+        text = text[: limit - 3] + "..."
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,0 +1,92 @@
+"""Read a table of samples from a file: svmlight, npz, npy, CSV and its kin, Parquet.
+
+`read_table` opens the file, finds its format and calls the reader of that format: one module each.
+Nothing is guessed that could be wrong in silence, nothing is unpickled, and every refusal is a
+`FileError` that names the file, the place and the remedy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ._arrays import read_npy_table, read_npz
+from ._delimited import read_delimited
+from ._errors import FileError, MissingFileError, did_you_mean, quote
+from ._npy import is_text, read_npy
+from ._parquet import read_parquet
+from ._source import PathLike, Source, Stream, check_path, format_of
+from ._svmlight import read_svmlight
+from ._table import Layout, Table
+
+__all__ = [
+    "FileError",
+    "Layout",
+    "MissingFileError",
+    "PathLike",
+    "Table",
+    "check_path",
+    "did_you_mean",
+    "is_text",
+    "quote",
+    "read_npy",
+    "read_table",
+]
+
+_READERS: Mapping[str, Callable[[Source, Stream, str | None, Layout | None], Table]] = {
+    "svmlight": read_svmlight,
+    "delimited": read_delimited,
+    "parquet": read_parquet,
+    "npy": read_npy_table,
+    "npz": read_npz,
+}
+
+
+def read_table(path: PathLike, target: str | None = None, *, like: Layout | None = None) -> Table:
+    """Read samples from a file.
+
+    ==================================== =======================================================
+    svmlight (.svm .libsvm .svmlight,    X csr float64, y the labels of the file. Indices from 0
+    or text that looks like it)          if a 0 occurs, else from 1
+    .npz                                 X the array "X" or the only matrix, y the array `target`,
+                                         "y" or "label"; or what `scipy.sparse.save_npz` writes,
+                                         with or without labels beside it
+    .npy                                 X memory-mapped (in memory if the file is compressed)
+    CSV, TSV (any of , ; tab |)          X float64, y the column `target`; a first column without
+                                         a name holds names of samples
+    Parquet                              X float32 or float64, y the column `target`; needs
+                                         polars or pyarrow (extra `files`)
+    ==================================== =======================================================
+
+    Each of them plain or compressed (.gz, .bz2, .xz, .zip with one file inside).
+
+    Parameters
+    ----------
+    path : path-like
+    target : str or None
+        The labels: name of a column or array, else index of a column (negative from the end),
+        else path of a .npy, .npz or one-column text file. None where the file says it by itself.
+    like : Layout or None
+        Read as the training data of a model were: the same first index, and of a file with names
+        only the features that the model needs, wherever they stand.
+
+    Returns
+    -------
+    Table
+        X is not searched for NaN in .npy and .npz files (the first scan of a fit does it).
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file (it is a FileError and a FileNotFoundError).
+    FileError
+        If the file cannot be read: a ValueError with the file, the line and column, the remedy.
+    """
+    source = Source(check_path(path))
+    with source.open() as stream:
+        reader = _READERS[format_of(source, stream)]
+        table = reader(source, stream, target, like)
+    if not table.X.shape[0]:
+        raise FileError(f"{source}: no samples in it.")
+    if not table.X.shape[1]:
+        raise FileError(f"{source}: no features in it.")
+    return table

@@ -1,0 +1,290 @@
+"""Reads delimited text: CSV, TSV and their kin.
+
+A careful reader built on `csv` says for every bad field where it is. Large files go through polars
+first, where it is installed; whatever that one does not accept strictly is left to the careful one.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import operator
+import re
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._errors import FileError, engine_errors, quote
+from ._labels import labels_from_text, read_labels
+from ._source import DELIMITERS, Source, Stream, not_utf8
+from ._table import MISSING, Columns, Layout, Table, assign, first_nonfinite, strict_float
+
+# Above this many bytes the multi-threaded reader pays for its import.
+_FAST_SIZE = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """What stands under the header."""
+
+    X: NDArray[np.float64]
+    labels: list[str]  # empty without a target
+    samples: list[str]  # empty without names of samples
+    lines: array[int] | None  # the line of every row; None from the fast reader
+
+
+def read_delimited(
+    source: Source,
+    stream: Stream,
+    target: str | None,
+    like: Layout | None,
+) -> Table:
+    """Read CSV, TSV or another delimited text."""
+    # The bytes there are may end inside a character; only their first line is used.
+    head = stream.peek(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").splitlines()
+    first_line = head[0].decode("utf-8", "replace") if head else ""
+    delimiter = _delimiter(first_line, DELIMITERS.get(source.suffix, ",;\t|"))
+    try:
+        columns, body = _parse(source, stream, delimiter, target, like)
+    except UnicodeDecodeError:
+        raise not_utf8(source) from None
+    except csv.Error as error:
+        raise FileError(f"{source}: not a table in CSV form ({error}).") from None
+    X = body.X
+    position = first_nonfinite(X)
+    if position is not None:
+        row, order = divmod(position, X.shape[1])
+        where = f"line {body.lines[row]}" if body.lines is not None else f"row {row + 1}"
+        raise FileError(
+            f"{source}: {where}, {columns.name(columns.features[order])}: a value is missing or "
+            f"not finite ({X[row, order]}); fill it in or drop the row or column."
+        )
+    names, notes = columns.feature_names(like)
+    y, name = None, None
+    if columns.target is not None:
+        y, name = labels_from_text(body.labels), columns.target_name
+    elif target is not None:
+        y, name = read_labels(target, X.shape[0])
+    samples = body.samples if columns.samples is not None else None
+    return Table(X, y, names, name, samples, notes=notes)
+
+
+def _delimiter(line: str, candidates: str) -> str:
+    """Return the candidate that occurs most outside quotes; blank as the last resort."""
+    bare = re.sub(r'"[^"]*"', '""', line)
+    count, best = max((bare.count(c), -i) for i, c in enumerate(candidates))
+    if not count and len(candidates) > 1 and " " in bare.strip():
+        return " "
+    return candidates[-best]
+
+
+def _parse(
+    source: Source,
+    stream: Stream,
+    delimiter: str,
+    target: str | None,
+    like: Layout | None,
+) -> tuple[Columns, _Body]:
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+    try:
+        return _parse_text(source, text, delimiter, target, like)
+    finally:
+        text.detach()  # whoever opened the stream closes it
+
+
+def _parse_text(
+    source: Source, text: io.TextIOWrapper, delimiter: str, target: str | None, like: Layout | None
+) -> tuple[Columns, _Body]:
+    underscore = False
+
+    def watched() -> Iterator[str]:
+        # Python's float takes 1_000; a fast search by line tells where to look closer.
+        nonlocal underscore
+        for line in text:
+            if "\x00" in line:
+                raise csv.Error("a NUL byte in it")
+            underscore = underscore or "_" in line
+            yield line
+
+    reader = csv.reader(
+        watched(), delimiter=delimiter, skipinitialspace=delimiter == " ", strict=True
+    )
+    rows = ((reader.line_num, row) for row in reader if row)
+    pending = list(itertools.islice(rows, 2))
+    if not pending:
+        raise FileError(f"{source}: no samples in it (only blank lines).")
+    columns = _arrange(source, [row for _, row in pending], target, like)
+    if columns.names is not None:
+        del pending[0]
+        if not pending:
+            raise FileError(f"{source}: a header line and no samples under it.")
+    fast = _parse_fast(source, delimiter, columns)
+    if fast is not None:
+        return columns, fast
+
+    underscore = any("_" in field for _, row in pending for field in row)
+    values, lines = array("d"), array("q")
+    labels: list[str] = []
+    samples: list[str] = []
+    pick = _picker(columns.features)
+    for number, row in itertools.chain(pending, rows):
+        if len(row) != columns.n_columns:
+            raise FileError(
+                f"{source}: line {number} has {len(row)} fields; the lines before have "
+                f"{columns.n_columns}."
+            )
+        if columns.target is not None:
+            label = row[columns.target].strip()
+            if label.lower() in MISSING:
+                raise FileError(
+                    f"{source}: line {number}, {columns.name(columns.target)}: the target is "
+                    f"missing ({quote(label)}); drop the row."
+                )
+            labels.append(label)
+        if columns.samples is not None:
+            samples.append(row[columns.samples])
+        fields = pick(row)
+        try:
+            values.extend(map(float, fields))
+        except ValueError:
+            _report_field(source, columns, number, fields)
+        if underscore and any("_" in field for field in fields):
+            _report_field(source, columns, number, fields)
+        lines.append(number)
+    X = np.frombuffer(values, np.float64).reshape(len(lines), len(columns.features))
+    return columns, _Body(X, labels, samples, lines)
+
+
+def _picker(positions: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
+    """Return the function that picks the fields at these positions."""
+    if len(positions) > 1:
+        return operator.itemgetter(*positions)
+    (only,) = positions
+    return lambda row: (row[only],)
+
+
+def _arrange(
+    source: Source,
+    rows: Sequence[list[str]],
+    target: str | None,
+    like: Layout | None,
+) -> Columns:
+    """Decide from the first two rows what each column is."""
+    first = rows[0]
+    n_columns = len(first)
+    names: list[str] | None = None
+    samples: int | None = None
+    if _is_header(source, first):
+        names = [name.strip() for name in first]
+        if len(rows) > 1 and len(rows[1]) == len(first) + 1:  # as R writes row names
+            names.insert(0, "")
+        n_columns = len(names)
+        if not names[0] and n_columns > 1:
+            samples = 0
+    return assign(source, names, n_columns, samples, target, like)
+
+
+def _is_header(source: Source, fields: list[str]) -> bool:
+    """Whether the first line holds names; an error where it could be either."""
+    filled = [field for field in fields if field.strip()]
+    numbers = [value for field in filled if (value := strict_float(field)) is not None]
+    words = len(filled) - len(numbers)
+    consecutive = bool(numbers) and numbers == [numbers[0] + j for j in range(len(numbers))]
+    if not words:
+        # Data, unless a data frame without names wrote 0, 1, 2, ... there.
+        return bool(
+            consecutive
+            and numbers[0] == 0
+            and (not fields[0].strip() or len(numbers) >= 5)
+            and len(fields) - len(filled) <= 1
+        )
+    missing = all(
+        field.strip().lower() in MISSING for field in filled if strict_float(field) is None
+    )
+    if missing and numbers:
+        return False  # a sample with missing values: the body reports it
+    if numbers and not (consecutive and len(numbers) > 1):
+        raise FileError(
+            f"{source}: the first line mixes names and numbers, so it may be a header or a sample; "
+            "add a header line."
+        )
+    return True
+
+
+def _report_field(source: Source, columns: Columns, number: int, fields: Sequence[str]) -> None:
+    """Raise the error of the first field of a line that is not a number."""
+    bad = [order for order, field in enumerate(fields) if strict_float(field) is None]
+    if not bad:
+        return
+    field = fields[bad[0]].strip()
+    name = columns.name(columns.features[bad[0]])
+    if field.lower() in MISSING:
+        raise FileError(
+            f"{source}: line {number}, {name}: a value is missing ({quote(field)}); fill it in or "
+            "drop the row or column."
+        )
+    if re.fullmatch(r"[-+]?[0-9]+,[0-9]+([eE][-+]?[0-9]+)?", field):
+        raise FileError(
+            f"{source}: line {number}, {name}: {quote(field)} has a decimal comma; write numbers "
+            "with a point."
+        )
+    others = sum(1 for j in bad[1:] if fields[j].strip().lower() not in MISSING)
+    more = f" (and {others} more on this line)" if others else ""
+    raise FileError(
+        f"{source}: line {number}, {name}{more}: features must be numbers; got {quote(field)}. "
+        "Drop the column, make it the target, or encode it (one column of 0 and 1 per value)."
+    )
+
+
+def _parse_fast(source: Source, delimiter: str, columns: Columns) -> _Body | None:
+    """Return the body as polars reads it; None if it cannot or anything is odd.
+
+    Every cell is read as text and cast strictly, so what it accepts has the same value in the
+    careful reader, and whatever it does not accept is left to that one and its messages.
+    """
+    if source.size < _FAST_SIZE or delimiter == " ":
+        return None
+    try:
+        import polars as pl
+    except ImportError:
+        return None
+    try:
+        with engine_errors("polars"):
+            return _parse_polars(pl, source, delimiter, columns)
+    except FileError:
+        return None
+
+
+def _parse_polars(pl: Any, source: Source, delimiter: str, columns: Columns) -> _Body | None:
+    with source.open() as stream:
+        data: Path | bytes = source.path if source.compression is None else stream.read()
+        frame = pl.read_csv(
+            data,
+            separator=delimiter,
+            has_header=False,
+            skip_rows=int(columns.names is not None),
+            infer_schema=False,
+        )
+    if frame.width != columns.n_columns:
+        return None
+    labels: list[str] = []
+    samples: list[str] = []
+    if columns.target is not None:
+        labels = [(label or "").strip() for label in frame[:, columns.target].to_list()]
+        if any(label.lower() in MISSING for label in labels):
+            return None
+    if columns.samples is not None:
+        samples = [name or "" for name in frame[:, columns.samples].to_list()]
+    X = np.empty((frame.height, len(columns.features)), order="F")
+    for order, position in enumerate(columns.features):
+        column = frame[:, position].cast(pl.Float64, strict=False)
+        if column.null_count():
+            return None
+        X[:, order] = column.to_numpy()
+    return _Body(X, labels, samples, None) if np.isfinite(X).all() else None

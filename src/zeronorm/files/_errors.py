@@ -1,0 +1,61 @@
+"""How the readers refuse: their exceptions, and the words of a message.
+
+Every refusal is a `FileError` that names the file, the place and the remedy. Text from a file gets
+into a message only through `quote`, and errors of other libraries only as one line.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class FileError(ValueError):
+    """A file cannot be read as a table; the message says where, why and what to do."""
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """There is no such file."""
+
+
+@contextmanager
+def os_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError into a FileError."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from None
+
+
+@contextmanager
+def engine_errors(message: str) -> Iterator[None]:
+    """Turn whatever a data frame library raises into a FileError: its own types have no base.
+
+    A panic of polars is no Exception.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, MemoryError, FileError):
+        raise
+    except BaseException as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FileError(f"{message} ({reason}).") from None
+
+
+def quote(text: str) -> str:
+    """Return text from a file for a message: cut, quoted, control characters escaped."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def did_you_mean(word: str, words: Sequence[str], listing: bool = True) -> str:
+    """Return a sentence with the words most like this one, or with all of a few; or nothing."""
+    lower = {name.lower(): name for name in reversed(words) if len(name) <= 200}
+    found = difflib.get_close_matches(word.lower()[:200], list(itertools.islice(lower, 20000)), 3)
+    if found:
+        return f" Did you mean {' or '.join(quote(lower[name]) for name in found)}?"
+    if listing and words and len(words) <= 12:
+        return f" There is {', '.join(quote(name) for name in words)}."
+    return ""

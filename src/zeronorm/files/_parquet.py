@@ -1,0 +1,112 @@
+"""Reads Parquet files by pyarrow or polars, whichever is installed.
+
+Columns keep a small type if all have it; a value that is missing or not finite is refused with its
+row and column.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._errors import FileError, engine_errors
+from ._labels import as_labels, read_labels
+from ._source import Source, Stream
+from ._table import Layout, Table, assign, first_nonfinite
+
+
+def read_parquet(
+    source: Source,
+    stream: Stream,
+    target: str | None,
+    like: Layout | None,
+) -> Table:
+    """Read a Parquet file."""
+    import narwhals as nw
+
+    data: Any = source.path if source.compression is None else io.BytesIO(stream.read())
+    read: Callable[[Any], Any]
+    try:  # pyarrow first: it turns all damage into exceptions, where polars may panic
+        import pyarrow.parquet as pq
+
+        read = pq.read_table
+    except ImportError:
+        try:
+            import polars as pl
+
+            read = pl.read_parquet
+        except ImportError:
+            raise FileError(
+                f"{source}: Parquet files need polars or pyarrow; install one with "
+                "pip install 'zeronorm[files]'."
+            ) from None
+    with engine_errors(f"{source}: not a readable Parquet file"):
+        return _table_from(source, nw.from_native(read(data), eager_only=True), target, like)
+
+
+def _table_from(source: Source, frame: Any, target: str | None, like: Layout | None) -> Table:
+    """Return the table in a data frame of narwhals."""
+    import narwhals as nw
+
+    names: list[str] = frame.columns
+    samples = names.index("__index_level_0__") if "__index_level_0__" in names else None
+    columns = assign(source, names, len(names), samples, target, like)
+    matrix: list[NDArray[Any]] = []
+    for position in columns.features:
+        series = frame[names[position]]
+        if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+            raise FileError(
+                f"{source}: {columns.name(position)}: features must be numbers; got the type "
+                f"{series.dtype}. Drop the column, make it the target, or encode it (one column of "
+                "0 and 1 per value)."
+            )
+        if series.dtype.is_decimal() or series.dtype == nw.Boolean:
+            series = series.cast(nw.Float64)
+        row = _first_null(series)
+        if row is not None:
+            raise FileError(
+                f"{source}: row {row + 1}, {columns.name(position)}: a value is missing; fill it "
+                "in or drop the row or column."
+            )
+        values = series.to_numpy()
+        row = first_nonfinite(values)
+        if row is not None:
+            raise FileError(
+                f"{source}: row {row + 1}, {columns.name(position)}: a value is not finite "
+                f"({values[row]}); fill it in or drop the row or column."
+            )
+        matrix.append(values)
+    types = {values.dtype for values in matrix}
+    kept = (np.float32, np.int8, np.uint8)  # what a scan reads without conversion
+    dtype = types.pop() if len(types) == 1 and next(iter(types)) in kept else np.dtype(np.float64)
+    X = np.empty((len(frame), len(matrix)), dtype, order="F")
+    for order, values in enumerate(matrix):
+        X[:, order] = values
+    unique, notes = columns.feature_names(like)
+    y, name = None, None
+    if columns.target is not None:
+        name = names[columns.target]
+        series = frame[name]
+        row = _first_null(series)
+        if row is not None:
+            raise FileError(
+                f"{source}: row {row + 1}, {columns.name(columns.target)}: the target is missing; "
+                "drop the row."
+            )
+        y = as_labels(
+            source, np.asarray(series.to_list()), len(frame), columns.name(columns.target)
+        )
+    elif target is not None:
+        y, name = read_labels(target, len(frame))
+    sample_names = None if samples is None else [str(v) for v in frame[names[samples]].to_list()]
+    return Table(X, y, unique, name, sample_names, notes=notes)
+
+
+def _first_null(series: Any) -> int | None:
+    if not series.null_count():
+        return None
+    return int(series.is_null().to_numpy().argmax())

@@ -1,0 +1,234 @@
+"""A file on disk: whether it can be opened, how it is compressed, what format it has.
+
+Content decides first (compression, NumPy, Parquet), the name second (CSV, svmlight); plain text
+without a telling name is looked at. What is damaged, expands beyond reason or would have to be
+unpickled is refused here, before a reader sees it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from ._errors import FileError, MissingFileError, did_you_mean, os_errors, quote
+
+PathLike: TypeAlias = "str | os.PathLike[str]"
+Stream: TypeAlias = "io.BufferedReader[Any]"
+
+DELIMITERS = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
+_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+_SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zip": "zip"}
+_SVMLIGHT = {".svm", ".svmlight", ".libsvm"}
+
+# What expands beyond both is not data: text compresses 3 to 50 times, a bomb 1000 times.
+_BOMB_SIZE = 1 << 30  # bytes
+_BOMB_RATIO = 200
+
+
+class Source:
+    """A regular file and how it is compressed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = path.stat().st_size
+        with os_errors(path), path.open("rb") as file:
+            magic = file.read(8)
+        if not magic:
+            raise FileError(f"{self}: the file is empty.")
+        self.compression = next(
+            (name for key, name in _COMPRESSIONS.items() if magic.startswith(key)), None
+        )
+        outer = path.suffix.lower()
+        self.suffix = outer
+        expected = _SUFFIXES.get(outer)
+        if magic.startswith(b"PK\x03\x04") and not self._is_npz():
+            self.compression = "zip"
+        if expected is not None:
+            if self.compression != expected:
+                raise FileError(f"{self}: named {outer} but it holds no {expected} data.")
+            self.suffix = Path(path.stem).suffix.lower()
+        elif magic.startswith(b"\x28\xb5\x2f\xfd"):
+            raise FileError(f"{self}: zstd is not supported; decompress it first (zstd -d).")
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def _is_npz(self) -> bool:
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                names = archive.namelist()
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+            raise FileError(f"{self}: the zip archive is truncated or damaged ({error}).") from None
+        return bool(names) and all(name.endswith(".npy") for name in names)
+
+    @contextmanager
+    def open(self) -> Iterator[Stream]:
+        """Yield the decompressed bytes."""
+        with ExitStack() as stack:
+            with os_errors(self.path):
+                file = stack.enter_context(io.BufferedReader(io.FileIO(self.path), 1 << 17))
+            stored = self.size
+            inner: Any
+            if self.compression is None:
+                yield file
+                return
+            if self.compression == "gzip":
+                inner = stack.enter_context(gzip.GzipFile(fileobj=file))
+            elif self.compression == "bzip2":
+                inner = stack.enter_context(bz2.BZ2File(file))
+            elif self.compression == "xz":
+                inner = stack.enter_context(lzma.LZMAFile(file))
+            else:
+                inner, stored = self._only_member(stack.enter_context(zipfile.ZipFile(file)))
+            guarded = _Guarded(self, inner, stored)
+            yield stack.enter_context(io.BufferedReader(guarded, 1 << 17))
+
+    def _only_member(self, archive: zipfile.ZipFile) -> tuple[IO[bytes], int]:
+        members = [info for info in archive.infolist() if not info.is_dir()]
+        if len(members) != 1:
+            raise FileError(
+                f"{self}: a zip archive must hold one file; this one holds {len(members)}. "
+                "Extract the one you mean."
+            )
+        self.suffix = Path(members[0].filename).suffix.lower()
+        return open_member(self, archive, members[0]), members[0].compress_size
+
+
+def open_member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    """Open a member of a zip archive, or refuse it as a FileError."""
+    try:
+        return archive.open(info)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError, ValueError) as error:
+        # RuntimeError: encrypted.
+        raise FileError(f"{source}: cannot read {quote(info.filename)} ({error}).") from None
+
+
+class _Guarded(io.RawIOBase):
+    """Decompressed bytes: damage becomes a `FileError`, a decompression bomb is refused."""
+
+    def __init__(self, source: Source, inner: IO[bytes], stored: int) -> None:
+        self._source, self._inner, self._stored = source, inner, stored
+        self._count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        try:
+            data = self._inner.read(len(view))
+        except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+            raise FileError(
+                f"{self._source}: the {self._source.compression} data are truncated or damaged "
+                f"({error})."
+            ) from None
+        self._count += len(data)
+        refuse_bomb(self._source, self._count, self._stored)
+        view[: len(data)] = data
+        return len(data)
+
+
+def refuse_bomb(source: Source, size: int, stored: int) -> None:
+    """Raise a FileError if `stored` bytes expand to a `size` that no data have."""
+    if size > _BOMB_SIZE and size > _BOMB_RATIO * stored:
+        raise FileError(
+            f"{source}: expands to more than {_BOMB_RATIO} times its size and beyond 1 GiB; "
+            "decompress it yourself if that is meant."
+        )
+
+
+def format_of(source: Source, stream: Stream) -> str:
+    """Return svmlight, delimited, parquet, npy or npz, by the first bytes of an opened source."""
+    head = stream.peek(1 << 16)
+    if not head:
+        raise FileError(f"{source}: the file is empty.")
+    if head.startswith(b"\x93NUMPY"):
+        return "npy"
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"PK\x03\x04"):
+        return "npz"
+    if any(head.startswith(magic) for magic in _COMPRESSIONS):
+        raise FileError(f"{source}: compressed twice; decompress it once.")
+    if head[:1] == b"\x80" and head[1:2] <= b"\x05":
+        raise FileError(f"{source}: a pickle, which is never loaded; save arrays as .npz instead.")
+    if source.suffix in {".npy", ".npz", ".parquet"}:
+        raise FileError(f"{source}: named {source.suffix} but its content is something else.")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FileError(f"{source}: UTF-16 text; save it as UTF-8.")
+    if b"\x00" in head:
+        raise FileError(
+            f"{source}: binary data of an unknown kind; expected svmlight, CSV, npz, npy or "
+            "Parquet."
+        )
+    if source.suffix in _SVMLIGHT:
+        return "svmlight"
+    if source.suffix in DELIMITERS:
+        return "delimited"
+    return "svmlight" if _looks_like_svmlight(head) else "delimited"
+
+
+def _looks_like_svmlight(head: bytes) -> bool:
+    lines = head.removeprefix(b"\xef\xbb\xbf").splitlines()[:20]
+    return any(re.match(rb"\s*[^\s,;]+(\s+qid:\d+)?(\s+\d+:[^\s:]+)+", line) for line in lines)
+
+
+def check_path(path: PathLike) -> Path:
+    """Return the path of a regular file."""
+    path = Path(path)
+    if str(path) == "-":
+        raise FileError("-: standard input is not supported; write the data to a file.")
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingFileError(f"{path}: no such file.{similar_files(path)}") from None
+    except (OSError, ValueError) as error:  # too long, not permitted, a NUL in it
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise FileError(f"{quote(str(path))}: cannot be read ({reason}).") from None
+    if stat.S_ISDIR(mode):
+        raise FileError(f"{path}: a directory; name a file in it.")
+    if not stat.S_ISREG(mode):
+        raise FileError(f"{path}: not a regular file; write the data to a file first.")
+    return path
+
+
+def similar_files(path: Path) -> str:
+    """Return a sentence with the files of the same folder whose names are like this one."""
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return ""
+    return did_you_mean(path.name, names, listing=False)
+
+
+def is_label_file(target: str) -> bool:
+    """Whether the target is the path of a file, not the name of a column or an array."""
+    try:
+        return Path(target).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def not_utf8(source: Source) -> FileError:
+    """Return the error of the first line that is not UTF-8."""
+    with source.open() as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                return FileError(
+                    f"{source}: line {number}, byte {error.start + 1}: not UTF-8 text; convert it, "
+                    "for example with iconv -f latin1 -t utf8."
+                )
+    return FileError(f"{source}: not UTF-8 text; convert it with iconv.")

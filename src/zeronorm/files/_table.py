@@ -1,0 +1,198 @@
+"""What the readers return, and what each column of a file with columns is.
+
+`Table` is the result of every reader, `Layout` what a trained model demands of one. CSV and Parquet
+find their target and features with `assign`, so that a column is named in the same way in both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ._errors import FileError, did_you_mean, quote
+from ._source import Source, is_label_file
+
+MISSING = {"", "na", "n/a", "nan", "null", "#n/a", "?"}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Samples read from a file."""
+
+    X: NDArray[Any] | sp.csr_array[Any]  # (n_samples, n_features)
+    y: NDArray[Any] | None  # (n_samples,)
+    feature_names: list[str] | None = None  # n_features, unique
+    target_name: str | None = None
+    sample_names: list[str] | None = None  # n_samples
+    descriptions: list[str] | None = None  # n_features, in words
+    first_index: int = 0  # what the file calls its first feature when features have no names
+    notes: tuple[str, ...] = ()  # what a user should know about the reading
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The table that a model was trained on: how another file of the same kind is to be read."""
+
+    n_features: int
+    names: Sequence[str] | None = None  # of the features the model needs
+    first_index: int = 0
+    target_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What each column of a file is."""
+
+    names: list[str] | None  # of all columns
+    n_columns: int
+    features: list[int]  # positions
+    target: int | None
+    samples: int | None  # position of the names of samples
+
+    def name(self, position: int) -> str:
+        """Return a column in words, for a message."""
+        if self.names is None:
+            return f"column {position}"
+        return f"column {quote(self.names[position])}"
+
+    def feature_names(self, like: Layout | None) -> tuple[list[str] | None, tuple[str, ...]]:
+        """Return unique names of the features and a note if some had to be changed."""
+        if self.names is None:
+            # Numbers of columns tell the features of this file apart, but another file may have
+            # its target elsewhere: there only the order counts.
+            return None if like is not None else [f"column {j}" for j in self.features], ()
+        if like is not None and like.names is not None:
+            return list(like.names), ()
+        return unique_names([self.names[j] for j in self.features], self.features)
+
+    @property
+    def target_name(self) -> str | None:
+        """What a model calls the target."""
+        if self.target is None:
+            return None
+        return f"column {self.target}" if self.names is None else self.names[self.target]
+
+
+def assign(
+    source: Source,
+    names: list[str] | None,
+    n_columns: int,
+    samples: int | None,
+    target: str | None,
+    like: Layout | None,
+) -> Columns:
+    """Find the target and the features among the columns."""
+    position = None
+    if target is not None:
+        position = _find_column(source, target, names, n_columns)
+    elif like is not None and like.target_name and names and names.count(like.target_name) == 1:
+        position = names.index(like.target_name)
+    if like is not None and like.names is not None and names is not None:
+        features = _find_features(source, like.names, names)
+    else:
+        features = [j for j in range(n_columns) if j not in (position, samples)]
+        if like is not None and len(features) != like.n_features:
+            hint = ""
+            if len(features) == like.n_features + 1 and position is None:
+                hint = " If one of them holds labels, name it with --target."
+            raise FileError(
+                f"{source}: {len(features)} features; the model was trained on "
+                f"{like.n_features}.{hint}"
+            )
+    if not features:
+        raise FileError(f"{source}: no features in it (one column, which is the target).")
+    return Columns(names, n_columns, features, position, samples)
+
+
+def _find_column(
+    source: Source, target: str, names: list[str] | None, n_columns: int
+) -> int | None:
+    """Return the position of the target column; None if the target is a file of labels."""
+    if names is not None:
+        count = names.count(target)
+        if count == 1:
+            return names.index(target)
+        if count > 1:
+            positions = ", ".join(str(j) for j, name in enumerate(names) if name == target)
+            raise FileError(
+                f"{source}: {count} columns have the name {quote(target)} (positions "
+                f"{positions}); give the target by position."
+            )
+    if re.fullmatch(r"-?[0-9]{1,18}", target):
+        position = int(target)
+        if not -n_columns <= position < n_columns:
+            raise FileError(
+                f"{source}: the target column must be between {-n_columns} and {n_columns - 1}; "
+                f"got {position}."
+            )
+        return position % n_columns
+    if is_label_file(target):
+        return None
+    if names is None:
+        raise FileError(
+            f"{source}: no header line, so the target column is a number between 0 and "
+            f"{n_columns - 1} (-1 is the last); got {quote(target)}."
+        )
+    raise FileError(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
+
+
+def _find_features(source: Source, wanted: Sequence[str], names: list[str]) -> list[int]:
+    """Return where the features of a model stand."""
+    # Names made unique at training are made unique in the same way here.
+    unique, _ = unique_names(names, range(len(names)))
+    position = {name: j for j, name in enumerate(unique)}
+    missing = [name for name in wanted if name not in position]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        shown = ", ".join(quote(name) for name in missing[:3])
+        raise FileError(
+            f"{source}: the model needs the features {shown}{more}, which are not there."
+            f"{did_you_mean(missing[0], names)}"
+        )
+    return [position[name] for name in wanted]
+
+
+def unique_names(
+    names: Sequence[str], positions: Iterable[int]
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return the names, those that are empty or occur twice marked by their position."""
+    count = Counter(names)
+    if len(count) == len(names) and "" not in count:
+        return list(names), ()
+    taken = set(count)
+    unique: list[str] = []
+    changed = 0
+    for name, position in zip(names, positions, strict=True):
+        if name and count[name] == 1:
+            unique.append(name)
+            continue
+        changed += 1
+        candidate = f"{name or 'column'}#{position}"
+        while candidate in taken:
+            candidate += "'"
+        taken.add(candidate)
+        unique.append(candidate)
+    return unique, (f"{changed} features share a name or have none; '#' and position was added",)
+
+
+def strict_float(token: str) -> float | None:
+    """Return the number that a token is, or None: no underscores, which Python's float takes."""
+    if "_" in token:
+        return None
+    try:
+        return float(token)
+    except ValueError:
+        return None
+
+
+def first_nonfinite(values: NDArray[Any]) -> int | None:
+    """Return the position of the first NaN or infinity in C order; None if there is none."""
+    finite = np.isfinite(values)
+    return None if finite.all() else int(finite.argmin())
