@@ -61,7 +61,10 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> FloatArray:
     """Return weights as (n_samples,) float64: finite, not negative, not all zero."""
     if sample_weight is None:
         return np.ones(n_samples)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must be numbers, one per row of X.") from None
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))
     if weight.ndim != 1:
@@ -89,6 +92,8 @@ def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -
         )
     if n_features is None:
         return (max(min(10, n_usable), n_forced),)
+    if isinstance(n_features, np.ndarray) and n_features.ndim == 0:
+        n_features = n_features.item()
     single = isinstance(n_features, (numbers.Number, str)) or not isinstance(
         n_features, (Sequence, np.ndarray)
     )
@@ -118,7 +123,11 @@ def check_forced(
     """Return forced features as sorted indices; they are given as indices or as names."""
     if forced is None:
         return np.empty(0, np.int64)
-    if isinstance(forced, (str, bytes)) or not isinstance(forced, (Sequence, np.ndarray)):
+    if (
+        isinstance(forced, (str, bytes))
+        or not isinstance(forced, (Sequence, np.ndarray))
+        or (isinstance(forced, np.ndarray) and forced.ndim != 1)
+    ):
         raise ValueError(
             f"forced_features must be a list of indices or of feature names; got {forced!r}."
         )
@@ -205,14 +214,38 @@ def check_refit_penalty(value: Any) -> float | str:
     return check_positive("refit_C", value)
 
 
-def class_weights(class_weight: Any, y: np.ndarray, weight: FloatArray) -> FloatArray:
-    """Return the sample weights times the class weights.
+def check_total_weight(C: float, weight: FloatArray) -> None:
+    """Raise where C times a weight would overflow further on."""
+    if C * float(weight.max()) > LARGEST:
+        raise ValueError(
+            f"sample_weight (times class_weight and C) must be at most {LARGEST:g}; "
+            f"got {C * float(weight.max()):g}."
+        )
+
+
+def feature_names(X: Any) -> list[str] | None:
+    """Return the column names of a data frame, None where there are none or no strings."""
+    columns = getattr(X, "columns", None)
+    if columns is None or sp.issparse(X):
+        return None
+    names = list(columns)
+    kinds = sorted({type(name).__name__ for name in names})
+    if "str" in kinds and len(kinds) > 1:
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but your "
+            f"input has {kinds} as feature name / column name types; convert them to strings."
+        )
+    return names if kinds == ["str"] else None
+
+
+def class_factors(class_weight: Any, y: np.ndarray, weight: FloatArray) -> FloatArray:
+    """Return the class weight of every row, (n_samples,).
 
     "balanced" gives every class the same total, sum(weight) / n_classes, of the weighted samples:
     integer weights equal repeated rows.
     """
     if class_weight is None:
-        return weight
+        return np.ones(len(y))
     classes, codes = np.unique(y, return_inverse=True)
     if isinstance(class_weight, str):
         if class_weight != "balanced":
@@ -223,7 +256,7 @@ def class_weights(class_weight: Any, y: np.ndarray, weight: FloatArray) -> Float
         factors = np.where(
             totals > 0, weight.sum() / (len(classes) * np.maximum(totals, 1e-300)), 0.0
         )
-        return np.asarray(weight * factors[codes])
+        return np.asarray(factors[codes])
     if not isinstance(class_weight, dict):
         raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}.")
     unknown = [label for label in class_weight if label not in set(classes.tolist())]
@@ -235,7 +268,7 @@ def class_weights(class_weight: Any, y: np.ndarray, weight: FloatArray) -> Float
     values = [
         check_not_negative("class_weight", class_weight.get(c, 1.0)) for c in classes.tolist()
     ]
-    return np.asarray(weight * np.array(values)[codes])
+    return np.asarray(np.array(values)[codes])
 
 
 def check_not_negative(name: str, value: Any) -> float:

@@ -32,6 +32,13 @@ class Bound:
     dropped: np.ndarray  # (m,) features in no model better than the best known one
     fixed: np.ndarray  # (m,) features in every better model
 
+    def joined(self, other: Bound | None) -> Bound:
+        """Return what two dual points prove together: the better bound, all decided features."""
+        if other is None:
+            return self
+        best = self if self.value > other.value else other
+        return Bound(best.value, best.dual, self.dropped | other.dropped, self.fixed | other.fixed)
+
 
 def prove(
     loss: Smooth,
@@ -108,11 +115,13 @@ def verify(
     s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     X, y, s = X[s > 0], y[s > 0], s[s > 0]
     alpha, weight = certificate.dual, certificate.C * s
+    mean = s @ X / s.sum()
+    std = np.sqrt(s @ (X - mean) ** 2 / s.sum())
+    constant = std <= 1e-12 * np.abs(X).max(axis=0)
     if certificate.scaling != "none":
-        mean = s @ X / s.sum()
-        std = np.sqrt(s @ (X - mean) ** 2 / s.sum())
         centre = mean if certificate.scaling == "standardized" else 0.0
-        X = (X - centre) / np.where(std > 1e-12 * np.abs(X).max(axis=0), std, np.inf)
+        X = (X - centre) / np.where(constant, np.inf, std)
+    X = np.where(constant, 0.0, X)  # constant columns are no features
     z = X[:, certificate.support] @ certificate.coef + certificate.intercept
     if loss == "logistic":
         values = np.logaddexp(0.0, -y * z)

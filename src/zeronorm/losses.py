@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import xlog1py, xlogy
 
 from ._typing import FloatArray, Smooth
 
@@ -39,8 +39,8 @@ class Logistic:
 
     def conjugate(self, alpha: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return -sum_i s_i H(alpha_i / s_i), H the binary entropy; 0 <= alpha_i <= s_i."""
-        share = alpha / weight
-        return float((xlogy(alpha, share) + weight * xlogy(1.0 - share, 1.0 - share)).sum())
+        share = alpha / weight  # a share that underflows to 0 adds nothing: bounds stay bounds
+        return float((weight * (xlogy(share, share) + xlog1py(1.0 - share, -share))).sum())
 
     def best_scale(
         self, alpha: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
@@ -141,11 +141,10 @@ def fit_intercept(
     b = start
     low, high = -np.inf, np.inf
     width = 1.0
-    tolerance = 1e-13 * float(weight.sum())
     for _ in range(200):
         value, gradient = loss.value_gradient(z + b, y, weight)
         slope = float(gradient.sum())
-        if abs(slope) <= tolerance:
+        if abs(slope) <= 1e-13 * float(np.abs(gradient).sum()):
             break
         if slope > 0:
             high = b

@@ -71,17 +71,20 @@ def cross_validate(
     data = estimator._read(X, y, sample_weight)
     folds = _folds(data.labels, cv, random_state)
     problems = [estimator._pose(data.rows(train)) for train, _ in folds]
+    if estimator.n_features is None:  # the default size follows the usable columns of a fold
+        smallest = min(problem.sizes for problem in problems)
+        problems = [replace(problem, sizes=smallest) for problem in problems]
     solvers, owners = [], []
     for number, problem in enumerate(problems):
         for task in problem.tasks(bool(estimator.fit_intercept)):
-            solvers.append(estimator._solver(task, problem.sizes))
+            solvers.append(estimator._solver(task, problem.sizes, certify=False))
             owners.append(number)
     paths: list[list[Path]] = [[] for _ in folds]
     for owner, path in zip(
         owners, run_together(solvers, callback, estimator.n_threads), strict=True
     ):
         paths[owner].append(path)
-    sizes = tuple(sorted(set.intersection(*(set(problem.sizes) for problem in problems))))
+    sizes = problems[0].sizes
     scores = np.empty((len(sizes), len(folds)))
     for column, (_, test) in enumerate(folds):
         held_out = Rows(data.design, test)
@@ -99,6 +102,7 @@ def tuned_select(
     refit_C: float | str = "loo",
     tol: float = 1e-3,
     seconds: dict[str, float] | None = None,
+    certify: bool = True,
 ) -> Solver[Path]:
     """Select by the procedure of the menu that cross-validates best at the largest size.
 
@@ -106,33 +110,41 @@ def tuned_select(
     the order of the menu. The scans of all folds and procedures are merged.
     """
     k = max(sizes)
-    n_folds = 3 if task.y.size >= TUNE_FEWER_FOLDS else 5
+    n_folds = 3 if task.sample_weight.sum() >= TUNE_FEWER_FOLDS else 5
     rarer = int(min((task.y > 0).sum(), (task.y < 0).sum()))
     folds = _folds(task.y, min(n_folds, rarer), 0) if rarer >= 2 else []
     tasks = [_fold_task(task, train) for train, _ in folds]
     usable = [
         fold.design.shape[1] if fold.usable is None else int(fold.usable.sum()) for fold in tasks
     ]
-    if not folds or min(usable) == 0:  # nothing to hold out, or nothing to select from
-        return (yield from follow(MENU[0], task, sizes, refit_C=refit_C, tol=tol, seconds=seconds))
-    solvers = [
-        follow(procedure, fold, [min(k, n_usable)], refit_C=refit_C, tol=tol, certify=False)
-        for fold, n_usable in zip(tasks, usable, strict=True)
-        for procedure in MENU
-    ]
-    paths = yield from together(solvers)
+    best = 0
+    if folds and min(usable) > 0:  # else nothing to hold out, or nothing to select from
+        solvers = [
+            follow(procedure, fold, [min(k, n_usable)], refit_C=refit_C, tol=tol, certify=False)
+            for fold, n_usable in zip(tasks, usable, strict=True)
+            for procedure in MENU
+        ]
+        paths = yield from together(solvers)
+        best = _best_of_menu(task, [test for _, test in folds], paths)
+    return (
+        yield from follow(
+            MENU[best], task, sizes, refit_C=refit_C, tol=tol, seconds=seconds, certify=certify
+        )
+    )
+
+
+def _best_of_menu(task: Task, tests: Sequence[IndexArray], paths: Sequence[Path]) -> int:
+    """Return the entry of the menu whose models, fold by fold, do best on the held-out rows."""
     accuracy, log_loss = np.zeros(len(MENU)), np.zeros(len(MENU))
     storage = task.design.base if isinstance(task.design, Scaled) else task.design
     for number, path in enumerate(paths):
-        test, entry = folds[number // len(MENU)][1], number % len(MENU)
+        test, entry = tests[number // len(MENU)], number % len(MENU)
         model = path[max(path)]
         z = margins(Rows(storage, test), model.support, model.coef, model.intercept)
         weight = task.sample_weight[test]
-        accuracy[entry] += weight @ (np.sign(z) == task.y[test])
+        accuracy[entry] += weight @ (np.where(z > 0, 1.0, -1.0) == task.y[test])
         log_loss[entry] += Logistic().value_gradient(z, task.y[test], weight)[0]
-    best = int(np.lexsort((log_loss, -np.round(accuracy, 9)))[0])
-    answer = yield from follow(MENU[best], task, sizes, refit_C=refit_C, tol=tol, seconds=seconds)
-    return answer
+    return int(np.lexsort((log_loss, -np.round(accuracy, 9)))[0])
 
 
 def _fold_task(task: Task, rows: IndexArray) -> Task:
@@ -149,9 +161,11 @@ def _fold_task(task: Task, rows: IndexArray) -> Task:
     forced = task.forced
     if forced is not None and usable is not None:
         forced = forced[usable[forced]]  # constant in this fold: nothing to learn there
+    unit = None if task.unit is None else task.unit[rows]
     return replace(
-        task, design=design, y=task.y[rows], sample_weight=weight, usable=usable, forced=forced
-    )
+        task, design=design, y=task.y[rows], sample_weight=weight, unit=unit, usable=usable,
+        forced=forced,
+    )  # fmt: skip
 
 
 def predict(paths: Sequence[Path], k: int, design: Design, classes: np.ndarray) -> np.ndarray:

@@ -47,7 +47,8 @@ class Certificate:
 
         min_{u, b} 1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)  subject to  ||u||_0 <= k     (L0)
 
-    It says nothing about test accuracy, and the final refit at another C is a different model on
+    over columns that are not constant: constant columns are no features. It says nothing about
+    test accuracy, and the final refit at another C is a different model on
     the same support.
     """
 
@@ -121,7 +122,7 @@ class Path:
     order: IndexArray  # features in order of entry into the pool of candidates
     history: tuple[Step, ...]
     status: Status
-    dual: FloatArray | None = None  # (n_samples,) last dual point of the selection: the warm start
+    gap: float = 0.0  # largest certified gap of the inner problems and final fits, relative
 
     def __getitem__(self, k: int) -> Selection:
         """Return the model of size k."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
@@ -12,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -38,6 +41,10 @@ except ImportError:  # pragma: no cover - scikit-learn < 1.9
         return method
 
 
+# A warning names gaps above this many times the tolerance, or 1e-3 where that is larger.
+GAP_SLACK = 10.0
+
+
 @dataclass(frozen=True, slots=True)
 class Rowwise:
     """What a user passed to fit, validated: rows of positive weight."""
@@ -61,6 +68,7 @@ class Problem:
     design: Design  # on the selection scaling, rows of positive weight
     labels: np.ndarray  # (n,) of those rows
     sample_weight: FloatArray  # (n,) positive, class weights included
+    unit: FloatArray  # (n,) class weights
     classes: np.ndarray
     scaling: str
     usable: np.ndarray  # (m,) non-constant columns
@@ -79,6 +87,7 @@ class Problem:
                 Logistic(),
                 intercept,
                 self.forced,
+                self.unit,
                 self.usable,
             )
             for label in positives
@@ -110,8 +119,9 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
         self,
         task: Task,
         sizes: tuple[int, ...],
-        start: FloatArray | None = None,
+        start: Sequence[IndexArray] = (),
         seconds: dict[str, float] | None = None,
+        certify: bool = True,
     ) -> Solver[Path]:
         """Return the generator that selects for one binary task."""
 
@@ -172,20 +182,20 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
         seconds["total"] = time.perf_counter() - begin
         self.seconds_ = seconds
         self._set_models([path[max(path)] for path in paths])
+        self._warn_of_gaps(max(path.gap for path in paths))
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
         return self
 
-    def _warm_starts(self, tasks: list[Task]) -> list[FloatArray | None]:
-        """Return the dual points of the previous fit where they fit these tasks."""
-        nothing: list[FloatArray | None] = [None] * len(tasks)
+    def _warm_starts(self, tasks: list[Task]) -> list[list[IndexArray]]:
+        """Return the blocks of the previous fit, where it had these columns and classes."""
+        nothing: list[list[IndexArray]] = [[] for _ in tasks]
         if not self.warm_start or not hasattr(self, "estimators_"):
             return nothing
-        duals = [path.dual for path in self.estimators_]
-        size = tasks[0].y.size
-        if len(duals) != len(tasks) or any(d is None or d.size != size for d in duals):
+        n_features = tasks[0].design.shape[1]
+        if len(self.estimators_) != len(tasks) or self.n_features_in_ != n_features:
             return nothing
-        return duals
+        return [[step.entered for step in path.history] for path in self.estimators_]
 
     def _begin_callbacks(self) -> Any:
         """Open scikit-learn's callback context, where there is one and somebody listens."""
@@ -197,7 +207,7 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
         """Validate parameters, X, y and weights; rows of weight 0 are left out."""
         self._check_parameters()
-        names = feature_names(X)
+        names = _validate.feature_names(X)
         design = as_design(_validate.check_data(X), n_threads=self.n_threads)
         n = design.shape[0]
         labels = _validate.check_target(y, n)
@@ -211,10 +221,13 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
         """Pose the selection problem; one pass over X gives the scales and finds NaN."""
         design, labels, weight = data.design, data.labels, data.sample_weight
         _validate.check_two_classes(np.unique(labels))
-        weight = _validate.class_weights(self.class_weight, labels, weight)
+        unit = _validate.class_factors(self.class_weight, labels, weight)
+        weight = weight * unit
+        _validate.check_total_weight(float(self.C), weight)
         rows = np.flatnonzero(weight > 0)
         if rows.size < len(labels):  # a class of weight 0
-            design, labels, weight = Rows(design, rows), labels[rows], weight[rows]
+            design, labels = Rows(design, rows), labels[rows]
+            weight, unit = weight[rows], unit[rows]
         classes = np.unique(labels)
         _validate.check_two_classes(classes)
         center = bool(self.fit_intercept) and not isinstance(storage_of(design), Sparse)
@@ -226,7 +239,7 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
         m = design.shape[1]
         forced = _validate.check_forced(self.forced_features, m, data.names, usable)
         sizes = _validate.check_sizes(self.n_features, int(usable.sum()), m, forced.size)
-        return Problem(design, labels, weight, classes, scaling, usable, forced, sizes)
+        return Problem(design, labels, weight, unit, classes, scaling, usable, forced, sizes)
 
     def _check_parameters(self) -> None:
         _validate.check_positive("C", self.C)
@@ -248,6 +261,17 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
         self.support_ = support
         self._support_coef = coef
         self.intercept_ = np.array([model.intercept for model in models])
+
+    def _warn_of_gaps(self, gap: float) -> None:
+        """Warn where a problem was not solved to its tolerance."""
+        if not gap <= max(GAP_SLACK * float(self.tol), GAP_SLACK * 1e-3):
+            warnings.warn(
+                f"A problem over the selected features stopped at a certified gap of {gap:.2g} "
+                f"(asked: {self.tol:g}); the support has the requested size, its order of entry "
+                "and coefficients may be inaccurate. A smaller C or refit_C helps.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     @property
     def coef_(self) -> FloatArray:
@@ -347,6 +371,13 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
             )
         return design
 
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns of X, (n_samples, k); a file or a design is read for them."""
+        if not isinstance(X, str | FilePath | np.memmap | Design):
+            return super().transform(X)
+        check_is_fitted(self)
+        return self._prediction_design(X).gather(self.support_)
+
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, dtype=bool)
@@ -358,15 +389,6 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def feature_names(X: Any) -> list[str] | None:
-    """Return the column names of a data frame, else None."""
-    columns = getattr(X, "columns", None)
-    if columns is None or sp.issparse(X):
-        return None
-    names = list(columns)
-    return names if all(isinstance(name, str) for name in names) else None
 
 
 __all__ = ["BudgetedClassifier", "Problem", "Rowwise"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .. import _validate
-from .._typing import FloatArray
+from .._typing import IndexArray
 from ..model_selection import tuned_select
 from ..result import Path
 from ..solvers import Task, select
@@ -53,7 +54,8 @@ class BudgetClassifier(BudgetedClassifier):
     tol : float
         Certified gap of inner problems, relative to the objective of the model without features.
     warm_start : bool
-        Whether the first scan uses the dual point of the previous fit on the same rows.
+        Whether the pool begins with the features that the previous fit generated, without scanning
+        for them again: after a change of n_features, C or some rows. Not used with `tune`.
     n_threads : int or None
         Threads of a scan; all allowed ones by default. The result does not depend on it.
 
@@ -121,13 +123,15 @@ class BudgetClassifier(BudgetedClassifier):
         self,
         task: Task,
         sizes: tuple[int, ...],
-        start: FloatArray | None = None,
+        start: Sequence[IndexArray] = (),
         seconds: dict[str, float] | None = None,
+        certify: bool = True,
     ) -> Solver[Path]:
         if self.tune:
             return tuned_select(
-                task, sizes, refit_C=self.refit_C, tol=float(self.tol), seconds=seconds
-            )
+                task, sizes, refit_C=self.refit_C, tol=float(self.tol), seconds=seconds,
+                certify=certify,
+            )  # fmt: skip
         return select(
             task,
             sizes,
@@ -138,6 +142,7 @@ class BudgetClassifier(BudgetedClassifier):
             tol=float(self.tol),
             start=start,
             seconds=seconds,
+            certify=certify,
         )
 
     def _check_parameters(self) -> None:

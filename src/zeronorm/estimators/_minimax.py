@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from .._typing import FloatArray
+from .._typing import IndexArray
 from ..result import Path
 from ..solvers import INNER_SOLVERS, Task, select_nested
 from ..solvers._drive import Solver
@@ -108,8 +109,9 @@ class MinimaxLogisticRegression(BudgetedClassifier):
         self,
         task: Task,
         sizes: tuple[int, ...],
-        start: FloatArray | None = None,
+        start: Sequence[IndexArray] = (),
         seconds: dict[str, float] | None = None,
+        certify: bool = True,
     ) -> Solver[Path]:
         return select_nested(
             task,
@@ -122,4 +124,5 @@ class MinimaxLogisticRegression(BudgetedClassifier):
             inner=INNER_SOLVERS[self.solver],
             start=start,
             seconds=seconds,
+            certify=certify,
         )

@@ -7,12 +7,13 @@ costs more than a factor of ten where another process shares the cores.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
@@ -22,14 +23,31 @@ R = TypeVar("R")
 _n_threads: ContextVar[int | None] = ContextVar("n_threads", default=None)
 
 
+_lock = threading.Lock()
+_depth = 0  # contexts open in this process, in any thread
+_limiter: Any = None
+
+
 @contextmanager
 def solver_threads(n_threads: int | None) -> Iterator[None]:
-    """Set the number of threads of `map_threads`, and one thread for the BLAS, in this context."""
+    """Set the number of threads of `map_threads`, and one thread for the BLAS, in this context.
+
+    The limit of the BLAS belongs to the process: the first context sets it, the last one lifts it.
+    """
+    global _depth, _limiter
     token = _n_threads.set(n_threads)
+    with _lock:
+        if _depth == 0:
+            _limiter = _controller().limit(limits=1, user_api="blas")
+        _depth += 1
     try:
-        with _controller().limit(limits=1, user_api="blas"):
-            yield
+        yield
     finally:
+        with _lock:
+            _depth -= 1
+            if _depth == 0:
+                _limiter.restore_original_limits()
+                _limiter = None
         _n_threads.reset(token)
 
 

@@ -14,11 +14,12 @@ from ..result import Certificate
 from ._cutting_plane import BestDual
 from ._drive import Scan, Solver
 from ._ridge import ridge
+from ._stopwatch import Stopwatch
 
 # Below this relative error of a scan (float64 sums) rounding does not touch the digits of a bound.
 EXACT_SCAN = 1e-9
 REFIT_TOL = 1e-12
-MAX_SCORES = 2**24  # scores that one scan may return: 128 MiB
+MAX_SCORES = 2**22  # scores that one scan may return: 32 MiB
 MAX_RECOMPUTED = 200  # and 4 k: columns recomputed in float64
 
 
@@ -35,6 +36,7 @@ def certify_supports(
     forced: IndexArray | None = None,
     usable: np.ndarray | None = None,
     known: Mapping[int, BestDual] | None = None,
+    clock: Stopwatch | None = None,
 ) -> Solver[list[Certificate]]:
     """Certify supports, all with one scan (more where their scores would fill the memory).
 
@@ -43,7 +45,11 @@ def certify_supports(
     found earlier (`known`, by size) are scanned along and taken where they prove more. Bounds stay
     bounds in float32 storage: scores near the k-th are recomputed in float64, the others enter with
     their error.
+
+    clock : measures the seconds spent here, without the scans.
     """
+    clock = Stopwatch() if clock is None else clock
+    clock.start()
     forced = np.empty(0, np.int64) if forced is None else forced
     weight = C * sample_weight
     fits = [
@@ -58,26 +64,27 @@ def certify_supports(
         if known is not None and support.size in known:
             owners.append(index)
             alphas.append(known[support.size].alpha)
-    bounds: list[list[Bound]] = [[] for _ in supports]
+    norms = _error_norms(design, sample_weight)
+    best: list[Bound | None] = [None] * len(supports)
+    clock.stop()
     at_once = max(1, MAX_SCORES // design.shape[1])
     for first in range(0, len(alphas), at_once):
         vectors = np.column_stack([alpha * y for alpha in alphas[first : first + at_once]])
         scores = yield Scan(design, vectors)
+        clock.start()
         for column in range(vectors.shape[1]):
             index, alpha = owners[first + column], alphas[first + column]
             support, fit = supports[index], fits[index]
             magnitude = _safe_magnitudes(
-                design, scores[:, column], vectors[:, column], support, sample_weight, usable
+                design, scores[:, column], vectors[:, column], support, norms, usable
             )
-            bounds[index].append(
-                prove(loss, alpha, y, weight, magnitude, support.size, forced, fit.objective)
-            )
+            proof = prove(loss, alpha, y, weight, magnitude, support.size, forced, fit.objective)
+            best[index] = proof.joined(best[index])
+        clock.stop()
     certificates = []
-    for support, fit, proofs in zip(supports, fits, bounds, strict=True):
-        best = max(proofs, key=lambda proof: proof.value)
-        dropped = np.logical_or.reduce([proof.dropped for proof in proofs])
-        if usable is not None:
-            dropped |= ~usable
+    for support, fit, found in zip(supports, fits, best, strict=True):
+        assert found is not None
+        dropped = found.dropped if usable is None else found.dropped | ~usable
         certificates.append(
             Certificate(
                 C=C,
@@ -86,9 +93,9 @@ def certify_supports(
                 coef=fit.coef,
                 intercept=fit.intercept,
                 objective=fit.objective,
-                bound=min(best.value, fit.objective),
-                dual=best.dual,
-                fixed_in=int(np.logical_or.reduce([proof.fixed for proof in proofs]).sum()),
+                bound=min(found.value, fit.objective),
+                dual=found.dual,
+                fixed_in=int(found.fixed.sum()),
                 candidates=int((~dropped).sum()),
                 n_forced=int(forced.size),
             )
@@ -101,14 +108,16 @@ def _safe_magnitudes(
     scores: FloatArray,
     v: FloatArray,
     support: IndexArray,
-    sample_weight: FloatArray,
+    norms: FloatArray | None,
     usable: np.ndarray | None,
 ) -> FloatArray:
-    """Return upper bounds of |c_j|, exact to float64 where they decide the k largest."""
+    """Return upper bounds of |c_j|, exact to float64 where they decide the k largest.
+
+    norms : (m,) error of a score over ||v||, None where scans are exact to float64.
+    """
     upper = np.abs(scores)
-    factor = scan_error(design)
-    if factor > EXACT_SCAN:
-        error = factor * float(np.linalg.norm(v)) * _column_norms(design, sample_weight)
+    if norms is not None:
+        error = float(np.linalg.norm(v)) * norms
         lower = upper - error
         upper += error
         kth = np.partition(lower, -support.size)[-support.size]
@@ -120,6 +129,14 @@ def _safe_magnitudes(
     if usable is not None:
         upper[~usable] = 0.0
     return upper
+
+
+def _error_norms(design: Design, sample_weight: FloatArray) -> FloatArray | None:
+    """Return the scan error of every column for ||v|| = 1, or None where it is negligible."""
+    factor = scan_error(design)
+    if factor <= EXACT_SCAN:
+        return None
+    return factor * _column_norms(design, sample_weight)
 
 
 def _column_norms(design: Design, sample_weight: FloatArray) -> FloatArray:

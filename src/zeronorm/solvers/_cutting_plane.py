@@ -18,7 +18,7 @@ computed from the rescaled dual point; forced features belong to every block.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Columns, Design, FloatArray, IndexArray, Smooth
+from ..designs import as_design
 from ..losses import balance, dual_bound, fit_intercept
 from ..result import Result, Status, Step
 from ..structures import largest
@@ -62,7 +63,6 @@ class Minimax:
 
     result: Result
     l0_bounds: Mapping[int, BestDual]
-    scores: FloatArray  # (n_features,) of the last scan
 
 
 def minimax(
@@ -81,7 +81,7 @@ def minimax(
     inner: InnerSolver = _block_norm.newton,
     inner_tol: float = 1e-3,
     tol: float = 1e-3,
-    start: FloatArray | None = None,
+    start: Sequence[IndexArray] = (),
     final_scan: bool = True,
     l0_sizes: tuple[int, ...] = (),
 ) -> Solver[Minimax]:
@@ -101,7 +101,7 @@ def minimax(
     usable : (m,) mask of the features that may enter.
     inner : solver of the problem over the generated blocks.
     inner_tol, tol : certified gaps relative to the objective of the model without features.
-    start : (n,) dual point alpha >= 0 of an earlier fit, for the first scan.
+    start : blocks of features to begin with, without a scan: the steps of an earlier fit.
     final_scan : whether to solve the last inner problem and to scan once more, for the outer bound
         and the l0 bounds at the final dual point; without it the support is all there is.
     l0_sizes : also keep the best lower bound of the l0 problem of these sizes.
@@ -117,25 +117,59 @@ def minimax(
     allowed = np.ones(m, bool) if usable is None else usable.copy()
     allowed[forced] = False  # forced features enter by themselves
     n_allowed = int(allowed.sum())
+    if n_features is not None and not forced.size <= n_features <= forced.size + n_allowed:
+        raise ValueError(
+            f"n_features must be between {forced.size} (the forced features) and "
+            f"{forced.size + n_allowed} (the usable ones); got {n_features}."
+        )
     scale, alpha, b = first_dual(loss, y, weight, intercept)
-    if start is not None:
-        alpha = balance(start, y) if intercept else start
-
     capacity = n_features if n_features is not None else 0
     pool = GatheredColumns(design, capacity)
     state = State(np.empty(0), b, np.empty(0))
     objective, inner_bound, outer_bound = scale, 0.0, 0.0
-    answer: Inner | None = None
     l0_bounds: dict[int, BestDual] = {}
     history: list[Step] = []
     seen = np.zeros(m, bool)
     blocks: list[IndexArray] = []
     status = Status.MAX_BLOCKS
 
-    while True:
+    def solve() -> None:
+        """Solve the problem over the blocks so far."""
+        nonlocal state, alpha, objective, inner_bound
+        membership = np.zeros((pool.size, len(blocks)))
+        for t, members in enumerate(blocks):
+            membership[pool.position(members), t] = 1.0
+        problem = Blocks(pool.columns(), membership, y, weight, loss, intercept, scale)
+        answer = inner(problem, state, inner_tol)
+        state, alpha = answer.state, answer.alpha
+        objective, inner_bound = answer.objective, answer.bound
+        extra["inner_iterations"] = float(answer.n_iter)
+        extra["gap"] = (answer.objective - answer.bound) / scale
+
+    extra: dict[str, float] = {}
+    for old in start:
+        room = old.size if n_features is None else n_features - pool.size
+        new = np.concatenate([forced, old[allowed[old]]]) if not blocks else old[allowed[old]]
+        new = new[~seen[new]][:room]
+        if new.size:
+            pool.add(new)
+            seen[new] = True
+            blocks.append(np.sort(new))
+            state = _extend(state, new.size, len(blocks))
+            history.append(Step(objective, inner_bound, pool.size, new))
+    if blocks:
         begin = time.perf_counter()
+        solve()
+        seconds = {"solve": time.perf_counter() - begin}
+        history[-1] = Step(objective, inner_bound, pool.size, history[-1].entered, seconds, extra)
+        if not final_scan and n_features is not None and pool.size >= n_features:
+            return _finished(
+                pool, state, objective, inner_bound, 0.0, alpha, Status.BUDGET, history
+            )
+
+    while True:
         scores = yield Scan(design, alpha * y)
-        seconds = {"scan": time.perf_counter() - begin}
+        seconds = {}
         forced_mass = float((scores[forced] ** 2).sum())
         magnitude = np.where(allowed, np.abs(scores), -1.0)
         best = largest(magnitude, min(n_allowed, max(block_size, *l0_sizes, 0)))
@@ -166,7 +200,8 @@ def minimax(
                 status = Status.REPEATED
                 break
         else:
-            block = _fit_budget(block, magnitude, seen, block_size, n_features - pool.size)
+            missing = n_features - pool.size
+            block = _fit_budget(block, magnitude, seen, block_size, missing, forced)
         entered = block[~seen[block]]
         # Forced features (magnitude -1) come first, in every prefix of the nested path.
         rank = np.where(magnitude[entered] < 0, np.inf, magnitude[entered])
@@ -179,20 +214,10 @@ def minimax(
         blocks.append(np.sort(block))
 
         begin = time.perf_counter()
-        extra: dict[str, float] = {}
+        extra = {}
         if final_scan or n_features is None or pool.size < n_features:
             state = _extend(state, entered.size, len(blocks))
-            membership = np.zeros((pool.size, len(blocks)))
-            for t, members in enumerate(blocks):
-                membership[pool.position(members), t] = 1.0
-            answer = inner(
-                Blocks(pool.columns(), membership, y, weight, loss, intercept, scale),
-                state,
-                inner_tol,
-            )
-            state, alpha = answer.state, answer.alpha
-            objective, inner_bound = answer.objective, answer.bound
-            extra["inner_iterations"] = float(answer.n_iter)
+            solve()
         seconds["solve"] = time.perf_counter() - begin
         extra["outer_bound"] = outer_bound
         history.append(Step(objective, inner_bound, pool.size, entered, seconds, extra))
@@ -200,12 +225,26 @@ def minimax(
             status = Status.BUDGET
             break
 
+    answer = _finished(pool, state, objective, inner_bound, outer_bound, alpha, status, history)
+    return Minimax(answer.result, l0_bounds)
+
+
+def _finished(
+    pool: GatheredColumns,
+    state: State,
+    objective: float,
+    inner_bound: float,
+    outer_bound: float,
+    alpha: FloatArray,
+    status: Status,
+    history: list[Step],
+) -> Minimax:
+    """Return the answer with the support in order of the features."""
     order = np.argsort(pool.features, kind="stable")
-    support = pool.features[order]
-    coef = np.zeros(support.size)
+    coef = np.zeros(pool.size)
     coef[: state.coef.size] = state.coef
     result = Result(
-        support=support,
+        support=pool.features[order],
         coef=coef[order],
         intercept=state.intercept,
         objective=objective,
@@ -214,7 +253,7 @@ def minimax(
         status=status,
         history=tuple(history),
     )
-    return Minimax(result, l0_bounds, scores)
+    return Minimax(result, {})
 
 
 def minimax_pooled(
@@ -239,8 +278,6 @@ def minimax_pooled(
     whole outer loop runs inside the pool; its final dual point gives the next scan. The last scan
     also yields the outer bound, of the problem over all features.
     """
-    from ..designs import as_design  # here: `designs` must not depend on solvers, nor they on it
-
     size = max(5 * n_features, pool_size or 0)
     m = design.shape[1]
     forced = np.empty(0, np.int64) if forced is None else forced
@@ -288,7 +325,7 @@ def minimax_pooled(
         status=inner.status,
         history=history,
     )
-    return Minimax(result, {}, scores)
+    return Minimax(result, {})
 
 
 def first_dual(
@@ -309,6 +346,7 @@ def _fit_budget(
     seen: np.ndarray,
     block_size: int,
     missing: int,
+    forced: IndexArray,
 ) -> IndexArray:
     """Return the block to add when exactly `missing` more features may enter.
 
@@ -322,7 +360,8 @@ def _fit_budget(
     if fresh.size < min(missing, max(1, block_size // 4)):
         unseen = np.where(seen, -1.0, magnitude)
         n_unseen = int((unseen >= 0).sum())
-        return largest(unseen, min(block_size, missing, n_unseen))
+        fresh = largest(unseen, min(block_size, missing, n_unseen))
+        return np.concatenate([forced[seen[forced]], fresh])
     if fresh.size > missing:
         # Forced features (magnitude -1) come first.
         rank = np.where(magnitude[fresh] < 0, np.inf, magnitude[fresh])

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._typing import Design, FloatArray
 from ..designs import Rows, Scaled
-from ..designs._operations import locate_nonfinite
+from ..designs._operations import scan
 from ._blas import solver_threads
 
 T = TypeVar("T")
@@ -123,38 +123,32 @@ def _arrange(request: Request, answers: Iterator[FloatArray]) -> Any:
     return [_arrange(part, answers) for part in request]
 
 
-def _answer(scans: list[Scan]) -> list[FloatArray]:
+def _answer(requests: list[Scan]) -> list[FloatArray]:
     """Answer scans, those with a common base design in one pass over it."""
-    answers: list[FloatArray | None] = [None] * len(scans)
+    answers: list[FloatArray | None] = [None] * len(requests)
     by_base: dict[int, list[int]] = {}
-    chains = [_unwrap(scan) for scan in scans]
+    chains = [_unwrap(request) for request in requests]
     for index, (base, _, _) in enumerate(chains):
         by_base.setdefault(id(base), []).append(index)
     for members in by_base.values():
         base = chains[members[0]][0]
         vectors = [np.atleast_2d(chains[i][2].T).T for i in members]
         merged = np.ascontiguousarray(np.hstack(vectors)) if len(vectors) > 1 else vectors[0]
-        n_features = base.shape[1]
-        scores = np.empty((n_features, merged.shape[1]))
-        for start in range(0, n_features, base.block):  # between blocks, Ctrl-C is noticed
-            stop = min(start + base.block, n_features)
-            scores[start:stop] = base.correlate(merged, start, stop)
+        scores = scan(base, merged)
         offset = 0
         for i, vector in zip(members, vectors, strict=True):
             part = scores[:, offset : offset + vector.shape[1]]
             offset += vector.shape[1]
-            part = part[:, 0] if scans[i].vector.ndim == 1 else part
+            part = part[:, 0] if requests[i].vector.ndim == 1 else part
             for wrapper, v in reversed(chains[i][1]):
                 part = wrapper.lift(part, v, 0, wrapper.shape[1])
-            if not np.isfinite(part.sum()):
-                locate_nonfinite(scans[i].design, scans[i].vector)
             answers[i] = np.ascontiguousarray(part)
     return [answer for answer in answers if answer is not None]
 
 
-def _unwrap(scan: Scan) -> tuple[Design, list[tuple[Scaled | Rows, FloatArray]], FloatArray]:
+def _unwrap(request: Scan) -> tuple[Design, list[tuple[Scaled | Rows, FloatArray]], FloatArray]:
     """Return the base design, the wrappers on the way with their vectors, the lowered vector."""
-    design, vector = scan.design, scan.vector
+    design, vector = request.design, request.vector
     wrappers: list[tuple[Scaled | Rows, FloatArray]] = []
     while isinstance(design, (Scaled, Rows)):
         wrappers.append((design, vector))

@@ -29,6 +29,7 @@ class Refit:
     intercept: float
     C: float
     loo_loss: float  # mean approximate leave-one-out loss, log-loss for the logistic loss
+    gap: float  # certified, relative to the objective of the model without features
 
 
 def refit(
@@ -41,7 +42,8 @@ def refit(
     *,
     C: float | str = "loo",
     intercept: bool = True,
-    tol: float = 1e-6,
+    unit: FloatArray | None = None,
+    tol: float = 1e-9,
 ) -> Refit:
     """Fit the model on the columns mean + std * Z, for one C or for the best of a grid.
 
@@ -53,6 +55,8 @@ def refit(
     Z : (n, k) columns on the selection scaling, dense or CSC.
     mean, std : (k,) X[:, j] = mean_j + std_j * Z[:, j]; mean is 0 where Z is not centred.
     sample_weight : (n,) positive.
+    unit : (n,) what leaving one row out removes at most of its weight, 1 by default: the class
+        weight of a row, so that integer weights equal repetition.
     C : a positive number, or "loo": from LOO_GRID / (mean variance of the columns of X).
     """
     loss = Logistic() if loss is None else loss
@@ -75,10 +79,10 @@ def refit(
         )  # fmt: skip
         losses.append(
             leave_one_out_loss(
-                Z, y, sample_weight, loss, value, penalty, fits[-1].margins, intercept
+                Z, y, sample_weight, loss, value, penalty, fits[-1].margins, intercept, unit
             )
         )
-    best = int(np.argmin(losses))
+    best = int(np.argmin(np.nan_to_num(losses, nan=np.inf)))
     fit = fits[best]
     if coarse > tol:
         fit = ridge(
@@ -86,7 +90,7 @@ def refit(
             start=(fit.coef, fit.intercept), tol=tol,
         )  # fmt: skip
     coef = fit.coef / std
-    return Refit(coef, fit.intercept - float(mean @ coef), candidates[best], losses[best])
+    return Refit(coef, fit.intercept - float(mean @ coef), candidates[best], losses[best], fit.gap)
 
 
 def leave_one_out_loss(
@@ -98,6 +102,7 @@ def leave_one_out_loss(
     penalty: FloatArray,
     margins: FloatArray,
     intercept: bool,
+    unit: FloatArray | None = None,
 ) -> float:
     """Return the mean loss of each row under the model fitted without one unit of its weight.
 
@@ -105,7 +110,7 @@ def leave_one_out_loss(
     first and second derivative of one unit of loss and h_i the leverage x_i'H^-1 x_i, whose x_i
     ends with the constant 1 of the free intercept.
     """
-    unit = np.minimum(sample_weight, 1.0)
+    unit = np.minimum(sample_weight, 1.0 if unit is None else unit)
     leverage = leverages(Z, C * loss.curvature(margins, y, sample_weight), penalty, intercept)
     gradient = loss.value_gradient(margins, y, unit)[1]
     damping = 1.0 - C * leverage * loss.curvature(margins, y, unit)

@@ -10,6 +10,7 @@ the Newton system is solved in the space of the rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,6 +39,7 @@ class Ridge:
     scores: FloatArray  # (p,) Z'(alpha y)
     objective: float
     bound: float  # certified lower bound
+    gap: float  # objective - bound, relative to the objective of the model without features
 
 
 def weighted_gram(Z: Columns, weight: FloatArray) -> FloatArray:
@@ -48,21 +50,49 @@ def weighted_gram(Z: Columns, weight: FloatArray) -> FloatArray:
         indices = Z.indices.astype(np.int32, copy=False)  # SciPy may have widened them
         sparse_gram(Z.indptr, indices, Z.data, weight, out, current_threads())
         return out
-    root = np.sqrt(weight)[:, None]
-    work = n * p * p
-    if work <= FLOAT32_GRAM:
-        scaled = Z * root
+    if n * p * p <= FLOAT32_GRAM:
+        scaled = Z * np.sqrt(weight)[:, None]
         return np.asarray(scaled.T @ scaled)
+    return _float32_gram(Z, weight)
+
+
+def _float32_gram(Z: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the Gram matrix by float32 products of columns of weighted mean 0 and norm below 1.
+
+    So no units of X, no offset and no C overflow, underflow or cancel in float32; means and norms
+    come back in float64.
+    """
+    n, p = Z.shape
+    total = float(weight.sum())
+    if total <= 0.0:
+        return np.zeros((p, p))
+    share = weight / total
+    blocks = range(0, n, GRAM_ROWS)
+
+    def second_moment(start: int) -> FloatArray:
+        rows = slice(start, start + GRAM_ROWS)
+        return np.asarray(share[rows] @ Z[rows] ** 2)
+
+    centre = np.asarray(Z.T @ share)
+    norm = np.sqrt(np.sum(map_threads(second_moment, blocks), axis=0))
+    unit = np.divide(1.0, norm, out=np.zeros(p), where=norm > 0)
+    root = np.sqrt(share)[:, None]
 
     def part(start: int) -> FloatArray:
         rows = slice(start, start + GRAM_ROWS)
-        scaled = np.multiply(Z[rows], root[rows], dtype=np.float32)
+        centred = Z[rows] - centre
+        centred *= unit
+        scaled = np.multiply(centred, root[rows], dtype=np.float32, casting="same_kind")
         return np.asarray(scaled.T @ scaled)
 
-    total = np.zeros((p, p))
-    for gram in map_threads(part, range(0, n, GRAM_ROWS)):
-        total += gram
-    return total
+    gram = np.zeros((p, p))
+    for block in map_threads(part, blocks):
+        gram += block
+    gram *= norm[:, None]
+    gram *= norm
+    gram += np.outer(centre, centre)
+    gram *= total
+    return gram
 
 
 def cholesky(matrix: FloatArray) -> FloatArray:
@@ -161,7 +191,8 @@ def ridge(
         if not accepted:  # rounding: no decrease is left
             break
         u, z, b = trial, z + step * z_step, b + step * shift
-    return Ridge(u, b, z + b, alpha, scores, objective, best_bound)
+    gap = (objective - best_bound) / zero_value if zero_value > 0 else 0.0
+    return Ridge(u, b, z + b, alpha, scores, objective, best_bound, gap)
 
 
 def _zero_objective(loss: Smooth, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
@@ -231,19 +262,23 @@ def leverages(
         unit = 1.0 / np.sqrt(view)
         matrix *= unit[:, None]
         matrix *= unit
-        whiten = unit[:, None] * inverse_factor(matrix).T
-        rowwise = Z.tocsr() if sp.issparse(Z) else Z
-        dtype = np.float32 if n * p * p > FLOAT32_GRAM else np.float64
-        narrow, shift = whiten.astype(dtype), (centre @ whiten).astype(dtype)
+        whiten = inverse_factor(matrix).T  # of the centred columns times `unit`
+        narrow = n * p * p > FLOAT32_GRAM
+        size = np.sqrt(total) if total > 0 else 1.0  # values near 1: no underflow in float32
+        if narrow:
+            whiten = whiten.astype(np.float32)
+        sparse = sp.issparse(Z)
+        rowwise: Any = Z.tocsr() if sp.issparse(Z) else Z
 
         def part(start: int) -> FloatArray:
             rows = rowwise[start : start + GRAM_ROWS]
-            dense = rows.toarray() if sp.issparse(rows) else rows
-            white = dense.astype(dtype, copy=False) @ narrow
-            white -= shift
+            centred: FloatArray = (rows.toarray() if sparse else rows) - centre
+            centred *= unit * size
+            white = (centred.astype(np.float32) if narrow else centred) @ whiten
             return np.asarray(np.einsum("ij,ij->i", white, white), dtype=np.float64)
 
-        return np.asarray(base + np.concatenate(map_threads(part, range(0, n, GRAM_ROWS))))
+        lengths = np.concatenate(map_threads(part, range(0, n, GRAM_ROWS)))
+        return np.asarray(base + lengths / size**2)
     # In the space of the rows, K = Z P^-1 Z': Z (P + Z'WZ)^-1 Z' = K - K R (I + R K R)^-1 R K
     # with R = W^(1/2).
     dense = (Z.toarray() if sp.issparse(Z) else np.asarray(Z)) - centre

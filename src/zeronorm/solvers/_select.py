@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Columns, FloatArray, IndexArray
+from .._typing import Columns, IndexArray
 from ..designs import Scaled
 from ..result import Certificate, Path, Selection
 from ._block_norm import newton
@@ -29,11 +29,13 @@ from ._cutting_plane import InnerSolver, Minimax, minimax
 from ._drive import Solver
 from ._exchange import eliminate, splice, take
 from ._refit import Refit, refit
+from ._stopwatch import Stopwatch
 from ._task import Task
 from ._working_set import l1_path
 
 POOL_FACTOR, POOL_MIN, POOL_BLOCKS = 3, 30, 5
 DIRECT_BLOCKS = 3  # blocks of the direct selection of k features
+MOST_BLOCKS = 30  # where the smallest of several sizes would ask for more scans than that
 # Splicing at the end is neutral on small samples with larger budgets, and costs time.
 SPLICE_SAMPLES, SPLICE_FEATURES = 1000, 10
 # Sizes down to a fifth of the largest share its pool; smaller ones get a pool of their own.
@@ -77,14 +79,14 @@ def select(
     tol: float = 1e-3,
     inner: InnerSolver = newton,
     certify: bool = True,
-    start: FloatArray | None = None,
+    start: Sequence[IndexArray] = (),
     seconds: dict[str, float] | None = None,
 ) -> Solver[Path]:
     """Select exactly k features for every k of `sizes`, by a generator of scans.
 
     block_size, max_blocks : of the pool (by default a fifth of the pool).
     certify : whether to scan once more for the certificates.
-    start : (n,) dual point of an earlier fit, for the first scan.
+    start : blocks of features of an earlier fit, which the first pool begins with.
     seconds : filled with the seconds of each phase.
     """
     clock = _Clock(seconds)
@@ -107,7 +109,7 @@ def select(
             usable=task.usable, inner=inner, inner_tol=tol, start=start, final_scan=False,
             l0_sizes=tuple(group) if certify else (),
         )  # fmt: skip
-        start = None  # the pools of smaller sizes begin anew
+        start = ()  # the pools of smaller sizes begin anew
         clock.add_history(pool)
         pools.append(pool)
         features = pool.result.support
@@ -141,7 +143,7 @@ def select_nested(
     tol: float = 1e-3,
     inner: InnerSolver = newton,
     certify: bool = True,
-    start: FloatArray | None = None,
+    start: Sequence[IndexArray] = (),
     seconds: dict[str, float] | None = None,
 ) -> Solver[Path]:
     """Select by the minimax cutting plane itself: nested supports for every k of `sizes`.
@@ -153,7 +155,7 @@ def select_nested(
     clock = _Clock(seconds)
     largest = max(sizes)
     if block_size is None:
-        block_size = -(-min(sizes) // DIRECT_BLOCKS)
+        block_size = max(-(-min(sizes) // DIRECT_BLOCKS), -(-largest // MOST_BLOCKS))
         if max_blocks is not None:
             block_size = -(-largest // max_blocks)
     answer = yield from minimax(
@@ -208,7 +210,9 @@ def refit_support(task: Task, Z: Columns, support: IndexArray, C: float | str) -
         std = 1.0 / task.design.scale[support]
         if task.design.mean is not None:
             mean = task.design.mean[support]
-    return refit(Z, mean, std, task.y, task.sample_weight, C=C, intercept=task.intercept)
+    return refit(
+        Z, mean, std, task.y, task.sample_weight, C=C, intercept=task.intercept, unit=task.unit
+    )
 
 
 def _finish(
@@ -224,13 +228,13 @@ def _finish(
     certificates: list[Certificate | None] = [None] * len(sizes)
     if certify:
         known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
-        begin = time.perf_counter()
+        stopwatch = Stopwatch()
         certificates[:] = yield from certify_supports(
             task.design, task.y, task.loss, [fits[k][0] for k in sizes], C=C,
             sample_weight=task.sample_weight, scaling=task.scaling, intercept=task.intercept,
-            forced=task.forced, usable=task.usable, known=known,
+            forced=task.forced, usable=task.usable, known=known, clock=stopwatch,
         )  # fmt: skip
-        clock.add("certify", time.perf_counter() - begin)
+        clock.add("certify", stopwatch.seconds)
     selections = {}
     for k, certificate in zip(sizes, certificates, strict=True):
         support, fit = fits[k]
@@ -239,7 +243,9 @@ def _finish(
             fit.loo_loss,
         )  # fmt: skip
     first = pools[0].result
-    return Path(selections, first.order, first.history, first.status, first.dual)
+    gaps = [step.extra.get("gap", 0.0) for pool in pools for step in pool.result.history]
+    gaps += [fit.gap for _, fit in fits.values()]
+    return Path(selections, first.order, first.history, first.status, max(gaps))
 
 
 def _entry_steps(pools: list[Minimax], support: IndexArray) -> IndexArray:

@@ -21,4 +21,5 @@ class Task:
     loss: Smooth = field(default_factory=Logistic)
     intercept: bool = True
     forced: IndexArray | None = None
+    unit: FloatArray | None = None  # (n,) class weights: the weight of one row, 1 by default
     usable: np.ndarray | None = None  # (m,) mask of the features that may be selected

@@ -10,7 +10,6 @@ cross-validated selection.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,9 +21,10 @@ from ..structures import largest
 from ._cutting_plane import GatheredColumns, Minimax, first_dual
 from ._drive import Scan, Solver
 from ._ridge import weighted_gram
+from ._stopwatch import Stopwatch
 from ._task import Task
 
-GRID, SMALLEST = 0.9, 1e-3  # ratio of the grid, and of its last to its first lambda
+GRID, SMALLEST = 0.9, 1e-2  # ratio of the grid, and of its last to its first lambda
 KKT = 1e-3  # optimality conditions hold up to this share of lambda
 MAX_NEWTON, MAX_SWEEPS = 50, 200
 FORCED_FACTOR = 1e-3  # forced features are nearly unpenalised: finite where they separate the data
@@ -56,7 +56,8 @@ def l1_path(task: Task, sizes: Sequence[int]) -> Solver[tuple[dict[int, IndexArr
     entered = np.zeros(m, bool)
     rate = GRID * top
     while missing and rate > SMALLEST * top:
-        begin = time.perf_counter()
+        clock = Stopwatch()
+        clock.start()
         inside = np.zeros(m, bool)
         inside[columns.features] = True
         wanted = allowed & ~inside & (np.abs(scores) >= 2.0 * rate - previous)
@@ -71,7 +72,9 @@ def l1_path(task: Task, sizes: Sequence[int]) -> Solver[tuple[dict[int, IndexArr
             )  # fmt: skip
             if int((u != 0).sum()) > missing[-1]:
                 break  # beyond the largest budget: no need to certify this point
+            clock.stop()
             scores = yield Scan(design, alpha * y)
+            clock.start()
             wanted = allowed & ~inside & (np.abs(scores) > rate * (1.0 + KKT))
             if not wanted.any():
                 break
@@ -79,7 +82,8 @@ def l1_path(task: Task, sizes: Sequence[int]) -> Solver[tuple[dict[int, IndexArr
         fresh = active[~entered[active]]
         entered[fresh] = True
         fresh = fresh[np.argsort(-np.abs(scores[fresh]), kind="stable")]
-        seconds = {"solve": time.perf_counter() - begin}
+        clock.stop()
+        seconds = {"solve": clock.seconds}
         history.append(Step(np.nan, np.nan, active.size, fresh, seconds, {"C": 1.0 / rate}))
         for k in [k for k in missing if active.size > k]:
             missing.remove(k)
@@ -98,7 +102,7 @@ def l1_path(task: Task, sizes: Sequence[int]) -> Solver[tuple[dict[int, IndexArr
     result = Result(
         last, np.zeros(last.size), b, np.nan, {}, alpha, Status.BUDGET, tuple(history)
     )  # fmt: skip
-    return supports, Minimax(result, {}, scores)
+    return supports, Minimax(result, {})
 
 
 def _solve(
