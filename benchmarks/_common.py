@@ -235,7 +235,10 @@ def bar(name: str, asked: str, measured: str, met: bool | None) -> dict[str, Any
 def bars_table(bars: Sequence[Mapping[str, Any]]) -> str:
     """Return the table of what was asked beside what was measured."""
     word = {True: "yes", False: "**no**", None: "not measured"}
-    rows = [[b["what"], b["asked"], b["measured"], word[b["met"]]] for b in bars]
+    rows = [
+        [b["what"], b["asked"], b["measured"], "-" if "nothing" in b["asked"] else word[b["met"]]]
+        for b in bars
+    ]
     return table(["what", "asked", "measured", "met"], rows)
 
 

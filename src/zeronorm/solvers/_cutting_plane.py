@@ -154,7 +154,7 @@ def minimax(
         if new.size:
             pool.add(new)
             seen[new] = True
-            blocks.append(np.sort(new))
+            blocks.append(np.union1d(forced, new))
             state = _extend(state, new.size, len(blocks))
             history.append(Step(objective, inner_bound, pool.size, new))
     if blocks:
@@ -183,11 +183,9 @@ def minimax(
             if k not in l0_bounds or bound > l0_bounds[k].bound:
                 l0_bounds[k] = BestDual(bound, shrink * alpha)
 
-        if history:  # the previous step learns its outer bound from this scan
-            gap = (objective - outer_bound) / scale
-            if n_features is None and gap <= tol:
-                status = Status.CONVERGED
-                break
+        if n_features is None and blocks and objective - outer_bound <= tol * scale:
+            status = Status.CONVERGED
+            break
         if n_features is not None and pool.size >= n_features:
             status = Status.BUDGET
             break

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._typing import Columns, FloatArray, Smooth
 from ..losses import Logistic
-from ._ridge import Ridge, leverages, ridge
+from ._ridge import Ridge, leverages, ridge, second_moments
 
 # Values of C for "loo", divided by the mean variance of the selected columns: from prior standard
 # deviations of 0.05 to 7 of the coefficient of a column with that variance.
@@ -122,6 +122,6 @@ def _mean_variance(Z: Columns, std: FloatArray, weight: FloatArray) -> float:
     """Return the mean variance of the columns std * Z under the weights."""
     total = float(weight.sum())
     mean = np.asarray(Z.T @ weight) / total
-    square = np.asarray(Z.multiply(Z).T @ weight if hasattr(Z, "multiply") else (Z * Z).T @ weight)
+    square = second_moments(Z, weight)
     variance = (square / total - mean**2) * std**2
     return max(float(variance.mean()), np.finfo(np.float64).tiny)

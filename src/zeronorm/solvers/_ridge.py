@@ -56,6 +56,18 @@ def weighted_gram(Z: Columns, weight: FloatArray) -> FloatArray:
     return _float32_gram(Z, weight)
 
 
+def second_moments(Z: Columns, weight: FloatArray) -> FloatArray:
+    """Return sum_i w_i z_ij^2, (p,)."""
+    if sp.issparse(Z):
+        return np.asarray(Z.multiply(Z).T @ weight)
+
+    def part(start: int) -> FloatArray:
+        rows = slice(start, start + GRAM_ROWS)
+        return np.asarray(weight[rows] @ np.asarray(Z)[rows] ** 2)
+
+    return np.asarray(np.sum(map_threads(part, range(0, Z.shape[0], GRAM_ROWS)), axis=0))
+
+
 def _float32_gram(Z: FloatArray, weight: FloatArray) -> FloatArray:
     """Return the Gram matrix by float32 products of columns of weighted mean 0 and norm below 1.
 
@@ -67,14 +79,8 @@ def _float32_gram(Z: FloatArray, weight: FloatArray) -> FloatArray:
     if total <= 0.0:
         return np.zeros((p, p))
     share = weight / total
-    blocks = range(0, n, GRAM_ROWS)
-
-    def second_moment(start: int) -> FloatArray:
-        rows = slice(start, start + GRAM_ROWS)
-        return np.asarray(share[rows] @ Z[rows] ** 2)
-
     centre = np.asarray(Z.T @ share)
-    norm = np.sqrt(np.sum(map_threads(second_moment, blocks), axis=0))
+    norm = np.sqrt(second_moments(Z, share))
     unit = np.divide(1.0, norm, out=np.zeros(p), where=norm > 0)
     root = np.sqrt(share)[:, None]
 
@@ -86,7 +92,7 @@ def _float32_gram(Z: FloatArray, weight: FloatArray) -> FloatArray:
         return np.asarray(scaled.T @ scaled)
 
     gram = np.zeros((p, p))
-    for block in map_threads(part, blocks):
+    for block in map_threads(part, range(0, n, GRAM_ROWS)):
         gram += block
     gram *= norm[:, None]
     gram *= norm
