@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
+from zeronorm import BudgetClassifier
 from zeronorm.certificate import prove, verify
 from zeronorm.designs import Scaled, as_design
 from zeronorm.losses import Logistic, SquaredHinge, balance
@@ -429,3 +430,24 @@ def test_gap_and_proven_of_a_record():
     assert not certificate.proven
     assert change(certificate, bound=4.0 + 1e-12).gap == 0
     assert change(certificate, bound=4.0).proven
+
+
+def test_verify_takes_the_labels_of_the_user():
+    """Text labels would end in a conversion error inside the verifier."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 8))
+    sick = X[:, 2] + 0.3 * rng.standard_normal(50) > 0
+    model = BudgetClassifier(2).fit(X, np.where(sick, "sick", "healthy"))
+    found = verify(X, np.where(sick, "sick", "healthy"), model.certificate_)
+    assert found["objective"] == pytest.approx(model.certificate_.objective)
+    with pytest.raises(ValueError, match="y must have two classes; got 3"):
+        verify(X, np.arange(50) % 3, model.certificate_)
+
+
+def test_certificate_prints_as_one_line():
+    """The dual point, a number per sample, would fill the screen."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 8))
+    model = BudgetClassifier(2).fit(X, X[:, 0] > 0)
+    assert len(repr(model.certificate_)) < 200
+    assert "gap=" in repr(model.certificate_)

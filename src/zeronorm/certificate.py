@@ -82,7 +82,7 @@ def prove(
 
 def verify(
     X: Any,
-    y: FloatArray,
+    y: Any,
     certificate: Certificate,
     *,
     sample_weight: FloatArray | None = None,
@@ -96,7 +96,7 @@ def verify(
     Parameters
     ----------
     X : (n, m) array, dense, the user's matrix.
-    y : (n,) labels -1 and +1.
+    y : (n,) labels of two classes; the larger one (the second of `classes_`) counts as +1.
     certificate : what to check.
     loss : "logistic" or "squared_hinge".
     forced : features that the bound assumes to be in the model.
@@ -111,7 +111,12 @@ def verify(
         Where the dual point is not feasible or the certificate claims more than can be recomputed.
     """
     X = np.asarray(X, dtype=np.float64)
-    y = np.asarray(y, dtype=np.float64)
+    classes = np.unique(y)
+    if len(classes) != 2:
+        raise ValueError(
+            f"y must have two classes; got {len(classes)}. Verify one class at a time."
+        )
+    y = np.where(np.asarray(y) == classes[1], 1.0, -1.0)
     s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     X, y, s = X[s > 0], y[s > 0], s[s > 0]
     alpha, weight = certificate.dual, certificate.C * s

@@ -64,6 +64,14 @@ class Certificate:
     candidates: int  # features not excluded from every better model
     n_forced: int = 0  # features forced by the user: the bound holds among models with them
 
+    def __repr__(self) -> str:
+        """Return the figures, without the arrays."""
+        return (
+            f"Certificate(k={self.support.size}, C={self.C:g}, scaling={self.scaling!r}, "
+            f"objective={self.objective:.6g}, bound={self.bound:.6g}, gap={self.gap:.2%}, "
+            f"proven={self.proven}, candidates={self.candidates})"
+        )
+
     @property
     def gap(self) -> float:
         """(objective - bound) / objective, not negative."""
