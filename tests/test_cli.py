@@ -247,7 +247,15 @@ def test_labels_in_another_type(run):
         assert document["accuracy"] > 0.9
     np.savez("c.npz", X=X, y=y + 5)
     result = run("predict", "a-k1.model.npz", "c.npz")
-    assert "Note: 40 samples have classes that the model does not know." in result.stderr
+    # Otherwise: an accuracy of 0 and a table of zeros that say nothing of the model.
+    note = "Note: no accuracy: the model does not know the classes 5, 6; it knows 0, 1.\n"
+    assert result.stderr == note
+    assert "accuracy" not in result.stdout
+    assert "true" not in result.stdout
+    np.savez("d.npz", X=X, y=y + 1)
+    result = run("predict", "a-k1.model.npz", "d.npz")
+    assert f"Note: {y.sum()} samples have classes that the model does not know." in result.stderr
+    assert "accuracy" in result.stdout
 
 
 def test_few_samples_of_a_class(run):
@@ -261,6 +269,69 @@ def test_few_samples_of_a_class(run):
     result = run("select", "b.npz", "-k", 1)
     assert "Note: no cross-validation: the class 1 has one sample." in result.stderr
     assert "on the training data" in result.stdout
+    # Otherwise: --quiet leaves the accuracy out without a word.
+    result = run("select", "b.npz", "-k", 1, "--quiet")
+    assert result.stderr == "Note: no cross-validation: the class 1 has one sample.\n"
+
+
+def test_quiet_prints_results_only(run):
+    # Otherwise: a script that asks for silence has to skip legends, timings and blank lines.
+    for command in (("select", "golub", "-k", 3, "-q"), ("predict", "golub-k3.model.npz", "golub")):
+        text = run(*command, "-q").stdout
+        assert text.startswith("golub   38 samples")
+        assert not text.endswith("\n\n")
+        assert "accuracy" in text
+        assert not any(word in text for word in ("per s.d.:", "seconds", "passes", "use it"))
+
+
+def test_no_blanks_at_the_ends_of_lines(run):
+    # Otherwise: what is piped into a file differs from line to line in blanks nobody sees.
+    for command in (
+        ("select", "golub", "-k", "3,5"),
+        ("predict", "golub-k5.model.npz", "golub", "--proba"),
+        ("info", "golub-k5.model.npz"),
+        ("info",),
+    ):
+        assert not [line for line in run(*command).stdout.split("\n") if line != line.rstrip()]
+
+
+@pytest.fixture
+def patients(table, tmp_path):
+    """Write the table with names of patients before the features; return its path."""
+    head, *lines = rows_of(table)
+    path = tmp_path / "patients.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["patient", *head])
+        writer.writerows([f"P{i}", *line] for i, line in enumerate(lines))
+    return path
+
+
+def test_names_of_samples(run, fails, patients):
+    # Otherwise: a table with names of samples cannot be read, or they are taken for a feature.
+    line = fails("select", patients, "--target", "status", "-k", 2)
+    assert line.endswith("; if it names the samples, say --id patient.")
+    command = ("select", patients, "--target", "status", "-k", 2, "--id", "patient", "--no-cv")
+    assert json.loads(run(*command, "--json").stdout)["data"]["n_features"] == 12
+    run("predict", "patients-k2.model.npz", patients, "--id", "patient", "-o", "p.csv")
+    assert [row[0] for row in rows_of("p.csv")[1:4]] == ["P0", "P1", "P2"]
+    assert "leave out --id 'x'" in fails("select", "golub", "-k", 2, "--id", "x")
+
+
+def test_labels_are_asked_for_before_cells_are_read(fails, patients):
+    # Otherwise: the first message is about a cell, and the user drops the column of labels.
+    line = fails("select", patients, "-k", 2)
+    assert line.endswith(
+        "labels are needed; say where they are with --target. The last column is 'status'; "
+        "not numbers: 'patient', 'status'."
+    )
+
+
+def test_force_of_a_name_of_two_columns(fails, tmp_path):
+    # Otherwise: the user is told that a column that is there does not exist.
+    (tmp_path / "a.csv").write_text("a,g,b,g,y\n1,2,3,4,u\n4,3,2,1,v\n1,2,3,5,u\n4,3,2,0,v\n")
+    line = fails("select", "a.csv", "--target", "y", "-k", 1, "--force", "g")
+    assert "'g' is the name of 2 columns: g#1, g#3; name one of these." in line
 
 
 def test_many_features_are_cut_in_the_table_only(run):
@@ -374,7 +445,7 @@ def test_errors_in_the_data(fails, run, table):
     assert "no column 'statos'. Did you mean 'status'?" in fails(
         "select", name, "--target", "statos", "-k", 2
     )
-    assert "column 'status': features must be numbers; got" in fails("select", name, "-k", 2)
+    assert "labels are needed; say where they are with --target" in fails("select", name, "-k", 2)
     np.savez("one.npz", X=np.eye(3), y=[1, 1, 1])
     assert "two classes" in fails("select", "one.npz", "-k", 1)
     np.savez("nan.npz", X=[[1, np.nan], [2, 3]], y=[0, 1])
@@ -475,6 +546,21 @@ def test_process(tmp_path):
     debug = call("select", "none.csv", "-k", "3", "--debug")
     assert debug.returncode == 1
     assert "Traceback" in debug.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
+@pytest.mark.parametrize("option", [[], ["--json"]])
+def test_a_closed_pipe_is_no_error(tmp_path, option):
+    # Otherwise: `zeronorm select ... | head -1` ends with an error after it has done its work.
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [*COMMAND, "select", "golub", "-k", "3", "--no-cv", *option],
+        cwd=tmp_path, stdout=write_end, stderr=subprocess.PIPE, text=True, timeout=120,
+    )  # fmt: skip
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert os.listdir(tmp_path) == ["golub-k3.model.npz"]
 
 
 def test_help_imports_nothing_heavy():

@@ -761,3 +761,41 @@ def test_damaged_files_are_read_or_refused(tmp_path, data):
         assert len(table.X.shape) == 2
     assert message.startswith(f"{path}: ")
     assert "\n" not in message
+
+
+# --- names of samples ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_id_is_no_feature(write, tmp_path, form):
+    # Otherwise: tables whose first column names the samples cannot be read at all.
+    path = write("a.csv", "who,a,y\np1,1,u\np2,2,v\n")
+    if form == "parquet":
+        if pa is None:
+            pytest.skip("needs pyarrow")
+        path = tmp_path / "a.parquet"
+        write_table(pa.table({"who": ["p1", "p2"], "a": [1, 2], "y": ["u", "v"]}), path)
+    with pytest.raises(FileError, match="; if it names the samples, say id='who'"):
+        read_table(path, "y")
+    table = read_table(path, "y", id="who")
+    assert (table.sample_names, table.feature_names) == (["p1", "p2"], ["a"])
+    same(table.X, [[1], [2]])
+    with pytest.raises(FileError, match="the target and the id must be two columns"):
+        read_table(path, "y", id="y")
+    with pytest.raises(FileError, match=r"no column 'whom'\. Did you mean 'who'"):
+        read_table(path, "y", id="whom")
+    with pytest.raises(
+        FileError, match=r"with --target\. The last column is 'y'; not numbers: 'who'"
+    ):
+        read_table(path, need_labels=True)
+
+
+def test_id_is_advised_only_for_names(write):
+    # Otherwise: a column of categories, or of numbers with a slip, is declared to be names.
+    for column in (["f", "m", "f"], ["1.5", "2.5", "3.x"]):
+        path = write("a.csv", "s,a,y\n" + "".join(f"{value},1,u\n" for value in column))
+        with pytest.raises(FileError, match="features must be numbers") as caught:
+            read_table(path, "y")
+        assert "id=" not in str(caught.value)
+    with pytest.raises(FileError, match="only a column of CSV or Parquet can be the id; got 's'"):
+        read_table(write("a.npy", npy(np.ones((2, 2)))), id="s")

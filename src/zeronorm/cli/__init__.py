@@ -16,9 +16,11 @@ from typing import Annotated, Any
 import typer
 
 from ._input import (
+    NO_VALIDATION,
     check_folder,
     comparable,
     forced_positions,
+    listed,
     output_files,
     parse_refit_c,
     parse_sizes,
@@ -77,8 +79,12 @@ _Target = Annotated[
         metavar="NAME", help="Labels: a column (name or index), an array, or a file of their own."
     ),
 ]
+_Id = Annotated[
+    str | None,
+    typer.Option("--id", metavar="NAME", help="The column that names the samples; no feature."),
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Results only.")]
 _Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
@@ -90,6 +96,7 @@ def select(
         typer.Option("--features", "-k", metavar="K[,K2,...]", help="How many features, exactly."),
     ],
     target: _Target = None,
+    id: _Id = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -145,7 +152,7 @@ def select(
         seconds["imports"] = time.perf_counter() - begin
         progress.phase(f"Reading {data}")
         with timed(seconds, "read"):
-            table = read(data, target)
+            table = read(data, target, id, need_labels=True)
         notes.extend(table.notes)
         if table.y is None:
             raise ValueError(f"{data}: labels are needed; say where they are with --target.")
@@ -214,9 +221,9 @@ def select(
     if as_json:
         _print_json(document)
         return
-    if not quiet:
-        say_notes(notes)
-    _report.print_selection(document)
+    # Quiet or not, a number that was asked for is not left out without a word.
+    say_notes([note for note in notes if not quiet or note.startswith(NO_VALIDATION)])
+    _report.print_selection(document, quiet)
 
 
 @app.command()
@@ -224,6 +231,7 @@ def predict(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A file that select wrote.")],
     data: _Data,
     target: _Target = None,
+    id: _Id = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE.csv", help="Write every prediction (CSV)."),
@@ -245,7 +253,7 @@ def predict(
         if output is not None:
             check_folder(output)
         progress.phase(f"Reading {data}")
-        table = read(data, target, loaded.layout)
+        table = read(data, target, id, loaded.layout)
         notes.extend(table.notes)
         if output is not None:
             refuse_overwriting([output], data, target, model)
@@ -255,11 +263,17 @@ def predict(
         accuracy, confusion = None, None
         if table.y is not None:
             truth = comparable(table.y, loaded.classes_)
-            accuracy = float(np.mean(truth == predicted))
-            confusion = _documents.confusion(truth, predicted, loaded.classes_)
             unknown = int((~np.isin(truth, loaded.classes_)).sum())
-            if unknown:
-                notes.append(f"{unknown} samples have classes that the model does not know")
+            if unknown == len(truth):
+                notes.append(
+                    f"no accuracy: the model does not know the classes {listed(np.unique(table.y))}"
+                    f"; it knows {listed(loaded.classes_)}"
+                )
+            else:
+                accuracy = float(np.mean(truth == predicted))
+                confusion = _documents.confusion(truth, predicted, loaded.classes_)
+                if unknown:
+                    notes.append(f"{unknown} samples have classes that the model does not know")
         if output is not None:
             persistence.write_file(
                 output,
@@ -281,7 +295,7 @@ def predict(
         return
     if not quiet:
         say_notes(notes)
-    _report.print_predictions(document, table.sample_names)
+    _report.print_predictions(document, table.sample_names, quiet)
 
 
 @app.command()

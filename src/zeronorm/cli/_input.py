@@ -6,6 +6,8 @@ only when they are needed, so that a mistyped option is answered at once.
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ from ._messages import show
 if TYPE_CHECKING:
     from ..files import Layout, Table
 
+NO_VALIDATION = "no cross-validation"  # how the note begins that says why
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zip"}
 
 
@@ -46,15 +49,23 @@ def parse_refit_c(text: str) -> float | str:
     return value
 
 
-def read(data: str, target: str | None, like: Layout | None = None) -> Table:
+def read(
+    data: str,
+    target: str | None,
+    id: str | None = None,
+    like: Layout | None = None,
+    need_labels: bool = False,
+) -> Table:
     """Return the built-in data or a file; a file of that name comes first."""
-    from ..files import Table, read_table
+    from ..files import FileError, SampleNamesError, Table, read_table
 
     if data == "golub" and not Path(data).exists():
         from ..datasets import load_golub
 
         if target is not None:
             raise ValueError(f"golub has its labels built in; leave out --target {target!r}.")
+        if id is not None:
+            raise ValueError(f"golub has no names of samples; leave out --id {id!r}.")
         golub = load_golub()
         return Table(
             golub.X,
@@ -63,7 +74,11 @@ def read(data: str, target: str | None, like: Layout | None = None) -> Table:
             golub.target_name,
             descriptions=golub.descriptions,
         )
-    return read_table(data, target, like=like)
+    try:
+        return read_table(data, target, id=id, like=like, need_labels=need_labels)
+    except SampleNamesError as error:
+        option = f"--id {shlex.quote(error.column)}"
+        raise FileError(str(error).replace(error.argument, option)) from None
 
 
 def forced_positions(names: Sequence[str] | None, table: Table) -> list[int] | None:
@@ -79,6 +94,13 @@ def forced_positions(names: Sequence[str] | None, table: Table) -> list[int] | N
         if known is not None and name in known:
             positions.append(known.index(name))
         elif known is not None:
+            same = [other for other in known if re.fullmatch(re.escape(name) + r"#\d+'*", other)]
+            if len(same) > 1:
+                shown = ", ".join(show(other) for other in same[:8])
+                raise ValueError(
+                    f"--force: {quote(name)} is the name of {len(same)} columns: {shown}; name one "
+                    "of these."
+                )
             raise ValueError(f"--force: no feature {quote(name)}.{did_you_mean(name, known)}")
         elif name.isdigit() and 0 <= int(name) - table.first_index < n_features:
             positions.append(int(name) - table.first_index)
@@ -138,7 +160,7 @@ def usable_folds(cv: int, y: Any, notes: list[str]) -> int | None:
         return cv
     label = show(str(classes[counts.argmin()]))
     if smallest < 2:
-        notes.append(f"no cross-validation: the class {label} has one sample")
+        notes.append(f"{NO_VALIDATION}: the class {label} has one sample")
         return None
     notes.append(f"{smallest} folds in place of {cv}: the class {label} has {smallest} samples")
     return smallest
@@ -154,3 +176,9 @@ def comparable(y: Any, classes: Any) -> Any:
         return y.astype(str)
     text = {str(label): label for label in classes}
     return np.array([text.get(label, np.nan) for label in y.tolist()])
+
+
+def listed(classes: Any) -> str:
+    """Return the first classes for a note."""
+    more = f" and {len(classes) - 6} more" if len(classes) > 6 else ""
+    return ", ".join(show(str(label), 30) for label in classes[:6]) + more

@@ -6,8 +6,10 @@ The codes are 0, 2 for bad input or usage (one line, no traceback unless --debug
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -32,6 +34,13 @@ class Group(TyperGroup):
                 stream.reconfigure(errors="backslashreplace")
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
+        except (BrokenPipeError, SystemExit) as error:
+            # Both typer and rich make a SystemExit of a pipe whose reader wanted no more.
+            if not isinstance(error.__context__ or error, BrokenPipeError):
+                raise
+            with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), sys.stdout.fileno())  # for the flush at the very end
+            return 0
         except (KeyboardInterrupt, typer.Abort):
             code = 130
         except Exception as error:

@@ -6,11 +6,12 @@ and descriptions to what is left.
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import IO, Any, cast
 
 from rich import box
 from rich.cells import cell_len
@@ -38,11 +39,12 @@ def print_installation(document: Mapping[str, Any]) -> None:
     _print_pairs(_console(), [(key, str(value)) for key, value in document.items()])
 
 
-def print_selection(document: Mapping[str, Any]) -> None:
+def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     """Print the largest model with its accuracy and certificate, and a row for every size."""
     console = _console()
     data, models, classes = document["data"], document["models"], document["classes"]
-    console.print()
+    if not quiet:
+        console.print()
     _print_header(console, data)
     console.print()
     if len(models) > 1:
@@ -56,13 +58,17 @@ def print_selection(document: Mapping[str, Any]) -> None:
         title = _title(model["n_features"], label, classes)
         _print_features(console, title, rows)
         console.print()
-    console.print(_text((_LEGEND, "dim")))
-    console.print()
-    _print_pairs(console, _facts(document, model), airy=True)
-    console.print()
+    if not quiet:
+        console.print(_text((_LEGEND, "dim")))
+        console.print()
+    _print_pairs(console, _facts(document, model, quiet), airy=True)
+    if not quiet:
+        console.print()
 
 
-def print_predictions(document: Mapping[str, Any], sample_names: Sequence[str] | None) -> None:
+def print_predictions(
+    document: Mapping[str, Any], sample_names: Sequence[str] | None, quiet: bool = False
+) -> None:
     """Print how many of each class are predicted, how well, and the first predictions."""
     console = _console()
     classes, predictions = document["classes"], document["predictions"]
@@ -70,7 +76,8 @@ def print_predictions(document: Mapping[str, Any], sample_names: Sequence[str] |
     labels = [show(str(label), 30) for label in classes]
     counts = Counter(predictions)
     source = show(document["data"]["source"], 60)
-    console.print()
+    if not quiet:
+        console.print()
     console.print(
         _text(
             (source, "bold"), f"   {len(predictions):,} samples", f"   by {show(document['model'])}"
@@ -86,7 +93,8 @@ def print_predictions(document: Mapping[str, Any], sample_names: Sequence[str] |
         console.print()
     if document["file"] is not None:
         _print_pairs(console, [("written", _text((show(document["file"]), "bold")))])
-        console.print()
+        if not quiet:
+            console.print()
         return
     grid = _grid()
     grid.add_column("sample", justify="left" if sample_names else "right")
@@ -104,7 +112,8 @@ def print_predictions(document: Mapping[str, Any], sample_names: Sequence[str] |
     more = len(predictions) - _PREVIEW
     if more > 0:
         console.print(_text((f"{more:,} more; --output FILE.csv writes them all.", "dim")))
-    console.print()
+    if not quiet:
+        console.print()
 
 
 def _confusion_grid(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> Table:
@@ -266,7 +275,9 @@ def _print_sizes(console: Console, models: Sequence[Mapping[str, Any]], n_classe
         )
 
 
-def _facts(document: Mapping[str, Any], model: Mapping[str, Any]) -> list[tuple[str, str | Text]]:
+def _facts(
+    document: Mapping[str, Any], model: Mapping[str, Any], quiet: bool
+) -> list[tuple[str, str | Text]]:
     """Return what stands under the table of features."""
     classes = document["classes"]
     validation = model["cross_validation"]
@@ -291,6 +302,10 @@ def _facts(document: Mapping[str, Any], model: Mapping[str, Any]) -> list[tuple[
     if known:
         facts.append(("", _text((_scope(known[0]), "dim"))))
 
+    if quiet:
+        if model["file"] is not None:
+            facts.append(("model", _text((show(model["file"]), "bold"))))
+        return facts
     phases = [
         f"{name} {value:.2f}"
         for name, value in document["seconds"].items()
@@ -392,8 +407,19 @@ def _aligned(values: Sequence[float], least: int = 4) -> list[str]:
     return [f"{value:+.{decimals}f}" for value in values]
 
 
+class _Trimmed:
+    """Standard output without the blanks that fill the ends of lines."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stdout, name)
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(re.sub(r" +(?=\n)", "", text))
+
+
 def _console() -> Console:
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    file = sys.stdout if sys.stdout.isatty() else cast("IO[str]", _Trimmed())
+    return Console(file=file, highlight=False, markup=False, emoji=False)
 
 
 def _grid() -> Table:

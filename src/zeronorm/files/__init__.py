@@ -11,18 +11,19 @@ from collections.abc import Callable, Mapping
 
 from ._arrays import read_npy_table, read_npz
 from ._delimited import read_delimited
-from ._errors import FileError, MissingFileError, did_you_mean, quote
+from ._errors import FileError, MissingFileError, SampleNamesError, did_you_mean, quote
 from ._npy import is_text, read_npy
 from ._parquet import read_parquet
 from ._source import PathLike, Source, Stream, check_path, format_of
 from ._svmlight import read_svmlight
-from ._table import Layout, Table
+from ._table import Layout, Request, Table
 
 __all__ = [
     "FileError",
     "Layout",
     "MissingFileError",
     "PathLike",
+    "SampleNamesError",
     "Table",
     "check_path",
     "did_you_mean",
@@ -32,7 +33,7 @@ __all__ = [
     "read_table",
 ]
 
-_READERS: Mapping[str, Callable[[Source, Stream, str | None, Layout | None], Table]] = {
+_READERS: Mapping[str, Callable[[Source, Stream, Request], Table]] = {
     "svmlight": read_svmlight,
     "delimited": read_delimited,
     "parquet": read_parquet,
@@ -41,7 +42,14 @@ _READERS: Mapping[str, Callable[[Source, Stream, str | None, Layout | None], Tab
 }
 
 
-def read_table(path: PathLike, target: str | None = None, *, like: Layout | None = None) -> Table:
+def read_table(
+    path: PathLike,
+    target: str | None = None,
+    *,
+    id: str | None = None,
+    like: Layout | None = None,
+    need_labels: bool = False,
+) -> Table:
     """Read samples from a file.
 
     ==================================== =======================================================
@@ -65,9 +73,13 @@ def read_table(path: PathLike, target: str | None = None, *, like: Layout | None
     target : str or None
         The labels: name of a column or array, else index of a column (negative from the end),
         else path of a .npy, .npz or one-column text file. None where the file says it by itself.
+    id : str or None
+        The names of the samples: name or index of a column of CSV or Parquet, which is no feature.
     like : Layout or None
         Read as the training data of a model were: the same first index, and of a file with names
         only the features that the model needs, wherever they stand.
+    need_labels : bool
+        Refuse CSV and Parquet whose target is not known, before any value is read.
 
     Returns
     -------
@@ -83,8 +95,10 @@ def read_table(path: PathLike, target: str | None = None, *, like: Layout | None
     """
     source = Source(check_path(path))
     with source.open() as stream:
-        reader = _READERS[format_of(source, stream)]
-        table = reader(source, stream, target, like)
+        form = format_of(source, stream)
+        if id is not None and form not in ("delimited", "parquet"):
+            raise FileError(f"{source}: only a column of CSV or Parquet can be the id; got {id!r}.")
+        table = _READERS[form](source, stream, Request(target, like, id, need_labels))
     if not table.X.shape[0]:
         raise FileError(f"{source}: no samples in it.")
     if not table.X.shape[1]:

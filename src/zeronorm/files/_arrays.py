@@ -19,16 +19,16 @@ from ._errors import FileError, did_you_mean, quote
 from ._labels import LABEL_KEYS, as_labels, read_labels
 from ._npy import Member, decoded, listed, load_npz, read_npy, read_npy_header
 from ._source import Source, Stream, is_label_file, similar_files
-from ._table import Layout, Table, unique_names
+from ._table import Request, Table, unique_names
 
 
 def read_npy_table(
     source: Source,
     stream: Stream,
-    target: str | None,
-    like: Layout | None,
+    request: Request,
 ) -> Table:
     """Read a .npy file, memory-mapped unless it is compressed."""
+    target = request.target
     X: NDArray[Any]
     if source.compression is None:
         # The header and its sizes are checked by the strict reader; then only a map is made.
@@ -55,8 +55,7 @@ def read_npy_table(
 def read_npz(
     source: Source,
     stream: Stream,
-    target: str | None,
-    like: Layout | None,
+    request: Request,
 ) -> Table:
     """Read an .npz file: named arrays, or a sparse matrix as SciPy saves it."""
     arrays = load_npz(source)
@@ -77,7 +76,7 @@ def read_npz(
     n_samples, n_features = X.shape
 
     y, target_name = None, None
-    key = target
+    key = request.target
     if key is None:
         key = next((k for k in LABEL_KEYS if k in arrays and arrays[k].shape != ()), None)
     if key is not None and key in arrays:

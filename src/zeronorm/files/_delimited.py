@@ -20,10 +20,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import FileError, engine_errors, quote
+from ._errors import FileError, SampleNamesError, engine_errors, quote
 from ._labels import labels_from_text, read_labels
 from ._source import DELIMITERS, Source, Stream, not_utf8
-from ._table import MISSING, Columns, Layout, Table, assign, first_nonfinite, strict_float
+from ._table import (
+    MISSING,
+    Columns,
+    Request,
+    Table,
+    assign,
+    first_nonfinite,
+    labels_needed,
+    strict_float,
+)
 
 # Above this many bytes the multi-threaded reader pays for its import.
 _FAST_SIZE = 4 << 20
@@ -42,8 +51,7 @@ class _Body:
 def read_delimited(
     source: Source,
     stream: Stream,
-    target: str | None,
-    like: Layout | None,
+    request: Request,
 ) -> Table:
     """Read CSV, TSV or another delimited text."""
     # The bytes there are may end inside a character; only their first line is used.
@@ -51,7 +59,7 @@ def read_delimited(
     first_line = head[0].decode("utf-8", "replace") if head else ""
     delimiter = _delimiter(first_line, DELIMITERS.get(source.suffix, ",;\t|"))
     try:
-        columns, body = _parse(source, stream, delimiter, target, like)
+        columns, body = _parse(source, stream, delimiter, request)
     except UnicodeDecodeError:
         raise not_utf8(source) from None
     except csv.Error as error:
@@ -65,12 +73,12 @@ def read_delimited(
             f"{source}: {where}, {columns.name(columns.features[order])}: a value is missing or "
             f"not finite ({X[row, order]}); fill it in or drop the row or column."
         )
-    names, notes = columns.feature_names(like)
+    names, notes = columns.feature_names(request.like)
     y, name = None, None
     if columns.target is not None:
         y, name = labels_from_text(body.labels), columns.target_name
-    elif target is not None:
-        y, name = read_labels(target, X.shape[0])
+    elif request.target is not None:
+        y, name = read_labels(request.target, X.shape[0])
     samples = body.samples if columns.samples is not None else None
     return Table(X, y, names, name, samples, notes=notes)
 
@@ -88,18 +96,17 @@ def _parse(
     source: Source,
     stream: Stream,
     delimiter: str,
-    target: str | None,
-    like: Layout | None,
+    request: Request,
 ) -> tuple[Columns, _Body]:
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
-        return _parse_text(source, text, delimiter, target, like)
+        return _parse_text(source, text, delimiter, request)
     finally:
         text.detach()  # whoever opened the stream closes it
 
 
 def _parse_text(
-    source: Source, text: io.TextIOWrapper, delimiter: str, target: str | None, like: Layout | None
+    source: Source, text: io.TextIOWrapper, delimiter: str, request: Request
 ) -> tuple[Columns, _Body]:
     underscore = False
 
@@ -119,7 +126,7 @@ def _parse_text(
     pending = list(itertools.islice(rows, 2))
     if not pending:
         raise FileError(f"{source}: no samples in it (only blank lines).")
-    columns = _arrange(source, [row for _, row in pending], target, like)
+    columns = _arrange(source, [row for _, row in pending], request)
     if columns.names is not None:
         del pending[0]
         if not pending:
@@ -153,9 +160,9 @@ def _parse_text(
         try:
             values.extend(map(float, fields))
         except ValueError:
-            _report_field(source, columns, number, fields)
+            _report_field(source, delimiter, columns, number, fields)
         if underscore and any("_" in field for field in fields):
-            _report_field(source, columns, number, fields)
+            _report_field(source, delimiter, columns, number, fields)
         lines.append(number)
     X = np.frombuffer(values, np.float64).reshape(len(lines), len(columns.features))
     return columns, _Body(X, labels, samples, lines)
@@ -172,8 +179,7 @@ def _picker(positions: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
 def _arrange(
     source: Source,
     rows: Sequence[list[str]],
-    target: str | None,
-    like: Layout | None,
+    request: Request,
 ) -> Columns:
     """Decide from the first two rows what each column is."""
     first = rows[0]
@@ -187,7 +193,16 @@ def _arrange(
         n_columns = len(names)
         if not names[0] and n_columns > 1:
             samples = 0
-    return assign(source, names, n_columns, samples, target, like)
+    columns = assign(source, names, n_columns, samples, request)
+    if request.lacks_labels(columns):
+        sample = rows[min(names is not None, len(rows) - 1)]
+        text = [j for j in columns.features if j < len(sample) and _is_text(sample[j])]
+        raise labels_needed(source, columns, text)
+    return columns
+
+
+def _is_text(field: str) -> bool:
+    return field.strip().lower() not in MISSING and strict_float(field) is None
 
 
 def _is_header(source: Source, fields: list[str]) -> bool:
@@ -217,7 +232,9 @@ def _is_header(source: Source, fields: list[str]) -> bool:
     return True
 
 
-def _report_field(source: Source, columns: Columns, number: int, fields: Sequence[str]) -> None:
+def _report_field(
+    source: Source, delimiter: str, columns: Columns, number: int, fields: Sequence[str]
+) -> None:
     """Raise the error of the first field of a line that is not a number."""
     bad = [order for order, field in enumerate(fields) if strict_float(field) is None]
     if not bad:
@@ -236,10 +253,35 @@ def _report_field(source: Source, columns: Columns, number: int, fields: Sequenc
         )
     others = sum(1 for j in bad[1:] if fields[j].strip().lower() not in MISSING)
     more = f" (and {others} more on this line)" if others else ""
-    raise FileError(
+    message = (
         f"{source}: line {number}, {name}{more}: features must be numbers; got {quote(field)}. "
-        "Drop the column, make it the target, or encode it (one column of 0 and 1 per value)."
+        "Drop the column, make it the target, or encode it (one column of 0 and 1 per value)"
     )
+    if bad[0] == 0 and columns.samples is None and _may_name_samples(source, delimiter, columns):
+        raise SampleNamesError(message, columns.argument(columns.features[0]))
+    raise FileError(f"{message}.")
+
+
+def _may_name_samples(source: Source, delimiter: str, columns: Columns) -> bool:
+    """Whether the first column of features is mostly text and no value occurs twice."""
+    position = columns.features[0]
+    seen: set[str] = set()
+    n_texts = 0
+    with source.open() as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
+        try:
+            reader = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == " ")
+            rows = (row for row in reader if len(row) > position)
+            for row in itertools.islice(rows, int(columns.names is not None), None):
+                if row[position] in seen:
+                    return False
+                seen.add(row[position])
+                n_texts += _is_text(row[position])
+        except csv.Error:
+            return False
+        finally:
+            text.detach()
+    return len(seen) > 1 and 2 * n_texts > len(seen)
 
 
 def _parse_fast(source: Source, delimiter: str, columns: Columns) -> _Body | None:

@@ -21,6 +21,15 @@ class MissingFileError(FileError, FileNotFoundError):
     """There is no such file."""
 
 
+class SampleNamesError(FileError):
+    """A column of features holds text, and it may be the names of the samples."""
+
+    def __init__(self, message: str, column: str) -> None:
+        self.column = column
+        self.argument = f"id={quote(column)}"  # as the message has it
+        super().__init__(f"{message}; if it names the samples, say {self.argument}.")
+
+
 @contextmanager
 def os_errors(path: Path) -> Iterator[None]:
     """Turn an OSError into a FileError."""

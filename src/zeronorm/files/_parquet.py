@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import FileError, engine_errors
+from ._errors import FileError, SampleNamesError, engine_errors
 from ._labels import as_labels, read_labels
 from ._source import Source, Stream
-from ._table import Layout, Table, assign, first_nonfinite
+from ._table import Request, Table, assign, first_nonfinite, labels_needed
 
 
 def read_parquet(
     source: Source,
     stream: Stream,
-    target: str | None,
-    like: Layout | None,
+    request: Request,
 ) -> Table:
     """Read a Parquet file."""
     import narwhals as nw
@@ -45,25 +44,32 @@ def read_parquet(
                 "pip install 'zeronorm[files]'."
             ) from None
     with engine_errors(f"{source}: not a readable Parquet file"):
-        return _table_from(source, nw.from_native(read(data), eager_only=True), target, like)
+        return _table_from(source, nw.from_native(read(data), eager_only=True), request)
 
 
-def _table_from(source: Source, frame: Any, target: str | None, like: Layout | None) -> Table:
+def _table_from(source: Source, frame: Any, request: Request) -> Table:
     """Return the table in a data frame of narwhals."""
     import narwhals as nw
 
     names: list[str] = frame.columns
     samples = names.index("__index_level_0__") if "__index_level_0__" in names else None
-    columns = assign(source, names, len(names), samples, target, like)
+    columns = assign(source, names, len(names), samples, request)
+    if request.lacks_labels(columns):
+        text = [j for j in columns.features if not _is_number(frame[names[j]].dtype)]
+        raise labels_needed(source, columns, text)
     matrix: list[NDArray[Any]] = []
     for position in columns.features:
         series = frame[names[position]]
-        if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
-            raise FileError(
+        if not _is_number(series.dtype):
+            message = (
                 f"{source}: {columns.name(position)}: features must be numbers; got the type "
                 f"{series.dtype}. Drop the column, make it the target, or encode it (one column of "
-                "0 and 1 per value)."
+                "0 and 1 per value)"
             )
+            first = position == columns.features[0] and columns.samples is None
+            if first and series.dtype == nw.String and 1 < len(frame) == series.n_unique():
+                raise SampleNamesError(message, columns.argument(position))
+            raise FileError(f"{message}.")
         if series.dtype.is_decimal() or series.dtype == nw.Boolean:
             series = series.cast(nw.Float64)
         row = _first_null(series)
@@ -86,7 +92,7 @@ def _table_from(source: Source, frame: Any, target: str | None, like: Layout | N
     X = np.empty((len(frame), len(matrix)), dtype, order="F")
     for order, values in enumerate(matrix):
         X[:, order] = values
-    unique, notes = columns.feature_names(like)
+    unique, notes = columns.feature_names(request.like)
     y, name = None, None
     if columns.target is not None:
         name = names[columns.target]
@@ -100,10 +106,18 @@ def _table_from(source: Source, frame: Any, target: str | None, like: Layout | N
         y = as_labels(
             source, np.asarray(series.to_list()), len(frame), columns.name(columns.target)
         )
-    elif target is not None:
-        y, name = read_labels(target, len(frame))
-    sample_names = None if samples is None else [str(v) for v in frame[names[samples]].to_list()]
+    elif request.target is not None:
+        y, name = read_labels(request.target, len(frame))
+    sample_names = None
+    if columns.samples is not None:
+        sample_names = [str(value) for value in frame[names[columns.samples]].to_list()]
     return Table(X, y, unique, name, sample_names, notes=notes)
+
+
+def _is_number(dtype: Any) -> bool:
+    import narwhals as nw
+
+    return bool(dtype.is_numeric() or dtype == nw.Boolean)
 
 
 def _first_null(series: Any) -> int | None:

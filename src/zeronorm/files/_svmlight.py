@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ._errors import FileError, quote
 from ._labels import as_labels, read_labels
 from ._source import Source, Stream, is_label_file
-from ._table import Layout, Table, first_nonfinite, strict_float
+from ._table import Request, Table, first_nonfinite, strict_float
 
 
 class _Lines:
@@ -48,11 +48,12 @@ class _Lines:
 def read_svmlight(
     source: Source,
     stream: Stream,
-    target: str | None,
-    like: Layout | None,
+    request: Request,
 ) -> Table:
     """Read an svmlight file."""
     from sklearn.datasets import load_svmlight_file
+
+    target, like = request.target, request.like
 
     lines = _Lines(source, stream)
     try:

@@ -47,6 +47,20 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """What the caller says about the file."""
+
+    target: str | None = None
+    like: Layout | None = None
+    id: str | None = None  # the column of the names of samples
+    need_labels: bool = False
+
+    def lacks_labels(self, columns: Columns) -> bool:
+        """Whether labels are needed and nothing says where they are."""
+        return self.need_labels and self.target is None and columns.target is None
+
+
+@dataclass(frozen=True, slots=True)
 class Columns:
     """What each column of a file is."""
 
@@ -61,6 +75,11 @@ class Columns:
         if self.names is None:
             return f"column {position}"
         return f"column {quote(self.names[position])}"
+
+    def argument(self, position: int) -> str:
+        """Return what a caller writes for a column: its name if that is enough, or its index."""
+        name = self.names[position] if self.names is not None else ""
+        return name if self.names is not None and self.names.count(name) == 1 else str(position)
 
     def feature_names(self, like: Layout | None) -> tuple[list[str] | None, tuple[str, ...]]:
         """Return unique names of the features and a note if some had to be changed."""
@@ -85,19 +104,25 @@ def assign(
     names: list[str] | None,
     n_columns: int,
     samples: int | None,
-    target: str | None,
-    like: Layout | None,
+    request: Request,
 ) -> Columns:
-    """Find the target and the features among the columns."""
+    """Find the target, the names of samples and the features among the columns."""
+    target, like = request.target, request.like
     position = None
     if target is not None:
         position = _find_column(source, target, names, n_columns)
     elif like is not None and like.target_name and names and names.count(like.target_name) == 1:
         position = names.index(like.target_name)
+    others = {position, samples}
+    if request.id is not None:
+        samples = _find_column(source, request.id, names, n_columns, "id")
+        if samples == position:
+            raise FileError(f"{source}: the target and the id must be two columns, not one.")
+        others.add(samples)
     if like is not None and like.names is not None and names is not None:
         features = _find_features(source, like.names, names)
     else:
-        features = [j for j in range(n_columns) if j not in (position, samples)]
+        features = [j for j in range(n_columns) if j not in others]
         if like is not None and len(features) != like.n_features:
             hint = ""
             if len(features) == like.n_features + 1 and position is None:
@@ -112,9 +137,9 @@ def assign(
 
 
 def _find_column(
-    source: Source, target: str, names: list[str] | None, n_columns: int
+    source: Source, target: str, names: list[str] | None, n_columns: int, what: str = "target"
 ) -> int | None:
-    """Return the position of the target column; None if the target is a file of labels."""
+    """Return the position of a column; None if the target is a file of labels."""
     if names is not None:
         count = names.count(target)
         if count == 1:
@@ -123,24 +148,35 @@ def _find_column(
             positions = ", ".join(str(j) for j, name in enumerate(names) if name == target)
             raise FileError(
                 f"{source}: {count} columns have the name {quote(target)} (positions "
-                f"{positions}); give the target by position."
+                f"{positions}); give the {what} by position."
             )
     if re.fullmatch(r"-?[0-9]{1,18}", target):
         position = int(target)
         if not -n_columns <= position < n_columns:
             raise FileError(
-                f"{source}: the target column must be between {-n_columns} and {n_columns - 1}; "
+                f"{source}: the {what} column must be between {-n_columns} and {n_columns - 1}; "
                 f"got {position}."
             )
         return position % n_columns
-    if is_label_file(target):
+    if what == "target" and is_label_file(target):
         return None
     if names is None:
         raise FileError(
-            f"{source}: no header line, so the target column is a number between 0 and "
+            f"{source}: no header line, so the {what} column is a number between 0 and "
             f"{n_columns - 1} (-1 is the last); got {quote(target)}."
         )
     raise FileError(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
+
+
+def labels_needed(source: Source, columns: Columns, text: Sequence[int]) -> FileError:
+    """Return the error of a file that does not say which column is the target."""
+    *_, last = columns.features
+    hint = f" The last column is {quote(columns.argument(last))}"
+    if text:
+        names = ", ".join(quote(columns.argument(j)) for j in text[:5])
+        more = f" and {len(text) - 5} more" if len(text) > 5 else ""
+        hint += f"; not numbers: {names}{more}"
+    return FileError(f"{source}: labels are needed; say where they are with --target.{hint}.")
 
 
 def _find_features(source: Source, wanted: Sequence[str], names: list[str]) -> list[int]:
