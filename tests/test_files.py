@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
 from zeronorm.files import FileError, Layout, MissingFileError, _delimited, _source, read_table
+from zeronorm.files._table import Request
 
 try:
     import pyarrow as pa
@@ -433,7 +434,7 @@ def test_fast_reader_reads_the_same(write, monkeypatch):
             patch.setattr(_delimited, "_FAST_SIZE", 0)
             source = _source.Source(path)
             with source.open() as stream:
-                _, body = _delimited._parse(source, stream, ",", "y", None)
+                _, body = _delimited._parse(source, stream, ",", Request(target="y"))
             assert body.lines is None  # the mark of the fast reader
             fast = read_table(path, "y")
         same(fast.X, np.asarray(slow.X))

@@ -95,7 +95,8 @@ class Source:
             yield stack.enter_context(io.BufferedReader(guarded, 1 << 17))
 
     def _only_member(self, archive: zipfile.ZipFile) -> tuple[IO[bytes], int]:
-        members = [info for info in archive.infolist() if not info.is_dir()]
+        # A damaged directory can hold an empty name, which `ZipInfo.is_dir` does not survive.
+        members = [info for info in archive.infolist() if not info.filename.endswith("/")]
         if len(members) != 1:
             raise FileError(
                 f"{self}: a zip archive must hold one file; this one holds {len(members)}. "
