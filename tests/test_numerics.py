@@ -55,6 +55,17 @@ def test_gram_matrices_for_any_units_and_offset(tall, scale, offset):
     assert np.abs(got - inside).max() <= 1e-5 * np.diag(inside).max()
 
 
+def test_gram_matrices_with_outliers_that_a_sample_of_rows_misses(tall):
+    """Norms of some rows would let one huge value overflow in float32."""
+    Z = tall[0].copy()
+    Z[1, 0] = 1e30
+    weight = np.ones(6000)
+    exact = Z.T @ Z
+    size = np.sqrt(np.outer(np.diag(exact), np.diag(exact)))
+    # 2048 float32 terms a block: relative errors up to 2048 * 2^-24.
+    assert np.abs((weighted_gram(Z, weight) - exact) / size).max() <= 2048 * 2.0**-24
+
+
 @pytest.mark.parametrize("scale", [1e-60, 1e-19, 1e60])
 def test_refit_does_not_depend_on_units(tall, scale):
     """The chosen C, the coefficients or the leave-one-out loss would change with the units of X."""

@@ -33,8 +33,8 @@ class MinimaxLogisticRegression(BudgetedClassifier):
     refit_C : "loo" or float
         C of the final fit; "loo" chooses by approximate leave-one-out log-loss.
     block_size : int or None
-        r, features per scan; by default a third of the (smallest) n_features, or n_features /
-        max_blocks.
+        r, features per scan; by default n_features / max_blocks, or a third of n_features. With
+        several sizes a third of the smallest, but at least a thirtieth of the largest.
     max_blocks : int or None
         T_m, number of scans that generate blocks.
     solver : "newton"

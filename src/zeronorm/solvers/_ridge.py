@@ -25,6 +25,7 @@ MAX_NEWTON = 100
 # Gram matrices above this many multiply-adds are formed in float32: they only shape the step,
 # objective, gradient and gap stay float64.
 FLOAT32_GRAM = 5e7
+ROUGH_NORM = 16  # every so many rows give the norms that keep float32 products in range
 GRAM_ROWS = 2048  # rows of one partial Gram matrix
 
 
@@ -74,13 +75,28 @@ def _float32_gram(Z: FloatArray, weight: FloatArray) -> FloatArray:
     So no units of X, no offset and no C overflow, underflow or cancel in float32; means and norms
     come back in float64.
     """
-    n, p = Z.shape
     total = float(weight.sum())
     if total <= 0.0:
-        return np.zeros((p, p))
+        return np.zeros((Z.shape[1], Z.shape[1]))
     share = weight / total
     centre = np.asarray(Z.T @ share)
-    norm = np.sqrt(second_moments(Z, share))
+    # Rough norms are enough to stay in range: those of some rows, of all where that fails.
+    norm = np.sqrt(second_moments(Z[::ROUGH_NORM], share[::ROUGH_NORM]))
+    if not np.all(norm > 0):
+        norm = np.sqrt(second_moments(Z, share))
+    gram = _scaled_gram(Z, share, centre, norm)
+    if not np.isfinite(gram).all():
+        gram = _scaled_gram(Z, share, centre, np.sqrt(second_moments(Z, share)))
+    gram += np.outer(centre, centre)
+    gram *= total
+    return gram
+
+
+def _scaled_gram(
+    Z: FloatArray, share: FloatArray, centre: FloatArray, norm: FloatArray
+) -> FloatArray:
+    """Return (Z - centre)' diag(share) (Z - centre), by float32 products of columns over norm."""
+    n, p = Z.shape
     unit = np.divide(1.0, norm, out=np.zeros(p), where=norm > 0)
     root = np.sqrt(share)[:, None]
 
@@ -88,16 +104,15 @@ def _float32_gram(Z: FloatArray, weight: FloatArray) -> FloatArray:
         rows = slice(start, start + GRAM_ROWS)
         centred = Z[rows] - centre
         centred *= unit
-        scaled = np.multiply(centred, root[rows], dtype=np.float32, casting="same_kind")
-        return np.asarray(scaled.T @ scaled)
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at the result
+            scaled = np.multiply(centred, root[rows], dtype=np.float32, casting="same_kind")
+            return np.asarray(scaled.T @ scaled)
 
     gram = np.zeros((p, p))
     for block in map_threads(part, range(0, n, GRAM_ROWS)):
         gram += block
     gram *= norm[:, None]
     gram *= norm
-    gram += np.outer(centre, centre)
-    gram *= total
     return gram
 
 

@@ -149,7 +149,8 @@ def select_nested(
     """Select by the minimax cutting plane itself: nested supports for every k of `sizes`.
 
     One run to the largest k; features are ordered by (block, |score| at entry), and the prefixes of
-    that order are the supports. `block_size` is ceil(k / 3) for the smallest k by default, or
+    that order are the supports. `block_size` is by default ceil(k / 3) for the
+    smallest k, at least a thirtieth of the largest, or
     ceil(k / max_blocks) for the largest.
     """
     clock = _Clock(seconds)
