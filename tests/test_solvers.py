@@ -11,11 +11,12 @@ from zeronorm.designs import Rows, Scaled, as_design
 from zeronorm.losses import Logistic, SquaredHinge, fit_intercept
 from zeronorm.result import Result, Status
 from zeronorm.solvers import Scan, Task, run, run_together, select, select_nested
-from zeronorm.solvers._block_norm import Blocks, State, minimize_on_simplex, newton
 from zeronorm.solvers._cutting_plane import minimax, minimax_pooled
 from zeronorm.solvers._exchange import eliminate, splice
 from zeronorm.solvers._refit import LOO_GRID, leave_one_out_loss, refit
 from zeronorm.solvers._ridge import leverages, ridge, weighted_gram
+from zeronorm.solvers.inner import Blocks, State, newton
+from zeronorm.solvers.inner._newton import minimize_on_simplex
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 each_loss = pytest.mark.parametrize("loss", list(LOSSES))

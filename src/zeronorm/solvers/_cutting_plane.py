@@ -20,7 +20,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,20 +30,9 @@ from ..designs import as_design
 from ..losses import balance, dual_bound, fit_intercept
 from ..result import Result, Status, Step
 from ..structures import largest
-from . import _block_norm
 from ._blas import current_threads
-from ._block_norm import Blocks, Inner, State
 from ._drive import Scan, Solver, run
-
-
-class InnerSolver(Protocol):
-    """Solve the problem over the generated blocks to a relative certified gap."""
-
-    def __call__(self, blocks: Blocks, state: State, tol: float) -> Inner:
-        """Return a point with its dual point, objective and bound."""
-
-
-INNER_SOLVERS: Mapping[str, InnerSolver] = {"newton": _block_norm.newton}
+from .inner import Blocks, InnerSolver, State, newton
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +67,7 @@ def minimax(
     intercept: bool = True,
     forced: IndexArray | None = None,
     usable: np.ndarray | None = None,
-    inner: InnerSolver = _block_norm.newton,
+    inner: InnerSolver = newton,
     inner_tol: float = 1e-3,
     tol: float = 1e-3,
     start: Sequence[IndexArray] = (),

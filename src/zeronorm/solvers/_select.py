@@ -23,15 +23,15 @@ import numpy as np
 from .._typing import Columns, IndexArray
 from ..designs import Scaled
 from ..result import Certificate, Path, Selection
-from ._block_norm import newton
 from ._certify import certify_supports
-from ._cutting_plane import InnerSolver, Minimax, minimax
+from ._cutting_plane import Minimax, minimax
 from ._drive import Solver
 from ._exchange import eliminate, splice, take
 from ._refit import Refit, refit
 from ._stopwatch import Stopwatch
 from ._task import Task
 from ._working_set import l1_path
+from .inner import InnerSolver, newton
 
 POOL_FACTOR, POOL_MIN, POOL_BLOCKS = 3, 30, 5
 DIRECT_BLOCKS = 3  # blocks of the direct selection of k features

@@ -1,26 +1,20 @@
-"""Inner problem of the minimax family, in the primal: proximal Newton with exact simplex weights.
+"""Inner solver `newton`: proximal Newton in the primal, with exact simplex weights.
 
-Over the generated blocks S_1..S_T with membership matrix E,
-
-    min_{lambda in simplex} min_{u, b}  1/2 sum_j u_j^2 / (E lambda)_j + sum_i s_i f(y_i, z_i'u + b)
-
-with s the sample weights times C. It equals loss + 1/2 (sum_t ||v_t||)^2, one vector per block, and
-is jointly convex in (u, b, lambda). One iteration minimises a quadratic model of the loss exactly
-over u and lambda, then searches along the line.
+One iteration minimises a quadratic model of the loss exactly over u and lambda, then searches along
+the line. The problem has only p + T + 1 unknowns: a few Gram matrices of the gathered columns
+solve it.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from .._typing import Columns, FloatArray, Smooth
-from ..losses import balance, dual_bound, fit_intercept
-from ..result import Status
-from ._ridge import weighted_gram
+from ..._typing import FloatArray
+from ...result import Status
+from .._ridge import weighted_gram
+from ._problem import Blocks, Inner, Recorder, State, assess, penalty
 
 MAX_NEWTON = 60
 MAX_WEIGHTS = 50
@@ -35,65 +29,23 @@ SUBSAMPLE_WORK = 1e7  # multiply-adds of the full Gram matrix below which sampli
 SUBSAMPLE_PROGRESS, SUBSAMPLE_GAP = 0.3, 1e-4
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
-    """The inner problem: gathered columns, their membership in blocks, labels and weights."""
-
-    Z: Columns  # (n, p), dense F order or CSC
-    membership: FloatArray  # (p, T) 0/1
-    y: FloatArray  # (n,) +-1
-    weight: FloatArray  # (n,) sample weights times C
-    loss: Smooth
-    intercept: bool
-    scale: float  # objective of the model without features: gaps are relative to it
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """A point of the inner problem: where a solver starts."""
-
-    coef: FloatArray  # (p,) u
-    intercept: float
-    block_weight: FloatArray  # (T,) lambda
-
-
-@dataclass(frozen=True, slots=True)
-class Inner:
-    """The answer of an inner solver, with its certificate."""
-
-    state: State
-    alpha: FloatArray  # (n,) dual point; alpha * y is the vector of the next scan
-    objective: float
-    bound: float
-    n_iter: int
-    status: Status
-
-
 def newton(blocks: Blocks, state: State, tol: float) -> Inner:
     """Solve the inner problem to (objective - bound) <= tol * blocks.scale."""
     Z, E, y, weight, loss = blocks.Z, blocks.membership, blocks.y, blocks.weight, blocks.loss
     u, b, lam = state.coef.copy(), state.intercept, state.block_weight.copy()
     z = np.asarray(Z @ u)
     sample = _curvature_sample(blocks)
-    previous_gap = np.inf
-    bound, best_gap, last, idle = -np.inf, np.inf, np.inf, 0
+    record = Recorder(blocks, tol)
+    previous_gap, best_gap, last, idle = np.inf, np.inf, np.inf, 0
     status = Status.MAX_ITER
     for n_iter in range(MAX_NEWTON + 1):
-        if blocks.intercept:
-            b, value, gradient = fit_intercept(loss, z, y, weight, b)
-        else:
-            value, gradient = loss.value_gradient(z, y, weight)
-        alpha = np.maximum(-y * gradient, 0.0)
-        if blocks.intercept:
-            alpha = balance(alpha, y)
-        c = np.asarray(Z.T @ (alpha * y))
-        objective = value + _penalty(u, E @ lam)
-        worst = 0.5 * float((E.T @ c**2).max(initial=0.0))
-        bound = max(bound, dual_bound(loss, alpha, y, weight, worst)[0])
-        gap = (objective - bound) / blocks.scale
-        if gap <= tol:
+        point = assess(blocks, u, lam, z, b)
+        b, c, objective = point.intercept, point.scores, point.objective
+        record.add(objective, point.bound)
+        if record.converged:
             status = Status.CONVERGED
             break
+        gap = record.gap
         idle = 0 if gap < 0.9 * best_gap else idle + 1
         best_gap = min(gap, best_gap)
         if idle >= MAX_IDLE and objective >= last - ROUNDING * abs(last):
@@ -118,7 +70,7 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
             lam_try = lam + step * (lam_new - lam)
             value = loss.value_gradient(z + b + step * (z_step + shift), y, weight)[0]
             # Near the optimum the objective is flat to rounding while the gap still falls.
-            if value + _penalty(u_try, E @ lam_try) <= objective + ROUNDING * abs(objective):
+            if value + penalty(u_try, E @ lam_try) <= objective + ROUNDING * abs(objective):
                 accepted = True
                 break
             step *= 0.5
@@ -126,15 +78,7 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
             status = Status.STALLED
             break
         u, lam, z, b = u_try, lam_try, z + step * z_step, b + step * shift
-    return Inner(State(u, b, lam), alpha, objective, bound, n_iter, status)
-
-
-def _penalty(u: FloatArray, d: FloatArray) -> float:
-    """Return 1/2 sum_j u_j^2 / d_j, with 0/0 = 0."""
-    used = u != 0
-    if not np.all(d[used] > 0):
-        return np.inf
-    return 0.5 * float((u[used] ** 2 / d[used]).sum())
+    return record.answer(State(u, b, lam), point.alpha, status)
 
 
 def _curvature_sample(blocks: Blocks) -> tuple[np.ndarray, FloatArray] | None:

@@ -1,0 +1,165 @@
+"""The inner problem of the minimax family: what its solvers are given, and what they return.
+
+Over the generated blocks S_1..S_T with membership matrix E,
+
+    min_{lambda in simplex} min_{u, b}  1/2 sum_j u_j^2 / (E lambda)_j + sum_i s_i f(y_i, z_i'u + b)
+
+with s the sample weights times C. It equals loss + 1/2 (sum_t ||v_t||)^2, one vector v_t per block
+with u = sum_t v_t, and is jointly convex in (u, b, lambda). The dual problem is
+
+    max_alpha  -conjugate(alpha) - max_t 1/2 ||c_{S_t}||^2,    c = Z'(alpha y),
+
+with sum_i alpha_i y_i = 0 where b is free. Any alpha, on its best scale, gives a lower bound.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from ..._typing import Columns, FloatArray, Smooth
+from ...losses import balance, dual_bound, fit_intercept
+from ...result import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The inner problem: gathered columns, their membership in blocks, labels and weights."""
+
+    Z: Columns  # (n, p), dense F order or CSC
+    membership: FloatArray  # (p, T) 0/1
+    y: FloatArray  # (n,) +-1
+    weight: FloatArray  # (n,) sample weights times C
+    loss: Smooth
+    intercept: bool
+    scale: float  # objective of the model without features: gaps are relative to it
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A point of the inner problem: where a solver starts."""
+
+    coef: FloatArray  # (p,) u
+    intercept: float
+    block_weight: FloatArray  # (T,) lambda
+
+
+@dataclass(frozen=True, slots=True)
+class Iterate:
+    """One row of the history of an inner solver: the best values up to an iteration."""
+
+    objective: float
+    bound: float
+    seconds: float  # since the start of the solver
+    extra: Mapping[str, float] = field(default_factory=dict)  # by name, for example q
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """The answer of an inner solver, with its certificate."""
+
+    state: State
+    alpha: FloatArray  # (n,) dual point; alpha * y is the vector of the next scan
+    objective: float  # at the state
+    bound: float
+    n_iter: int
+    status: Status  # CONVERGED, STALLED or MAX_ITER
+    history: tuple[Iterate, ...]
+
+
+class InnerSolver(Protocol):
+    """Solve the problem over the generated blocks to a relative certified gap."""
+
+    def __call__(self, blocks: Blocks, state: State, tol: float) -> Inner:
+        """Return a point with objective - bound <= tol * blocks.scale, or say why not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The value of a primal point, and the dual point that its margins give."""
+
+    intercept: float  # optimal for the margins where it is free
+    objective: float
+    alpha: FloatArray  # (n,)
+    scores: FloatArray  # (p,) Z'(alpha y)
+    bound: float
+
+
+def assess(
+    blocks: Blocks, coef: FloatArray, block_weight: FloatArray, z: FloatArray, start: float
+) -> Point:
+    """Return the value of (coef, block_weight), given z = Z coef, and its certificate.
+
+    start : where the search for a free intercept begins.
+    """
+    y, weight, loss = blocks.y, blocks.weight, blocks.loss
+    b = start if blocks.intercept else 0.0
+    if blocks.intercept:
+        b, value, gradient = fit_intercept(loss, z, y, weight, b)
+    else:
+        value, gradient = loss.value_gradient(z, y, weight)
+    alpha = np.maximum(-y * gradient, 0.0)
+    if blocks.intercept:
+        alpha = balance(alpha, y)
+    scores = np.asarray(blocks.Z.T @ (alpha * y))
+    objective = value + penalty(coef, blocks.membership @ block_weight)
+    return Point(b, objective, alpha, scores, bound_of(blocks, alpha, scores))
+
+
+def bound_of(blocks: Blocks, alpha: FloatArray, scores: FloatArray) -> float:
+    """Return the lower bound that alpha proves, on its best scale; scores = Z'(alpha y)."""
+    worst = 0.5 * float((blocks.membership.T @ scores**2).max(initial=0.0))
+    return dual_bound(blocks.loss, alpha, blocks.y, blocks.weight, worst)[0]
+
+
+def penalty(u: FloatArray, d: FloatArray) -> float:
+    """Return 1/2 sum_j u_j^2 / d_j, with 0/0 = 0."""
+    used = u != 0
+    if not np.all(d[used] > 0):
+        return np.inf
+    return 0.5 * float((u[used] ** 2 / d[used]).sum())
+
+
+class Recorder:
+    """Keeps the best objective and bound of a run, and its history."""
+
+    def __init__(self, blocks: Blocks, tol: float) -> None:
+        self._begin = time.perf_counter()
+        self._scale = blocks.scale
+        self._tol = tol
+        self.objective = np.inf
+        self.bound = -np.inf
+        self.history: list[Iterate] = []
+
+    @property
+    def gap(self) -> float:
+        """(objective - bound) / scale."""
+        return (self.objective - self.bound) / self._scale
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap is at most the tolerance."""
+        return self.gap <= self._tol
+
+    def add(self, objective: float, bound: float, **extra: float) -> None:
+        """Add an iteration."""
+        self.objective = min(self.objective, objective)
+        self.bound = max(self.bound, bound)
+        seconds = time.perf_counter() - self._begin
+        self.history.append(Iterate(self.objective, self.bound, seconds, extra))
+
+    def answer(self, state: State, alpha: FloatArray, status: Status) -> Inner:
+        """Return the answer; the state has the best objective, or one equal to rounding."""
+        return Inner(
+            state,
+            alpha,
+            self.objective,
+            self.bound,
+            len(self.history) - 1,
+            status,
+            tuple(self.history),
+        )
