@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import os
 import pickle
 import signal
@@ -17,7 +18,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
-from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
 from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -27,12 +28,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles
 from conftest import make_classification
-from zeronorm import BudgetClassifier, MinimaxLogisticRegression
+from zeronorm import BudgetClassifier, FeatureGeneratingMachine, MinimaxLogisticRegression
 from zeronorm.certificate import verify
+from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
+from zeronorm.result import Status
+from zeronorm.solvers import INNER_SOLVERS, newton
 
-BOTH = [BudgetClassifier, MinimaxLogisticRegression]
-both = pytest.mark.parametrize("make", BOTH, ids=lambda c: c.__name__)
+CLASSES = [BudgetClassifier, MinimaxLogisticRegression, FeatureGeneratingMachine]
+each_class = pytest.mark.parametrize("make", CLASSES, ids=lambda c: c.__name__)
 
 
 def assert_same_model(a, b, *, atol=1e-8, classes=True):
@@ -62,6 +66,10 @@ def assert_same_model(a, b, *, atol=1e-8, classes=True):
         MinimaxLogisticRegression(fit_intercept=False, standardize=False),
         MinimaxLogisticRegression(block_size=1, solver="newton"),
         MinimaxLogisticRegression(max_blocks=2, warm_start=True),
+        FeatureGeneratingMachine(),
+        FeatureGeneratingMachine(n_features=1),
+        FeatureGeneratingMachine(n_features=2, C=1.0),
+        FeatureGeneratingMachine(fit_intercept=False, standardize=False),
     ]
 )
 def test_sklearn_contract(estimator, check):
@@ -71,7 +79,7 @@ def test_sklearn_contract(estimator, check):
     check(estimator)
 
 
-@both
+@each_class
 def test_constructor_stores_and_clone_copies(make):
     """clone, get_params or set_params would change the model."""
     parameters = {
@@ -107,6 +115,7 @@ def test_defaults_are_the_documented_ones():
     }
     assert BudgetClassifier().get_params() == {**common, "solver": "auto", "tune": False}
     assert MinimaxLogisticRegression().get_params() == {**common, "solver": "newton"}
+    assert FeatureGeneratingMachine().get_params() == {**common, "solver": "newton"}
 
 
 @pytest.mark.parametrize("k", [1, 7, 20, 21])
@@ -134,7 +143,7 @@ def test_as_published(k, binary):
 # ------------------------------------------------------------------- exactly k, whatever happens
 
 
-@both
+@each_class
 @pytest.mark.parametrize("k", [1, 2, 3, 10, 39, 40])
 @pytest.mark.parametrize("block_size", [None, 1, 4, 1000])
 def test_exactly_k(make, k, block_size, binary):
@@ -151,7 +160,7 @@ def test_exactly_k(make, k, block_size, binary):
     assert model.transform(X).shape == (len(X), k)
 
 
-@both
+@each_class
 def test_default_number_of_features(make, binary):
     """n_features=None would not mean ten, or all usable columns if there are fewer."""
     X, y = binary
@@ -163,7 +172,7 @@ def test_default_number_of_features(make, binary):
     np.testing.assert_array_equal(model.support_, [0, 1, 3, 4, 5])
 
 
-@both
+@each_class
 def test_constant_columns_are_never_selected(make, binary):
     """A constant or all-zero column would be selected, or give NaN."""
     X, y = binary
@@ -174,7 +183,7 @@ def test_constant_columns_are_never_selected(make, binary):
         make(n_features=41).fit(wide, y)
 
 
-@both
+@each_class
 def test_several_sizes_from_one_fit(make, binary):
     """path_ would not hold the models asked for, or predictions not use the largest."""
     X, y = binary
@@ -197,7 +206,7 @@ def test_several_sizes_from_one_fit(make, binary):
         np.testing.assert_allclose(decision, reference, atol=0.02 * np.abs(reference).max())
     np.testing.assert_array_equal(model.path_[10].support, model.support_)
     np.testing.assert_array_equal(model.coef_[0, model.support_], model.path_[10].coef)
-    if make is MinimaxLogisticRegression:
+    if make is not BudgetClassifier:
         assert set(model.path_[3].support) <= set(model.path_[5].support)
         assert set(model.path_[5].support) <= set(model.path_[10].support)
 
@@ -220,7 +229,7 @@ def test_minimax_prefix_equals_a_run_of_that_size(binary):
         np.testing.assert_allclose(path[k].coef, alone.path_[k].coef, rtol=1e-6, atol=1e-9)
 
 
-@both
+@each_class
 def test_finds_the_features_that_matter(make):
     """The selection would be no better than chance."""
     rng = np.random.default_rng(30)
@@ -235,7 +244,7 @@ def test_finds_the_features_that_matter(make):
 # ------------------------------------------------------------------------------- predictions
 
 
-@both
+@each_class
 def test_predictions_follow_from_the_coefficients(make, binary):
     """predict, decision_function, probabilities and score would contradict each other."""
     X, y = binary
@@ -251,7 +260,7 @@ def test_predictions_follow_from_the_coefficients(make, binary):
     assert model.score(X, y) > 0.75
 
 
-@both
+@each_class
 def test_extreme_decision_values_give_probabilities(make, binary):
     """Far away rows would get NaN as probability or logarithm."""
     X, y = binary
@@ -265,7 +274,7 @@ def test_extreme_decision_values_give_probabilities(make, binary):
     np.testing.assert_allclose(proba.sum(axis=1), 1)
 
 
-@both
+@each_class
 def test_multiclass_probabilities(make, multiclass):
     """Probabilities of several classes would not be normalised one-versus-rest sigmoids."""
     X, y = multiclass
@@ -281,7 +290,7 @@ def test_multiclass_probabilities(make, multiclass):
     assert model.score(X, y) > 0.6
 
 
-@both
+@each_class
 def test_not_fitted(make, binary):
     """A model without fit would fail with a confusing error."""
     for method in ("predict", "predict_proba", "decision_function", "transform"):
@@ -291,7 +300,7 @@ def test_not_fitted(make, binary):
         assert not hasattr(make(), name)
 
 
-@both
+@each_class
 def test_prediction_reads_only_the_support(make, binary):
     """Predicting would need all columns of X to be gathered."""
     X, y = binary
@@ -320,7 +329,7 @@ def test_prediction_reads_only_the_support(make, binary):
 # ---------------------------------------------------------------------------------- multi-class
 
 
-@both
+@each_class
 def test_multiclass_is_one_versus_rest_with_merged_scans(make, multiclass):
     """Several classes would be another model than one fit per class, or cost their scans."""
     X, y = multiclass
@@ -342,7 +351,7 @@ def test_multiclass_is_one_versus_rest_with_merged_scans(make, multiclass):
     assert model.optimality_gap_ == max(c.gap for c in model.certificate_)
 
 
-@both
+@each_class
 def test_multiclass_sizes_and_labels(make, multiclass):
     """A list of sizes or names as labels would fail with several classes."""
     X, y = multiclass
@@ -359,7 +368,7 @@ def test_multiclass_sizes_and_labels(make, multiclass):
 # --------------------------------------------------------------------------------- certificate
 
 
-@both
+@each_class
 @pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"C": 1.0}], ids=str)
 @pytest.mark.parametrize("k", [1, 3])
 def test_certificate_against_enumeration(make, options, k):
@@ -371,10 +380,12 @@ def test_certificate_against_enumeration(make, options, k):
     free = options.get("fit_intercept", True)
     Z, _, _ = oracles.standardise(X, center=free)
     C = options.get("C", 0.1)
-    optimum, best = oracles.enumerate_supports(Z, 2 * y - 1, C, k, intercept=free)[0]
+    loss = "squared_hinge" if make is FeatureGeneratingMachine else "logistic"
+    assert certificate.loss == loss
+    optimum, best = oracles.enumerate_supports(Z, 2 * y - 1, C, k, loss=loss, intercept=free)[0]
     assert certificate.bound <= optimum + 1e-8
     assert certificate.objective >= optimum - 1e-8
-    own = oracles.ridge(Z[:, certificate.support], 2 * y - 1, C, intercept=free)
+    own = oracles.ridge(Z[:, certificate.support], 2 * y - 1, C, loss=loss, intercept=free)
     assert certificate.objective == pytest.approx(own.objective, rel=1e-8)
     assert certificate.C == C
     np.testing.assert_array_equal(certificate.support, model.support_)
@@ -385,7 +396,7 @@ def test_certificate_against_enumeration(make, options, k):
         np.testing.assert_array_equal(best, model.support_)
 
 
-@both
+@each_class
 @pytest.mark.parametrize(
     "options",
     [
@@ -440,7 +451,7 @@ def test_scaling_of_the_certificate_is_told(binary):
 # ------------------------------------------------------------------------------ forced features
 
 
-@both
+@each_class
 @pytest.mark.parametrize("k", [2, 5, 12])
 def test_forced_features_are_kept_and_counted(make, k, binary):
     """Features that must be in the model would be missing, or come on top of the budget."""
@@ -456,7 +467,7 @@ def test_forced_features_are_kept_and_counted(make, k, binary):
         assert set(forced) <= set(several.path_[size].support)
 
 
-@both
+@each_class
 def test_forced_features_by_name_and_index_agree(make, binary):
     """Names of a data frame would force other columns."""
     X, y = binary
@@ -467,7 +478,7 @@ def test_forced_features_by_name_and_index_agree(make, binary):
     assert {7, 33} <= set(by_name.support_)
 
 
-@both
+@each_class
 def test_default_size_makes_room_for_forced_features(make, binary):
     """Forcing more than ten features would fail with the default number."""
     X, y = binary
@@ -490,14 +501,14 @@ def test_default_size_makes_room_for_forced_features(make, binary):
     ],
     ids=str,
 )
-@both
+@each_class
 def test_bad_forced_features(make, forced, message, binary):
     """Forced features in conflict with the data or the budget would be ignored."""
     with pytest.raises(ValueError, match=message):
         make(n_features=3, forced_features=forced).fit(*binary)
 
 
-@both
+@each_class
 def test_bad_forced_names(make, binary):
     """Unknown or ambiguous names, and constant columns, would be forced silently."""
     X, y = binary
@@ -543,7 +554,7 @@ def counts():
     return X, y
 
 
-@both
+@each_class
 @pytest.mark.parametrize("storage", list(STORAGES))
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.uint8])
 def test_storage_does_not_matter(make, storage, dtype, counts):
@@ -561,7 +572,7 @@ def test_storage_does_not_matter(make, storage, dtype, counts):
     np.testing.assert_array_equal(model.predict(stored), reference.predict(X))
 
 
-@both
+@each_class
 def test_memory_maps_and_npy_files(make, counts, tmp_path):
     """Data on disk would be copied, changed or refused."""
     X, y = counts
@@ -576,7 +587,7 @@ def test_memory_maps_and_npy_files(make, counts, tmp_path):
     assert file.read_bytes() == before
 
 
-@both
+@each_class
 @pytest.mark.parametrize("storage", ["c_order", "f_order", "csc_array", "csr_array"])
 def test_input_is_not_touched(make, storage, counts):
     """The caller's data, labels or weights would be written to."""
@@ -596,7 +607,7 @@ def test_input_is_not_touched(make, storage, counts):
     y.flags.writeable = True
 
 
-@both
+@each_class
 def test_sparse_with_unsorted_duplicate_and_explicit_zero_entries(make, counts):
     """Sparse matrices would not mean what SciPy says they mean."""
     X, y = counts
@@ -612,7 +623,7 @@ def test_sparse_with_unsorted_duplicate_and_explicit_zero_entries(make, counts):
     np.testing.assert_allclose(a.decision_function(messy), b.decision_function(clean), atol=1e-8)
 
 
-@both
+@each_class
 def test_threads_do_not_change_a_bit(make):
     """Results would depend on the number of threads."""
     X, y = make_classification(300, 500, n_classes=3, seed=33)
@@ -625,7 +636,7 @@ def test_threads_do_not_change_a_bit(make):
                 assert a.bound == b.bound
 
 
-@both
+@each_class
 def test_fit_is_deterministic(make, binary):
     """Two fits of the same data would differ."""
     X, y = binary
@@ -633,7 +644,7 @@ def test_fit_is_deterministic(make, binary):
     np.testing.assert_array_equal(a.coef_, b.coef_)
 
 
-@both
+@each_class
 def test_units_of_columns_do_not_matter_when_standardising(make, binary):
     """Columns from 1e-12 to 1e12 would change which features are selected."""
     X, y = binary
@@ -647,7 +658,7 @@ def test_units_of_columns_do_not_matter_when_standardising(make, binary):
 # -------------------------------------------------------------------- weights, classes, labels
 
 
-@both
+@each_class
 @pytest.mark.parametrize("storage", [np.asarray, sp.csc_array])
 @pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"C": 3.0}], ids=str)
 def test_integer_weights_equal_repeated_rows(make, storage, options, binary):
@@ -665,7 +676,7 @@ def test_integer_weights_equal_repeated_rows(make, storage, options, binary):
     assert a.certificate_.bound == pytest.approx(b.certificate_.bound, rel=1e-5)
 
 
-@both
+@each_class
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
 def test_weight_zero_is_removal(make, storage, binary):
     """Rows of weight zero would still count in scales, rules or bounds."""
@@ -679,7 +690,7 @@ def test_weight_zero_is_removal(make, storage, binary):
     assert a.certificate_.bound == pytest.approx(b.certificate_.bound, rel=1e-9)
 
 
-@both
+@each_class
 def test_weight_zero_removes_a_class(make, multiclass):
     """A class without any weight would stay in classes_."""
     X, y = multiclass
@@ -688,7 +699,7 @@ def test_weight_zero_removes_a_class(make, multiclass):
     assert model.coef_.shape == (1, 25)
 
 
-@both
+@each_class
 def test_weights_of_different_size_are_finite(make, binary):
     """Weights that differ by 1e12 would give NaN."""
     X, y = binary
@@ -698,7 +709,7 @@ def test_weights_of_different_size_are_finite(make, binary):
     assert 0 <= model.optimality_gap_ <= 1
 
 
-@both
+@each_class
 def test_class_weight_is_a_sample_weight(make, binary, multiclass):
     """class_weight would do something else than multiply the weights of the rows.
 
@@ -721,7 +732,7 @@ def test_class_weight_is_a_sample_weight(make, binary, multiclass):
         assert_same_model(d, e)
 
 
-@both
+@each_class
 @pytest.mark.parametrize(
     "labels",
     [
@@ -747,7 +758,7 @@ def test_labels_of_any_kind(make, labels, binary):
     assert model.score(X, labels[y]) > 0.7
 
 
-@both
+@each_class
 def test_series_and_categories_as_labels(make, binary):
     """Labels in a pandas or polars column would be refused."""
     X, y = binary
@@ -757,7 +768,7 @@ def test_series_and_categories_as_labels(make, binary):
         assert_same_model(make(n_features=3).fit(X, labels), reference)
 
 
-@both
+@each_class
 def test_column_of_labels_warns(make, binary):
     """y of shape (n, 1) would be taken for several outputs."""
     X, y = binary
@@ -769,7 +780,7 @@ def test_column_of_labels_warns(make, binary):
 # ----------------------------------------------------------------------- names, frames, tools
 
 
-@both
+@each_class
 def test_pandas_names_in_and_out(make, binary):
     """The names of the selected features would be lost."""
     X, y = binary
@@ -791,7 +802,7 @@ def test_pandas_names_in_and_out(make, binary):
     np.testing.assert_array_equal(plain.get_feature_names_out(), [f"x{j}" for j in plain.support_])
 
 
-@both
+@each_class
 def test_polars_names_in_and_out(make, binary):
     """Polars frames would lose names, or come back as arrays."""
     X, y = binary
@@ -805,7 +816,7 @@ def test_polars_names_in_and_out(make, binary):
     np.testing.assert_array_equal(output.to_numpy(), X[:, model.support_])
 
 
-@both
+@each_class
 def test_in_a_pipeline_with_a_grid_search(make, binary):
     """n_features could not be tuned with scikit-learn's own tools."""
     X, y = binary
@@ -819,7 +830,7 @@ def test_in_a_pipeline_with_a_grid_search(make, binary):
     assert scores.mean() > 0.6
 
 
-@both
+@each_class
 def test_as_a_selector_in_front_of_another_model(make, binary):
     """The estimator could not be used as a feature selector."""
     X, y = binary
@@ -831,7 +842,7 @@ def test_as_a_selector_in_front_of_another_model(make, binary):
     np.testing.assert_array_equal(back[:, pipeline[0].support_], X[:, pipeline[0].support_])
 
 
-@both
+@each_class
 def test_pickle_and_copy(make, binary, multiclass):
     """A fitted model could not be stored or sent to another process."""
     for X, y in (binary, multiclass):
@@ -844,7 +855,7 @@ def test_pickle_and_copy(make, binary, multiclass):
         assert len(pickle.dumps(model)) < 200_000  # no X inside
 
 
-@both
+@each_class
 def test_sample_weight_is_routed(make):
     """sample_weight could not be requested in a pipeline or a search."""
     with sklearn.config_context(enable_metadata_routing=True):
@@ -852,16 +863,16 @@ def test_sample_weight_is_routed(make):
         assert model.get_metadata_routing().fit.requests == {"sample_weight": True}
 
 
-@both
+@each_class
 def test_repr_and_parameters_only(make):
     """The representation would hide what differs from the defaults."""
     assert "n_features=3" in repr(make(n_features=3))
 
 
-# -------------------------------------------------------------------- history, warm start, tune
+# -------------------------------------------------------------------------- history, warm start
 
 
-@both
+@each_class
 def test_history_seconds_and_scans(make, binary):
     """What a fit did and how long it took would not be told."""
     X, y = binary
@@ -879,7 +890,7 @@ def test_history_seconds_and_scans(make, binary):
         assert j in model.history_[step - 1].entered
 
 
-@both
+@each_class
 def test_certificates_do_not_change_with_the_number_of_sizes(make, binary):
     """Several sizes from one fit would each cost a scan for the certificate."""
     X, y = binary
@@ -888,7 +899,7 @@ def test_certificates_do_not_change_with_the_number_of_sizes(make, binary):
     assert many.n_scans_ <= one.n_scans_ + 1
 
 
-@both
+@each_class
 def test_warm_start_gives_the_same_kind_of_model(make, binary):
     """A warm start would return a model of another size, or an infeasible certificate."""
     X, y = binary
@@ -904,7 +915,7 @@ def test_warm_start_gives_the_same_kind_of_model(make, binary):
     verify(X, 2 * y - 1, model.certificate_)
 
 
-@both
+@each_class
 def test_warm_start_with_other_data_starts_cold(make, binary, multiclass):
     """A dual point of other rows would be used, and fail or mislead."""
     model = make(n_features=3, warm_start=True).fit(*binary)
@@ -915,6 +926,113 @@ def test_warm_start_with_other_data_starts_cold(make, binary, multiclass):
     assert_same_model(model, make(n_features=3).fit(X[:50], y[:50]))
     model.fit(X, y, sample_weight=np.linspace(0, 1, len(y)))
     verify(X, 2 * y - 1, model.certificate_, sample_weight=np.linspace(0, 1, len(y)))
+
+
+# --------------------------------------------------------------------------------- inner solvers
+
+
+@each_class
+def test_history_has_the_status_of_every_inner_problem(make, binary):
+    """A step whose problem was not solved would look like one that was."""
+    X, y = binary
+    model = make(n_features=6).fit(X, y)
+    *solved, last = model.history_
+    assert all(step.status is Status.CONVERGED for step in solved)
+    assert all(step.extra["gap"] <= 1e-3 for step in solved)
+    # The features of the last scan complete the pool of a BudgetClassifier: nothing is solved.
+    assert last.status is (None if make is BudgetClassifier else Status.CONVERGED)
+    assert ("gap" in last.extra) == (last.status is not None)
+    model.set_params(warm_start=True, n_features=8).fit(X, y)
+    assert [step.status for step in model.history_].count(None) < len(model.history_)
+
+
+def lazy(blocks, state, tol):
+    """An inner solver that gives up long before the tolerance."""
+    return dataclasses.replace(newton(blocks, state, 0.2), status=Status.MAX_ITER)
+
+
+@pytest.mark.parametrize("make", [MinimaxLogisticRegression, FeatureGeneratingMachine])
+def test_warns_where_an_inner_solver_gave_up(make, binary, monkeypatch):
+    """A solver that stalled would give a support without a word."""
+    X, y = binary
+    monkeypatch.setitem(INNER_SOLVERS, "fista", lazy)
+    model = make(n_features=9, solver="fista", C=1.0)
+    message = (
+        r"solver='fista' stopped at a certified gap of .* \(asked: tol=0.001\) at step \d of the "
+        r"selection .*Use solver='newton'"
+    )
+    with pytest.warns(ConvergenceWarning, match=message):
+        model.fit(X, y)
+    assert {step.status for step in model.history_} == {Status.MAX_ITER}
+    gap = max(step.extra["gap"] for step in model.history_)
+    with pytest.warns(ConvergenceWarning, match=f"stopped at a certified gap of {gap:.2g}"):
+        model.set_params(tol=gap / 2.1).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(tol=gap / 1.9).fit(X, y)
+
+
+@each_class
+def test_no_warning_where_rounding_ends_progress(make, binary):
+    """A tolerance below rounding would be reported as a failure."""
+    X, y = binary
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = make(n_features=6, tol=1e-18).fit(X, y)
+    assert Status.STALLED in {step.status for step in model.history_}
+
+
+@pytest.mark.parametrize("solver", list(INNER_SOLVERS))
+def test_every_inner_solver_selects(solver, binary):
+    """A registered solver could not be reached from the estimator, or would select otherwise."""
+    X, y = binary
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    options = {"n_features": 6, "C": 0.03, "fit_intercept": False, "standardize": False}
+    reference = MinimaxLogisticRegression(tol=1e-8, **options).fit(X, y)
+    model = MinimaxLogisticRegression(solver=solver, **options).fit(X, y)
+    np.testing.assert_array_equal(model.support_, reference.support_)
+    for step, exact in zip(model.history_, reference.history_, strict=True):
+        np.testing.assert_array_equal(step.entered, exact.entered)
+        assert step.status is Status.CONVERGED
+        assert step.bound <= exact.objective * (1 + 1e-9)
+        assert step.objective >= exact.bound * (1 - 1e-9)
+    verify(X, y, model.certificate_, intercept=False)
+
+
+def test_the_published_schedule_stalls_and_says_so():
+    """The paper's own algorithm would give features of no method, silently."""
+    X, y = load_golub(return_X_y=True)
+    model = MinimaxLogisticRegression.as_published(10).set_params(solver="smoothing-published")
+    with pytest.warns(ConvergenceWarning, match="solver='smoothing-published' stopped.*'newton'"):
+        model.fit(X, y)
+    assert Status.CONVERGED not in {s.status for s in model.history_ if s.extra["gap"] > model.tol}
+    assert max(step.extra["gap"] for step in model.history_) > 2 * model.tol
+    rows = X / np.linalg.norm(X, axis=1, keepdims=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(rows, y)
+    reference = MinimaxLogisticRegression.as_published(10).fit(rows, y)
+    np.testing.assert_array_equal(model.support_, reference.support_)
+
+
+@pytest.mark.parametrize("solver", ["smoothing", "smoothing-published"])
+def test_smoothing_has_no_free_intercept(solver):
+    """The intercept would be dropped silently, or the data be read for nothing."""
+    model = MinimaxLogisticRegression(3, solver=solver)
+    with pytest.raises(ValueError, match=f"solver='{solver}' has no free intercept.*'newton'"):
+        model.fit(None, None)  # nothing but parameters is looked at
+
+
+def test_solvers_of_the_estimators_are_the_registered_ones(binary):
+    """A solver would be offered where it cannot run, or be missing where it can."""
+    assert MinimaxLogisticRegression._solvers == tuple(INNER_SOLVERS)
+    offered = {"newton", "fista", "simplemkl"}
+    assert set(FeatureGeneratingMachine._solvers) == offered
+    with pytest.raises(ValueError, match="solver must be one of 'auto', 'newton'; got 'fista'"):
+        BudgetClassifier(3, solver="fista").fit(*binary)
+
+
+# ----------------------------------------------------------------------------------------- tune
 
 
 def test_tune_chooses_from_a_menu(binary):
@@ -1035,14 +1153,14 @@ def test_callback_that_raises_ends_the_fit(binary):
     ],
     ids=str,
 )
-@both
+@each_class
 def test_bad_n_features(make, value, message, binary):
     """A wrong budget would be changed silently."""
     with pytest.raises(ValueError, match=message):
         make(n_features=value).fit(*binary)
 
 
-@both
+@each_class
 def test_numpy_integers_are_integers(make, binary):
     """A budget from a NumPy array would be refused."""
     X, y = binary
@@ -1081,7 +1199,7 @@ COUNT = "must be None or an integer of at least 1; got"
     ],
     ids=str,
 )
-@both
+@each_class
 def test_bad_parameter(make, name, value, message, binary):
     """A wrong option would be ignored or fail deep inside."""
     with pytest.raises(ValueError, match=message):
@@ -1094,7 +1212,7 @@ def test_bad_tune(binary):
         BudgetClassifier(n_features=3, tune="yes").fit(*binary)
 
 
-@both
+@each_class
 @pytest.mark.parametrize("C", [1e-300, 1e-12, 1e12, 1e300])
 def test_extreme_penalties_are_finite_or_refused(make, C, binary):
     """An extreme C would hang, overflow or give NaN."""
@@ -1110,7 +1228,7 @@ def test_extreme_penalties_are_finite_or_refused(make, C, binary):
     assert np.isfinite(model.coef_).all()
 
 
-@both
+@each_class
 def test_separable_data_are_finite(make):
     """Perfectly separated classes would end in infinite coefficients."""
     rng = np.random.default_rng(35)
@@ -1124,7 +1242,7 @@ def test_separable_data_are_finite(make):
         assert model.score(X, y) == 1
 
 
-@both
+@each_class
 def test_more_features_than_rows(make):
     """k above n or above the rank would fail."""
     rng = np.random.default_rng(36)
@@ -1141,7 +1259,7 @@ def test_more_features_than_rows(make):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("storage", ["c_order", "f_order", "csc_array", "csr_array", "pandas"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@both
+@each_class
 def test_nan_and_infinity_are_found_with_row_and_column(make, value, storage, dtype, binary):
     """One bad value among many would give a wrong model, or an error without a place."""
     X, y = binary
@@ -1155,7 +1273,7 @@ def test_nan_and_infinity_are_found_with_row_and_column(make, value, storage, dt
     assert ("nan" if np.isnan(value) else "inf") in text
 
 
-@both
+@each_class
 def test_nan_in_a_file_and_in_a_row_of_weight_zero(make, binary, tmp_path):
     """NaN in data on disk would not be found; a row of weight zero may hold anything or nothing."""
     X, y = binary
@@ -1173,7 +1291,7 @@ def test_nan_in_a_file_and_in_a_row_of_weight_zero(make, binary, tmp_path):
         assert_same_model(model, make(n_features=3).fit(X, y, sample_weight=weight))
 
 
-@both
+@each_class
 def test_nan_at_predict(make, binary):
     """NaN would be predicted as a class."""
     X, y = binary
@@ -1187,7 +1305,7 @@ def test_nan_at_predict(make, binary):
             model.predict(sp.csr_array(new))
 
 
-@both
+@each_class
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("storage", ["c_order", "f_order", "csc_array", "csr_array"])
 def test_huge_values_are_an_error_that_names_the_column(make, standardize, storage, binary):
@@ -1201,7 +1319,7 @@ def test_huge_values_are_an_error_that_names_the_column(make, standardize, stora
             make(n_features=3, standardize=standardize).fit(STORAGES[storage](bad), y)
 
 
-@both
+@each_class
 def test_tiny_values_are_fine(make, binary):
     """Columns of denormal numbers would give infinite scales."""
     X, y = binary
@@ -1228,7 +1346,7 @@ def test_tiny_values_are_fine(make, binary):
     ],
     ids=str,
 )
-@both
+@each_class
 def test_bad_shapes_and_types(make, X, message):
     """X that is no table of numbers would crash or be guessed at."""
     with pytest.raises((ValueError, TypeError), match=message):
@@ -1236,7 +1354,7 @@ def test_bad_shapes_and_types(make, X, message):
                                                            else X.shape[0]])  # fmt: skip
 
 
-@both
+@each_class
 def test_no_usable_column(make):
     """X of constant columns only would divide by zero."""
     y = np.arange(10) % 2
@@ -1246,7 +1364,7 @@ def test_no_usable_column(make):
                 make(n_features=k).fit(X, y)
 
 
-@both
+@each_class
 def test_one_class(make, binary):
     """One class would give a model that always answers the same."""
     X, _ = binary
@@ -1272,7 +1390,7 @@ def test_one_class(make, binary):
     ],
     ids=["continuous", "nan", "two columns", "short", "empty", "none", "scalar"],
 )
-@both
+@each_class
 def test_bad_targets(make, labels, message, binary):
     """A target that is no list of classes would be taken for one."""
     with pytest.raises((ValueError, TypeError), match=message):
@@ -1292,14 +1410,14 @@ def test_bad_targets(make, labels, message, binary):
     ],
     ids=["negative", "nan", "inf", "zeros", "short", "two columns", "text"],
 )
-@both
+@each_class
 def test_bad_weights(make, weight, message, binary):
     """Weights that cannot be weights would be used."""
     with pytest.raises(ValueError, match=message):
         make(n_features=3).fit(*binary, sample_weight=weight)
 
 
-@both
+@each_class
 def test_other_number_of_features_at_predict(make, binary):
     """Rows of another table would be predicted."""
     X, y = binary
@@ -1309,7 +1427,7 @@ def test_other_number_of_features_at_predict(make, binary):
             model.predict(new)
 
 
-@both
+@each_class
 def test_sparse_at_fit_and_dense_at_predict(make, binary):
     """The storage of new rows would have to be that of the training rows."""
     X, y = binary
@@ -1322,7 +1440,7 @@ def test_sparse_at_fit_and_dense_at_predict(make, binary):
 # ------------------------------------------------------------------- errors, interrupts, states
 
 
-@both
+@each_class
 def test_estimator_is_unchanged_after_an_error(make, binary):
     """A failed fit would destroy the model of the fit before."""
     X, y = binary
@@ -1374,7 +1492,7 @@ def wide_data(n, p, dtype, order):
     return X, np.where(column + rng.standard_normal(n) > 0, 1, 0)
 
 
-@both
+@each_class
 @pytest.mark.parametrize("dtype", [np.float64, np.int8])
 def test_interrupt_inside_a_scan(make, dtype, binary):
     """Ctrl-C during a long pass over the data would be noticed seconds later, or not at all."""
@@ -1388,7 +1506,7 @@ def test_interrupt_inside_a_scan(make, dtype, binary):
     assert threading.active_count() <= 3
 
 
-@both
+@each_class
 def test_interrupt_between_scans(make):
     """Ctrl-C during the work on the selected features would not end the fit."""
     X, y = make_classification(1500, 3000, seed=38)

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 
 from zeronorm._kernels import _native as native
 from zeronorm._kernels import reference
@@ -98,7 +99,7 @@ def test_every_native_function_has_a_twin():
     # A kernel would go without specification, or the reference build miss it.
     public = {name for name in dir(native) if not name.startswith("_")}
     assert public <= set(NAMES)
-    assert len(FUNCTIONS) == 9
+    assert len(FUNCTIONS) == 12
     assert native.FLOAT32_SCAN_ERROR == reference.FLOAT32_SCAN_ERROR
 
 
@@ -477,6 +478,347 @@ def test_audit_names_the_first_fault(indptr, indices, expected, index):
     arrays = np.array(indptr, dtype=index), np.array(indices, dtype=index)
     for module in (native, reference):
         assert module.audit_indices(*arrays, 3) == expected
+
+
+# Smoothing coordinate descent
+
+ACCURACY = 1e-8  # of the coordinate problems, as the solver asks for
+
+
+def coordinate_problems(seed, n, n_blocks):
+    """(level, slope, square, weight, q, alpha, rest) over many magnitudes, with padded blocks."""
+    rng = np.random.default_rng(seed)
+    size = n, n_blocks
+    weight = 10 ** rng.uniform(-3, 3, n)
+    tied = 10 ** rng.uniform(-3, 5, (n, 1)) * (1 + 1e-6 * rng.random(size))
+    level = np.where(rng.random((n, 1)) < 0.5, rng.uniform(0, 1e5, size), tied)
+    sign = np.where(rng.random((n, 1)) < 0.3, 1, rng.choice([-1, 1], size))
+    slope = rng.choice([-1, 1], (n, 1)) * sign * 10 ** rng.uniform(-3, 3, size)
+    square = np.where(rng.random(size) < 0.1, 0, 10 ** rng.uniform(-4, 4, size))
+    padded = np.arange(n_blocks) >= rng.integers(1, n_blocks + 1, (n, 1))
+    level[padded], slope[padded], square[padded] = -np.inf, 0, 0
+    q = 10 ** rng.uniform(-6, 6, n)
+    share = np.where(rng.random(n) < 0.3, 10 ** rng.uniform(-290, -1, n), rng.random(n))
+    near, far = weight * share, weight - weight * share
+    swap = rng.random(n) < 0.5
+    return level, slope, square, weight, q, np.where(swap, far, near), np.where(swap, near, far)
+
+
+def solve_coordinates(module, problems, accuracy):
+    """(alpha, rest, bracket, evaluations) of one of the modules."""
+    level, slope, square, weight, q, alpha, rest = problems
+    alpha, rest, bracket, count = alpha.copy(), rest.copy(), filled(len(q), 2), filled(len(q))
+    module.newton_bisections(level, slope, square, weight, q, accuracy, alpha, rest, bracket, count)
+    return alpha, rest, bracket, count
+
+
+def coordinate_derivative(problems, alpha, rest):
+    """The derivative at other points than the start, and a bound of its rounding error.
+
+    The exponents q s_t reach 1e11 and more: there the derivative itself is a matter of rounding.
+    """
+    level, slope, square, _, q, old, old_rest = problems
+    z = np.where(alpha <= rest, alpha - old, old_rest - rest)[:, None]
+    largest = np.where(alpha <= rest, np.maximum(alpha, old), np.maximum(rest, old_rest))
+    q = q[:, None]
+    s = level + z * (slope + 0.5 * square * z)
+    share = np.exp(q * (s - s.max(axis=1, keepdims=True)))
+    share /= share.sum(axis=1, keepdims=True)
+    g = slope + square * z
+    mean = np.sum(share * g, axis=1)
+    odds = np.log(alpha) - np.log(rest)
+    eps = np.finfo(float).eps
+    magnitude = np.abs(slope) + square * np.abs(z)
+    term = np.where(np.isfinite(level), np.abs(level) + np.abs(z) * magnitude, 0).max(axis=1)
+    exponent = np.minimum(1, 8 * eps * q[:, 0] * term)
+    spread = np.where(np.isfinite(level), np.abs(g - mean[:, None]), 0).max(axis=1)
+    bend = np.sum(share * (square + q * (g - mean[:, None]) ** 2), axis=1)
+    error = 64 * eps * (np.abs(odds) + magnitude.max(axis=1))
+    return odds + mean, error + 4 * exponent * spread + 4 * eps * largest * bend
+
+
+@pytest.mark.parametrize("n_blocks", [4, 8, 12])
+def test_newton_bisections_find_the_root(n_blocks):
+    # A coordinate would be left outside its box, or where the objective still falls.
+    problems = coordinate_problems(n_blocks, 35_000, n_blocks)
+    weight = problems[3]
+    alpha, rest, bracket, count = solve_coordinates(native, problems, ACCURACY)
+    assert np.all((alpha > 0) & (rest > 0))
+    assert np.all(np.abs(alpha + rest - weight) <= 4e-16 * weight)
+    least = np.minimum(alpha, rest)
+    assert np.all((bracket[:, 0] <= least) & (least <= bracket[:, 1]))
+    assert count.max() <= 120
+    assert count.mean() <= 12
+    error = coordinate_derivative(problems, alpha, rest)[1]
+    assert np.median(error) < 1e-8
+    lower = alpha <= rest
+    moved = count > 0
+    for end, sign in ((0, -1), (1, 1)):
+        Z = bracket[:, end]
+        known = moved & (Z > 0)  # 0 stands for no bound: the derivative is infinite
+        point = np.where(lower, [Z, weight - Z], [weight - Z, Z])
+        point = np.where(known, point, [alpha, rest])
+        slope, error = coordinate_derivative(problems, *point)
+        rising = sign * np.where(lower, slope, -slope) >= -error
+        assert np.all(rising | ~known | (np.abs(slope) <= ACCURACY + error))
+    slope, error = coordinate_derivative(problems, alpha, rest)
+    solved = np.abs(slope) <= ACCURACY + error
+    # The others have a root so near an end of the interval that no number is nearer.
+    beyond = (least <= 2e-300 * weight) & (np.where(lower, slope, -slope) > 0)
+    adjacent = bracket[:, 1] <= np.nextafter(bracket[:, 0], np.inf)
+    assert np.all(solved | beyond | adjacent)
+    assert np.mean(solved) > 0.98
+
+
+@pytest.mark.parametrize("n_blocks", [4, 8, 12])
+def test_newton_bisections_equal_the_reference(n_blocks):
+    # The specification would be of another problem.
+    problems = coordinate_problems(100 + n_blocks, 150, n_blocks)
+    found = solve_coordinates(native, problems, 1e-12)
+    expected = solve_coordinates(reference, problems, 1e-12)
+    error = coordinate_derivative(problems, *found[:2])[1]
+    other_error = coordinate_derivative(problems, *expected[:2])[1]
+    # The derivative rises by at least 1 with the log-odds.
+    odds, other = (np.log(a) - np.log(b) for a, b in (found[:2], expected[:2]))
+    close = np.minimum(error, 1e-6) + np.minimum(other_error, 1e-6) + 1e-11
+    sharp = (error < 1e-6) & (other_error < 1e-6) & (np.abs(odds) < 685)
+    assert np.mean(sharp) > 0.6
+    assert np.all(np.abs(odds - other)[sharp] <= close[sharp])
+    assert np.all((odds > 685) == (other > 685))
+    assert np.all((odds < -685) == (other < -685))
+
+
+def test_newton_bisection_with_huge_slopes_stops_early():
+    # Roots below the smallest number would be approached by hundreds of evaluations.
+    n = 200
+    slope = np.zeros((n, 4))
+    slope[:, 0] = np.linspace(-2000, 2000, n)
+    level = np.tile([1.0, -np.inf, -np.inf, -np.inf], (n, 1))
+    ones = np.ones(n)
+    for weight in (1e-30, 1e-12, 1.0, 1e3):
+        start = 0.5 * weight * ones
+        problems = level, slope, 0 * slope, weight * ones, ones, start, start
+        alpha, rest, _, count = solve_coordinates(native, problems, ACCURACY)
+        assert np.all(np.minimum(alpha, rest) > 0)
+        assert count.max() <= 40
+        inside = np.abs(slope[:, 0]) < 600
+        odds = np.log(alpha) - np.log(rest)
+        assert np.allclose(odds[inside], -slope[inside, 0], rtol=1e-7)
+        assert np.all(np.abs(odds[~inside]) > 590)
+
+
+def test_newton_bisection_ends_at_neighbouring_numbers():
+    # With a spacing of 2.2e-16 the bracket never got below 2e-16: a thousand evaluations.
+    rng = np.random.default_rng(4)
+    n = 3000
+    level = np.tile([1e5, 1e5, -np.inf, -np.inf], (n, 1))
+    slope = np.zeros((n, 4))
+    slope[:, 0], slope[:, 1] = 1000 * rng.random(n), -1000 * rng.random(n)
+    weight = rng.uniform(1, 4, n)
+    start = 0.3 * weight
+    problems = level, slope, np.zeros((n, 4)), weight, np.full(n, 1e6), start, weight - start
+    _, _, bracket, count = solve_coordinates(native, problems, 0.0)
+    assert np.all(bracket[:, 1] - bracket[:, 0] <= np.spacing(bracket[:, 1]))
+    assert count.max() <= 150
+
+
+@pytest.mark.parametrize("q", [10.0, 100.0])
+def test_newton_bisection_on_the_example_of_the_paper(q):
+    # Figure 2: two levels cross within the interval; Newton's method alone jumps between them.
+    c1, c2 = 0.09, 0.99
+    a, b, s = np.array([[0.015, 0.040], [-2.433, 1.380], [1203.074, 1201.6725]])
+
+    def derivative(z):
+        level = s + z * (b + 0.5 * a * z)
+        share = np.exp(q * (level - level.max()))
+        return np.log((c1 + z) / (c2 - z)) + share @ (b + a * z) / share.sum()
+
+    root = brentq(derivative, -c1 + 1e-12, c2 - 1e-12, xtol=1e-15, rtol=1e-14)
+    pad = np.zeros(2)
+    problems = (
+        np.concatenate([s, pad - np.inf])[None],
+        np.concatenate([b, pad])[None],
+        np.concatenate([a, pad])[None],
+        np.array([c1 + c2]),
+        np.array([q]),
+        np.array([c1]),
+        np.array([c2]),
+    )
+    alpha, rest, bracket, count = solve_coordinates(native, problems, 1e-10)
+    assert alpha[0] == pytest.approx(c1 + root, rel=1e-10)
+    assert rest[0] == pytest.approx(c2 - root, rel=1e-10)
+    assert bracket[0, 0] <= min(alpha[0], rest[0]) <= bracket[0, 1]
+    assert count[0] <= 40
+    assert abs(derivative(alpha[0] - c1)) <= 1e-9
+
+
+def smoothing_problem(seed, n, depth, n_blocks, dtype=np.float64, padded=1, scale=1.0):
+    """(rows, square, weight, alpha, rest, scores, level), the last `padded` blocks padded."""
+    rng = np.random.default_rng(seed)
+    rows = (scale * rng.standard_normal((n, depth, n_blocks))).astype(dtype)
+    rows *= rng.random(rows.shape) < 0.7
+    used = n_blocks - padded
+    rows[:, :, used:] = 0
+    rows[:, depth // 2 + 1 :, 0] = 0  # a shorter block
+    square = np.sum(rows.astype(np.float64) ** 2, axis=1)
+    weight = 10 ** rng.uniform(-2, 1, n)
+    alpha = weight * rng.uniform(0.001, 0.999, n)
+    return rows, square, weight, alpha, weight - alpha, *scores_and_level(rows, alpha, used)
+
+
+def scores_and_level(rows, alpha, used):
+    """c and s of the coordinates, afresh."""
+    scores = np.einsum("i,ijt->jt", alpha, rows.astype(np.float64))
+    level = 0.5 * np.sum(scores**2, axis=0)
+    level[used:] = -np.inf
+    return scores, level
+
+
+def csr_rows(rows, index):
+    """The same rows in CSR."""
+    n, depth, n_blocks = rows.shape
+    matrix = sp.csr_array(rows.reshape(n, depth * n_blocks).astype(np.float64))
+    return matrix.indptr.astype(index), matrix.indices.astype(np.int32), matrix.data
+
+
+def sweep(function, storage, order, problem, q, accuracy=1e-12, ratio=0.0):
+    """(alpha, rest, scores, level, evaluations) after a sweep."""
+    square, weight, *changed = problem[1:]
+    changed = [array.copy() for array in changed]
+    for array in (*storage, order, square, weight):
+        array.flags.writeable = False
+    count = function(*storage, order, square, weight, q, accuracy, ratio, *changed)
+    return *changed, count
+
+
+def smoothed_objective(rows, weight, alpha, rest, q, used):
+    """The objective of a sweep, from its formula."""
+    level = scores_and_level(rows, alpha, used)[1][:used]
+    smooth = level.max() + np.log(np.exp(q * (level - level.max())).sum()) / q
+    return smooth + np.sum(alpha * np.log(alpha) + rest * np.log(rest))
+
+
+SHAPES = [(n, depth, width) for n in (0, 1, 9) for depth in (1, 2, 3, 30) for width in (4, 8, 12)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "depth", "n_blocks"), SHAPES)
+def test_dense_sweep(n, depth, n_blocks, dtype):
+    # Coordinate descent would walk along other rows than those of the data.
+    for padded, q in ((0, 0.1), (1, 3.0), (3, 1.0)):
+        problem = smoothing_problem(n + depth, n, depth, n_blocks, dtype, padded)
+        order = np.random.default_rng(1).permutation(n)
+        storage = (problem[0],)
+        found = sweep(native.dense_smoothing_sweep, storage, order, problem, q)
+        expected = sweep(reference.dense_smoothing_sweep, storage, order, problem, q)
+        for a, b in zip(found[:4], expected[:4], strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
+        assert (found[4] > 0) == (n > 0)
+
+
+@pytest.mark.parametrize("index", INDEX_TYPES)
+@pytest.mark.parametrize(("n", "depth", "n_blocks"), SHAPES)
+def test_csr_sweep(n, depth, n_blocks, index):
+    # Sparse rows would be another problem than dense ones.
+    problem = smoothing_problem(n + depth, n, depth, n_blocks)
+    order = np.random.default_rng(2).permutation(n)
+    storage = csr_rows(problem[0], index)
+    found = sweep(native.csr_smoothing_sweep, storage, order, problem, 1.0)
+    for function, rows in (
+        (reference.csr_smoothing_sweep, storage),
+        (native.dense_smoothing_sweep, (problem[0],)),
+    ):
+        expected = sweep(function, rows, order, problem, 1.0)
+        for a, b in zip(found[:4], expected[:4], strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["dense", "csr"])
+def test_sweep_visits_what_it_is_told_to(name):
+    # Coordinates would be skipped, or visited once where the order has them twice.
+    problem = smoothing_problem(0, 6, 3, 4)
+    storage = (problem[0],) if name == "dense" else csr_rows(problem[0], np.int32)
+    function = getattr(native, f"{name}_smoothing_sweep")
+    empty = sweep(function, storage, np.zeros(0, np.int64), problem, 1.0)
+    assert empty[4] == 0
+    assert all(map(np.array_equal, empty[:4], problem[3:]))
+    order = np.array([4, 1, 4])
+    found = sweep(function, storage, order, problem, 1.0)
+    changed = np.flatnonzero(found[0] != problem[3])
+    assert changed.tolist() == [1, 4]
+    expected = sweep(reference.dense_smoothing_sweep, (problem[0],), order, problem, 1.0)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.3])
+@pytest.mark.parametrize("q", [1e-4, 1e-2, 1.0, 1e2, 1e4])
+@pytest.mark.parametrize("scale", [0.05, 1.0, 10.0])
+def test_sweep_never_increases_the_objective(q, scale, ratio):
+    # The descent would not be one; the levels kept along the way would drift from the truth.
+    n, used = 200, 7
+    problem = smoothing_problem(3, n, 5, 8, scale=scale)
+    rows, _, weight = problem[:3]
+    order = np.random.default_rng(3).permutation(n)
+    before = smoothed_objective(rows, weight, *problem[3:5], q, used)
+    first = before
+    for _ in range(4):
+        alpha, rest, scores, level, _ = sweep(
+            native.dense_smoothing_sweep, (rows,), order, problem, q, ACCURACY, ratio
+        )
+        after = smoothed_objective(rows, weight, alpha, rest, q, used)
+        assert after <= before + 1e-12 * abs(first)
+        fresh_scores, fresh_level = scores_and_level(rows, alpha, used)
+        size = np.abs(problem[5]).max() + np.abs(scores).max()
+        np.testing.assert_allclose(scores, fresh_scores, atol=1e-12 * size)
+        np.testing.assert_allclose(
+            level[:used], fresh_level[:used], rtol=1e-10, atol=1e-12 * problem[6][:used].max()
+        )
+        assert np.all(np.isneginf(level[used:]))
+        np.testing.assert_allclose(alpha + rest, weight, rtol=1e-15)
+        problem = (*problem[:3], alpha, rest, fresh_scores, fresh_level)
+        before = after
+    assert after < first
+
+
+@pytest.mark.parametrize("q", [1e-10, 1.0, 1e15])
+@pytest.mark.parametrize("name", ["dense", "csr"])
+def test_sweep_with_extreme_values(name, q):
+    # One NaN among the coordinates makes all levels NaN.
+    n, used = 60, 3
+    rows, _, weight, alpha, *_ = smoothing_problem(5, n, 4, 4)
+    rows[:10] = 0
+    rows[10:20] *= 1e6
+    rows[20:30] *= 1e-200
+    weight[30:40] = 1e-12
+    weight[40:50] = 1e9
+    alpha = np.minimum(alpha, 0.5 * weight)
+    alpha[::3] = 1e-300
+    rest = weight - alpha
+    rest[1::3], alpha[1::3] = alpha[1::3].copy(), rest[1::3].copy()
+    square = np.sum(rows**2, axis=1)
+    problem = rows, square, weight, alpha, rest, *scores_and_level(rows, alpha, used)
+    storage = (rows,) if name == "dense" else csr_rows(rows, np.int64)
+    order = np.arange(n)
+    function = getattr(native, f"{name}_smoothing_sweep")
+    for _ in range(3):
+        alpha, rest, scores, level, count = sweep(function, storage, order, problem, q, 1e-8, 0.3)
+        for array in (alpha, rest, scores, level[:used]):
+            assert np.all(np.isfinite(array))
+        assert np.all((alpha > 0) & (rest > 0))
+        np.testing.assert_allclose(alpha + rest, weight, rtol=1e-14)
+        assert count <= 150 * n
+        problem = rows, square, weight, alpha, rest, *scores_and_level(rows, alpha, used)
+    np.testing.assert_allclose(alpha[:10], 0.5 * weight[:10], rtol=1e-6)  # rows of zeros
+
+
+def test_smoothing_gives_the_same_bits_twice():
+    problem = smoothing_problem(6, 100, 30, 12, np.float32)
+    order = np.random.default_rng(6).permutation(100)
+    first, second = (
+        sweep(native.dense_smoothing_sweep, (problem[0],), order, problem, 1.0, 1e-8, 0.3)
+        for _ in range(2)
+    )
+    assert all(map(np.array_equal, first, second))
 
 
 # Threads

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from zeronorm import BudgetClassifier, persistence
+from zeronorm import BudgetClassifier, FeatureGeneratingMachine, persistence
 from zeronorm.files import FileError, MissingFileError, Table
 from zeronorm.persistence import ModelFileError, load, save, write_file
 
@@ -120,6 +120,46 @@ def test_metadata(fitted, path):
     assert metadata["certificates"][0]["bound"] == certificate.bound
     assert metadata["certificates"][0]["gap"] == certificate.gap
     assert load(path).layout.n_features == 40
+
+
+def test_loss_of_the_certificate_and_status_of_the_steps(binary, multiclass, tmp_path):
+    """A model file would not tell what was certified, or which inner problems were solved."""
+    for X, y in (binary, multiclass):
+        fitted = FeatureGeneratingMachine([2, 5], tol=1e-18).fit(X, y)
+        metadata = load(save(fitted, tmp_path / "m", n_features=2)).metadata
+        assert metadata["estimator"] == "FeatureGeneratingMachine"
+        assert len(metadata["certificates"]) == len(metadata["history"]) == len(fitted.estimators_)
+        assert {one["loss"] for one in metadata["certificates"]} == {"squared_hinge"}
+        for path, steps in zip(fitted.estimators_, metadata["history"], strict=True):
+            assert "STALLED" in [step["status"] for step in steps]
+            for step, stored in zip(path.history, steps, strict=True):
+                assert stored == {
+                    "n_features": step.n_features,
+                    "objective": step.objective,
+                    "bound": step.bound,
+                    "gap": step.extra["gap"],
+                    "status": step.status.name,
+                }
+
+
+def test_steps_without_an_inner_problem_have_no_status(fitted, path):
+    (steps,) = load(path).metadata["history"]
+    assert steps[0]["status"] == "CONVERGED"
+    assert steps[-1]["status"] is None
+    assert steps[-1]["gap"] is None
+
+
+def test_files_of_earlier_versions(path, fitted, binary):
+    """Files without losses and histories would no longer load."""
+    arrays = parts(path)
+    del arrays["metadata"]["history"]
+    for one in arrays["metadata"]["certificates"]:
+        del one["loss"]
+    model = load(rewrite(path, arrays))
+    assert model.metadata["certificates"][0]["loss"] == "logistic"
+    assert model.metadata["history"] == [[]]
+    X = binary[0]
+    np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(X))
 
 
 def test_any_numpy_reads_the_file(path, fitted):
@@ -289,6 +329,14 @@ def certificate(**changes):
     return apply
 
 
+def step(**changes):
+    def apply(arrays):
+        history = arrays["metadata"]["history"]
+        return meta(history=[[{**history[0][0], **changes}]])(arrays)
+
+    return apply
+
+
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
@@ -341,6 +389,16 @@ def certificate(**changes):
         (certificate(gap="small"), "a certificate has a wrong type of gap"),
         (certificate(more=1), "a certificate has the unknown entry 'more'"),
         (certificate(bound=float("nan")), "a certificate must be finite"),
+        (certificate(loss="hinge"), "the loss of a certificate must be one of logistic, squared_h"),
+        (certificate(loss=1), "a certificate has a wrong type of loss"),
+        (meta(history=[]), "history must have 1 entries"),
+        (meta(history={}), "metadata has a wrong type of history"),
+        (meta(history=[3]), "a history must be a list of steps"),
+        (meta(history=[[3]]), "a step must be a JSON object"),
+        (step(gap="small"), "a step has a wrong type of gap"),
+        (step(more=1), "a step has the unknown entry 'more'"),
+        (step(bound=float("nan")), "a step must be finite"),
+        (step(status="DONE"), "a step has the unknown status 'DONE'"),
     ],
 )
 def test_unsound_content_under_a_sound_checksum(path, edit, message):

@@ -8,33 +8,17 @@ import scipy.sparse as sp
 
 import oracles
 from zeronorm.designs import Rows, Scaled, as_design
-from zeronorm.losses import Logistic, SquaredHinge, fit_intercept
+from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.result import Result, Status
 from zeronorm.solvers import Scan, Task, run, run_together, select, select_nested
 from zeronorm.solvers._cutting_plane import minimax, minimax_pooled
 from zeronorm.solvers._exchange import eliminate, splice
 from zeronorm.solvers._refit import LOO_GRID, leave_one_out_loss, refit
 from zeronorm.solvers._ridge import leverages, ridge, weighted_gram
-from zeronorm.solvers.inner import Blocks, State, newton
-from zeronorm.solvers.inner._newton import minimize_on_simplex
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 each_loss = pytest.mark.parametrize("loss", list(LOSSES))
 with_intercept = pytest.mark.parametrize("intercept", [False, True], ids=["fixed", "free"])
-
-
-def inner_problem(X, y, blocks, C, loss="logistic", intercept=False, weight=None):
-    """The inner problem over given blocks, and its start."""
-    members = np.unique(np.concatenate(blocks))
-    membership = np.zeros((len(members), len(blocks)))
-    for t, block in enumerate(blocks):
-        membership[np.searchsorted(members, block), t] = 1
-    y = np.asarray(y, float)
-    weight = C * (np.ones(len(y)) if weight is None else np.asarray(weight, float))
-    scale = fit_intercept(LOSSES[loss], np.zeros(len(y)), y, weight)[1]
-    Z = np.asfortranarray(X[:, members], dtype=float)
-    problem = Blocks(Z, membership, y, weight, LOSSES[loss], intercept, scale)
-    return problem, State(np.zeros(len(members)), 0.0, np.full(len(blocks), 1 / len(blocks)))
 
 
 def solve(X, y, k, *, loss="logistic", C=1.0, r=3, weight=None, intercept=False, **options):
@@ -90,163 +74,6 @@ def test_k_support_norm_values(r):
     assert d.sum() <= r + 1e-12
     if r == 3:
         np.testing.assert_allclose(d, [1, 1, 0.625, 0.3125, 0.0625])
-
-
-# ------------------------------------------------------------------------- inner solver: newton
-
-
-@pytest.mark.parametrize("case", list(oracles.REDUCED_ONE), ids=str)
-def test_newton_reaches_the_table_to_eight_digits(case):
-    """The default inner solver would not solve the reduced problem."""
-    loss, C, intercept = case
-    X, y, blocks = oracles.instance_one()
-    optimum, lam, b = oracles.REDUCED_ONE[case]
-    problem, start = inner_problem(X, y, blocks, C, loss, intercept)
-    found = newton(problem, start, 1e-12)
-    assert found.objective == pytest.approx(optimum, rel=1e-9)
-    np.testing.assert_allclose(found.state.block_weight, lam, atol=2e-7)
-    assert found.state.intercept == pytest.approx(b, abs=2e-8)
-    assert found.objective - found.bound <= 1e-7 * problem.scale
-    assert found.bound <= optimum + 1e-9
-
-
-@pytest.mark.parametrize("case", list(oracles.REDUCED_TWO), ids=str)
-def test_newton_second_instance(case):
-    """Overlapping random blocks would break the membership bookkeeping."""
-    seed, C, intercept = case
-    X, y, blocks = oracles.instance_two(seed)
-    problem, start = inner_problem(X, y, blocks, C, "logistic", intercept)
-    found = newton(problem, start, 1e-12)
-    assert found.objective == pytest.approx(oracles.REDUCED_TWO[case], rel=2e-9)
-    assert found.bound <= found.objective
-    assert found.objective - found.bound <= 1e-7 * problem.scale
-
-
-@pytest.mark.parametrize("C", [0.1, 1, 10])
-def test_machine_with_a_free_margin_is_the_squared_hinge(C):
-    """The feature generating machine would be another model than the squared hinge."""
-    X, y, blocks = oracles.instance_one()
-    value, alpha = oracles.margin_machine(X, y, C, blocks)
-    assert value == pytest.approx(oracles.MARGIN_MACHINE[C], rel=1e-8)
-    problem, start = inner_problem(X, y, blocks, C, "squared_hinge")
-    found = newton(problem, start, 1e-12)
-    assert found.objective == pytest.approx(1 / (4 * value), rel=1e-8)
-    np.testing.assert_allclose(found.alpha, alpha / (2 * value), atol=2e-4 * C)
-
-
-@each_loss
-@with_intercept
-def test_newton_against_the_conic_solver_with_weights(loss, intercept):
-    """Sample weights would enter the inner problem in the wrong place."""
-    X, y, blocks = oracles.instance_two(3)
-    weight = np.random.default_rng(0).uniform(0.1, 3, len(y))
-    problem, start = inner_problem(X, y, blocks, 0.7, loss, intercept, weight)
-    found = newton(problem, start, 1e-12)
-    conic = oracles.reduced_problem(
-        X, y, blocks, 0.7, loss=loss, intercept=intercept, weight=weight
-    )
-    assert found.objective == pytest.approx(conic.objective, rel=1e-6)
-    assert found.objective <= conic.objective + 1e-9
-    assert found.bound <= conic.objective + 1e-9
-
-
-@each_loss
-@with_intercept
-@pytest.mark.parametrize("C", [0.1, 10])
-def test_newton_satisfies_the_optimality_conditions(loss, intercept, C):
-    """Objective and bound could agree by a common mistake: u, lambda and b would be wrong."""
-    X, y, blocks = oracles.instance_one()
-    problem, start = inner_problem(X, y, blocks, C, loss, intercept)
-    found = newton(problem, start, 1e-12)
-    u, b, lam = found.state.coef, found.state.intercept, found.state.block_weight
-    slope, _ = oracles.loss_slopes(loss, y * (problem.Z @ u + b))
-    alpha = C * slope
-    c = problem.Z.T @ (alpha * y)
-    mass = 0.5 * problem.membership.T @ c**2
-    assert lam.min() >= 0
-    assert lam.sum() == pytest.approx(1, abs=1e-12)
-    np.testing.assert_allclose(u, (problem.membership @ lam) * c, atol=2e-4)
-    np.testing.assert_allclose(mass[lam > 1e-6], mass.max(), rtol=1e-4)
-    if intercept:
-        assert abs(alpha @ y) <= 1e-9 * alpha.sum()
-    np.testing.assert_allclose(found.alpha, alpha, atol=1e-6 * C)
-
-
-@each_loss
-def test_weak_duality_of_the_inner_problem_at_random_points(loss):
-    """A bound could pass the optimum where it is not reached by Newton's method."""
-    X, y, blocks = oracles.instance_one()
-    rng = np.random.default_rng(7)
-    optimum = oracles.REDUCED_ONE[(loss, 1, False)][0]
-    for _ in range(30):
-        alpha = rng.uniform(0.01, 0.99, len(y))
-        mass = max(0.5 * np.sum((X[:, b].T @ (alpha * y)) ** 2) for b in blocks)
-        assert oracles.dual_value(loss, alpha, 1, np.ones(len(y))) - mass <= optimum
-        u, lam = rng.standard_normal(10), rng.dirichlet(np.ones(3))
-        d = np.zeros(10)
-        for t, block in enumerate(blocks):
-            d[block] += lam[t]
-        u[d == 0] = 0
-        primal = 0.5 * np.sum(u[d > 0] ** 2 / d[d > 0])
-        assert primal + oracles.loss_values(loss, y * (X @ u)).sum() >= optimum
-
-
-def test_newton_one_block_is_ridge(signed):
-    """The refit and the inner problem would differ where there is a single block."""
-    X, y = signed
-    problem, start = inner_problem(X, y, [np.arange(10)], 0.5, "logistic", True)
-    found = newton(problem, start, 1e-12)
-    expected = oracles.ridge(X[:, :10], y, 0.5, intercept=True)
-    assert found.objective == pytest.approx(expected.objective, rel=1e-11)
-    np.testing.assert_allclose(found.state.coef, expected.coef, atol=1e-6)
-
-
-@pytest.mark.parametrize("C", [0.1, 10.0])
-def test_newton_reaches_a_small_gap_with_subsampled_curvature(C):
-    """With many more rows than columns the subsampled curvature would stop the convergence."""
-    rng = np.random.default_rng(11)
-    X = rng.standard_normal((4000, 30))
-    y = np.where(X[:, :8].sum(axis=1) + rng.logistic(size=4000) > 0, 1.0, -1.0)
-    blocks = [np.sort(rng.choice(30, 10, replace=False)) for _ in range(5)]
-    problem, start = inner_problem(X, y, blocks, C, "logistic", True)
-    found = newton(problem, start, 1e-9)
-    assert found.status is Status.CONVERGED
-    assert found.objective - found.bound <= 1e-9 * problem.scale
-
-
-def test_newton_warm_start_needs_no_step():
-    """Every block of the outer loop would pay for a cold start."""
-    X, y, blocks = oracles.instance_one()
-    problem, start = inner_problem(X, y, blocks, 1.0)
-    cold = newton(problem, start, 1e-7)
-    warm = newton(problem, cold.state, 1e-6)
-    assert warm.n_iter == 0
-    assert warm.objective == pytest.approx(cold.objective, rel=1e-12)
-
-
-def test_newton_stops_at_the_tolerance_it_is_given():
-    """The tolerance would be ignored, or reported as reached when it is not."""
-    X, y, blocks = oracles.instance_one()
-    for tol in (1e-1, 1e-3, 1e-6):
-        problem, start = inner_problem(X, y, blocks, 1.0, intercept=True)
-        found = newton(problem, start, tol)
-        assert found.status is Status.CONVERGED
-        assert found.objective - found.bound <= tol * problem.scale
-
-
-def test_simplex_quadratic_against_enumeration():
-    """Block weights would not be optimal for the quadratic model."""
-    rng = np.random.default_rng(12)
-    for _ in range(40):
-        T = int(rng.integers(1, 6))
-        root = rng.standard_normal((T, int(rng.integers(1, T + 1))))
-        H, g = root @ root.T, rng.standard_normal(T)
-        start = rng.dirichlet(np.ones(T)) * (rng.uniform(size=T) < 0.7)
-        x = minimize_on_simplex(g, H, start if start.sum() > 0 else np.full(T, 1 / T))
-        assert x.min() >= 0
-        assert x.sum() == pytest.approx(1)
-        slope = g + H @ x
-        assert x @ slope - slope.min() <= 1e-7 * (1 + np.abs(slope).max())
 
 
 # ----------------------------------------------------------------- outer loop, the full problem

@@ -6,16 +6,27 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .estimators import BudgetClassifier, MinimaxLogisticRegression
+    from .estimators import (
+        BudgetClassifier,
+        FeatureGeneratingMachine,
+        MinimaxLogisticRegression,
+    )
 
 __version__ = "0.1.0"
 
-__all__ = ["BudgetClassifier", "MinimaxLogisticRegression", "__version__"]
+_ESTIMATORS = ("BudgetClassifier", "FeatureGeneratingMachine", "MinimaxLogisticRegression")
+
+__all__ = [
+    "BudgetClassifier",
+    "FeatureGeneratingMachine",
+    "MinimaxLogisticRegression",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> Any:
     # Estimators are imported on use: the command and `import zeronorm` start at once.
-    if name in {"BudgetClassifier", "MinimaxLogisticRegression"}:
+    if name in _ESTIMATORS:
         return getattr(importlib.import_module(".estimators", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

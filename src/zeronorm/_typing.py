@@ -6,7 +6,7 @@ a design knows how X is stored, losses see only margins, structures see only sco
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -75,6 +75,8 @@ class Smooth(Loss, Protocol):
 
     Dual variables are alpha = -y * gradient >= 0, (n_samples,), for weights that include C.
     """
+
+    name: ClassVar[str]  # what a certificate calls the loss
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s_i f''(y_i, z_i), (n_samples,)."""

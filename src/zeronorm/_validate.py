@@ -198,6 +198,28 @@ def check_option(name: str, value: Any, options: Sequence[str]) -> str:
     return value
 
 
+def check_no_intercept(solver: Any, smoothing: Sequence[str], fit_intercept: Any) -> None:
+    """Raise where a smoothing solver is asked for a free intercept."""
+    if isinstance(solver, str) and solver in smoothing and fit_intercept is not False:
+        raise ValueError(
+            f"solver={solver!r} has no free intercept: coordinate descent cannot keep "
+            f"sum_i alpha_i y_i = 0; got fit_intercept={fit_intercept!r}. Set fit_intercept=False, "
+            "or use solver='newton'."
+        )
+
+
+def check_not_smoothing(solver: Any, smoothing: Sequence[str], options: Sequence[str]) -> None:
+    """Raise where a smoothing solver is asked for the squared hinge."""
+    if isinstance(solver, str) and solver in smoothing:
+        listed = ", ".join(repr(option) for option in options)
+        raise ValueError(
+            f"solver must be one of {listed}; got {solver!r}, which is of the logistic loss alone: "
+            "it relies on the entropy in the dual, which keeps every alpha_i inside an open "
+            "interval, and the dual of the squared hinge has alpha_i >= 0. Use solver='newton', or "
+            f"MinimaxLogisticRegression(solver={solver!r})."
+        )
+
+
 def check_flag(name: str, value: Any) -> bool:
     """Return a bool."""
     if not isinstance(value, (bool, np.bool_)):

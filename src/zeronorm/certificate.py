@@ -87,7 +87,7 @@ def verify(
     *,
     sample_weight: FloatArray | None = None,
     intercept: bool = True,
-    loss: str = "logistic",
+    loss: str | None = None,
     forced: Sequence[int] = (),
     rtol: float = 1e-6,
 ) -> dict[str, float]:
@@ -98,7 +98,7 @@ def verify(
     X : (n, m) array, dense, the user's matrix.
     y : (n,) labels of two classes; the larger one (the second of `classes_`) counts as +1.
     certificate : what to check.
-    loss : "logistic" or "squared_hinge".
+    loss : "logistic" or "squared_hinge"; by default the one that the certificate names.
     forced : features that the bound assumes to be in the model.
 
     Returns
@@ -108,8 +108,12 @@ def verify(
     Raises
     ------
     ValueError
-        Where the dual point is not feasible or the certificate claims more than can be recomputed.
+        Where the loss is unknown, the dual point is not feasible or the certificate claims more
+        than can be recomputed.
     """
+    loss = certificate.loss if loss is None else loss
+    if loss not in ("logistic", "squared_hinge"):
+        raise ValueError(f"loss must be 'logistic' or 'squared_hinge'; got {loss!r}.")
     X = np.asarray(X, dtype=np.float64)
     classes = np.unique(y)
     if len(classes) != 2:

@@ -8,6 +8,7 @@ the scan vector of the data is alpha * y. All forms are stable for any finite ma
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import xlog1py, xlogy
@@ -18,6 +19,8 @@ from ._typing import FloatArray, Smooth
 @dataclass(frozen=True, slots=True)
 class Logistic:
     """f(y, z) = log(1 + exp(-y z))."""
+
+    name: ClassVar[str] = "logistic"
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
@@ -80,6 +83,8 @@ class Logistic:
 @dataclass(frozen=True, slots=True)
 class SquaredHinge:
     """f(y, z) = 1/2 max(0, 1 - y z)^2 (LIBLINEAR's has no factor 1/2: its C is half of this)."""
+
+    name: ClassVar[str] = "squared_hinge"
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray

@@ -56,7 +56,7 @@ def cross_validate(
 
     Parameters
     ----------
-    estimator : BudgetClassifier or MinimaxLogisticRegression
+    estimator : BudgetClassifier, MinimaxLogisticRegression or FeatureGeneratingMachine
         Its parameters are used; it is neither fitted nor changed.
     X, y, sample_weight : as for `fit`.
     cv : number of stratified folds, or a scikit-learn splitter.

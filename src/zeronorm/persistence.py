@@ -3,7 +3,8 @@
 A model file is a zip archive in the form of `numpy.savez` (any NumPy reads it) of five arrays:
 
 ========= ============================ =========================================================
-metadata  (length,) uint8              JSON in UTF-8: versions, names, parameters, certificates
+metadata  (length,) uint8              JSON in UTF-8: versions, names, parameters, certificates,
+                                       what the selection did (`history`: a row per step)
 classes   (n_classes,) number or str   sorted
 support   (k,) int64                   sorted, each in [0, n_features_in)
 coef      (1 or n_classes, k) float64  finite
@@ -50,7 +51,7 @@ from .files import (
     quote,
     read_npy,
 )
-from .result import Certificate, Selection
+from .result import Certificate, Selection, Status, Step
 
 FORMAT = 1
 
@@ -71,6 +72,14 @@ _KEYS = {
     "target_name": (str, type(None)),
     "refit_C": list,
     "certificates": list,
+    "history": list,
+}
+_STEP = {
+    "n_features": int,
+    "objective": (float, type(None)),
+    "bound": (float, type(None)),
+    "gap": (float, type(None)),
+    "status": (str, type(None)),
 }
 _CERTIFICATE = {
     "C": float,
@@ -82,7 +91,9 @@ _CERTIFICATE = {
     "candidates": int,
     "fixed_in": int,
     "n_forced": int,
+    "loss": str,
 }
+_LOSSES = ("logistic", "squared_hinge")
 
 
 class ModelFileError(FileError):
@@ -103,7 +114,7 @@ class LinearModel:
     intercept_: FloatArray  # (1 or n_classes,)
     n_features_in_: int
     feature_names: tuple[str, ...] | None  # k, of the support
-    metadata: Mapping[str, Any]  # as written: versions, parameters, certificates
+    metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history
 
     @property
     def layout(self) -> Layout:
@@ -215,7 +226,7 @@ def save(
 
     Parameters
     ----------
-    estimator : fitted BudgetClassifier, MinimaxLogisticRegression
+    estimator : fitted classifier of this package
     path : path-like
     n_features : int or None
         Which of the sizes that were fitted; the largest if None.
@@ -278,6 +289,7 @@ def save(
         "target_name": target_name,
         "refit_C": [float(model.refit_C) for model in models],
         "certificates": [summarize(model.certificate) for model in models],
+        "history": [[_summarize_step(step) for step in one.history] for one in paths],
     }
     arrays = {
         "metadata": np.frombuffer(json.dumps(metadata, allow_nan=False).encode(), np.uint8),
@@ -450,7 +462,7 @@ def _unpack(where: str, data: bytes) -> LinearModel:
             and len(set(names)) == k,
             f"feature_names must be {k} distinct strings",
         )
-    for key in ("refit_C", "certificates"):
+    for key in ("refit_C", "certificates", "history"):
         require(len(metadata[key]) == n_scores, f"{key} must have {n_scores} entries")
     return LinearModel(
         classes,
@@ -473,6 +485,7 @@ def _metadata(where: str, raw: NDArray[Any], require: Require) -> dict[str, Any]
             f"{where}: metadata is not valid JSON ({quote(str(error))})."
         ) from None
     require(isinstance(metadata, dict), "metadata must be a JSON object")
+    _complete(metadata)
     _check_fields("metadata", metadata, _KEYS, require)
     require(metadata["format"] == FORMAT, f"metadata says format {metadata['format']}")
     require(0 < metadata["n_features_in"] < 2**62, "n_features_in must be positive")
@@ -492,7 +505,35 @@ def _metadata(where: str, raw: NDArray[Any], require: Require) -> dict[str, Any]
                 all(math.isfinite(v) for v in certificate.values() if type(v) is float),
                 "a certificate must be finite",
             )
+            require(
+                certificate["loss"] in _LOSSES,
+                f"the loss of a certificate must be one of {', '.join(_LOSSES)}",
+            )
+    for history in metadata["history"]:
+        require(isinstance(history, list), "a history must be a list of steps")
+        for step in history:
+            require(isinstance(step, dict), "a step must be a JSON object")
+            _check_fields("a step", step, _STEP, require)
+            require(
+                all(math.isfinite(v) for v in step.values() if type(v) is float),
+                "a step must be finite",
+            )
+            require(
+                step["status"] is None or step["status"] in Status.__members__,
+                f"a step has the unknown status {quote(str(step['status']))}",
+            )
     return metadata
+
+
+def _complete(metadata: dict[str, Any]) -> None:
+    """Add what files of earlier versions lack: no steps, and the only loss there was."""
+    certificates = metadata.get("certificates")
+    if not isinstance(certificates, list):
+        return
+    metadata.setdefault("history", [[] for _ in certificates])
+    for certificate in certificates:
+        if isinstance(certificate, dict):
+            certificate.setdefault("loss", "logistic")
 
 
 def _check_fields(
@@ -521,6 +562,21 @@ def summarize(certificate: Certificate | None) -> dict[str, Any] | None:
         "candidates": int(certificate.candidates),
         "fixed_in": int(certificate.fixed_in),
         "n_forced": int(certificate.n_forced),
+        "loss": certificate.loss,
+    }
+
+
+def _summarize_step(step: Step) -> dict[str, Any]:
+    """Return the numbers of a step; null for what it did not find out."""
+    numbers = {
+        "objective": step.objective,
+        "bound": step.bound,
+        "gap": step.extra.get("gap", math.nan),
+    }
+    return {
+        "n_features": int(step.n_features),
+        **{name: float(v) if math.isfinite(v) else None for name, v in numbers.items()},
+        "status": None if step.status is None else step.status.name,
     }
 
 

@@ -23,7 +23,7 @@ class Status(Enum):
     BUDGET = "the requested number of features is reached"
     MAX_BLOCKS = "the largest number of blocks is generated"
     REPEATED = "the most active block was generated before: the optimum over blocks is reached"
-    STALLED = "no further progress is possible in floating point; the gap is above the tolerance"
+    STALLED = "no further progress is possible; the gap is above the tolerance"
     MAX_ITER = "the largest number of iterations is reached; the gap is above the tolerance"
 
 
@@ -37,6 +37,7 @@ class Step:
     entered: IndexArray  # features that entered at this step, largest |score| first
     seconds: Mapping[str, float] = field(default_factory=dict)  # by phase: scan, gather, solve
     extra: Mapping[str, float] = field(default_factory=dict)  # residuals and counts by name
+    status: Status | None = None  # of the inner problem; None where none was solved at this step
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,9 @@ class Certificate:
 
         min_{u, b} 1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)  subject to  ||u||_0 <= k     (L0)
 
-    over columns that are not constant: constant columns are no features. It says nothing about
-    test accuracy, and the final refit at another C is a different model on
-    the same support.
+    with f the logistic loss log(1 + exp(-y z)) or the squared hinge 1/2 max(0, 1 - y z)^2, over
+    columns that are not constant: constant columns are no features. It says nothing about test
+    accuracy, and the final refit (logistic, at another C) is a different model on the same support.
     """
 
     C: float
@@ -63,11 +64,13 @@ class Certificate:
     fixed_in: int  # features proven to be in every better model
     candidates: int  # features not excluded from every better model
     n_forced: int = 0  # features forced by the user: the bound holds among models with them
+    loss: str = "logistic"  # f: "logistic" or "squared_hinge"
 
     def __repr__(self) -> str:
         """Return the figures, without the arrays."""
         return (
-            f"Certificate(k={self.support.size}, C={self.C:g}, scaling={self.scaling!r}, "
+            f"Certificate(k={self.support.size}, loss={self.loss!r}, C={self.C:g}, "
+            f"scaling={self.scaling!r}, "
             f"objective={self.objective:.6g}, bound={self.bound:.6g}, gap={self.gap:.2%}, "
             f"proven={self.proven}, candidates={self.candidates})"
         )

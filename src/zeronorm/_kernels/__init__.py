@@ -14,8 +14,11 @@ if TYPE_CHECKING or _choice == "native":
         csr_correlate,
         csr_gather,
         csr_moments,
+        csr_smoothing_sweep,
         dense_correlate,
         dense_moments,
+        dense_smoothing_sweep,
+        newton_bisections,
         sparse_gram,
     )
 elif _choice == "reference":
@@ -27,8 +30,11 @@ elif _choice == "reference":
         csr_correlate,
         csr_gather,
         csr_moments,
+        csr_smoothing_sweep,
         dense_correlate,
         dense_moments,
+        dense_smoothing_sweep,
+        newton_bisections,
         sparse_gram,
     )
 else:
@@ -45,7 +51,10 @@ __all__ = [
     "csr_correlate",
     "csr_gather",
     "csr_moments",
+    "csr_smoothing_sweep",
     "dense_correlate",
     "dense_moments",
+    "dense_smoothing_sweep",
+    "newton_bisections",
     "sparse_gram",
 ]

@@ -1,7 +1,8 @@
 """Types of the native module; `zeronorm._kernels.reference` specifies every function.
 
 Arrays are never converted: another type or layout than stated raises TypeError. Shapes and indices
-are not checked here. All functions release the GIL, and give the same bits for any `n_threads`.
+are not checked here. All functions release the GIL; those with `n_threads` give the same bits for
+any number of threads.
 """
 
 from typing import TypeAlias, TypeVar
@@ -88,3 +89,49 @@ def sparse_gram(
     n_threads: int,
 ) -> None:
     """Put Z' diag(weight) Z into `out`, (q, q), for Z (n, q) in CSC."""
+
+def dense_smoothing_sweep(
+    rows: NDArray[np.float32] | NDArray[np.float64],
+    order: NDArray[np.int64],
+    square: _Float,
+    weight: _Float,
+    q: float,
+    accuracy: float,
+    ratio: float,
+    alpha: _Float,
+    rest: _Float,
+    scores: _Float,
+    level: _Float,
+) -> int:
+    """One sweep of smoothing coordinate descent over rows (n, depth, T); returns evaluations."""
+
+def csr_smoothing_sweep(
+    indptr: NDArray[_Index],
+    indices: NDArray[np.int32],
+    data: _Float,
+    order: NDArray[np.int64],
+    square: _Float,
+    weight: _Float,
+    q: float,
+    accuracy: float,
+    ratio: float,
+    alpha: _Float,
+    rest: _Float,
+    scores: _Float,
+    level: _Float,
+) -> int:
+    """One sweep of smoothing coordinate descent over rows in CSR, (n, depth * T)."""
+
+def newton_bisections(
+    level: _Float,
+    slope: _Float,
+    square: _Float,
+    weight: _Float,
+    q: _Float,
+    accuracy: float,
+    alpha: _Float,
+    rest: _Float,
+    bracket: _Float,
+    n_evaluations: _Float,
+) -> None:
+    """Solve one coordinate problem per row of `level` (n, T) in place."""

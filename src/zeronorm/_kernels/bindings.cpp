@@ -9,4 +9,5 @@ NB_MODULE(_native, m) {
     m.attr("FLOAT32_SCAN_ERROR") = zeronorm::kScanError;
     zeronorm::bind_dense(m);
     zeronorm::bind_sparse(m);
+    zeronorm::bind_smoothing(m);
 }

@@ -30,5 +30,6 @@ std::int64_t length(const A& array, std::size_t axis) {
 // the result lost.
 void bind_dense(nb::module_& m);
 void bind_sparse(nb::module_& m);
+void bind_smoothing(nb::module_& m);
 
 }  // namespace zeronorm

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import expit
 
 from zeronorm._typing import FloatArray
 
@@ -197,3 +199,159 @@ def sparse_gram(
     z = sp.csc_array((data, indices, indptr), shape=shape)
     weighted = sp.csc_array((data * weight[indices], indices, indptr), shape=shape)
     out[:] = (z.T @ weighted).toarray()
+
+
+def dense_smoothing_sweep(
+    rows: NDArray[np.float32] | FloatArray,
+    order: NDArray[np.int64],
+    square: FloatArray,
+    weight: FloatArray,
+    q: float,
+    accuracy: float,
+    ratio: float,
+    alpha: FloatArray,
+    rest: FloatArray,
+    scores: FloatArray,
+    level: FloatArray,
+) -> int:
+    """Minimise over one coordinate after the other, 0 < alpha_i < w_i.
+
+        1/q log sum_t exp(q s_t) + sum_i alpha_i log alpha_i + (w_i - alpha_i) log(w_i - alpha_i)
+
+    with s_t = 1/2 ||c_t||^2 and c_t = sum_i alpha_i x_it.
+
+    Parameters
+    ----------
+    rows : (n, depth, T), [i, :, t] = x_it: row i on the features of block t, times its label, 0
+        beyond the end of a shorter block. T is a multiple of 4; padded blocks have no features.
+    order : the coordinates in the order of their visits.
+    square : (n, T) ||x_it||^2.
+    weight : (n,) w_i.
+    q : smoothing parameter, positive.
+    accuracy, ratio : a coordinate is solved to |derivative| <= accuracy or ratio times what it was.
+    alpha, rest : (n,) alpha_i and w_i - alpha_i, kept apart so that cancellation loses neither;
+        changed, as are the next two.
+    scores : (depth, T) c.
+    level : (T,) s; -inf for padded blocks.
+
+    Returns
+    -------
+    The number of evaluations of the smoothed maximum.
+    """
+    count = 0
+    for i in order:
+        row = rows[i].astype(np.float64)
+        slope = np.einsum("jt,jt->t", row, scores)
+        z, evaluations = _coordinate_step(
+            level,
+            slope,
+            square[i],
+            weight[i],
+            q,
+            accuracy,
+            ratio,
+            alpha[i : i + 1],
+            rest[i : i + 1],
+        )
+        count += evaluations
+        scores += z * row
+        level += z * (slope + 0.5 * square[i] * z)
+    return count
+
+
+def csr_smoothing_sweep(
+    indptr: IndexStorage,
+    indices: NDArray[np.int32],
+    data: FloatArray,
+    order: NDArray[np.int64],
+    square: FloatArray,
+    weight: FloatArray,
+    q: float,
+    accuracy: float,
+    ratio: float,
+    alpha: FloatArray,
+    rest: FloatArray,
+    scores: FloatArray,
+    level: FloatArray,
+) -> int:
+    """Do what `dense_smoothing_sweep` does for rows in CSR: entry (j, t) is column j * T + t."""
+    count = 0
+    for i in order:
+        row = np.zeros(scores.size)
+        stored = slice(indptr[i], indptr[i + 1])
+        np.add.at(row, indices[stored], data[stored])
+        count += dense_smoothing_sweep(
+            row.reshape(1, *scores.shape), np.zeros(1, np.int64), square[i : i + 1],
+            weight[i : i + 1], q, accuracy, ratio, alpha[i : i + 1], rest[i : i + 1], scores, level,
+        )  # fmt: skip
+    return count
+
+
+def newton_bisections(
+    level: FloatArray,
+    slope: FloatArray,
+    square: FloatArray,
+    weight: FloatArray,
+    q: FloatArray,
+    accuracy: float,
+    alpha: FloatArray,
+    rest: FloatArray,
+    bracket: FloatArray,
+    n_evaluations: FloatArray,
+) -> None:
+    """Solve independent coordinate problems, one per row of level, slope and square, (n, T).
+
+    The derivative log(alpha / rest) + sum_t lambda_t (b_t + a_t z) increases in the step z; it is
+    brought to at most `accuracy`, or as near to zero as floating point allows. alpha and rest,
+    (n,), are changed; bracket, (n, 2), gets bounds of the smaller of the two at the solution.
+    """
+    for i in range(level.shape[0]):
+        n_evaluations[i] = _coordinate_step(
+            level[i], slope[i], square[i], weight[i], q[i], accuracy, 0.0,
+            alpha[i : i + 1], rest[i : i + 1],
+        )[1]  # fmt: skip
+        bracket[i] = min(alpha[i], rest[i]) * np.array([1 - 1e-12, 1 + 1e-12])
+
+
+def _coordinate_step(
+    level: FloatArray,
+    slope: FloatArray,
+    square: FloatArray,
+    weight: float,
+    q: float,
+    accuracy: float,
+    ratio: float,
+    alpha: FloatArray,
+    rest: FloatArray,
+) -> tuple[float, int]:
+    """Change alpha and rest, (1,), to the minimiser along the coordinate; return the step.
+
+    The unknown is the log-odds x of alpha / weight, in which the derivative is nearly linear.
+    """
+    old, old_rest = float(alpha[0]), float(rest[0])
+
+    def step(x: float) -> float:
+        # The difference of the smaller of the two parts has the smaller error.
+        return float(weight * expit(x)) - old if x < 0 else old_rest - float(weight * expit(-x))
+
+    def derivative(x: float, z: float) -> float:
+        s = level + z * (slope + 0.5 * square * z)
+        share = np.exp(q * (s - s.max()))
+        return x + float(share @ (slope + square * z)) / float(share.sum())
+
+    if abs(derivative(np.log(old / old_rest), 0.0)) <= accuracy:
+        return 0.0, 0
+    # |x| < 690 keeps both parts above 1e-300 of the weight.
+    low, high = -690.0, 690.0
+    if derivative(low, step(low)) >= 0.0:
+        x, calls = low, 1
+    elif derivative(high, step(high)) <= 0.0:
+        x, calls = high, 2
+    else:
+        x, result = brentq(
+            lambda x: derivative(x, step(x)), low, high, xtol=1e-14, rtol=1e-15, full_output=True
+        )
+        calls = 2 + int(result.function_calls)
+    z = step(x)
+    alpha[0], rest[0] = weight * expit(x), weight * expit(-x)
+    return z, calls

@@ -372,8 +372,10 @@ def _scope(certificate: Mapping[str, Any]) -> str:
         "scaled": "columns scaled to unit deviation, not centred",
         "none": "columns as they are",
     }.get(certificate["scaling"], certificate["scaling"])
+    loss = "" if certificate["loss"] == "logistic" else f"{certificate['loss'].replace('_', ' ')}, "
     return (
-        f"It holds for the selection problem: C = {certificate['C']:g}, {scaling}, its own refit. "
+        f"It holds for the selection problem: {loss}C = {certificate['C']:g}, {scaling}, "
+        "its own refit. "
         "It says nothing about test accuracy."
     )
 

@@ -20,7 +20,7 @@ from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _validate
-from .._typing import Design, FloatArray, IndexArray
+from .._typing import Design, FloatArray, IndexArray, Smooth
 from ..designs import Rows, Sparse, as_design
 from ..designs._operations import center_scale, margins
 from ..designs._wrappers import storage_of
@@ -41,8 +41,9 @@ except ImportError:  # pragma: no cover - scikit-learn < 1.9
         return method
 
 
-# A warning names gaps above this many times the tolerance, or 1e-3 where that is larger.
-GAP_SLACK = 10.0
+# A solver has failed where its certified gap is above this many times the tolerance. Rounding ends
+# progress at gaps far below the floor, however small a tolerance was asked.
+GAP_SLACK, GAP_FLOOR = 2.0, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Problem:
     usable: np.ndarray  # (m,) non-constant columns
     forced: IndexArray
     sizes: tuple[int, ...]
+    loss: Smooth  # of the selection
 
     def tasks(self, intercept: bool) -> list[Task]:
         """Return one binary task per class, or one for two classes."""
@@ -84,7 +86,7 @@ class Problem:
                 np.where(self.labels == label, 1.0, -1.0),
                 self.sample_weight,
                 self.scaling,
-                Logistic(),
+                self.loss,
                 intercept,
                 self.forced,
                 self.unit,
@@ -112,6 +114,7 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
     warm_start: Any
     n_threads: Any
 
+    _loss: Smooth = Logistic()  # of the selection; the final fit is logistic
     _solvers: tuple[str, ...] = ()
 
     @abstractmethod
@@ -182,7 +185,7 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
         seconds["total"] = time.perf_counter() - begin
         self.seconds_ = seconds
         self._set_models([path[max(path)] for path in paths])
-        self._warn_of_gaps(max(path.gap for path in paths))
+        self._warn_of_gaps(paths)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
         return self
@@ -239,7 +242,9 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
         m = design.shape[1]
         forced = _validate.check_forced(self.forced_features, m, data.names, usable)
         sizes = _validate.check_sizes(self.n_features, int(usable.sum()), m, forced.size)
-        return Problem(design, labels, weight, unit, classes, scaling, usable, forced, sizes)
+        return Problem(
+            design, labels, weight, unit, classes, scaling, usable, forced, sizes, self._loss
+        )
 
     def _check_parameters(self) -> None:
         _validate.check_positive("C", self.C)
@@ -262,13 +267,35 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
         self._support_coef = coef
         self.intercept_ = np.array([model.intercept for model in models])
 
-    def _warn_of_gaps(self, gap: float) -> None:
-        """Warn where a problem was not solved to its tolerance."""
-        if not gap <= max(GAP_SLACK * float(self.tol), GAP_SLACK * 1e-3):
+    def _warn_of_gaps(self, paths: Sequence[Path]) -> None:
+        """Warn where a problem was not solved: its gap is above twice `tol`, and above rounding."""
+        limit = max(GAP_SLACK * float(self.tol), GAP_FLOOR)
+        steps = [
+            (step.extra.get("gap", 0.0), number, step.status)
+            for path in paths
+            for number, step in enumerate(path.history, start=1)
+        ]
+        gap, number, status = max(steps, key=lambda step: step[0], default=(0.0, 0, None))
+        if status is not None and not gap <= limit:
+            if self.solver in ("auto", "newton"):
+                remedy = "A smaller C helps."
+            else:
+                remedy = "Use solver='newton'."
+            warnings.warn(
+                f"solver={self.solver!r} stopped at a certified gap of {gap:.2g} (asked: "
+                f"tol={self.tol:g}) at step {number} of the selection ({status.value}); the "
+                "support has the requested size, but its features may not be those of the method. "
+                f"{remedy} `history_` has the gap of every step.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+            return
+        gap = max(path.gap for path in paths)
+        if not gap <= limit:
             warnings.warn(
                 f"A problem over the selected features stopped at a certified gap of {gap:.2g} "
-                f"(asked: {self.tol:g}); the support has the requested size, its order of entry "
-                "and coefficients may be inaccurate. A smaller C or refit_C helps.",
+                f"(asked: tol={self.tol:g}); the support has the requested size, its coefficients "
+                "may be inaccurate. A smaller C or refit_C helps.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -98,6 +98,7 @@ def certify_supports(
                 fixed_in=int(found.fixed.sum()),
                 candidates=int((~dropped).sum()),
                 n_forced=int(forced.size),
+                loss=loss.name,
             )
         )
     return certificates

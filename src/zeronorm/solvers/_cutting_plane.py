@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -122,8 +122,8 @@ def minimax(
     blocks: list[IndexArray] = []
     status = Status.MAX_BLOCKS
 
-    def solve() -> None:
-        """Solve the problem over the blocks so far."""
+    def solve() -> Status:
+        """Solve the problem over the blocks so far; return the status of the inner solver."""
         nonlocal state, alpha, objective, inner_bound
         membership = np.zeros((pool.size, len(blocks)))
         for t, members in enumerate(blocks):
@@ -134,6 +134,7 @@ def minimax(
         objective, inner_bound = answer.objective, answer.bound
         extra["inner_iterations"] = float(answer.n_iter)
         extra["gap"] = (answer.objective - answer.bound) / scale
+        return answer.status
 
     extra: dict[str, float] = {}
     for old in start:
@@ -148,9 +149,11 @@ def minimax(
             history.append(Step(objective, inner_bound, pool.size, new))
     if blocks:
         begin = time.perf_counter()
-        solve()
+        step_status: Status | None = solve()
         seconds = {"solve": time.perf_counter() - begin}
-        history[-1] = Step(objective, inner_bound, pool.size, history[-1].entered, seconds, extra)
+        history[-1] = Step(
+            objective, inner_bound, pool.size, history[-1].entered, seconds, extra, step_status
+        )
         if not final_scan and n_features is not None and pool.size >= n_features:
             return _finished(
                 pool, state, objective, inner_bound, 0.0, alpha, Status.BUDGET, history
@@ -202,12 +205,15 @@ def minimax(
 
         begin = time.perf_counter()
         extra = {}
+        step_status = None
         if final_scan or n_features is None or pool.size < n_features:
             state = _extend(state, entered.size, len(blocks))
-            solve()
+            step_status = solve()
         seconds["solve"] = time.perf_counter() - begin
         extra["outer_bound"] = outer_bound
-        history.append(Step(objective, inner_bound, pool.size, entered, seconds, extra))
+        history.append(
+            Step(objective, inner_bound, pool.size, entered, seconds, extra, step_status)
+        )
         if not final_scan and n_features is not None and pool.size >= n_features:
             status = Status.BUDGET
             break
@@ -298,10 +304,7 @@ def minimax_pooled(
         alpha = inside.result.dual
     assert answer is not None
     inner = answer.result
-    history = tuple(
-        Step(s.objective, s.bound, s.n_features, pool[s.entered], s.seconds, s.extra)
-        for s in inner.history
-    )
+    history = tuple(replace(step, entered=pool[step.entered]) for step in inner.history)
     result = Result(
         support=pool[inner.support],
         coef=inner.coef,

@@ -2,9 +2,30 @@
 
 from collections.abc import Mapping
 
+from ._fista import fista
 from ._newton import newton
 from ._problem import Blocks, Inner, InnerSolver, Iterate, State
+from ._simplemkl import simplemkl
+from ._smoothing import smoothing, smoothing_published
 
-INNER_SOLVERS: Mapping[str, InnerSolver] = {"newton": newton}
+INNER_SOLVERS: Mapping[str, InnerSolver] = {
+    "newton": newton,
+    "fista": fista,
+    "simplemkl": simplemkl,
+    "smoothing": smoothing,
+    "smoothing-published": smoothing_published,
+}
 
-__all__ = ["INNER_SOLVERS", "Blocks", "Inner", "InnerSolver", "Iterate", "State", "newton"]
+__all__ = [
+    "INNER_SOLVERS",
+    "Blocks",
+    "Inner",
+    "InnerSolver",
+    "Iterate",
+    "State",
+    "fista",
+    "newton",
+    "simplemkl",
+    "smoothing",
+    "smoothing_published",
+]

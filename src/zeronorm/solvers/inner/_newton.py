@@ -31,11 +31,11 @@ SUBSAMPLE_PROGRESS, SUBSAMPLE_GAP = 0.3, 1e-4
 
 def newton(blocks: Blocks, state: State, tol: float) -> Inner:
     """Solve the inner problem to (objective - bound) <= tol * blocks.scale."""
+    record = Recorder(blocks, tol)
     Z, E, y, weight, loss = blocks.Z, blocks.membership, blocks.y, blocks.weight, blocks.loss
     u, b, lam = state.coef.copy(), state.intercept, state.block_weight.copy()
     z = np.asarray(Z @ u)
     sample = _curvature_sample(blocks)
-    record = Recorder(blocks, tol)
     previous_gap, best_gap, last, idle = np.inf, np.inf, np.inf, 0
     status = Status.MAX_ITER
     for n_iter in range(MAX_NEWTON + 1):

@@ -1,0 +1,90 @@
+// Bindings of the smoothing coordinate descent. No arithmetic.
+
+#include "bindings.hpp"
+#include "smoothing.hpp"
+
+namespace zeronorm {
+namespace {
+
+template <class T>
+using Cube = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::int64_t dense_smoothing_sweep(const Cube<T>& rows, const Array<std::int64_t>& order,
+                                   const Matrix& square, const Array<double>& weight, double q,
+                                   double accuracy, double ratio, const OutArray& alpha,
+                                   const OutArray& rest, const OutMatrix& scores,
+                                   const OutArray& level) {
+    const nb::gil_scoped_release release;
+    const DenseRows<T> view{rows.data(), length(rows, 1), length(rows, 2)};
+    return smoothing_sweep(view, order.data(), length(order, 0), square.data(), weight.data(), q,
+                           accuracy, ratio, alpha.data(), rest.data(), scores.data(), level.data());
+}
+
+template <class I>
+std::int64_t csr_smoothing_sweep(const Array<I>& indptr, const Array<std::int32_t>& indices,
+                                 const Array<double>& data, const Array<std::int64_t>& order,
+                                 const Matrix& square, const Array<double>& weight, double q,
+                                 double accuracy, double ratio, const OutArray& alpha,
+                                 const OutArray& rest, const OutMatrix& scores,
+                                 const OutArray& level) {
+    const nb::gil_scoped_release release;
+    const SparseRows<I> view{indptr.data(), indices.data(), data.data(), length(level, 0)};
+    return smoothing_sweep(view, order.data(), length(order, 0), square.data(), weight.data(), q,
+                           accuracy, ratio, alpha.data(), rest.data(), scores.data(), level.data());
+}
+
+void newton_bisections(const Matrix& level, const Matrix& slope, const Matrix& square,
+                       const Array<double>& weight, const Array<double>& q, double accuracy,
+                       const OutArray& alpha, const OutArray& rest, const OutMatrix& bracket,
+                       const OutArray& n_evaluations) {
+    const nb::gil_scoped_release release;
+    const std::int64_t n = length(level, 0), n_blocks = length(level, 1);
+    const auto solve = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+        for (std::int64_t i = 0; i < n; ++i) {
+            const double* const s = level.data() + i * n_blocks;
+            const double* const a = square.data() + i * n_blocks;
+            SmoothedMaximum maximum(n_blocks, q.data()[i]);
+            std::copy_n(slope.data() + i * n_blocks, n_blocks, maximum.slope());
+            maximum.evaluate(s, a, 0.0);
+            const Root root = newton_bisection(maximum, s, a, weight.data()[i], accuracy, 0.0,
+                                               alpha.data()[i], rest.data()[i]);
+            bracket.data()[2 * i] = root.low;
+            bracket.data()[2 * i + 1] = root.high;
+            n_evaluations.data()[i] = static_cast<double>(root.n_evaluations);
+        }
+    };
+    run_block(solve, 0);
+}
+
+template <class T>
+void bind_rows(nb::module_& m) {
+    m.def("dense_smoothing_sweep", &dense_smoothing_sweep<T>, "rows"_a.noconvert(),
+          "order"_a.noconvert(), "square"_a.noconvert(), "weight"_a.noconvert(), "q"_a,
+          "accuracy"_a, "ratio"_a, "alpha"_a.noconvert(), "rest"_a.noconvert(),
+          "scores"_a.noconvert(), "level"_a.noconvert());
+}
+
+template <class I>
+void bind_indices(nb::module_& m) {
+    m.def("csr_smoothing_sweep", &csr_smoothing_sweep<I>, "indptr"_a.noconvert(),
+          "indices"_a.noconvert(), "data"_a.noconvert(), "order"_a.noconvert(),
+          "square"_a.noconvert(), "weight"_a.noconvert(), "q"_a, "accuracy"_a, "ratio"_a,
+          "alpha"_a.noconvert(), "rest"_a.noconvert(), "scores"_a.noconvert(),
+          "level"_a.noconvert());
+}
+
+}  // namespace
+
+void bind_smoothing(nb::module_& m) {
+    bind_rows<float>(m);
+    bind_rows<double>(m);
+    bind_indices<std::int32_t>(m);
+    bind_indices<std::int64_t>(m);
+    m.def("newton_bisections", &newton_bisections, "level"_a.noconvert(), "slope"_a.noconvert(),
+          "square"_a.noconvert(), "weight"_a.noconvert(), "q"_a.noconvert(), "accuracy"_a,
+          "alpha"_a.noconvert(), "rest"_a.noconvert(), "bracket"_a.noconvert(),
+          "n_evaluations"_a.noconvert());
+}
+
+}  // namespace zeronorm

@@ -1,0 +1,58 @@
+// Four numbers in one variable, by the vector extension that GCC and Clang share. It maps to
+// whatever registers there are; every operation is the one on single numbers, lane by lane.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "parallel.hpp"
+
+namespace zeronorm {
+
+inline constexpr std::int64_t kLaneCount = 4;
+
+using Lanes = double __attribute__((vector_size(kLaneCount * sizeof(double))));
+using LaneBits = std::int64_t __attribute__((vector_size(kLaneCount * sizeof(std::int64_t))));
+
+// By reference: passing such a variable by value would depend on the instruction set.
+ZERONORM_INLINE void load(const double* from, Lanes& to) {
+    std::memcpy(&to, from, sizeof(Lanes));
+}
+ZERONORM_INLINE void load(const float* from, Lanes& to) {
+    float four __attribute__((vector_size(kLaneCount * sizeof(float))));
+    std::memcpy(&four, from, sizeof(four));
+    to = __builtin_convertvector(four, Lanes);
+}
+ZERONORM_INLINE void store(const Lanes& from, double* to) {
+    std::memcpy(to, &from, sizeof(Lanes));
+}
+ZERONORM_INLINE double sum(const Lanes& x) {
+    return (x[0] + x[2]) + (x[1] + x[3]);
+}
+ZERONORM_INLINE double maximum(const Lanes& x) {
+    const double a = x[0] > x[2] ? x[0] : x[2];
+    const double b = x[1] > x[3] ? x[1] : x[3];
+    return a > b ? a : b;
+}
+
+// x <- exp(x) for x <= 0, to a relative error of 1e-14; 0 below -708.
+ZERONORM_INLINE void exp_nonpositive(Lanes& x) {
+    constexpr double shift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
+    const Lanes bounded = x > -708.0 ? x : Lanes{} - 708.0;
+    // 2^k exp(r) with |r| <= log(2) / 2
+    const Lanes shifted = bounded * 1.4426950408889634 + shift;
+    const Lanes k = shifted - shift;
+    const Lanes r = (bounded - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10;
+    const Lanes r2 = r * r;
+    const Lanes r4 = r2 * r2;
+    const Lanes low = (1.0 + r) + r2 * (0.5 + r * (1.0 / 6.0));
+    const Lanes middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0));
+    const Lanes high =
+        (1.0 / 40320.0 + r * (1.0 / 362880.0)) + r2 * (1.0 / 3628800.0 + r * (1.0 / 39916800.0));
+    const Lanes value = low + r4 * (middle + r4 * high);
+    // The last bits of `shifted` are k: moved into the exponent, they multiply by 2^k.
+    const LaneBits bits = (LaneBits)value + ((LaneBits)shifted << 52);
+    x = x > -708.0 ? (Lanes)bits : Lanes{};
+}
+
+}  // namespace zeronorm

@@ -1,0 +1,232 @@
+"""Inner solver `smoothing`: smoothing coordinate descent in the dual, as in the MSLR paper.
+
+With s_t = 1/2 ||c_{S_t}||^2, c = Z'(alpha y), the maximum of the dual problem is smoothed,
+
+    min_{0 < alpha_i < w_i}  1/q log sum_t exp(q s_t)
+                             + sum_i alpha_i log alpha_i + (w_i - alpha_i) log(w_i - alpha_i),
+
+which errs by at most log(T) / q. A native sweep solves one coordinate after the other by
+Newton-bisection; then q grows. The primal point is u = (E lambda) c, lambda = softmax(q s).
+
+Source: Tan, Tsang and Wang, Minimax sparse logistic regression for very high-dimensional feature
+selection, IEEE TNNLS 2013, Algorithms 2 and 3.
+
+Differences from the paper: q grows once the smoothed problem is solved to its own resolution, not
+with every sweep (the published schedule outruns convergence and stops at a kink of the maximum, and
+is kept as `smoothing_published`); the first q is relative to the levels s_t; the start is near
+alpha = 0 or the previous solution; the root search has further safeguards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._kernels import csr_smoothing_sweep, dense_smoothing_sweep
+from ..._typing import FloatArray
+from ...losses import Logistic
+from ...result import Status
+from ._problem import Blocks, Inner, Recorder, State, bound_of, penalty
+
+GROWTH = 5 / 3  # beta of the paper
+PUBLISHED_FIRST_Q = 1 / 100
+FIRST_Q = 1e-2  # relative to the largest level
+FIRST_SHARE = 1e-3  # of the weight: where alpha starts without a previous solution
+LARGEST_Q = 1e15  # in units of 1 / largest level; beyond, the softmax is the maximum
+# A coordinate is solved to this derivative, or to this share of what it was before the step.
+ACCURACY, RATIO = 1e-8, 0.3
+MAX_SWEEPS, MAX_PUBLISHED_SWEEPS = 3000, 400
+PATIENCE, PROGRESS = 200, 0.9  # sweeps that leave more than this share of the gap: giving up
+LANES = 4  # the kernels take a multiple of so many blocks
+ROW_BLOCK = 512  # rows copied at a time
+# Larger copies of the rows are float32, where its range allows: memory is the limit of a sweep. The
+# scores are formed afresh in float64 after each; what is left of the rounding is of second order in
+# objective and bound.
+FLOAT32_ABOVE, FLOAT32_RANGE = 1 << 20, (1e-30, 1e30)
+# Rows visited in the order of storage, which memory is faster at. Longer runs slow convergence down
+# (with 32 of them up to 15 times as many sweeps): coordinate descent needs its random order.
+RUN = 4
+
+
+def smoothing(blocks: Blocks, state: State, tol: float) -> Inner:
+    """Solve the inner problem to (objective - bound) <= tol * blocks.scale, or end as STALLED."""
+    return _descend(blocks, state, tol, published=False)
+
+
+def smoothing_published(blocks: Blocks, state: State, tol: float) -> Inner:
+    """Do the same with the published schedule: q from 1/100, times 5/3 after every sweep."""
+    return _descend(blocks, state, tol, published=True)
+
+
+def check_supported(loss: object, intercept: bool) -> None:
+    """Refuse what coordinate descent in this dual cannot solve."""
+    if intercept:
+        raise ValueError(
+            "solver='smoothing' needs fit_intercept=False; got a free intercept. Its dual has the "
+            "constraint sum_i alpha_i y_i = 0, which a step on one alpha_i cannot keep. Use "
+            "fit_intercept=False, or solver='newton'."
+        )
+    if not isinstance(loss, Logistic):
+        raise ValueError(
+            "solver='smoothing' needs the logistic loss, whose dual is smooth inside the box "
+            f"0 < alpha_i < C s_i; got {type(loss).__name__}. Use solver='newton', 'fista' or "
+            "'simplemkl'."
+        )
+
+
+def _descend(blocks: Blocks, state: State, tol: float, *, published: bool) -> Inner:
+    check_supported(blocks.loss, blocks.intercept)
+    E, y, weight, loss = blocks.membership, blocks.y, blocks.weight, blocks.loss
+    T = E.shape[1]
+    record = Recorder(blocks, tol)
+    rows = _Rows(blocks, np.random.default_rng(0))
+    alpha = _first_alpha(blocks, state)
+    rest = weight - alpha
+
+    scores = np.asarray(blocks.Z.T @ (alpha * y))
+    level = 0.5 * (E.T @ scores**2)
+    unit = 1.0 / max(1.0, float(level.max()))
+    q = PUBLISHED_FIRST_Q if published else FIRST_Q * unit
+    best, best_alpha = state, alpha.copy()
+    mark, since = np.inf, 0
+    status = Status.MAX_ITER
+    for sweep in range((MAX_PUBLISHED_SWEEPS if published else MAX_SWEEPS) + 1):
+        share = np.exp(q * (level - level.max()))
+        smooth_max = float(level.max()) + float(np.log(share.sum())) / q
+        share /= share.sum()
+        lengths = share * np.sqrt(2.0 * level)
+        block_weight = lengths / lengths.sum() if lengths.sum() > 0 else share
+        coef = (E @ share) * scores
+        value = loss.value_gradient(np.asarray(blocks.Z @ coef), y, weight)[0]
+        objective = value + penalty(coef, E @ block_weight)
+        bound = bound_of(blocks, alpha, scores)
+        if objective < record.objective:
+            best = State(coef, 0.0, block_weight)
+        if bound > record.bound:
+            best_alpha = alpha.copy()
+        record.add(objective, bound, q=q)
+        if record.converged:
+            status = Status.CONVERGED
+            break
+        if record.gap < PROGRESS * mark:
+            mark, since = record.gap, 0
+        since += 1
+        if since > PATIENCE:
+            status = Status.STALLED
+            break
+
+        if published:
+            q = min(q * GROWTH, LARGEST_Q * unit) if sweep else q
+        elif T > 1:
+            smooth_gap = objective - (-loss.conjugate(alpha, y, weight) - smooth_max)
+            if smooth_gap <= 2.0 * np.log(T) / q:
+                q *= GROWTH
+        rows.sweep(q, alpha, rest, scores, level)
+        scores = np.asarray(blocks.Z.T @ (alpha * y))  # afresh: the sweep's own drift
+        level = 0.5 * (E.T @ scores**2)
+    inside = np.minimum(best_alpha, np.nextafter(weight, 0.0))
+    return record.answer(best, inside, status)
+
+
+def _first_alpha(blocks: Blocks, state: State) -> FloatArray:
+    """Return the dual point of the margins at the state, or one near zero without features.
+
+    Never half of the weight: with unscaled columns that is far outside of where the dual is flat.
+    """
+    weight = blocks.weight
+    if not state.coef.any():
+        return FIRST_SHARE * weight
+    z = np.asarray(blocks.Z @ state.coef)
+    alpha = -blocks.y * blocks.loss.value_gradient(z, blocks.y, weight)[1]
+    return np.clip(alpha, 1e-12 * weight, (1.0 - 1e-12) * weight)
+
+
+class _Rows:
+    """The rows of y Z, expanded to one copy of a feature for each of its blocks.
+
+    Entry (j, t) is the j-th feature of block t, so that a register of the kernel holds several
+    blocks. Dense rows are (n, depth, width), the width T rounded up to a multiple of LANES; sparse
+    ones are CSR, (n, depth * width).
+
+    The rows are stored in a random order. A sweep visits runs of them, each time in another order:
+    as good as visiting single rows at random, and memory is read in long pieces.
+    """
+
+    def __init__(self, blocks: Blocks, rng: np.random.Generator) -> None:
+        n, p = blocks.Z.shape
+        self._rng = rng
+        self._stored = rng.permutation(n)
+        self._n_blocks = blocks.membership.shape[1]
+        width = -(-self._n_blocks // LANES) * LANES
+        members = [np.flatnonzero(column) for column in blocks.membership.T]
+        # Feature p stands for none.
+        self._feature = np.full((max(block.size for block in members), width), p)
+        for t, block in enumerate(members):
+            self._feature[: block.size, t] = block
+        self._weight = blocks.weight[self._stored]
+        self._square = np.zeros((n, width))
+        self._sweep: Callable[..., int]
+        self._storage: tuple[Any, ...]
+        if sp.issparse(blocks.Z):
+            self._fill_sparse(blocks.Z, blocks)
+        else:
+            self._fill_dense(np.asarray(blocks.Z), blocks.y)
+
+    def _fill_dense(self, Z: FloatArray, y: FloatArray) -> None:
+        n, p = Z.shape
+        features = self._feature.ravel()
+        largest = np.abs(Z).max(axis=0, initial=0.0)
+        low, high = FLOAT32_RANGE
+        narrow = n * features.size > FLOAT32_ABOVE and bool(
+            np.all((largest == 0) | (largest > low) & (largest < high))
+        )
+        rows = np.empty((n, *self._feature.shape), np.float32 if narrow else np.float64)
+        position = np.argsort(self._stored)
+        for start in range(0, n, ROW_BLOCK):
+            part = slice(start, start + ROW_BLOCK)
+            signed = np.zeros((y[part].size, p + 1))
+            np.multiply(Z[part], y[part, None], out=signed[:, :p])
+            rows[position[part]] = signed[:, features].reshape(-1, *self._feature.shape)
+        for start in range(0, n, ROW_BLOCK):
+            part = slice(start, start + ROW_BLOCK)
+            self._square[part] = (rows[part].astype(np.float64) ** 2).sum(axis=1)
+        self._storage = (rows,)
+        self._sweep = dense_smoothing_sweep
+
+    def _fill_sparse(self, Z: sp.csc_array[Any], blocks: Blocks) -> None:
+        n, p = Z.shape
+        self._square[:, : self._n_blocks] = (Z.multiply(Z) @ blocks.membership)[self._stored]
+        place = np.flatnonzero(self._feature.ravel() < p)
+        copies = sp.coo_array(Z[:, self._feature.ravel()[place]])
+        row, column = copies.coords
+        rows = sp.csr_array(
+            (copies.data * blocks.y[row], (row, place[column])), shape=(n, self._feature.size)
+        )[self._stored]
+        self._storage = (rows.indptr, rows.indices.astype(np.int32, copy=False), rows.data)
+        self._sweep = csr_smoothing_sweep
+
+    def sweep(
+        self,
+        q: float,
+        alpha: FloatArray,
+        rest: FloatArray,
+        scores: FloatArray,
+        level: FloatArray,
+    ) -> int:
+        """Visit every coordinate once, changing alpha and rest; scores and level are not kept."""
+        expanded = np.append(scores, 0.0)[self._feature]
+        levels = np.full(self._feature.shape[1], -np.inf)
+        levels[: level.size] = level
+        n = self._stored.size
+        runs = RUN * self._rng.permutation(-(-n // RUN))
+        order = (runs[:, None] + np.arange(RUN)).ravel()
+        stored_alpha, stored_rest = alpha[self._stored], rest[self._stored]
+        n_evaluations = self._sweep(
+            *self._storage, order[order < n], self._square, self._weight, q, ACCURACY, RATIO,
+            stored_alpha, stored_rest, expanded, levels,
+        )  # fmt: skip
+        alpha[self._stored], rest[self._stored] = stored_alpha, stored_rest
+        return n_evaluations
