@@ -652,38 +652,62 @@ def test_newton_bisection_on_the_example_of_the_paper(q):
     assert abs(derivative(alpha[0] - c1)) <= 1e-9
 
 
-def smoothing_problem(seed, n, depth, n_blocks, dtype=np.float64, padded=1, scale=1.0):
-    """(rows, square, weight, alpha, rest, scores, level), the last `padded` blocks padded."""
+def smoothing_problem(seed, n, depths, dtype=np.float64, padded=1, scale=1.0):
+    """(rows, starts, square, weight, alpha, rest, scores, level).
+
+    depths : entries for each block of a group, per group; the last `padded` blocks are padding.
+    """
     rng = np.random.default_rng(seed)
-    rows = (scale * rng.standard_normal((n, depth, n_blocks))).astype(dtype)
-    rows *= rng.random(rows.shape) < 0.7
+    starts = np.append(0, np.cumsum(reference.LANES * np.array(depths)))
+    block = block_of(starts)
+    n_blocks = reference.LANES * len(depths)
     used = n_blocks - padded
-    rows[:, :, used:] = 0
-    rows[:, depth // 2 + 1 :, 0] = 0  # a shorter block
-    square = np.sum(rows.astype(np.float64) ** 2, axis=1)
+    rows = (scale * rng.standard_normal((n, starts[-1]))).astype(dtype)
+    rows *= rng.random(rows.shape) < 0.7
+    rows[:, block >= used] = 0
+    rows[:, np.flatnonzero(block == 1)[depths[0] // 2 + 1 :]] = 0  # a shorter block
+    square = by_block(rows.astype(np.float64) ** 2, block, n_blocks)
     weight = 10 ** rng.uniform(-2, 1, n)
     alpha = weight * rng.uniform(0.001, 0.999, n)
-    return rows, square, weight, alpha, weight - alpha, *scores_and_level(rows, alpha, used)
+    start = scores_and_level(rows, starts, alpha, used)
+    return rows, starts, square, weight, alpha, weight - alpha, *start
 
 
-def scores_and_level(rows, alpha, used):
+def block_of(starts):
+    """The block of every entry: groups of LANES, their blocks taking turns."""
+    blocks = [
+        first + np.tile(np.arange(reference.LANES), size // reference.LANES)
+        for first, size in zip(
+            reference.LANES * np.arange(len(starts) - 1), np.diff(starts), strict=True
+        )
+    ]
+    return np.concatenate(blocks).astype(np.int32)
+
+
+def by_block(entries, block, n_blocks):
+    """The sums of the entries of each block."""
+    return entries @ (block[:, None] == np.arange(n_blocks)).astype(float)
+
+
+def scores_and_level(rows, starts, alpha, used):
     """c and s of the coordinates, afresh."""
-    scores = np.einsum("i,ijt->jt", alpha, rows.astype(np.float64))
-    level = 0.5 * np.sum(scores**2, axis=0)
+    scores = alpha @ rows.astype(np.float64)
+    block = block_of(starts)
+    level = 0.5 * by_block(scores**2, block, reference.LANES * (len(starts) - 1))
     level[used:] = -np.inf
     return scores, level
 
 
-def csr_rows(rows, index):
-    """The same rows in CSR."""
-    n, depth, n_blocks = rows.shape
-    matrix = sp.csr_array(rows.reshape(n, depth * n_blocks).astype(np.float64))
-    return matrix.indptr.astype(index), matrix.indices.astype(np.int32), matrix.data
+def csr_rows(rows, starts, index):
+    """The same rows in CSR, and the block of every column."""
+    matrix = sp.csr_array(rows.astype(np.float64))
+    indptr, indices = matrix.indptr.astype(index), matrix.indices.astype(np.int32)
+    return indptr, indices, matrix.data, block_of(starts)
 
 
 def sweep(function, storage, order, problem, q, accuracy=1e-12, ratio=0.0):
     """(alpha, rest, scores, level, evaluations) after a sweep."""
-    square, weight, *changed = problem[1:]
+    square, weight, *changed = problem[2:]
     changed = [array.copy() for array in changed]
     for array in (*storage, order, square, weight):
         array.flags.writeable = False
@@ -691,24 +715,25 @@ def sweep(function, storage, order, problem, q, accuracy=1e-12, ratio=0.0):
     return *changed, count
 
 
-def smoothed_objective(rows, weight, alpha, rest, q, used):
+def smoothed_objective(problem, alpha, rest, q, used):
     """The objective of a sweep, from its formula."""
-    level = scores_and_level(rows, alpha, used)[1][:used]
+    level = scores_and_level(*problem[:2], alpha, used)[1][:used]
     smooth = level.max() + np.log(np.exp(q * (level - level.max())).sum()) / q
     return smooth + np.sum(alpha * np.log(alpha) + rest * np.log(rest))
 
 
-SHAPES = [(n, depth, width) for n in (0, 1, 9) for depth in (1, 2, 3, 30) for width in (4, 8, 12)]
+DEPTHS = ((1,), (2,), (3,), (4,), (30,), (5, 5), (9, 4), (30, 30, 30), (30, 1, 1), (7, 3, 2, 1, 1))
+SHAPES = [(n, depths) for n in (0, 1, 9) for depths in DEPTHS]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "depth", "n_blocks"), SHAPES)
-def test_dense_sweep(n, depth, n_blocks, dtype):
+@pytest.mark.parametrize(("n", "depths"), SHAPES)
+def test_dense_sweep(n, depths, dtype):
     # Coordinate descent would walk along other rows than those of the data.
     for padded, q in ((0, 0.1), (1, 3.0), (3, 1.0)):
-        problem = smoothing_problem(n + depth, n, depth, n_blocks, dtype, padded)
+        problem = smoothing_problem(n + depths[0], n, depths, dtype, padded)
         order = np.random.default_rng(1).permutation(n)
-        storage = (problem[0],)
+        storage = problem[:2]
         found = sweep(native.dense_smoothing_sweep, storage, order, problem, q)
         expected = sweep(reference.dense_smoothing_sweep, storage, order, problem, q)
         for a, b in zip(found[:4], expected[:4], strict=True):
@@ -717,16 +742,16 @@ def test_dense_sweep(n, depth, n_blocks, dtype):
 
 
 @pytest.mark.parametrize("index", INDEX_TYPES)
-@pytest.mark.parametrize(("n", "depth", "n_blocks"), SHAPES)
-def test_csr_sweep(n, depth, n_blocks, index):
+@pytest.mark.parametrize(("n", "depths"), SHAPES)
+def test_csr_sweep(n, depths, index):
     # Sparse rows would be another problem than dense ones.
-    problem = smoothing_problem(n + depth, n, depth, n_blocks)
+    problem = smoothing_problem(n + depths[0], n, depths)
     order = np.random.default_rng(2).permutation(n)
-    storage = csr_rows(problem[0], index)
+    storage = csr_rows(*problem[:2], index)
     found = sweep(native.csr_smoothing_sweep, storage, order, problem, 1.0)
     for function, rows in (
         (reference.csr_smoothing_sweep, storage),
-        (native.dense_smoothing_sweep, (problem[0],)),
+        (native.dense_smoothing_sweep, problem[:2]),
     ):
         expected = sweep(function, rows, order, problem, 1.0)
         for a, b in zip(found[:4], expected[:4], strict=True):
@@ -736,17 +761,17 @@ def test_csr_sweep(n, depth, n_blocks, index):
 @pytest.mark.parametrize("name", ["dense", "csr"])
 def test_sweep_visits_what_it_is_told_to(name):
     # Coordinates would be skipped, or visited once where the order has them twice.
-    problem = smoothing_problem(0, 6, 3, 4)
-    storage = (problem[0],) if name == "dense" else csr_rows(problem[0], np.int32)
+    problem = smoothing_problem(0, 6, (3,))
+    storage = problem[:2] if name == "dense" else csr_rows(*problem[:2], np.int32)
     function = getattr(native, f"{name}_smoothing_sweep")
     empty = sweep(function, storage, np.zeros(0, np.int64), problem, 1.0)
     assert empty[4] == 0
-    assert all(map(np.array_equal, empty[:4], problem[3:]))
+    assert all(map(np.array_equal, empty[:4], problem[4:]))
     order = np.array([4, 1, 4])
     found = sweep(function, storage, order, problem, 1.0)
-    changed = np.flatnonzero(found[0] != problem[3])
+    changed = np.flatnonzero(found[0] != problem[4])
     assert changed.tolist() == [1, 4]
-    expected = sweep(reference.dense_smoothing_sweep, (problem[0],), order, problem, 1.0)
+    expected = sweep(reference.dense_smoothing_sweep, problem[:2], order, problem, 1.0)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-9)
 
 
@@ -756,26 +781,26 @@ def test_sweep_visits_what_it_is_told_to(name):
 def test_sweep_never_increases_the_objective(q, scale, ratio):
     # The descent would not be one; the levels kept along the way would drift from the truth.
     n, used = 200, 7
-    problem = smoothing_problem(3, n, 5, 8, scale=scale)
-    rows, _, weight = problem[:3]
+    problem = smoothing_problem(3, n, (5, 5), scale=scale)
+    weight = problem[3]
     order = np.random.default_rng(3).permutation(n)
-    before = smoothed_objective(rows, weight, *problem[3:5], q, used)
+    before = smoothed_objective(problem, *problem[4:6], q, used)
     first = before
     for _ in range(4):
         alpha, rest, scores, level, _ = sweep(
-            native.dense_smoothing_sweep, (rows,), order, problem, q, ACCURACY, ratio
+            native.dense_smoothing_sweep, problem[:2], order, problem, q, ACCURACY, ratio
         )
-        after = smoothed_objective(rows, weight, alpha, rest, q, used)
+        after = smoothed_objective(problem, alpha, rest, q, used)
         assert after <= before + 1e-12 * abs(first)
-        fresh_scores, fresh_level = scores_and_level(rows, alpha, used)
-        size = np.abs(problem[5]).max() + np.abs(scores).max()
+        fresh_scores, fresh_level = scores_and_level(*problem[:2], alpha, used)
+        size = np.abs(problem[6]).max() + np.abs(scores).max()
         np.testing.assert_allclose(scores, fresh_scores, atol=1e-12 * size)
         np.testing.assert_allclose(
-            level[:used], fresh_level[:used], rtol=1e-10, atol=1e-12 * problem[6][:used].max()
+            level[:used], fresh_level[:used], rtol=1e-10, atol=1e-12 * problem[7][:used].max()
         )
         assert np.all(np.isneginf(level[used:]))
         np.testing.assert_allclose(alpha + rest, weight, rtol=1e-15)
-        problem = (*problem[:3], alpha, rest, fresh_scores, fresh_level)
+        problem = (*problem[:4], alpha, rest, fresh_scores, fresh_level)
         before = after
     assert after < first
 
@@ -785,7 +810,7 @@ def test_sweep_never_increases_the_objective(q, scale, ratio):
 def test_sweep_with_extreme_values(name, q):
     # One NaN among the coordinates makes all levels NaN.
     n, used = 60, 3
-    rows, _, weight, alpha, *_ = smoothing_problem(5, n, 4, 4)
+    rows, starts, _, weight, alpha, *_ = smoothing_problem(5, n, (4,))
     rows[:10] = 0
     rows[10:20] *= 1e6
     rows[20:30] *= 1e-200
@@ -795,9 +820,10 @@ def test_sweep_with_extreme_values(name, q):
     alpha[::3] = 1e-300
     rest = weight - alpha
     rest[1::3], alpha[1::3] = alpha[1::3].copy(), rest[1::3].copy()
-    square = np.sum(rows**2, axis=1)
-    problem = rows, square, weight, alpha, rest, *scores_and_level(rows, alpha, used)
-    storage = (rows,) if name == "dense" else csr_rows(rows, np.int64)
+    square = by_block(rows**2, block_of(starts), 4)
+    problem = rows, starts, square, weight, alpha, rest
+    problem += scores_and_level(rows, starts, alpha, used)
+    storage = (rows, starts) if name == "dense" else csr_rows(rows, starts, np.int64)
     order = np.arange(n)
     function = getattr(native, f"{name}_smoothing_sweep")
     for _ in range(3):
@@ -807,15 +833,16 @@ def test_sweep_with_extreme_values(name, q):
         assert np.all((alpha > 0) & (rest > 0))
         np.testing.assert_allclose(alpha + rest, weight, rtol=1e-14)
         assert count <= 150 * n
-        problem = rows, square, weight, alpha, rest, *scores_and_level(rows, alpha, used)
+        problem = rows, starts, square, weight, alpha, rest
+        problem += scores_and_level(rows, starts, alpha, used)
     np.testing.assert_allclose(alpha[:10], 0.5 * weight[:10], rtol=1e-6)  # rows of zeros
 
 
 def test_smoothing_gives_the_same_bits_twice():
-    problem = smoothing_problem(6, 100, 30, 12, np.float32)
+    problem = smoothing_problem(6, 100, (30, 30, 30), np.float32)
     order = np.random.default_rng(6).permutation(100)
     first, second = (
-        sweep(native.dense_smoothing_sweep, (problem[0],), order, problem, 1.0, 1e-8, 0.3)
+        sweep(native.dense_smoothing_sweep, problem[:2], order, problem, 1.0, 1e-8, 0.3)
         for _ in range(2)
     )
     assert all(map(np.array_equal, first, second))

@@ -20,7 +20,7 @@ from zeronorm.result import Status
 from zeronorm.solvers import run
 from zeronorm.solvers._cutting_plane import minimax
 from zeronorm.solvers.inner import newton, smoothing, smoothing_published
-from zeronorm.solvers.inner._smoothing import FIRST_Q, GROWTH
+from zeronorm.solvers.inner._smoothing import FIRST_Q, GROWTH, _Rows
 
 each = pytest.mark.parametrize(
     "solver", [smoothing, smoothing_published], ids=["smoothing", "published"]
@@ -186,6 +186,53 @@ def test_rows_of_unit_norm_converge(solver, seed):
 
 
 @each
+def test_answer_is_never_worse_than_the_start(solver):
+    """The objective over more blocks would be above that over fewer."""
+    rng = np.random.default_rng(2)
+    X = 30 * rng.standard_normal((60, 30))
+    y = np.where(X[:, 0] + X[:, 3] + 20 * rng.standard_normal(60) > 0, 1.0, -1.0)
+    problem, start = inner_problem(X, y, [np.arange(9), np.arange(5, 20), np.arange(18, 30)], 10.0)
+    for begin in (newton(problem, start, 1e-10).state, start):
+        first = objective_of(problem, begin) * (1 + 1e-12)
+        found = solver(problem, begin, 1e-9)
+        assert found.objective <= first
+        assert found.history[0].objective <= first
+        assert objective_of(problem, found.state) == pytest.approx(found.objective, rel=1e-11)
+
+
+def test_rows_of_unequal_blocks_take_little_more_than_their_features():
+    """One large block among many small ones would be as many large ones."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((20, 400))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    blocks = [np.array([j]) for j in range(40)] + [np.arange(300)]
+    problem, _ = inner_problem(X, y, blocks, 1.0)
+    rows, starts = _Rows(problem, rng)._storage
+    assert rows.shape == (20, 4 * (300 + 10))
+    assert starts.tolist() == [0, *range(1200, 1241, 4)]
+    assert np.count_nonzero(rows) == 20 * 340
+    sparse = replace(problem, Z=sp.csc_array(problem.Z))
+    assert _Rows(sparse, rng)._storage[2].size == 20 * 340
+
+
+@each
+@pytest.mark.parametrize("storage", [np.asfortranarray, sp.csc_array])
+def test_unequal_blocks(solver, storage):
+    """Blocks of other sizes than their neighbours would be mixed up."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((80, 40)) / 6
+    y = np.where(X[:, :4].sum(axis=1) + 0.1 * rng.standard_normal(80) > 0, 1.0, -1.0)
+    sizes = (1, 12, 2, 30, 1, 5, 1, 9, 3)
+    blocks = [np.sort(rng.choice(40, size, replace=False)) for size in sizes]
+    problem, start = inner_problem(X, y, blocks, 1.0)
+    found = solver(replace(problem, Z=storage(problem.Z)), start, 1e-4)
+    assert found.status is Status.CONVERGED
+    check_answer(problem, found, 1e-4)
+    optimum = newton(problem, start, 1e-9).objective
+    assert found.bound <= optimum <= found.objective <= optimum + 1e-4 * problem.scale
+
+
+@each
 @pytest.mark.parametrize(
     ("loss", "intercept"),
     [("logistic", True), ("squared_hinge", False), ("squared_hinge", True)],
@@ -195,7 +242,7 @@ def test_unsupported_problems_are_refused(solver, loss, intercept):
     X, y, blocks = oracles.instance_one()
     problem, start = inner_problem(X, y, blocks, 1.0, loss, intercept)
     assert problem.loss == LOSSES[loss]
-    rule = "fit_intercept=False" if intercept else "logistic loss"
+    rule = "logistic loss" if loss != "logistic" else "fit_intercept=False"
     with pytest.raises(ValueError, match=rule) as error:
         solver(problem, start, 1e-3)
     assert "'newton'" in str(error.value)

@@ -8,6 +8,7 @@ _choice = os.environ.get("ZERONORM_KERNELS", "native")
 if TYPE_CHECKING or _choice == "native":
     from ._native import (
         FLOAT32_SCAN_ERROR,
+        LANES,
         audit_indices,
         csc_correlate,
         csc_moments,
@@ -24,6 +25,7 @@ if TYPE_CHECKING or _choice == "native":
 elif _choice == "reference":
     from .reference import (
         FLOAT32_SCAN_ERROR,
+        LANES,
         audit_indices,
         csc_correlate,
         csc_moments,
@@ -45,6 +47,7 @@ else:
 
 __all__ = [
     "FLOAT32_SCAN_ERROR",
+    "LANES",
     "audit_indices",
     "csc_correlate",
     "csc_moments",

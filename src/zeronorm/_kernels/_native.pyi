@@ -17,6 +17,9 @@ _Index = TypeVar("_Index", np.int32, np.int64)
 FLOAT32_SCAN_ERROR: float
 """|error of dense_correlate on float32, int8 or uint8| <= FLOAT32_SCAN_ERROR * ||x_j|| * ||v||."""
 
+LANES: int
+"""Blocks in a group of a smoothing sweep."""
+
 def dense_correlate(x: _Data, v: _Float, out: _Float, n_threads: int) -> None:
     """Put X'v into `out`: x (n, p) of any strides; v (n, m) and out (p, m) C-ordered."""
 
@@ -92,6 +95,7 @@ def sparse_gram(
 
 def dense_smoothing_sweep(
     rows: NDArray[np.float32] | NDArray[np.float64],
+    starts: NDArray[np.int64],
     order: NDArray[np.int64],
     square: _Float,
     weight: _Float,
@@ -103,12 +107,13 @@ def dense_smoothing_sweep(
     scores: _Float,
     level: _Float,
 ) -> int:
-    """One sweep of smoothing coordinate descent over rows (n, depth, T); returns evaluations."""
+    """One sweep of smoothing coordinate descent over rows (n, width); returns evaluations."""
 
 def csr_smoothing_sweep(
     indptr: NDArray[_Index],
     indices: NDArray[np.int32],
     data: _Float,
+    block: NDArray[np.int32],
     order: NDArray[np.int64],
     square: _Float,
     weight: _Float,
@@ -120,7 +125,7 @@ def csr_smoothing_sweep(
     scores: _Float,
     level: _Float,
 ) -> int:
-    """One sweep of smoothing coordinate descent over rows in CSR, (n, depth * T)."""
+    """One sweep of smoothing coordinate descent over rows in CSR, (n, width)."""
 
 def newton_bisections(
     level: _Float,

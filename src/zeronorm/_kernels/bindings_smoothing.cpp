@@ -7,29 +7,30 @@ namespace zeronorm {
 namespace {
 
 template <class T>
-using Cube = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using RowMatrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
-std::int64_t dense_smoothing_sweep(const Cube<T>& rows, const Array<std::int64_t>& order,
-                                   const Matrix& square, const Array<double>& weight, double q,
-                                   double accuracy, double ratio, const OutArray& alpha,
-                                   const OutArray& rest, const OutMatrix& scores,
-                                   const OutArray& level) {
+std::int64_t dense_smoothing_sweep(const RowMatrix<T>& rows, const Array<std::int64_t>& starts,
+                                   const Array<std::int64_t>& order, const Matrix& square,
+                                   const Array<double>& weight, double q, double accuracy,
+                                   double ratio, const OutArray& alpha, const OutArray& rest,
+                                   const OutArray& scores, const OutArray& level) {
     const nb::gil_scoped_release release;
-    const DenseRows<T> view{rows.data(), length(rows, 1), length(rows, 2)};
+    const DenseRows<T> view{rows.data(), starts.data(), length(starts, 0) - 1};
     return smoothing_sweep(view, order.data(), length(order, 0), square.data(), weight.data(), q,
                            accuracy, ratio, alpha.data(), rest.data(), scores.data(), level.data());
 }
 
 template <class I>
 std::int64_t csr_smoothing_sweep(const Array<I>& indptr, const Array<std::int32_t>& indices,
-                                 const Array<double>& data, const Array<std::int64_t>& order,
-                                 const Matrix& square, const Array<double>& weight, double q,
-                                 double accuracy, double ratio, const OutArray& alpha,
-                                 const OutArray& rest, const OutMatrix& scores,
-                                 const OutArray& level) {
+                                 const Array<double>& data, const Array<std::int32_t>& block,
+                                 const Array<std::int64_t>& order, const Matrix& square,
+                                 const Array<double>& weight, double q, double accuracy,
+                                 double ratio, const OutArray& alpha, const OutArray& rest,
+                                 const OutArray& scores, const OutArray& level) {
     const nb::gil_scoped_release release;
-    const SparseRows<I> view{indptr.data(), indices.data(), data.data(), length(level, 0)};
+    const SparseRows<I> view{indptr.data(), indices.data(), data.data(), block.data(),
+                             length(level, 0) / kLaneCount};
     return smoothing_sweep(view, order.data(), length(order, 0), square.data(), weight.data(), q,
                            accuracy, ratio, alpha.data(), rest.data(), scores.data(), level.data());
 }
@@ -44,7 +45,7 @@ void newton_bisections(const Matrix& level, const Matrix& slope, const Matrix& s
         for (std::int64_t i = 0; i < n; ++i) {
             const double* const s = level.data() + i * n_blocks;
             const double* const a = square.data() + i * n_blocks;
-            SmoothedMaximum maximum(n_blocks, q.data()[i]);
+            SmoothedMaximum<0> maximum(n_blocks, q.data()[i]);
             std::copy_n(slope.data() + i * n_blocks, n_blocks, maximum.slope());
             maximum.evaluate(s, a, 0.0);
             const Root root = newton_bisection(maximum, s, a, weight.data()[i], accuracy, 0.0,
@@ -60,23 +61,24 @@ void newton_bisections(const Matrix& level, const Matrix& slope, const Matrix& s
 template <class T>
 void bind_rows(nb::module_& m) {
     m.def("dense_smoothing_sweep", &dense_smoothing_sweep<T>, "rows"_a.noconvert(),
-          "order"_a.noconvert(), "square"_a.noconvert(), "weight"_a.noconvert(), "q"_a,
-          "accuracy"_a, "ratio"_a, "alpha"_a.noconvert(), "rest"_a.noconvert(),
-          "scores"_a.noconvert(), "level"_a.noconvert());
+          "starts"_a.noconvert(), "order"_a.noconvert(), "square"_a.noconvert(),
+          "weight"_a.noconvert(), "q"_a, "accuracy"_a, "ratio"_a, "alpha"_a.noconvert(),
+          "rest"_a.noconvert(), "scores"_a.noconvert(), "level"_a.noconvert());
 }
 
 template <class I>
 void bind_indices(nb::module_& m) {
     m.def("csr_smoothing_sweep", &csr_smoothing_sweep<I>, "indptr"_a.noconvert(),
-          "indices"_a.noconvert(), "data"_a.noconvert(), "order"_a.noconvert(),
-          "square"_a.noconvert(), "weight"_a.noconvert(), "q"_a, "accuracy"_a, "ratio"_a,
-          "alpha"_a.noconvert(), "rest"_a.noconvert(), "scores"_a.noconvert(),
-          "level"_a.noconvert());
+          "indices"_a.noconvert(), "data"_a.noconvert(), "block"_a.noconvert(),
+          "order"_a.noconvert(), "square"_a.noconvert(), "weight"_a.noconvert(), "q"_a,
+          "accuracy"_a, "ratio"_a, "alpha"_a.noconvert(), "rest"_a.noconvert(),
+          "scores"_a.noconvert(), "level"_a.noconvert());
 }
 
 }  // namespace
 
 void bind_smoothing(nb::module_& m) {
+    m.attr("LANES") = kLaneCount;
     bind_rows<float>(m);
     bind_rows<double>(m);
     bind_indices<std::int32_t>(m);

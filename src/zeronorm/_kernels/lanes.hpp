@@ -18,10 +18,9 @@ using LaneBits = std::int64_t __attribute__((vector_size(kLaneCount * sizeof(std
 ZERONORM_INLINE void load(const double* from, Lanes& to) {
     std::memcpy(&to, from, sizeof(Lanes));
 }
+// Lane by lane: the compiler makes one conversion of it, of a conversion of the whole vector two.
 ZERONORM_INLINE void load(const float* from, Lanes& to) {
-    float four __attribute__((vector_size(kLaneCount * sizeof(float))));
-    std::memcpy(&four, from, sizeof(four));
-    to = __builtin_convertvector(four, Lanes);
+    to = Lanes{from[0], from[1], from[2], from[3]};
 }
 ZERONORM_INLINE void store(const Lanes& from, double* to) {
     std::memcpy(to, &from, sizeof(Lanes));

@@ -24,6 +24,8 @@ IndexStorage = NDArray[np.int32] | NDArray[np.int64]
 # eleven roundings to float32 on the way of a product. The native header columns.hpp derives it.
 FLOAT32_SCAN_ERROR = 12 * 2.0**-24
 
+LANES = 4  # blocks in a group of a smoothing sweep
+
 # Elements of X converted to float64 at a time, so that no function copies X.
 _CHUNK = 1 << 22
 
@@ -203,6 +205,7 @@ def sparse_gram(
 
 def dense_smoothing_sweep(
     rows: NDArray[np.float32] | FloatArray,
+    starts: NDArray[np.int64],
     order: NDArray[np.int64],
     square: FloatArray,
     weight: FloatArray,
@@ -222,8 +225,10 @@ def dense_smoothing_sweep(
 
     Parameters
     ----------
-    rows : (n, depth, T), [i, :, t] = x_it: row i on the features of block t, times its label, 0
-        beyond the end of a shorter block. T is a multiple of 4; padded blocks have no features.
+    rows : (n, width), x_it for all blocks t: row i on the features of the block, times its label.
+        Blocks come in groups of LANES; the entries of a group are the first feature of each of its
+        blocks, then the second of each, and so on, 0 beyond the end of a shorter block.
+    starts : (T / LANES + 1,) where the entries of each group begin, and the width.
     order : the coordinates in the order of their visits.
     square : (n, T) ||x_it||^2.
     weight : (n,) w_i.
@@ -231,31 +236,21 @@ def dense_smoothing_sweep(
     accuracy, ratio : a coordinate is solved to |derivative| <= accuracy or ratio times what it was.
     alpha, rest : (n,) alpha_i and w_i - alpha_i, kept apart so that cancellation loses neither;
         changed, as are the next two.
-    scores : (depth, T) c.
-    level : (T,) s; -inf for padded blocks.
+    scores : (width,) c, in the order of the entries.
+    level : (T,) s, T a multiple of LANES; -inf for padded blocks, which have no features.
 
     Returns
     -------
     The number of evaluations of the smoothed maximum.
     """
+    size = np.diff(starts)
+    block = LANES * np.repeat(np.arange(size.size), size) + np.arange(starts[-1]) % LANES
     count = 0
     for i in order:
         row = rows[i].astype(np.float64)
-        slope = np.einsum("jt,jt->t", row, scores)
-        z, evaluations = _coordinate_step(
-            level,
-            slope,
-            square[i],
-            weight[i],
-            q,
-            accuracy,
-            ratio,
-            alpha[i : i + 1],
-            rest[i : i + 1],
+        count += _visit(
+            row, block, i, square, weight, q, accuracy, ratio, alpha, rest, scores, level
         )
-        count += evaluations
-        scores += z * row
-        level += z * (slope + 0.5 * square[i] * z)
     return count
 
 
@@ -263,6 +258,7 @@ def csr_smoothing_sweep(
     indptr: IndexStorage,
     indices: NDArray[np.int32],
     data: FloatArray,
+    block: NDArray[np.int32],
     order: NDArray[np.int64],
     square: FloatArray,
     weight: FloatArray,
@@ -274,16 +270,15 @@ def csr_smoothing_sweep(
     scores: FloatArray,
     level: FloatArray,
 ) -> int:
-    """Do what `dense_smoothing_sweep` does for rows in CSR: entry (j, t) is column j * T + t."""
+    """Do what `dense_smoothing_sweep` does for rows in CSR, column e a feature of block[e]."""
     count = 0
     for i in order:
-        row = np.zeros(scores.size)
         stored = slice(indptr[i], indptr[i + 1])
+        row = np.zeros(scores.size)
         np.add.at(row, indices[stored], data[stored])
-        count += dense_smoothing_sweep(
-            row.reshape(1, *scores.shape), np.zeros(1, np.int64), square[i : i + 1],
-            weight[i : i + 1], q, accuracy, ratio, alpha[i : i + 1], rest[i : i + 1], scores, level,
-        )  # fmt: skip
+        count += _visit(
+            row, block, i, square, weight, q, accuracy, ratio, alpha, rest, scores, level
+        )
     return count
 
 
@@ -311,6 +306,31 @@ def newton_bisections(
             alpha[i : i + 1], rest[i : i + 1],
         )[1]  # fmt: skip
         bracket[i] = min(alpha[i], rest[i]) * np.array([1 - 1e-12, 1 + 1e-12])
+
+
+def _visit(
+    row: FloatArray,
+    block: NDArray[Any],
+    i: int,
+    square: FloatArray,
+    weight: FloatArray,
+    q: float,
+    accuracy: float,
+    ratio: float,
+    alpha: FloatArray,
+    rest: FloatArray,
+    scores: FloatArray,
+    level: FloatArray,
+) -> int:
+    """Minimise over coordinate i, entry e of its row in block[e]; return the evaluations."""
+    slope = np.asarray(np.bincount(block, row * scores, level.size), dtype=np.float64)
+    one = slice(i, i + 1)
+    z, count = _coordinate_step(
+        level, slope, square[i], weight[i], q, accuracy, ratio, alpha[one], rest[one]
+    )
+    scores += z * row
+    level += z * (slope + 0.5 * square[i] * z)
+    return count
 
 
 def _coordinate_step(

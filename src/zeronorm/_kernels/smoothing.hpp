@@ -24,19 +24,20 @@
 
 namespace zeronorm {
 
-// The blocks along one coordinate: levels s_t(z), their slopes and softmax weights.
+// The blocks along one coordinate: levels s_t(z), their slopes and softmax weights. Groups is the
+// number of their groups of kLaneCount where the compiler is to know it, else 0.
+template <int Groups>
 class SmoothedMaximum {
   public:
     SmoothedMaximum(std::int64_t n_blocks, double q)
         : n_(n_blocks), q_(q), slope_(size()), trial_(size()), weight_(size()) {}
 
-    std::int64_t n_blocks() const { return n_; }
     ZERONORM_INLINE double* slope() { return slope_.data(); }  // b_t, filled by the caller
 
     // Evaluates all at a step z from the levels s; `a` are the curvatures a_t.
     ZERONORM_INLINE void evaluate(const double* s, const double* a, double z) {
         Lanes top = Lanes{} - std::numeric_limits<double>::infinity();
-        for (std::int64_t t = 0; t < n_; t += kLaneCount) {
+        for (std::int64_t t = 0; t < n_blocks(); t += kLaneCount) {
             Lanes level, b, bend;
             load(s + t, level);
             load(slope_.data() + t, b);
@@ -46,7 +47,7 @@ class SmoothedMaximum {
             top = level > top ? level : top;
         }
         const double best = zeronorm::maximum(top);
-        for (std::int64_t t = 0; t < n_; t += kLaneCount) {
+        for (std::int64_t t = 0; t < n_blocks(); t += kLaneCount) {
             Lanes weight;
             load(trial_.data() + t, weight);
             weight = q_ * (weight - best);
@@ -58,7 +59,7 @@ class SmoothedMaximum {
     // Slope and curvature at z with the weights of the last evaluation.
     ZERONORM_INLINE void average(const double* a, double z) {
         Lanes total{}, first{}, second{}, bend{};
-        for (std::int64_t t = 0; t < n_; t += kLaneCount) {
+        for (std::int64_t t = 0; t < n_blocks(); t += kLaneCount) {
             Lanes weight, g, curved;
             load(weight_.data() + t, weight);
             load(slope_.data() + t, g);
@@ -75,12 +76,20 @@ class SmoothedMaximum {
         const double variance = std::max(0.0, sum(second) * inverse - part * part);
         curvature = sum(bend) * inverse + q_ * variance;
     }
-    ZERONORM_INLINE const double* levels() const { return trial_.data(); }
+    // Writes the levels of the last evaluation to s.
+    ZERONORM_INLINE void levels(double* s) const {
+        for (std::int64_t t = 0; t < n_blocks(); t += kLaneCount) {
+            Lanes level;
+            load(trial_.data() + t, level);
+            store(level, s + t);
+        }
+    }
 
     double part = 0.0;       // sum_t lambda_t (b_t + a_t z)
     double curvature = 0.0;  // its derivative in z
 
   private:
+    ZERONORM_INLINE std::int64_t n_blocks() const { return Groups > 0 ? Groups * kLaneCount : n_; }
     std::size_t size() const { return static_cast<std::size_t>(n_); }
 
     std::int64_t n_;
@@ -100,9 +109,10 @@ struct Root {
 // which increases from -inf to inf. Changes alpha and rest; `maximum` is left at the new point.
 // Stops where |derivative| <= max(accuracy, ratio * |derivative at the start|). `maximum` has to
 // hold the weights at z = 0 and the slopes b.
-ZERONORM_INLINE Root newton_bisection(SmoothedMaximum& maximum, const double* s, const double* a,
-                                      double w, double accuracy, double ratio, double& alpha,
-                                      double& rest) {
+template <int Groups>
+ZERONORM_INLINE Root newton_bisection(SmoothedMaximum<Groups>& maximum, const double* s,
+                                      const double* a, double w, double accuracy, double ratio,
+                                      double& alpha, double& rest) {
     const double least = std::max(1e-300 * w, std::numeric_limits<double>::min());
     const double c1 = alpha, c2 = rest, middle = 0.5 * w;
     Root root{0.0, middle, c1 <= c2, 0};
@@ -155,57 +165,41 @@ ZERONORM_INLINE Root newton_bisection(SmoothedMaximum& maximum, const double* s,
     return root;
 }
 
-// The rows of a dense matrix: entry (j, t) of row i is x_i on the j-th feature of block t, 0 beyond
-// the end of the block.
+// The rows of a dense matrix on the features of every block. Blocks come in groups of kLaneCount,
+// and group g has the entries starts[g] to starts[g + 1]: the first feature of each of its blocks,
+// then the second of each, and so on, 0 beyond the end of a shorter block.
 template <class T>
 struct DenseRows {
     const T* data;
-    std::int64_t depth, n_blocks;
+    const std::int64_t* starts;
+    std::int64_t n_groups;
 
-    std::int64_t width() const { return depth * n_blocks; }
+    std::int64_t n_blocks() const { return n_groups * kLaneCount; }
+    std::int64_t width() const { return starts[n_groups]; }
     ZERONORM_INLINE void prefetch_row(std::int64_t i) const {
         const std::int64_t bytes = width() * static_cast<std::int64_t>(sizeof(T));
         for (std::int64_t b = 0; b < bytes; b += 64)
             prefetch(data + i * width(), b);
     }
-    // b_t = x_it'c_t. A few registers are filled in one pass over the row, more in several.
+    // b_t = x_it'c_t
     ZERONORM_INLINE void dot(std::int64_t i, const double* c, double* b) const {
-        constexpr std::int64_t most = 4;
-        std::int64_t t = 0;
-        for (; t + most * kLaneCount <= n_blocks; t += most * kLaneCount)
-            dot_registers<most>(i, t, c, b);
-        const std::int64_t left = (n_blocks - t) / kLaneCount;
-        if (left == 3)
-            dot_registers<3>(i, t, c, b);
-        else if (left == 2)
-            dot_registers<2>(i, t, c, b);
-        else if (left == 1)
-            dot_registers<1>(i, t, c, b);
-    }
-    template <int R>
-    ZERONORM_INLINE void dot_registers(std::int64_t i, std::int64_t t, const double* c,
-                                       double* b) const {
-        const std::int64_t step = n_blocks, end = width();
-        const T* const row = data + i * end;
-        Lanes even[R] = {}, odd[R] = {}, x, y;
-        std::int64_t e = t;
-        for (; e + step < end; e += 2 * step)
-            for (int k = 0; k < R; ++k) {
-                load(row + e + k * kLaneCount, x);
-                load(c + e + k * kLaneCount, y);
-                even[k] += x * y;
-                load(row + e + step + k * kLaneCount, x);
-                load(c + e + step + k * kLaneCount, y);
-                odd[k] += x * y;
+        const T* const row = data + i * width();
+        for (std::int64_t g = 0; g < n_groups; ++g) {
+            constexpr int chains = 4;  // sums that do not wait for each other
+            Lanes part[chains] = {}, x, y;
+            std::int64_t e = starts[g];
+            for (; e + chains * kLaneCount <= starts[g + 1]; e += chains * kLaneCount)
+                for (int k = 0; k < chains; ++k) {
+                    load(row + e + k * kLaneCount, x);
+                    load(c + e + k * kLaneCount, y);
+                    part[k] += x * y;
+                }
+            for (; e < starts[g + 1]; e += kLaneCount) {
+                load(row + e, x);
+                load(c + e, y);
+                part[0] += x * y;
             }
-        for (int k = 0; k < R; ++k) {
-            if (e < end) {
-                load(row + e + k * kLaneCount, x);
-                load(c + e + k * kLaneCount, y);
-                even[k] += x * y;
-            }
-            even[k] += odd[k];
-            store(even[k], b + t + k * kLaneCount);
+            store((part[0] + part[1]) + (part[2] + part[3]), b + g * kLaneCount);
         }
     }
     // c_t += z x_it
@@ -222,22 +216,25 @@ struct DenseRows {
     }
 };
 
-// The same for a matrix in CSR whose columns are numbered as the entries (j, t) above.
+// The same for a matrix in CSR, one column for every feature of every block; block[e] is the block
+// of column e.
 template <class I>
 struct SparseRows {
     const I* indptr;
     const std::int32_t* indices;
     const double* data;
-    std::int64_t n_blocks;
+    const std::int32_t* block;
+    std::int64_t n_groups;
 
+    std::int64_t n_blocks() const { return n_groups * kLaneCount; }
     ZERONORM_INLINE void prefetch_row(std::int64_t i) const {
         prefetch(indices + indptr[i], 0);
         prefetch(data + indptr[i], 0);
     }
     ZERONORM_INLINE void dot(std::int64_t i, const double* c, double* b) const {
-        std::fill_n(b, n_blocks, 0.0);
+        std::fill_n(b, n_blocks(), 0.0);
         for (I e = indptr[i]; e < indptr[i + 1]; ++e)
-            b[indices[e] % n_blocks] += data[e] * c[indices[e]];
+            b[block[indices[e]]] += data[e] * c[indices[e]];
     }
     ZERONORM_INLINE void add(std::int64_t i, double z, double* c) const {
         for (I e = indptr[i]; e < indptr[i + 1]; ++e)
@@ -246,29 +243,30 @@ struct SparseRows {
 };
 
 // Visits the coordinates in the given order; changes alpha, rest, c and s. Returns the number of
-// evaluations of the smoothed maximum. square (n, T): ||x_it||^2; n_blocks is a multiple of
-// kLaneCount, padded blocks have the level -inf and no features.
-template <class Rows>
-std::int64_t smoothing_sweep(const Rows& rows, const std::int64_t* order, std::int64_t n,
-                             const double* square, const double* weight, double q, double accuracy,
-                             double ratio, double* alpha, double* rest, double* c, double* s) {
+// evaluations of the smoothed maximum. square (n, T): ||x_it||^2; padded blocks have the level -inf
+// and no features.
+template <int Groups, class Rows>
+std::int64_t sweep_groups(const Rows& rows, const std::int64_t* order, std::int64_t n,
+                          const double* square, const double* weight, double q, double accuracy,
+                          double ratio, double* alpha, double* rest, double* c, double* s) {
     std::int64_t n_evaluations = 0;
+    const std::int64_t n_blocks = rows.n_blocks();
     const auto sweep = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
-        SmoothedMaximum maximum(rows.n_blocks, q);
-        std::fill_n(maximum.slope(), rows.n_blocks, 0.0);
+        SmoothedMaximum<Groups> maximum(n_blocks, q);
+        std::fill_n(maximum.slope(), n_blocks, 0.0);
         if (n > 0) maximum.evaluate(s, square, 0.0);
         for (std::int64_t visit = 0; visit < n; ++visit) {
             const std::int64_t i = order[visit];
             if (visit + 2 < n) {
                 const std::int64_t ahead = order[visit + 2];
                 rows.prefetch_row(ahead);
-                prefetch(square + ahead * rows.n_blocks, 0);
-                prefetch(square + ahead * rows.n_blocks, 64);
+                prefetch(square + ahead * n_blocks, 0);
+                prefetch(square + ahead * n_blocks, 64);
                 prefetch(alpha + ahead, 0);
                 prefetch(rest + ahead, 0);
                 prefetch(weight + ahead, 0);
             }
-            const double* const a = square + i * rows.n_blocks;
+            const double* const a = square + i * n_blocks;
             rows.dot(i, c, maximum.slope());
             const double before = alpha[i], before_rest = rest[i];
             const Root root =
@@ -278,11 +276,26 @@ std::int64_t smoothing_sweep(const Rows& rows, const std::int64_t* order, std::i
             // The difference of the smaller of the two parts has the smaller error.
             const double z = root.lower ? alpha[i] - before : before_rest - rest[i];
             rows.add(i, z, c);
-            std::copy_n(maximum.levels(), rows.n_blocks, s);
+            maximum.levels(s);
         }
     };
     run_block(sweep, 0);
     return n_evaluations;
+}
+
+// The same for any number of blocks: unrolled for the usual ones (the paper has ten).
+template <class Rows, class... Rest>
+std::int64_t smoothing_sweep(const Rows& rows, Rest... rest) {
+    switch (rows.n_groups) {
+        case 1:
+            return sweep_groups<1>(rows, rest...);
+        case 2:
+            return sweep_groups<2>(rows, rest...);
+        case 3:
+            return sweep_groups<3>(rows, rest...);
+        default:
+            return sweep_groups<0>(rows, rest...);
+    }
 }
 
 }  // namespace zeronorm

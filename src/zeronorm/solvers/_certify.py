@@ -97,8 +97,9 @@ def certify_supports(
                 dual=found.dual,
                 fixed_in=int(found.fixed.sum()),
                 candidates=int((~dropped).sum()),
-                n_forced=int(forced.size),
                 loss=loss.name,
+                fit_intercept=intercept,
+                forced=forced,
             )
         )
     return certificates

@@ -6,7 +6,7 @@ from ._fista import fista
 from ._newton import newton
 from ._problem import Blocks, Inner, InnerSolver, Iterate, State
 from ._simplemkl import simplemkl
-from ._smoothing import smoothing, smoothing_published
+from ._smoothing import check_supported, smoothing, smoothing_published
 
 INNER_SOLVERS: Mapping[str, InnerSolver] = {
     "newton": newton,
@@ -23,6 +23,7 @@ __all__ = [
     "InnerSolver",
     "Iterate",
     "State",
+    "check_supported",
     "fista",
     "newton",
     "simplemkl",

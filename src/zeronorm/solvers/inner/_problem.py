@@ -125,13 +125,16 @@ def penalty(u: FloatArray, d: FloatArray) -> float:
 
 
 class Recorder:
-    """Keeps the best objective and bound of a run, and its history."""
+    """Keeps the best objective and bound of a run, and its history.
 
-    def __init__(self, blocks: Blocks, tol: float) -> None:
+    objective : that of the start, where the first row of the history is not of the start itself.
+    """
+
+    def __init__(self, blocks: Blocks, tol: float, objective: float = np.inf) -> None:
         self._begin = time.perf_counter()
         self._scale = blocks.scale
         self._tol = tol
-        self.objective = np.inf
+        self.objective = objective
         self.bound = -np.inf
         self.history: list[Iterate] = []
 

@@ -37,7 +37,6 @@ class _Solved:
     """J at one lambda."""
 
     state: State
-    z: FloatArray  # (n,) Z u
     point: Point
     gradient: FloatArray  # (T,)
 
@@ -138,7 +137,7 @@ class _Ridges:
 def _solved(blocks: Blocks, u: FloatArray, lam: FloatArray, z: FloatArray, b: float) -> _Solved:
     point = assess(blocks, u, lam, z, b)
     gradient = -0.5 * (blocks.membership.T @ point.scores**2)
-    return _Solved(State(u, point.intercept, lam), z, point, gradient)
+    return _Solved(State(u, point.intercept, lam), point, gradient)
 
 
 def _descend(ridges: _Ridges, at: _Solved) -> _Solved:

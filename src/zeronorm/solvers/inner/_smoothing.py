@@ -20,13 +20,14 @@ alpha = 0 or the previous solution; the root search has further safeguards.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..._kernels import csr_smoothing_sweep, dense_smoothing_sweep
-from ..._typing import FloatArray
+from ..._kernels import LANES, csr_smoothing_sweep, dense_smoothing_sweep
+from ..._typing import FloatArray, IndexArray, Smooth
 from ...losses import Logistic
 from ...result import Status
 from ._problem import Blocks, Inner, Recorder, State, bound_of, penalty
@@ -40,7 +41,6 @@ LARGEST_Q = 1e15  # in units of 1 / largest level; beyond, the softmax is the ma
 ACCURACY, RATIO = 1e-8, 0.3
 MAX_SWEEPS, MAX_PUBLISHED_SWEEPS = 3000, 400
 PATIENCE, PROGRESS = 200, 0.9  # sweeps that leave more than this share of the gap: giving up
-LANES = 4  # the kernels take a multiple of so many blocks
 ROW_BLOCK = 512  # rows copied at a time
 # Larger copies of the rows are float32, where its range allows: memory is the limit of a sweep. The
 # scores are formed afresh in float64 after each; what is left of the rounding is of second order in
@@ -61,27 +61,30 @@ def smoothing_published(blocks: Blocks, state: State, tol: float) -> Inner:
     return _descend(blocks, state, tol, published=True)
 
 
-def check_supported(loss: object, intercept: bool) -> None:
-    """Refuse what coordinate descent in this dual cannot solve."""
-    if intercept:
-        raise ValueError(
-            "solver='smoothing' needs fit_intercept=False; got a free intercept. Its dual has the "
-            "constraint sum_i alpha_i y_i = 0, which a step on one alpha_i cannot keep. Use "
-            "fit_intercept=False, or solver='newton'."
-        )
+def check_supported(solver: str, loss: Smooth, intercept: bool = False) -> None:
+    """Raise ValueError for what coordinate descent on this dual cannot solve."""
     if not isinstance(loss, Logistic):
         raise ValueError(
-            "solver='smoothing' needs the logistic loss, whose dual is smooth inside the box "
-            f"0 < alpha_i < C s_i; got {type(loss).__name__}. Use solver='newton', 'fista' or "
-            "'simplemkl'."
+            f"solver={solver!r} is of the logistic loss alone: the entropy in its dual keeps every "
+            f"alpha_i inside an open interval; got {loss.name}, whose dual has alpha_i >= 0. Use "
+            "solver='newton', 'fista' or 'simplemkl', or "
+            f"MinimaxLogisticRegression(solver={solver!r})."
+        )
+    if intercept:
+        raise ValueError(
+            f"solver={solver!r} has no free intercept: coordinate descent cannot keep "
+            "sum_i alpha_i y_i = 0; got fit_intercept=True. Set fit_intercept=False, or use "
+            "solver='newton'."
         )
 
 
 def _descend(blocks: Blocks, state: State, tol: float, *, published: bool) -> Inner:
-    check_supported(blocks.loss, blocks.intercept)
+    name = "smoothing-published" if published else "smoothing"
+    check_supported(name, blocks.loss, blocks.intercept)
     E, y, weight, loss = blocks.membership, blocks.y, blocks.weight, blocks.loss
     T = E.shape[1]
-    record = Recorder(blocks, tol)
+    value = loss.value_gradient(np.asarray(blocks.Z @ state.coef), y, weight)[0]
+    record = Recorder(blocks, tol, value + penalty(state.coef, E @ state.block_weight))
     rows = _Rows(blocks, np.random.default_rng(0))
     alpha = _first_alpha(blocks, state)
     rest = weight - alpha
@@ -97,7 +100,7 @@ def _descend(blocks: Blocks, state: State, tol: float, *, published: bool) -> In
         share = np.exp(q * (level - level.max()))
         smooth_max = float(level.max()) + float(np.log(share.sum())) / q
         share /= share.sum()
-        lengths = share * np.sqrt(2.0 * level)
+        lengths = share * np.sqrt(2.0 * level)  # ||v_t||: the best block weights for u are theirs
         block_weight = lengths / lengths.sum() if lengths.sum() > 0 else share
         coef = (E @ share) * scores
         value = loss.value_gradient(np.asarray(blocks.Z @ coef), y, weight)[0]
@@ -118,12 +121,10 @@ def _descend(blocks: Blocks, state: State, tol: float, *, published: bool) -> In
             status = Status.STALLED
             break
 
-        if published:
-            q = min(q * GROWTH, LARGEST_Q * unit) if sweep else q
-        elif T > 1:
-            smooth_gap = objective - (-loss.conjugate(alpha, y, weight) - smooth_max)
-            if smooth_gap <= 2.0 * np.log(T) / q:
-                q *= GROWTH
+        smooth_gap = objective - (-loss.conjugate(alpha, y, weight) - smooth_max)
+        grow = sweep > 0 if published else T > 1 and smooth_gap <= 2.0 * np.log(T) / q
+        if grow:
+            q = min(q * GROWTH, LARGEST_Q * unit)
         rows.sweep(q, alpha, rest, scores, level)
         scores = np.asarray(blocks.Z.T @ (alpha * y))  # afresh: the sweep's own drift
         level = 0.5 * (E.T @ scores**2)
@@ -134,7 +135,8 @@ def _descend(blocks: Blocks, state: State, tol: float, *, published: bool) -> In
 def _first_alpha(blocks: Blocks, state: State) -> FloatArray:
     """Return the dual point of the margins at the state, or one near zero without features.
 
-    Never half of the weight: with unscaled columns that is far outside of where the dual is flat.
+    Never half of the weight: max_t s_t grows like its square, and with unscaled columns a sweep
+    would have to undo nearly all of it.
     """
     weight = blocks.weight
     if not state.coef.any():
@@ -147,9 +149,9 @@ def _first_alpha(blocks: Blocks, state: State) -> FloatArray:
 class _Rows:
     """The rows of y Z, expanded to one copy of a feature for each of its blocks.
 
-    Entry (j, t) is the j-th feature of block t, so that a register of the kernel holds several
-    blocks. Dense rows are (n, depth, width), the width T rounded up to a multiple of LANES; sparse
-    ones are CSR, (n, depth * width).
+    Blocks come in groups of LANES, largest first, so that a register of the kernel holds a group. A
+    group has as many entries for each of its blocks as the first of them has features; entries
+    without a feature, and the blocks that fill up the last group, are zero. Sparse rows are CSR.
 
     The rows are stored in a random order. A sweep visits runs of them, each time in another order:
     as good as visiting single rows at random, and memory is read in long pieces.
@@ -159,53 +161,61 @@ class _Rows:
         n, p = blocks.Z.shape
         self._rng = rng
         self._stored = rng.permutation(n)
-        self._n_blocks = blocks.membership.shape[1]
-        width = -(-self._n_blocks // LANES) * LANES
-        members = [np.flatnonzero(column) for column in blocks.membership.T]
-        # Feature p stands for none.
-        self._feature = np.full((max(block.size for block in members), width), p)
-        for t, block in enumerate(members):
-            self._feature[: block.size, t] = block
+        sizes = blocks.membership.sum(axis=0).astype(np.int64)
+        self._blocks = np.argsort(-sizes, kind="stable")  # in the order of the kernel
+        n_slots = -(-sizes.size // LANES) * LANES
+        depth = np.maximum(sizes[self._blocks[::LANES]], 1)  # of each group
+        starts = np.append(0, np.cumsum(LANES * depth))
+        self._feature = np.full(starts[-1], p)  # of each entry; p stands for none
+        for slot, t in enumerate(self._blocks):
+            first = starts[slot // LANES] + slot % LANES
+            self._feature[first : first + LANES * sizes[t] : LANES] = np.flatnonzero(
+                blocks.membership[:, t]
+            )
+        slots = np.arange(n_slots).reshape(-1, LANES)
+        slot_of = np.concatenate([np.tile(group, d) for group, d in zip(slots, depth, strict=True)])
         self._weight = blocks.weight[self._stored]
-        self._square = np.zeros((n, width))
+        self._square = np.zeros((n, n_slots))
         self._sweep: Callable[..., int]
         self._storage: tuple[Any, ...]
         if sp.issparse(blocks.Z):
-            self._fill_sparse(blocks.Z, blocks)
+            self._fill_sparse(blocks.Z, blocks, slot_of.astype(np.int32))
         else:
-            self._fill_dense(np.asarray(blocks.Z), blocks.y)
+            self._fill_dense(np.asarray(blocks.Z), blocks.y, starts)
 
-    def _fill_dense(self, Z: FloatArray, y: FloatArray) -> None:
+    def _fill_dense(self, Z: FloatArray, y: FloatArray, starts: IndexArray) -> None:
         n, p = Z.shape
-        features = self._feature.ravel()
+        features = self._feature
         largest = np.abs(Z).max(axis=0, initial=0.0)
         low, high = FLOAT32_RANGE
         narrow = n * features.size > FLOAT32_ABOVE and bool(
             np.all((largest == 0) | (largest > low) & (largest < high))
         )
-        rows = np.empty((n, *self._feature.shape), np.float32 if narrow else np.float64)
+        rows = np.empty((n, features.size), np.float32 if narrow else np.float64)
         position = np.argsort(self._stored)
         for start in range(0, n, ROW_BLOCK):
             part = slice(start, start + ROW_BLOCK)
             signed = np.zeros((y[part].size, p + 1))
             np.multiply(Z[part], y[part, None], out=signed[:, :p])
-            rows[position[part]] = signed[:, features].reshape(-1, *self._feature.shape)
+            rows[position[part]] = signed[:, features]
         for start in range(0, n, ROW_BLOCK):
             part = slice(start, start + ROW_BLOCK)
-            self._square[part] = (rows[part].astype(np.float64) ** 2).sum(axis=1)
-        self._storage = (rows,)
+            square = rows[part].astype(np.float64) ** 2
+            for g, (first, end) in enumerate(pairwise(starts)):
+                group = square[:, first:end].reshape(len(square), -1, LANES)
+                self._square[part, g * LANES : (g + 1) * LANES] = group.sum(axis=1)
+        self._storage = (rows, starts)
         self._sweep = dense_smoothing_sweep
 
-    def _fill_sparse(self, Z: sp.csc_array[Any], blocks: Blocks) -> None:
-        n, p = Z.shape
-        self._square[:, : self._n_blocks] = (Z.multiply(Z) @ blocks.membership)[self._stored]
-        place = np.flatnonzero(self._feature.ravel() < p)
-        copies = sp.coo_array(Z[:, self._feature.ravel()[place]])
-        row, column = copies.coords
-        rows = sp.csr_array(
-            (copies.data * blocks.y[row], (row, place[column])), shape=(n, self._feature.size)
-        )[self._stored]
-        self._storage = (rows.indptr, rows.indices.astype(np.int32, copy=False), rows.data)
+    def _fill_sparse(self, Z: sp.csc_array[Any], blocks: Blocks, slot_of: IndexArray) -> None:
+        square = (Z.multiply(Z) @ blocks.membership)[self._stored]
+        self._square[:, : self._blocks.size] = square[:, self._blocks]
+        used = self._feature < Z.shape[1]
+        self._feature, slot_of = self._feature[used], slot_of[used]
+        rows = sp.csr_array(Z[:, self._feature])[self._stored]
+        rows.data *= np.repeat(blocks.y[self._stored], np.diff(rows.indptr))
+        indices = rows.indices.astype(np.int32, copy=False)
+        self._storage = (rows.indptr, indices, rows.data, slot_of)
         self._sweep = csr_smoothing_sweep
 
     def sweep(
@@ -218,8 +228,8 @@ class _Rows:
     ) -> int:
         """Visit every coordinate once, changing alpha and rest; scores and level are not kept."""
         expanded = np.append(scores, 0.0)[self._feature]
-        levels = np.full(self._feature.shape[1], -np.inf)
-        levels[: level.size] = level
+        levels = np.full(self._square.shape[1], -np.inf)
+        levels[: level.size] = level[self._blocks]
         n = self._stored.size
         runs = RUN * self._rng.permutation(-(-n // RUN))
         order = (runs[:, None] + np.arange(RUN)).ravel()
