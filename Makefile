@@ -24,7 +24,7 @@ TOOLS = $(VENV)/.tools
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
 
-## make demo        pick 8 genes out of 3051 that tell two leukemias apart
+## make demo        pick 8 genes out of 3051 that tell two leukaemias apart
 demo: $(if $(wildcard $(EDITABLE)),$(EDITABLE),$(PACKAGE))
 	$(BIN)/zeronorm select golub --features 8
 

@@ -165,7 +165,7 @@ def test_known_bounds_of_the_selection_are_used_with_their_dual_point():
                 optimum = oracles.enumerate_supports(X, y, 0.3, k)[0][0]
                 assert certificate.bound <= optimum + 1e-9
                 assert certificate.objective >= optimum - 1e-9
-                checked = verify(X, y, certificate, intercept=False)
+                checked = verify(X, y, certificate)
                 assert certificate.bound == pytest.approx(checked["bound"], rel=1e-7)
 
 
@@ -338,7 +338,7 @@ def claim(request):
 def test_verifier_accepts_what_holds(claim):
     """A true certificate would be refused, on some scaling or with weights."""
     X, y, certificate, checks = claim
-    found = verify(X, y, certificate, **checks)
+    found = verify(X, y, certificate, sample_weight=checks["sample_weight"])
     assert found["objective"] == pytest.approx(certificate.objective, rel=1e-8)
     assert found["bound"] == pytest.approx(certificate.bound, rel=1e-8)
     assert found["gap"] == pytest.approx(certificate.gap, abs=1e-8)
@@ -370,12 +370,12 @@ def change(certificate, **fields):
 @pytest.mark.parametrize(
     "what",
     ["coef", "intercept", "support", "dual", "unbalanced", "negative", "above the cap", "bound",
-     "objective", "C"],
+     "objective", "C", "no intercept", "forced"],
 )  # fmt: skip
 def test_verifier_notices_tampering(claim, what):
     """A changed certificate would pass."""
     X, y, certificate, checks = claim
-    if what == "intercept" and not checks["intercept"]:
+    if what in ("intercept", "no intercept") and not checks["intercept"]:
         pytest.skip("no intercept to change")
     if what == "unbalanced" and not checks["intercept"]:
         pytest.skip("no equality constraint without a free intercept")
@@ -395,9 +395,12 @@ def test_verifier_notices_tampering(claim, what):
         "bound": lambda: {"bound": certificate.bound * 1.01},
         "objective": lambda: {"objective": certificate.objective * 0.99},
         "C": lambda: {"C": certificate.C * 0.9},
+        "no intercept": lambda: {"fit_intercept": False},
+        "forced": lambda: {"forced": other[-1:]},
     }[what]()
-    with pytest.raises(ValueError, match=r"not feasible|claims objective"):
-        verify(X, y, change(certificate, **changed), **checks)
+    rule = r"not feasible|claims objective|without one|outside of its support"
+    with pytest.raises(ValueError, match=rule):
+        verify(X, y, change(certificate, **changed), sample_weight=checks["sample_weight"])
 
 
 def test_verifier_notices_other_data(claim):
@@ -406,7 +409,7 @@ def test_verifier_notices_other_data(claim):
     flipped = y.copy()
     flipped[:20] *= -1
     with pytest.raises(ValueError, match=r"not feasible|claims objective"):
-        verify(X, flipped, certificate, **checks)
+        verify(X, flipped, certificate, sample_weight=checks["sample_weight"])
 
 
 def test_verifier_with_rows_of_weight_zero():
@@ -416,7 +419,7 @@ def test_verifier_with_rows_of_weight_zero():
     weight[::7] = 0
     keep = weight > 0
     certificate = certify(X[keep], y[keep], (0, 1, 2))
-    found = verify(X, y, certificate, sample_weight=weight, intercept=False)
+    found = verify(X, y, certificate, sample_weight=weight)
     assert found["bound"] == pytest.approx(certificate.bound, rel=1e-9)
 
 

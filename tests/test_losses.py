@@ -162,6 +162,20 @@ def test_best_scale_does_not_depend_on_the_scale_given(loss, sample):
     np.testing.assert_allclose(bounds, bounds[0], rtol=1e-9)
 
 
+def test_best_scale_where_the_dual_underflows():
+    """The second derivative is 0 there: division by it would give NaN with a warning."""
+    y, weight = np.array([1.0, -1.0, 1.0]), np.full(3, 1e3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for size in (1e-290, 1e-308, 5e-324):
+            for quadratic in (0.0, 1e-300, 1.0, 1e200):
+                alpha = np.array([size, 0.0, size])
+                bound, scale = dual_bound(Logistic(), alpha, y, weight, quadratic)
+                assert np.isfinite(bound)
+                assert 0 < scale < np.inf
+                assert np.all(scale * alpha <= weight)
+
+
 @each_loss
 def test_best_scale_of_a_zero_dual(loss, sample):
     """A dual point of zeros (every row fitted) would divide by zero."""

@@ -20,6 +20,7 @@ from ._typing import Design, FloatArray, IndexArray
 
 # Squares of weights up to this stay finite.
 LARGEST = 1e100
+LARGEST_SPREAD = 1e50
 
 
 def check_data(X: Any) -> Any:
@@ -198,28 +199,6 @@ def check_option(name: str, value: Any, options: Sequence[str]) -> str:
     return value
 
 
-def check_no_intercept(solver: Any, smoothing: Sequence[str], fit_intercept: Any) -> None:
-    """Raise where a smoothing solver is asked for a free intercept."""
-    if isinstance(solver, str) and solver in smoothing and fit_intercept is not False:
-        raise ValueError(
-            f"solver={solver!r} has no free intercept: coordinate descent cannot keep "
-            f"sum_i alpha_i y_i = 0; got fit_intercept={fit_intercept!r}. Set fit_intercept=False, "
-            "or use solver='newton'."
-        )
-
-
-def check_not_smoothing(solver: Any, smoothing: Sequence[str], options: Sequence[str]) -> None:
-    """Raise where a smoothing solver is asked for the squared hinge."""
-    if isinstance(solver, str) and solver in smoothing:
-        listed = ", ".join(repr(option) for option in options)
-        raise ValueError(
-            f"solver must be one of {listed}; got {solver!r}, which is of the logistic loss alone: "
-            "it relies on the entropy in the dual, which keeps every alpha_i inside an open "
-            "interval, and the dual of the squared hinge has alpha_i >= 0. Use solver='newton', or "
-            f"MinimaxLogisticRegression(solver={solver!r})."
-        )
-
-
 def check_flag(name: str, value: Any) -> bool:
     """Return a bool."""
     if not isinstance(value, (bool, np.bool_)):
@@ -234,6 +213,21 @@ def check_refit_penalty(value: Any) -> float | str:
             raise ValueError(f"refit_C must be 'loo' or a positive finite number; got {value!r}.")
         return value
     return check_positive("refit_C", value)
+
+
+def check_spread(scale: FloatArray) -> None:
+    """Raise where products of columns that are not scaled would overflow further on.
+
+    scale : (n_features,) 1 / standard deviation, 0 for constant columns.
+    """
+    used = np.flatnonzero(scale > 0)
+    if used.size and scale[used].min() < 1.0 / LARGEST_SPREAD:
+        column = used[scale[used].argmin()]
+        raise ValueError(
+            f"standardize=False needs columns of X with a standard deviation of at most "
+            f"{LARGEST_SPREAD:g}; got {1.0 / scale[column]:.3g} in column {column}. Rescale it, "
+            "or use standardize=True."
+        )
 
 
 def check_total_weight(C: float, weight: FloatArray) -> None:

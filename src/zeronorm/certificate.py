@@ -11,7 +11,6 @@ c = X'(alpha y) and S_k(v) the sum of the k largest entries of v,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,9 +85,6 @@ def verify(
     certificate: Certificate,
     *,
     sample_weight: FloatArray | None = None,
-    intercept: bool = True,
-    loss: str | None = None,
-    forced: Sequence[int] = (),
     rtol: float = 1e-6,
 ) -> dict[str, float]:
     """Recompute a certificate from scratch in plain NumPy, sharing no code with the solvers.
@@ -97,9 +93,8 @@ def verify(
     ----------
     X : (n, m) array, dense, the user's matrix.
     y : (n,) labels of two classes; the larger one (the second of `classes_`) counts as +1.
-    certificate : what to check.
-    loss : "logistic" or "squared_hinge"; by default the one that the certificate names.
-    forced : features that the bound assumes to be in the model.
+    certificate : what to check; loss, intercept and forced features are those that it names.
+    sample_weight : (n,) the weights of the fit, times those of the classes.
 
     Returns
     -------
@@ -111,9 +106,11 @@ def verify(
         Where the loss is unknown, the dual point is not feasible or the certificate claims more
         than can be recomputed.
     """
-    loss = certificate.loss if loss is None else loss
+    loss, forced = certificate.loss, certificate.forced
     if loss not in ("logistic", "squared_hinge"):
-        raise ValueError(f"loss must be 'logistic' or 'squared_hinge'; got {loss!r}.")
+        raise ValueError(
+            f"the loss of the certificate must be 'logistic' or 'squared_hinge'; got {loss!r}."
+        )
     X = np.asarray(X, dtype=np.float64)
     classes = np.unique(y)
     if len(classes) != 2:
@@ -142,12 +139,16 @@ def verify(
         values = 0.5 * np.maximum(0.0, 1.0 - y * z) ** 2
         conjugate = float(np.sum(alpha**2 / (2.0 * weight) - alpha))
         feasible = bool(np.all(alpha >= 0))
-    if not feasible or (intercept and abs(alpha @ y) > 1e-9 * alpha.sum()):
+    if not feasible or (certificate.fit_intercept and abs(alpha @ y) > 1e-9 * alpha.sum()):
         raise ValueError("the dual point of the certificate is not feasible.")
+    if not certificate.fit_intercept and certificate.intercept != 0:
+        raise ValueError("the certificate has an intercept in a problem without one.")
+    if not np.isin(forced, certificate.support).all():
+        raise ValueError("the certificate has forced features outside of its support.")
     square = (X.T @ (alpha * y)) ** 2
-    free = np.sort(np.delete(square, list(forced)))[::-1][: len(certificate.support) - len(forced)]
+    free = np.sort(np.delete(square, forced))[::-1][: len(certificate.support) - len(forced)]
     objective = float(0.5 * certificate.coef @ certificate.coef + weight @ values)
-    bound = float(-conjugate - 0.5 * (square[list(forced)].sum() + free.sum()))
+    bound = float(-conjugate - 0.5 * (square[forced].sum() + free.sum()))
     slack = rtol * max(1e-12, abs(objective))
     if certificate.objective < objective - slack or certificate.bound > bound + slack:
         raise ValueError(

@@ -61,7 +61,7 @@ class Logistic:
         positive = share > 0
         a, share = alpha[positive], share[positive]
         log_share, total = np.log(share), float(a.sum())
-        low, high = 0.0, 1.0 / largest
+        low, high = 0.0, min(1.0 / largest, 1e300)
         t = min(1.0, 0.5 * (low + high))
         for _ in range(200):
             odds = 1.0 - t * share
@@ -71,9 +71,9 @@ class Logistic:
             else:
                 high = t
             bend = float(a @ (1.0 / odds)) / t + 2.0 * quadratic
-            proposal = t + slope / bend
+            proposal = t + slope / bend if bend > 0.0 else high  # 0: all alpha_i underflow
             if not low < proposal < high:
-                proposal = np.sqrt(low * high) if low > 0 else 0.1 * high
+                proposal = np.sqrt(low) * np.sqrt(high) if low > 0 else 0.1 * high
             if abs(proposal - t) <= 1e-10 * t:
                 return float(proposal)
             t = float(proposal)
@@ -120,7 +120,7 @@ def dual_bound(
     1/2 max_t ||c_{S_t}||^2. Without the rescaling the bound is useless far from the optimum.
     """
     scale = loss.best_scale(alpha, y, weight, quadratic)
-    return -loss.conjugate(scale * alpha, y, weight) - scale**2 * quadratic, scale
+    return -loss.conjugate(scale * alpha, y, weight) - scale * (scale * quadratic), scale
 
 
 def balance(alpha: FloatArray, y: FloatArray) -> FloatArray:

@@ -92,6 +92,7 @@ _CERTIFICATE = {
     "fixed_in": int,
     "n_forced": int,
     "loss": str,
+    "fit_intercept": bool,
 }
 _LOSSES = ("logistic", "squared_hinge")
 
@@ -563,6 +564,7 @@ def summarize(certificate: Certificate | None) -> dict[str, Any] | None:
         "fixed_in": int(certificate.fixed_in),
         "n_forced": int(certificate.n_forced),
         "loss": certificate.loss,
+        "fit_intercept": bool(certificate.fit_intercept),
     }
 
 

@@ -23,7 +23,7 @@ class Status(Enum):
     BUDGET = "the requested number of features is reached"
     MAX_BLOCKS = "the largest number of blocks is generated"
     REPEATED = "the most active block was generated before: the optimum over blocks is reached"
-    STALLED = "no further progress is possible; the gap is above the tolerance"
+    STALLED = "the solver found no further progress; the gap is above the tolerance"
     MAX_ITER = "the largest number of iterations is reached; the gap is above the tolerance"
 
 
@@ -63,8 +63,10 @@ class Certificate:
     dual: FloatArray  # (n_samples,) alpha that proves the bound
     fixed_in: int  # features proven to be in every better model
     candidates: int  # features not excluded from every better model
-    n_forced: int = 0  # features forced by the user: the bound holds among models with them
     loss: str = "logistic"  # f: "logistic" or "squared_hinge"
+    fit_intercept: bool = True  # whether b is free; else it is 0
+    # Features forced by the user: the bound holds among models with them.
+    forced: IndexArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __repr__(self) -> str:
         """Return the figures, without the arrays."""
@@ -74,6 +76,11 @@ class Certificate:
             f"objective={self.objective:.6g}, bound={self.bound:.6g}, gap={self.gap:.2%}, "
             f"proven={self.proven}, candidates={self.candidates})"
         )
+
+    @property
+    def n_forced(self) -> int:
+        """The number of forced features."""
+        return int(self.forced.size)
 
     @property
     def gap(self) -> float:

@@ -137,7 +137,8 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
         X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
             (n_samples, n_features). Never copied as a whole, never modified.
         y : (n_samples,) labels of two or more classes.
-        sample_weight : (n_samples,) not negative; integer weights equal repeated rows.
+        sample_weight : (n_samples,) not negative; integer weights equal repeated rows (within
+            `tol` for the smoothing solvers, whose path depends on the order of the rows).
 
         Raises
         ------
@@ -239,6 +240,8 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
         scaling = "none"
         if self.standardize:
             design, scaling = scaled, "standardized" if center else "scaled"
+        else:
+            _validate.check_spread(scaled.scale)
         m = design.shape[1]
         forced = _validate.check_forced(self.forced_features, m, data.names, usable)
         sizes = _validate.check_sizes(self.n_features, int(usable.sum()), m, forced.size)
@@ -271,7 +274,7 @@ class BudgetedClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, B
         """Warn where a problem was not solved: its gap is above twice `tol`, and above rounding."""
         limit = max(GAP_SLACK * float(self.tol), GAP_FLOOR)
         steps = [
-            (step.extra.get("gap", 0.0), number, step.status)
+            (np.nan_to_num(step.extra.get("gap", 0.0), nan=np.inf), number, step.status)
             for path in paths
             for number, step in enumerate(path.history, start=1)
         ]

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _validate
 from .._typing import IndexArray
 from ..losses import Logistic, SquaredHinge
 from ..result import Path
 from ..solvers import INNER_SOLVERS, Task, select_nested
 from ..solvers._drive import Solver
+from ..solvers.inner import check_supported
 from ._base import BudgetedClassifier
 
-# Coordinate descent on the dual of the logistic loss without an intercept: nothing else.
 SMOOTHING = ("smoothing", "smoothing-published")
 
 
@@ -50,6 +49,14 @@ class MinimaxClassifier(BudgetedClassifier):
         self.tol = tol
         self.warm_start = warm_start
         self.n_threads = n_threads
+
+    def _check_parameters(self) -> None:
+        smoothing = isinstance(self.solver, str) and self.solver in SMOOTHING
+        if smoothing:  # why, before it is said that there is no such option
+            check_supported(self.solver, self._loss)
+        super()._check_parameters()
+        if smoothing:
+            check_supported(self.solver, self._loss, bool(self.fit_intercept))
 
     def _solver(
         self,
@@ -154,10 +161,6 @@ class MinimaxLogisticRegression(MinimaxClassifier):
             n_features, C=10.0, refit_C=5.0, max_blocks=10, fit_intercept=False, standardize=False
         )
 
-    def _check_parameters(self) -> None:
-        _validate.check_no_intercept(self.solver, SMOOTHING, self.fit_intercept)
-        super()._check_parameters()
-
 
 class FeatureGeneratingMachine(MinimaxClassifier):
     """The Feature Generating Machine (FGM): a support vector machine selects exactly k features.
@@ -242,7 +245,3 @@ class FeatureGeneratingMachine(MinimaxClassifier):
             fit_intercept=False,
             standardize=False,
         )
-
-    def _check_parameters(self) -> None:
-        _validate.check_not_smoothing(self.solver, SMOOTHING, self._solvers)
-        super()._check_parameters()
