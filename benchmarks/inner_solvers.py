@@ -128,7 +128,7 @@ def _reached(run: Any, optimum: float, tol: float) -> float | None:
     return None
 
 
-def measure_sweep(blocks: Any, repeats: int = 30) -> dict[str, float]:
+def measure_sweep(blocks: Any, repeats: int = 100) -> dict[str, float]:
     """Return the fastest sweep of the smoothing solver beside a read of its block."""
     from zeronorm.solvers.inner import _smoothing
 
