@@ -28,7 +28,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles
 from conftest import make_classification
-from zeronorm import BudgetClassifier, FeatureGeneratingMachine, MinimaxLogisticRegression
+from zeronorm import (
+    BudgetClassifier,
+    FeatureGeneratingMachine,
+    L1LogisticRegression,
+    MinimaxLogisticRegression,
+)
 from zeronorm.certificate import verify
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
@@ -74,6 +79,12 @@ def assert_same_model(a, b, *, atol=1e-8, classes=True):
         *(MinimaxLogisticRegression(solver=name) for name in ("fista", "simplemkl")),
         *(FeatureGeneratingMachine(solver=name) for name in ("fista", "simplemkl")),
         *(MinimaxLogisticRegression(solver=name, fit_intercept=False) for name in SMOOTHING),
+        L1LogisticRegression(),
+        L1LogisticRegression(fit_intercept=False),
+        L1LogisticRegression(loss="squared_hinge"),
+        L1LogisticRegression(l1_ratio=0.5, standardize=True, warm_start=True),
+        L1LogisticRegression(class_weight="balanced", C=3.0),
+        *(L1LogisticRegression(solver=name) for name in ("newglmnet", "cdn")),
     ],
     expected_failed_checks=lambda estimator: (
         dict.fromkeys(

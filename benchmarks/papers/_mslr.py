@@ -49,7 +49,7 @@ import _protocol as protocol
 import zeronorm
 from zeronorm.designs import as_design
 from zeronorm.losses import Logistic, SquaredHinge
-from zeronorm.solvers import INNER_SOLVERS, Task, l1_path, minimax, refit, run
+from zeronorm.solvers import INNER_SOLVERS, Task, l1_supports, minimax, refit, run
 
 Row = dict[str, Any]
 PAPER_METHODS = ("l1-LR", "WLR", "GLR", "MSLR", "FGM-LR", "FGM-SVM")
@@ -370,7 +370,7 @@ def l1_by_path(data: Data, k: float) -> Picked:
         as_design(data.X, n_threads=1), data.y, np.ones(n), "none", Logistic(), False, None,
         np.ones(n), None,
     )  # fmt: skip
-    return Picked(run(l1_path(task, [int(k)]), n_threads=1)[0][int(k)])
+    return Picked(run(l1_supports(task, [int(k)]), n_threads=1)[0][int(k)])
 
 
 def defaults(estimator: str) -> Select:

@@ -9,16 +9,23 @@ if TYPE_CHECKING:
     from .estimators import (
         BudgetClassifier,
         FeatureGeneratingMachine,
+        L1LogisticRegression,
         MinimaxLogisticRegression,
     )
 
 __version__ = "0.1.0"
 
-_ESTIMATORS = ("BudgetClassifier", "FeatureGeneratingMachine", "MinimaxLogisticRegression")
+_ESTIMATORS = (
+    "BudgetClassifier",
+    "FeatureGeneratingMachine",
+    "L1LogisticRegression",
+    "MinimaxLogisticRegression",
+)
 
 __all__ = [
     "BudgetClassifier",
     "FeatureGeneratingMachine",
+    "L1LogisticRegression",
     "MinimaxLogisticRegression",
     "__version__",
 ]

@@ -191,6 +191,75 @@ def check_count(name: str, value: Any) -> int | None:
     return int(value)
 
 
+def check_iterations(name: str, value: Any) -> int:
+    """Return a positive integer."""
+    integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not integral or int(value) < 1:
+        raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
+    return int(value)
+
+
+def check_share(name: str, value: Any) -> float:
+    """Return a number above 0 and at most 1."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if not real or not 0 < float(value) <= 1:
+        raise ValueError(f"{name} must be above 0 and at most 1; got {value!r}.")
+    return float(value)
+
+
+def check_penalty_factor(value: Any, n_columns: int) -> FloatArray:
+    """Return the penalty factor of every column, (n_columns,): 1 by default, not all zero."""
+    if value is None:
+        return np.ones(n_columns)
+    factor = _per_column("penalty_factor", value, n_columns)
+    bad = np.flatnonzero(~((factor >= 0) & (factor <= LARGEST)))
+    if bad.size:
+        raise ValueError(
+            f"penalty_factor must be finite (at most {LARGEST:g}) and not negative; "
+            f"got {factor[bad[0]]} for column {bad[0]}."
+        )
+    if not np.any(factor > 0):
+        raise ValueError("penalty_factor must have a positive number; got only zeros.")
+    return factor
+
+
+def check_signs(value: Any, n_columns: int) -> FloatArray:
+    """Return the sign that the coefficient of every column may have, (n_columns,); 0: any."""
+    if value is None:
+        return np.zeros(n_columns)
+    if np.ndim(value) == 0:
+        if isinstance(value, (str, bytes, bool, np.bool_)) or value not in (-1, 0, 1):
+            raise ValueError(
+                f"signs must be None, -1, 0 or 1, or one of these numbers for every column of X; "
+                f"got {value!r}."
+            )
+        return np.full(n_columns, float(value))
+    sign = _per_column("signs", value, n_columns)
+    bad = np.flatnonzero(~np.isin(sign, (-1, 0, 1)))
+    if bad.size:
+        raise ValueError(
+            f"signs must be -1, 0 or 1; got {sign[bad[0]]:g} for column {bad[0]}. "
+            "It is the sign that the coefficient may have, 0 for any."
+        )
+    return sign
+
+
+def _per_column(name: str, value: Any, n_columns: int) -> FloatArray:
+    """Return numbers, one per column of X, as float64."""
+    try:
+        numbers_ = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be numbers, one for every column of X ({n_columns}); got {value!r}."
+        ) from None
+    if numbers_.shape != (n_columns,):
+        raise ValueError(
+            f"{name} must have one number for every column of X ({n_columns}); "
+            f"got shape {numbers_.shape}."
+        )
+    return numbers_
+
+
 def check_option(name: str, value: Any, options: Sequence[str]) -> str:
     """Return a string that is one of the options."""
     if not isinstance(value, str) or value not in options:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 _Float: TypeAlias = NDArray[np.float64]
 _Data: TypeAlias = NDArray[np.float32] | NDArray[np.float64] | NDArray[np.int8] | NDArray[np.uint8]
 _Index = TypeVar("_Index", np.int32, np.int64)
+_Real: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+_Places: TypeAlias = NDArray[np.int64]
 
 FLOAT32_SCAN_ERROR: float
 """|error of dense_correlate on float32, int8 or uint8| <= FLOAT32_SCAN_ERROR * ||x_j|| * ||v||."""
@@ -140,3 +142,142 @@ def newton_bisections(
     n_evaluations: _Float,
 ) -> None:
     """Solve one coordinate problem per row of `level` (n, T) in place."""
+
+def dense_terms(
+    x: _Real,
+    features: _Places,
+    v: _Float,
+    h: _Float,
+    product: _Float,
+    square: _Float,
+    n_threads: int,
+) -> None:
+    """Put x_j'v and sum_i h_i x_ij**2 of the features, (q,), into `product` and `square`: x (n, m), Fortran order."""
+
+def csc_terms(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Real,
+    features: _Places,
+    v: _Float,
+    h: _Float,
+    product: _Float,
+    square: _Float,
+    n_threads: int,
+) -> None:
+    """Put x_j'v and sum_i h_i x_ij**2 of the features, (q,), into `product` and `square`: X in CSC."""
+
+def dense_combine(
+    x: _Real,
+    features: _Places,
+    z: _Float,
+    v: _Float,
+) -> None:
+    """Add sum_j z_j x_j over the features to v, (n,): x (n, m), Fortran order."""
+
+def csc_combine(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Real,
+    features: _Places,
+    z: _Float,
+    v: _Float,
+) -> None:
+    """Add sum_j z_j x_j over the features to v, (n,): X in CSC."""
+
+def dense_descend(
+    x: _Real,
+    features: _Places,
+    curvature: _Float,
+    gradient: _Float,
+    square: _Float,
+    penalty: _Float,
+    u: _Float,
+    largest_step: _Float,
+    nu: float,
+    intercept: bool,
+    gradient_e: float,
+    target: float,
+    max_sweeps: int,
+    shrinking: float,
+    seed: int,
+    active: _Places,
+    d: _Float,
+    residual: _Float,
+    state: _Float,
+) -> None:
+    """Sweeps of coordinate descent on a penalised quadratic model: x (n, m), Fortran order."""
+
+def csc_descend(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Real,
+    features: _Places,
+    curvature: _Float,
+    gradient: _Float,
+    square: _Float,
+    penalty: _Float,
+    u: _Float,
+    largest_step: _Float,
+    nu: float,
+    intercept: bool,
+    gradient_e: float,
+    target: float,
+    max_sweeps: int,
+    shrinking: float,
+    seed: int,
+    active: _Places,
+    d: _Float,
+    residual: _Float,
+    state: _Float,
+) -> None:
+    """Sweeps of coordinate descent on a penalised quadratic model: X in CSC."""
+
+def gram_descend(
+    gram: _Float,
+    penalty: _Float,
+    u: _Float,
+    target: float,
+    max_sweeps: int,
+    d: _Float,
+    slope: _Float,
+) -> tuple[int, float]:
+    """Sweeps over the features of a model with the matrix `gram`; returns sweeps and violations."""
+
+def dense_newton_cycle(
+    x: _Real,
+    features: _Places,
+    y: _Float,
+    weight: _Float,
+    penalty: _Float,
+    squared_hinge: bool,
+    nu: float,
+    sigma: float,
+    largest_step: _Float,
+    max_halvings: int,
+    seed: int,
+    order: _Places,
+    u: _Float,
+    z: _Float,
+) -> float:
+    """One cycle of coordinate-wise Newton steps, x (n, m) in Fortran order; returns the violations met."""
+
+def csc_newton_cycle(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Real,
+    features: _Places,
+    y: _Float,
+    weight: _Float,
+    penalty: _Float,
+    squared_hinge: bool,
+    nu: float,
+    sigma: float,
+    largest_step: _Float,
+    max_halvings: int,
+    seed: int,
+    order: _Places,
+    u: _Float,
+    z: _Float,
+) -> float:
+    """One cycle of coordinate-wise Newton steps, X in CSC; returns the violations met."""

@@ -10,4 +10,5 @@ NB_MODULE(_native, m) {
     zeronorm::bind_dense(m);
     zeronorm::bind_sparse(m);
     zeronorm::bind_smoothing(m);
+    zeronorm::bind_descent(m);
 }

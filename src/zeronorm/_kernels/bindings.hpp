@@ -31,5 +31,6 @@ std::int64_t length(const A& array, std::size_t axis) {
 void bind_dense(nb::module_& m);
 void bind_sparse(nb::module_& m);
 void bind_smoothing(nb::module_& m);
+void bind_descent(nb::module_& m);
 
 }  // namespace zeronorm

@@ -122,6 +122,13 @@ class Dense:
                     columns[:, position] = x[:, j]
         return columns
 
+    def resident_columns(self) -> tuple[NDArray[Any], ...] | None:
+        """Return (x,) of a float array in Fortran order: see `_operations.resident_columns`."""
+        x = self._x
+        if not self._is_native or x.dtype.kind != "f" or _is_mapped(x) or not x.flags.f_contiguous:
+            return None
+        return (x,)
+
     @property
     def _by_row(self) -> bool:
         row, column = self._x.strides

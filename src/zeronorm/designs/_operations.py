@@ -26,6 +26,7 @@ __all__ = [
     "center_scale",
     "locate_nonfinite",
     "margins",
+    "resident_columns",
     "scan",
     "scan_error",
     "top_features",
@@ -241,3 +242,14 @@ def _two_pass(x: FloatArray, share: FloatArray, n_threads: int) -> tuple[FloatAr
     std = np.sqrt(np.maximum(square - rest**2, 0.0))
     constant = std <= CONSTANT * np.maximum(np.abs(low), np.abs(high))
     return mean, np.where(constant | (low == high), 0.0, std)
+
+
+def resident_columns(design: Design) -> tuple[Any, ...] | None:
+    """Return the columns of a design where they lie, for kernels that visit them in any order.
+
+    (x,) for an array in Fortran order, (indptr, indices, data) for CSC, of float32 or float64 in
+    memory; None for every other design, whose columns have to be gathered.
+    """
+    if isinstance(design, (Dense, Sparse)):
+        return design.resident_columns()
+    return None

@@ -137,6 +137,12 @@ class Sparse:
             found = take_columns(*found, place)
         return compressed(*found, n_samples)
 
+    def resident_columns(self) -> tuple[NDArray[Any], ...] | None:
+        """Return (indptr, indices, data) of float CSC: see `_operations.resident_columns`."""
+        if not self._by_column or self._data.dtype.kind != "f":
+            return None
+        return self._indptr, self._indices, self._data
+
     def _share(self, start: int, stop: int) -> sp.csc_array[Any]:
         """Return consecutive columns in the memory of X, or sorted where X is not."""
         indptr, indices, data = self._major(start, stop)

@@ -27,10 +27,10 @@ from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax
 from ._drive import Solver
 from ._exchange import eliminate, splice, take
+from ._l1_path import l1_supports
 from ._refit import Refit, refit
 from ._stopwatch import Stopwatch
 from ._task import Task
-from ._working_set import l1_path
 from .inner import InnerSolver, newton
 
 POOL_FACTOR, POOL_MIN, POOL_BLOCKS = 3, 30, 5
@@ -195,7 +195,7 @@ def select_l1(
     """
     del tol
     clock = _Clock(seconds)
-    supports, answer = yield from l1_path(task, sizes)
+    supports, answer = yield from l1_supports(task, sizes)
     clock.add_history(answer)
     fits = {}
     with clock.phase("refit"):

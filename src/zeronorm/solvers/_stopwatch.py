@@ -12,6 +12,15 @@ class Stopwatch:
         self.seconds = 0.0
         self._begin: float | None = None
 
+    def __enter__(self) -> Stopwatch:
+        """Start."""
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self.stop()
+
     def start(self) -> None:
         """Start, unless running."""
         if self._begin is None:

@@ -1,0 +1,152 @@
+// Bindings of coordinate descent over columns. No arithmetic.
+
+#include <nanobind/stl/pair.h>
+
+#include <string>
+#include <utility>
+
+#include "bindings.hpp"
+#include "descent.hpp"
+
+namespace zeronorm {
+namespace {
+
+template <class T>
+using Dense = nb::ndarray<const T, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+using Features = Array<std::int64_t>;
+using OutIndices = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+DenseColumns<T> columns(const Dense<T>& x) {
+    return {x.data(), length(x, 0), length(x, 0)};
+}
+
+template <class Columns>
+void terms(const Columns& x, const Features& features, const Array<double>& v,
+           const Array<double>& h, const OutArray& product, const OutArray& square,
+           std::int64_t n_threads) {
+    const nb::gil_scoped_release release;
+    column_terms(x, features.data(), length(features, 0), v.data(), h.data(), product.data(),
+                 square.data(), n_threads);
+}
+
+template <class Columns>
+void add(const Columns& x, const Features& features, const Array<double>& z, const OutArray& v) {
+    const nb::gil_scoped_release release;
+    combine(x, features.data(), length(features, 0), z.data(), v.data());
+}
+
+template <class Columns>
+void sweeps(const Columns& x, const Features& features, const Array<double>& curvature,
+            const Array<double>& gradient, const Array<double>& square, const Matrix& penalty,
+            const Array<double>& u, const Array<double>& largest_step, double nu, bool intercept,
+            double gradient_e, double target, std::int64_t max_sweeps, double shrinking,
+            std::uint64_t seed, const OutIndices& active, const OutArray& d,
+            const OutArray& residual, const OutArray& state) {
+    const nb::gil_scoped_release release;
+    const Model model{length(curvature, 0),
+                      curvature.data(),
+                      gradient.data(),
+                      square.data(),
+                      penalty.data(),
+                      u.data(),
+                      largest_step.data(),
+                      nu,
+                      intercept,
+                      gradient_e};
+    double* const s = state.data();
+    Descent descent{s[0], static_cast<std::int64_t>(s[1]), s[2], 0, s[4], false};
+    descend(x, features.data(), length(features, 0), model, target, max_sweeps, shrinking,
+            Random(seed), active.data(), d.data(), residual.data(), descent);
+    s[0] = descent.offset;
+    s[1] = static_cast<double>(descent.n_active);
+    s[2] = descent.limit;
+    s[3] += static_cast<double>(descent.n_sweeps);
+    s[4] = descent.total;
+    s[5] = descent.done ? 1.0 : 0.0;
+}
+
+template <class Columns>
+double cycle(const Columns& x, const Features& features, const Array<double>& y,
+             const Array<double>& weight, const Matrix& penalty, bool squared_hinge, double nu,
+             double sigma, const Array<double>& largest_step, std::int64_t max_halvings,
+             std::uint64_t seed, const OutIndices& order, const OutArray& u, const OutArray& z) {
+    const nb::gil_scoped_release release;
+    const auto run = [&](auto row) {
+        return newton_cycle<decltype(row)>(x, features.data(), length(features, 0), y.data(),
+                                           weight.data(), penalty.data(), nu, sigma,
+                                           largest_step.data(), max_halvings, Random(seed),
+                                           order.data(), u.data(), z.data());
+    };
+    return squared_hinge ? run(SquaredHingeRow{}) : run(LogisticRow{});
+}
+
+std::pair<std::int64_t, double> gram_descend(const Matrix& gram, const Matrix& penalty,
+                                             const Array<double>& u, double target,
+                                             std::int64_t max_sweeps, const OutArray& d,
+                                             const OutArray& slope) {
+    const nb::gil_scoped_release release;
+    return descend_gram(gram.data(), length(u, 0), penalty.data(), u.data(), target, max_sweeps,
+                        d.data(), slope.data());
+}
+
+// Makes the storage the first arguments of a function of columns.
+template <class T, class Result, class... Rest>
+auto of_dense(Result (*f)(const DenseColumns<T>&, Rest...)) {
+    return [f](const Dense<T>& x, Rest... rest) { return f(columns<T>(x), rest...); };
+}
+template <class I, class T, class Result, class... Rest>
+auto of_csc(Result (*f)(const CscColumns<I, T>&, Rest...)) {
+    return
+        [f](const Array<I>& indptr, const Array<I>& indices, const Array<T>& data, Rest... rest) {
+            return f(CscColumns<I, T>{indptr.data(), indices.data(), data.data()}, rest...);
+        };
+}
+
+template <class Columns, class Wrap, class... Storage>
+void define(nb::module_& m, const std::string& name, const Wrap& wrap, const Storage&... storage) {
+    m.def((name + "_terms").c_str(), wrap(&terms<Columns>), storage..., "features"_a.noconvert(),
+          "v"_a.noconvert(), "h"_a.noconvert(), "product"_a.noconvert(), "square"_a.noconvert(),
+          "n_threads"_a);
+    m.def((name + "_combine").c_str(), wrap(&add<Columns>), storage..., "features"_a.noconvert(),
+          "z"_a.noconvert(), "v"_a.noconvert());
+    m.def((name + "_descend").c_str(), wrap(&sweeps<Columns>), storage..., "features"_a.noconvert(),
+          "curvature"_a.noconvert(), "gradient"_a.noconvert(), "square"_a.noconvert(),
+          "penalty"_a.noconvert(), "u"_a.noconvert(), "largest_step"_a.noconvert(), "nu"_a,
+          "intercept"_a, "gradient_e"_a, "target"_a, "max_sweeps"_a, "shrinking"_a, "seed"_a,
+          "active"_a.noconvert(), "d"_a.noconvert(), "residual"_a.noconvert(),
+          "state"_a.noconvert());
+    m.def((name + "_newton_cycle").c_str(), wrap(&cycle<Columns>), storage...,
+          "features"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
+          "penalty"_a.noconvert(), "squared_hinge"_a, "nu"_a, "sigma"_a,
+          "largest_step"_a.noconvert(), "max_halvings"_a, "seed"_a, "order"_a.noconvert(),
+          "u"_a.noconvert(), "z"_a.noconvert());
+}
+
+template <class T>
+void define_dense(nb::module_& m) {
+    const auto wrap = [](auto f) { return of_dense<T>(f); };
+    define<DenseColumns<T>>(m, "dense", wrap, "x"_a.noconvert());
+}
+
+template <class I, class T>
+void define_csc(nb::module_& m) {
+    const auto wrap = [](auto f) { return of_csc<I, T>(f); };
+    define<CscColumns<I, T>>(m, "csc", wrap, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+                             "data"_a.noconvert());
+}
+
+}  // namespace
+
+void bind_descent(nb::module_& m) {
+    define_dense<float>(m);
+    define_dense<double>(m);
+    define_csc<std::int32_t, float>(m);
+    define_csc<std::int32_t, double>(m);
+    define_csc<std::int64_t, float>(m);
+    define_csc<std::int64_t, double>(m);
+    m.def("gram_descend", &gram_descend, "gram"_a.noconvert(), "penalty"_a.noconvert(),
+          "u"_a.noconvert(), "target"_a, "max_sweeps"_a, "d"_a.noconvert(), "slope"_a.noconvert());
+}
+
+}  // namespace zeronorm

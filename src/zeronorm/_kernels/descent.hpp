@@ -1,0 +1,423 @@
+// Coordinate descent over columns: what the solvers of l1-regularised problems repeat many times.
+//
+// A view of columns knows the products of one column with vectors over the rows. `features` are the
+// columns of the problem, q of them; vectors of length q belong to them in this order.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "lanes.hpp"
+#include "parallel.hpp"
+
+namespace zeronorm {
+
+// Columns of n_rows consecutive elements each, column j beginning at data + j * stride.
+template <class T>
+struct DenseColumns {
+    const T* data;
+    std::int64_t n_rows, stride;
+
+    // x_j'v
+    ZERONORM_INLINE double dot(std::int64_t j, const double* v) const {
+        const T* const x = data + j * stride;
+        constexpr int chains = 4;  // sums that do not wait for each other
+        Lanes part[chains] = {}, a, b;
+        std::int64_t i = 0;
+        for (; i + chains * kLaneCount <= n_rows; i += chains * kLaneCount)
+            for (int k = 0; k < chains; ++k) {
+                load(x + i + k * kLaneCount, a);
+                load(v + i + k * kLaneCount, b);
+                part[k] += a * b;
+            }
+        double total = 0.0;
+        for (std::int64_t e = i; e < n_rows; ++e)
+            total += static_cast<double>(x[e]) * v[e];
+        return sum((part[0] + part[1]) + (part[2] + part[3])) + total;
+    }
+    // x_j'v and sum_i h_i x_ij^2
+    ZERONORM_INLINE std::pair<double, double> terms(std::int64_t j, const double* v,
+                                                    const double* h) const {
+        const T* const x = data + j * stride;
+        constexpr int chains = 2;
+        Lanes part[chains] = {}, square[chains] = {}, a, b, c;
+        std::int64_t i = 0;
+        for (; i + chains * kLaneCount <= n_rows; i += chains * kLaneCount)
+            for (int k = 0; k < chains; ++k) {
+                load(x + i + k * kLaneCount, a);
+                load(v + i + k * kLaneCount, b);
+                load(h + i + k * kLaneCount, c);
+                part[k] += a * b;
+                square[k] += a * a * c;
+            }
+        double total = 0.0, rest = 0.0;
+        for (; i < n_rows; ++i) {
+            const double value = static_cast<double>(x[i]);
+            total += value * v[i];
+            rest += value * value * h[i];
+        }
+        return {sum(part[0] + part[1]) + total, sum(square[0] + square[1]) + rest};
+    }
+    // v += z x_j
+    ZERONORM_INLINE void add(std::int64_t j, double z, double* v) const {
+        const T* const x = data + j * stride;
+        std::int64_t i = 0;
+        for (; i + kLaneCount <= n_rows; i += kLaneCount) {
+            Lanes a, b;
+            load(x + i, a);
+            load(v + i, b);
+            b += z * a;
+            store(b, v + i);
+        }
+        for (; i < n_rows; ++i)
+            v[i] += z * static_cast<double>(x[i]);
+    }
+    // v_i += z h_i x_ij
+    ZERONORM_INLINE void add_weighted(std::int64_t j, double z, const double* h, double* v) const {
+        const T* const x = data + j * stride;
+        std::int64_t i = 0;
+        for (; i + kLaneCount <= n_rows; i += kLaneCount) {
+            Lanes a, b, c;
+            load(x + i, a);
+            load(h + i, b);
+            load(v + i, c);
+            c += z * (a * b);
+            store(c, v + i);
+        }
+        for (; i < n_rows; ++i)
+            v[i] += z * (static_cast<double>(x[i]) * h[i]);
+    }
+    template <class Visit>
+    ZERONORM_INLINE void each(std::int64_t j, const Visit& visit) const {
+        const T* const x = data + j * stride;
+        for (std::int64_t i = 0; i < n_rows; ++i)
+            visit(i, static_cast<double>(x[i]));
+    }
+    std::int64_t size(std::int64_t) const { return n_rows; }
+};
+
+// Columns of a matrix in CSC.
+template <class I, class T>
+struct CscColumns {
+    const I* indptr;
+    const I* indices;
+    const T* data;
+
+    ZERONORM_INLINE double dot(std::int64_t j, const double* v) const {
+        constexpr int chains = 4;
+        double part[chains] = {};
+        I e = indptr[j];
+        const I end = indptr[j + 1];
+        for (; e + chains <= end; e += chains)
+            for (int k = 0; k < chains; ++k)
+                part[k] += static_cast<double>(data[e + k]) * v[indices[e + k]];
+        for (; e < end; ++e)
+            part[0] += static_cast<double>(data[e]) * v[indices[e]];
+        return (part[0] + part[1]) + (part[2] + part[3]);
+    }
+    ZERONORM_INLINE std::pair<double, double> terms(std::int64_t j, const double* v,
+                                                    const double* h) const {
+        double total = 0.0, square = 0.0;
+        for (I e = indptr[j]; e < indptr[j + 1]; ++e) {
+            const double value = static_cast<double>(data[e]);
+            total += value * v[indices[e]];
+            square += value * value * h[indices[e]];
+        }
+        return {total, square};
+    }
+    ZERONORM_INLINE void add(std::int64_t j, double z, double* v) const {
+        for (I e = indptr[j]; e < indptr[j + 1]; ++e)
+            v[indices[e]] += z * static_cast<double>(data[e]);
+    }
+    ZERONORM_INLINE void add_weighted(std::int64_t j, double z, const double* h, double* v) const {
+        for (I e = indptr[j]; e < indptr[j + 1]; ++e)
+            v[indices[e]] += z * (static_cast<double>(data[e]) * h[indices[e]]);
+    }
+    template <class Visit>
+    ZERONORM_INLINE void each(std::int64_t j, const Visit& visit) const {
+        for (I e = indptr[j]; e < indptr[j + 1]; ++e)
+            visit(static_cast<std::int64_t>(indices[e]), static_cast<double>(data[e]));
+    }
+    std::int64_t size(std::int64_t j) const {
+        return static_cast<std::int64_t>(indptr[j + 1] - indptr[j]);
+    }
+};
+
+// product_j = x_j'v and square_j = sum_i h_i x_ij^2 of the features.
+template <class Columns>
+void column_terms(const Columns& x, const std::int64_t* features, std::int64_t q, const double* v,
+                  const double* h, double* product, double* square, std::int64_t n_threads) {
+    std::int64_t work = 0;
+    for (std::int64_t j = 0; j < q; ++j)
+        work += x.size(features[j]);
+    constexpr std::int64_t width = 32;
+    parallel_for((q + width - 1) / width, work, n_threads,
+                 [&](std::int64_t block) ZERONORM_INLINE_LAMBDA {
+                     const std::int64_t last = std::min((block + 1) * width, q);
+                     for (std::int64_t j = block * width; j < last; ++j)
+                         std::tie(product[j], square[j]) = x.terms(features[j], v, h);
+                 });
+}
+
+// v += sum_j z_j x_j over the features with z_j != 0.
+template <class Columns>
+void combine(const Columns& x, const std::int64_t* features, std::int64_t q, const double* z,
+             double* v) {
+    const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+        for (std::int64_t j = 0; j < q; ++j)
+            if (z[j] != 0.0) x.add(features[j], z[j], v);
+    };
+    run_block(kernel, 0);
+}
+
+// What a coefficient t costs: l1 |t| + l2 / 2 t^2 for low <= t <= high, where low is -inf or 0 and
+// high is 0 or inf.
+struct Penalty {
+    double l1, l2, low, high;
+
+    // From row j of a matrix.
+    ZERONORM_INLINE static Penalty at(const double* rows, std::int64_t j) {
+        return {rows[4 * j], rows[4 * j + 1], rows[4 * j + 2], rows[4 * j + 3]};
+    }
+
+    ZERONORM_INLINE double value(double t) const { return l1 * std::abs(t) + 0.5 * l2 * t * t; }
+    // The least norm of g + the subgradients at t: how far t is from optimal.
+    ZERONORM_INLINE double violation(double g, double t) const {
+        g += l2 * t;
+        if (t > 0.0) return std::abs(g + l1);
+        if (t < 0.0) return std::abs(g - l1);
+        const double up = high > 0.0 ? -(g + l1) : 0.0, down = low < 0.0 ? g - l1 : 0.0;
+        return std::max({up, down, 0.0});
+    }
+    // Whether 0 is optimal with a margin.
+    ZERONORM_INLINE bool settled(double g, double margin) const {
+        return (high <= 0.0 || g + l1 > margin) && (low >= 0.0 || l1 - g > margin);
+    }
+    // The minimiser of g (x - t) + h/2 (x - t)^2 + the penalty of x.
+    ZERONORM_INLINE double minimiser(double g, double h, double t) const {
+        const double centre = h * t - g, bend = h + l2;
+        const double size = std::abs(centre) - l1;
+        if (!(size > 0.0)) return 0.0;
+        return std::clamp(std::copysign(size / bend, centre), low, high);
+    }
+};
+
+// Random numbers for the order of visits (xorshift64).
+class Random {
+  public:
+    explicit Random(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
+    ZERONORM_INLINE std::int64_t below(std::int64_t n) {
+        state_ ^= state_ << 13;
+        state_ ^= state_ >> 7;
+        state_ ^= state_ << 17;
+        return static_cast<std::int64_t>((state_ >> 11) % static_cast<std::uint64_t>(n));
+    }
+
+  private:
+    std::uint64_t state_;
+};
+
+// The quadratic model of a problem at u, in the step d of the features and e of the intercept:
+//     gradient'd + gradient_e e + 1/2 sum_i h_i (x_i'd + e)^2 + nu/2 ||d||^2 + penalty(u + d)
+struct Model {
+    std::int64_t n_rows;
+    const double* curvature;     // (n_rows,) h
+    const double* gradient;      // (q,)
+    const double* square;        // (q,) sum_i h_i x_ij^2
+    const double* penalty;       // (q, 4) l1, l2, low, high
+    const double* u;             // (q,)
+    const double* largest_step;  // (q,)
+    double nu;
+    bool intercept;
+    double gradient_e;
+};
+
+// How far a descent has come; with d and the residual its state between calls.
+struct Descent {
+    double offset;          // e
+    std::int64_t n_active;  // features still visited: the first ones of `active`
+    double limit;           // the largest violation of the previous sweep
+    std::int64_t n_sweeps;
+    double total;  // of the violations met in the last sweep
+    bool done;     // it was at most the target, in a sweep over all features
+};
+
+// Sweeps over the features until the violations add up to at most `target`, or max_sweeps.
+// active (q,): the features in the order of their visits; residual (n_rows,): h_i (x_i'd + e).
+// shrinking: features at zero that are optimal by this share of the largest violation of the
+// previous sweep are not visited again until the others have converged; 0: all are visited.
+template <class Columns>
+void descend(const Columns& x, const std::int64_t* features, std::int64_t q, const Model& model,
+             double target, std::int64_t max_sweeps, double shrinking, Random random,
+             std::int64_t* active, double* d, double* residual, Descent& state) {
+    const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+        double total_curvature = 0.0;
+        if (model.intercept)
+            for (std::int64_t i = 0; i < model.n_rows; ++i)
+                total_curvature += model.curvature[i];
+        for (std::int64_t sweep = 0; sweep < max_sweeps && !state.done; ++sweep) {
+            const bool shrinks = shrinking > 0.0 && std::isfinite(state.limit);
+            double largest = 0.0, total = 0.0;
+            if (model.intercept && total_curvature > 0.0) {
+                double slope = model.gradient_e;
+                for (std::int64_t i = 0; i < model.n_rows; ++i)
+                    slope += residual[i];
+                const double step = -slope / total_curvature;
+                if (std::isfinite(step)) {  // else curvature has vanished
+                    for (std::int64_t i = 0; i < model.n_rows; ++i)
+                        residual[i] += step * model.curvature[i];
+                    state.offset += step;
+                }
+            }
+            for (std::int64_t k = state.n_active - 1; k > 0; --k)
+                std::swap(active[k], active[random.below(k + 1)]);
+            for (std::int64_t k = 0; k < state.n_active;) {
+                const std::int64_t j = active[k];
+                const Penalty penalty = Penalty::at(model.penalty, j);
+                const double t = model.u[j] + d[j];
+                const double g = model.gradient[j] + model.nu * d[j] + x.dot(features[j], residual);
+                if (shrinks && t == 0.0 && penalty.settled(g, shrinking * state.limit)) {
+                    std::swap(active[k], active[--state.n_active]);
+                    continue;  // with the feature that was moved here
+                }
+                ++k;
+                const double violation = penalty.violation(g, t);
+                largest = std::max(largest, violation);
+                total += violation;
+                const double h = model.square[j] + model.nu;
+                if (!(h > 0.0)) continue;
+                double z = penalty.minimiser(g, h, t) - t;
+                if (std::abs(z) > model.largest_step[j])
+                    z = std::copysign(model.largest_step[j], z);
+                if (z == 0.0 || !std::isfinite(z)) continue;
+                d[j] = z == -t ? -model.u[j] : d[j] + z;
+                x.add_weighted(features[j], z, model.curvature, residual);
+            }
+            ++state.n_sweeps;
+            state.total = total;
+            state.limit = largest;
+            if (total <= target) {
+                state.done = state.n_active == q;
+                state.n_active = q;  // the others are looked at again
+                state.limit = std::numeric_limits<double>::infinity();
+            }
+        }
+    };
+    run_block(kernel, 0);
+}
+
+// Coordinate descent on min_d slope'd + 1/2 d'Ad + penalty(u + d), A (q, q) symmetric: for few
+// columns of many rows. A feature that does not move costs nothing. Changes d and the slopes at d.
+// Returns the number of sweeps, and the sum of the violations met in the last one.
+inline std::pair<std::int64_t, double> descend_gram(const double* A, std::int64_t q,
+                                                    const double* penalties, const double* u,
+                                                    double target, std::int64_t max_sweeps,
+                                                    double* d, double* slope) {
+    std::int64_t n_sweeps = 0;
+    double total = 0.0;
+    const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+        while (n_sweeps < max_sweeps) {
+            total = 0.0;
+            for (std::int64_t j = 0; j < q; ++j) {
+                const Penalty penalty = Penalty::at(penalties, j);
+                const double* const column = A + j * q;
+                const double t = u[j] + d[j];
+                total += penalty.violation(slope[j], t);
+                if (!(column[j] > 0.0)) continue;
+                const double z = penalty.minimiser(slope[j], column[j], t) - t;
+                if (z == 0.0 || !std::isfinite(z)) continue;
+                d[j] = z == -t ? -u[j] : d[j] + z;
+                for (std::int64_t k = 0; k < q; ++k)
+                    slope[k] += z * column[k];
+            }
+            ++n_sweeps;
+            if (total <= target) break;
+        }
+    };
+    run_block(kernel, 0);
+    return {n_sweeps, total};
+}
+
+// Value, slope and second derivative of the loss of one row in its margin.
+struct LogisticRow {
+    ZERONORM_INLINE static double value(double y, double z) {
+        const double t = -y * z;
+        return std::max(t, 0.0) + std::log1p(std::exp(-std::abs(t)));
+    }
+    // value(y, z + step) - value(y, z), small steps without cancellation.
+    ZERONORM_INLINE static double change(double y, double z, double step) {
+        const double t = -y * step;
+        if (std::abs(t) > 1.0) return value(y, z + step) - value(y, z);
+        return std::log1p(std::expm1(t) / (1.0 + std::exp(y * z)));
+    }
+    ZERONORM_INLINE static std::pair<double, double> derivatives(double y, double z) {
+        const double small = std::exp(-std::abs(z)), part = 1.0 / (1.0 + small);
+        return {-y * (y * z > 0.0 ? small * part : part), small * part * part};
+    }
+};
+struct SquaredHingeRow {
+    ZERONORM_INLINE static double value(double y, double z) {
+        const double slack = std::max(0.0, 1.0 - y * z);
+        return 0.5 * slack * slack;
+    }
+    ZERONORM_INLINE static double change(double y, double z, double step) {
+        const double before = 1.0 - y * z, after = before - y * step;
+        if (before <= 0.0 || after <= 0.0) return value(y, z + step) - value(y, z);
+        return -0.5 * y * step * (before + after);
+    }
+    ZERONORM_INLINE static std::pair<double, double> derivatives(double y, double z) {
+        const double slack = 1.0 - y * z;
+        return slack > 0.0 ? std::pair{-y * slack, 1.0} : std::pair{0.0, 0.0};
+    }
+};
+
+// One cycle of coordinate-wise Newton steps (CDN) on sum_i s_i f(y_i, z_i) + penalty(u), each with
+// its own line search on the margins z. Returns the sum of the violations met.
+template <class Row, class Columns>
+double newton_cycle(const Columns& x, const std::int64_t* features, std::int64_t q, const double* y,
+                    const double* weight, const double* penalties, double nu, double sigma,
+                    const double* largest_step, std::int64_t max_halvings, Random random,
+                    std::int64_t* order, double* u, double* z) {
+    double total = 0.0;
+    const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+        for (std::int64_t k = q - 1; k > 0; --k)
+            std::swap(order[k], order[random.below(k + 1)]);
+        for (std::int64_t k = 0; k < q; ++k) {
+            const std::int64_t j = order[k], column = features[j];
+            const Penalty penalty = Penalty::at(penalties, j);
+            double g = 0.0, h = nu;
+            x.each(column, [&](std::int64_t i, double value) ZERONORM_INLINE_LAMBDA {
+                const auto [slope, bend] = Row::derivatives(y[i], z[i]);
+                g += weight[i] * slope * value;
+                h += weight[i] * bend * value * value;
+            });
+            total += penalty.violation(g, u[j]);
+            double step = penalty.minimiser(g, h, u[j]) - u[j];
+            if (std::abs(step) > largest_step[j]) step = std::copysign(largest_step[j], step);
+            if (step == 0.0) continue;
+            const double model = g * step + penalty.value(u[j] + step) - penalty.value(u[j]);
+            double share = 1.0;
+            bool found = false;
+            for (std::int64_t halving = 0; halving < max_halvings && !found; ++halving) {
+                const double moved = u[j] + share * step;
+                double change = penalty.value(moved) - penalty.value(u[j]);
+                x.each(column, [&](std::int64_t i, double value) ZERONORM_INLINE_LAMBDA {
+                    change += weight[i] * Row::change(y[i], z[i], share * step * value);
+                });
+                found = change <= sigma * share * model;
+                if (!found) share *= 0.5;
+            }
+            if (!found) continue;
+            u[j] = share == 1.0 && step == -u[j] ? 0.0 : u[j] + share * step;
+            x.add(column, share * step, z);
+        }
+    };
+    run_block(kernel, 0);
+    return total;
+}
+
+}  // namespace zeronorm

@@ -1,0 +1,243 @@
+"""Columns as coordinate descent visits them: in place where X lies by column, or gathered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .. import _kernels
+from .._typing import Columns, FloatArray, IndexArray
+from ._ridge import weighted_gram
+
+
+@dataclass(frozen=True, slots=True)
+class Penalty:
+    """sum_j l1_j |u_j| + l2_j / 2 u_j^2 for low <= u <= high."""
+
+    l1: FloatArray  # (m,) not negative
+    l2: FloatArray  # (m,) not negative
+    low: FloatArray  # (m,) -inf or 0
+    high: FloatArray  # (m,) 0 or inf
+
+    def of(self, features: IndexArray) -> Penalty:
+        """Return the penalty of some features."""
+        return Penalty(
+            self.l1[features], self.l2[features], self.low[features], self.high[features]
+        )
+
+    def rows(self) -> FloatArray:
+        """Return (m, 4) as the kernels take it."""
+        return np.column_stack([self.l1, self.l2, self.low, self.high])
+
+    def value(self, u: FloatArray) -> float:
+        """Return the penalty of u."""
+        return float(self.l1 @ np.abs(u) + 0.5 * (self.l2 @ (u * u)))
+
+    def violation(self, gradient: FloatArray, u: FloatArray) -> FloatArray:
+        """Return the least |gradient + subgradient| of every coordinate, allowed moves only."""
+        g = gradient + self.l2 * u
+        up = np.where(self.high > 0, -(g + self.l1), 0.0)
+        down = np.where(self.low < 0, g - self.l1, 0.0)
+        at_zero = np.maximum(np.maximum(up, down), 0.0)
+        return np.where(u == 0, at_zero, np.abs(g + np.sign(u) * self.l1))
+
+    def settled(self, gradient: FloatArray, margin: float) -> NDArray[np.bool_]:
+        """Return whether 0 is optimal with a margin, for every coordinate."""
+        return ((self.high <= 0) | (gradient + self.l1 > margin)) & (
+            (self.low >= 0) | (self.l1 - gradient > margin)
+        )
+
+    def pull(self, scores: FloatArray) -> FloatArray:
+        """Return how strongly scores c = -gradient draw each feature from zero: |c_j|, or one sign.
+
+        A feature at zero is optimal where it is at most l1_j.
+        """
+        if not (self.low == 0).any() and not (self.high == 0).any():
+            return np.abs(scores)
+        up = np.where(self.high > 0, scores, 0.0)
+        down = np.where(self.low < 0, -scores, 0.0)
+        return np.maximum(np.maximum(up, down), 0.0)
+
+
+class ColumnSet:
+    """Some columns of X for the kernels of coordinate descent.
+
+    Parameters
+    ----------
+    storage : what `resident_columns` returns.
+    features : (q,) which of its columns.
+    """
+
+    def __init__(
+        self,
+        storage: tuple[Any, ...],
+        features: IndexArray,
+        n_threads: int = 1,
+        position: IndexArray | None = None,
+    ) -> None:
+        self.storage = storage
+        self.features = np.ascontiguousarray(features, dtype=np.int64)
+        self._position = self.features if position is None else position  # in the storage
+        self._kind = "dense" if len(storage) == 1 else "csc"
+        self._n_threads = n_threads
+
+    @classmethod
+    def gathered(cls, Z: Columns, features: IndexArray, n_threads: int = 1) -> ColumnSet:
+        """Return the columns of a gathered matrix, which are these features of X."""
+        storage = (Z.indptr, Z.indices, Z.data) if sp.issparse(Z) else (Z,)
+        return cls(storage, features, n_threads, np.arange(features.size))
+
+    def of(self, chosen: IndexArray) -> ColumnSet:
+        """Return some of these columns, by their place here."""
+        return ColumnSet(
+            self.storage, self.features[chosen], self._n_threads, self._position[chosen]
+        )
+
+    @property
+    def size(self) -> int:
+        """The number of columns."""
+        return self.features.size
+
+    def terms(self, v: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return x_j'v and sum_i h_i x_ij^2, (q,) each."""
+        product, square = np.empty(self.size), np.empty(self.size)
+        if self.size:
+            self._kernel("terms")(
+                *self.storage, self._position, v, h, product, square, self._n_threads
+            )
+        return product, square
+
+    def combine(self, z: FloatArray, out: FloatArray) -> FloatArray:
+        """Add sum_j z_j x_j to `out`, (n,), and return it."""
+        if self.size:
+            self._kernel("combine")(*self.storage, self._position, z, out)
+        return out
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the columns are stored as CSC."""
+        return self._kind == "csc"
+
+    def descent(self, model: Model) -> Descent:
+        """Return a coordinate descent on a quadratic model, at step 0."""
+        return Descent(self, model)
+
+    def newton_cycle(
+        self,
+        y: FloatArray,
+        weight: FloatArray,
+        penalty: FloatArray,
+        squared_hinge: bool,
+        largest_step: FloatArray,
+        nu: float,
+        sigma: float,
+        max_halvings: int,
+        seed: int,
+        order: IndexArray,
+        u: FloatArray,
+        z: FloatArray,
+    ) -> float:
+        """One cycle of CDN over the columns, changing order, u and z; return the violations."""
+        return float(
+            self._kernel("newton_cycle")(
+                *self.storage, self._position, y, weight, penalty, squared_hinge, nu, sigma,
+                largest_step, max_halvings, seed, order, u, z,
+            )
+        )  # fmt: skip
+
+    def _kernel(self, name: str) -> Any:
+        return getattr(_kernels, f"{self._kind}_{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """gradient'd + gradient_e e + 1/2 sum_i h_i (x_i'd + e)^2 + nu/2 ||d||^2 + penalty(u + d)."""
+
+    curvature: FloatArray  # (n,) h
+    gradient: FloatArray  # (q,)
+    square: FloatArray  # (q,) sum_i h_i x_ij^2
+    penalty: FloatArray  # (q, 4) rows of a Penalty
+    u: FloatArray  # (q,)
+    largest_step: FloatArray  # (q,) of one coordinate: a guard where curvature vanishes
+    nu: float
+    intercept: bool
+    gradient_e: float
+
+
+class Descent:
+    """Coordinate descent on a quadratic model; `sweep` goes on where the last one ended."""
+
+    def __init__(self, columns: ColumnSet, model: Model) -> None:
+        self._columns, self._model = columns, model
+        self.step = np.zeros(columns.size)  # d
+        self._residual = np.zeros(model.curvature.size)
+        self._active = np.arange(columns.size, dtype=np.int64)
+        # offset e, active features, limit, sweeps, sum of violations, done: as the kernel has them
+        self._state = np.array([0.0, columns.size, np.inf, 0.0, np.inf, 0.0])
+
+    def sweep(
+        self,
+        target: float,
+        max_sweeps: int,
+        seed: int,
+        shrinking: float = 0.0,
+    ) -> bool:
+        """Sweep until the violations add up to at most `target`; return whether they do.
+
+        shrinking : features at zero that are optimal by this share of the largest violation of the
+            previous sweep are left out until the others have converged; 0: none.
+        """
+        columns, model = self._columns, self._model
+        self._state[5] = 0.0
+        columns._kernel("descend")(
+            *columns.storage, columns._position, model.curvature, model.gradient, model.square,
+            model.penalty, model.u, model.largest_step, model.nu, model.intercept,
+            model.gradient_e, target, max_sweeps, shrinking, seed, self._active, self.step,
+            self._residual, self._state,
+        )  # fmt: skip
+        return bool(self._state[5])
+
+    def sweep_gram(self, Z: Columns, target: float, max_sweeps: int) -> None:
+        """Go on with the Gram matrix of the columns Z: for few columns of many rows.
+
+        A sweep costs as many operations as features move, times q, whatever the number of rows. The
+        step of the intercept is eliminated; the residual is not kept up to date, so that `sweep`
+        must not follow.
+        """
+        model = self._model
+        gram = weighted_gram(Z, model.curvature)
+        gram.flat[:: model.u.size + 1] += model.nu
+        slope = model.gradient.copy()
+        total = float(model.curvature.sum())
+        cross = np.zeros(model.u.size)
+        if model.intercept and total > 0:
+            cross = np.asarray(Z.T @ model.curvature)
+            gram -= np.outer(cross, cross / total)
+            slope -= cross * (model.gradient_e / total)
+        slope += gram @ self.step
+        sweeps, violation = _kernels.gram_descend(
+            np.ascontiguousarray(gram), model.penalty, model.u, target, max_sweeps, self.step, slope
+        )
+        if model.intercept and total > 0:
+            self._state[0] = -(model.gradient_e + float(cross @ self.step)) / total
+        self._state[3] += sweeps
+        self._state[4] = violation
+
+    @property
+    def offset(self) -> float:
+        """The step e of the intercept."""
+        return float(self._state[0])
+
+    @property
+    def n_sweeps(self) -> int:
+        """Sweeps so far."""
+        return int(self._state[3])
+
+    @property
+    def violation(self) -> float:
+        """The sum of the violations met in the last sweep."""
+        return float(self._state[4])

@@ -1,0 +1,844 @@
+"""L1LogisticRegression: the problem it states, against other solvers; options, storages, errors."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+import oracles
+from conftest import make_classification
+from zeronorm import L1LogisticRegression
+from zeronorm.designs import Rows, as_design
+from zeronorm.result import Status
+from zeronorm.solvers import L1_SOLVERS
+
+LOSSES = ["logistic", "squared_hinge"]
+each_loss = pytest.mark.parametrize("loss", LOSSES)
+each_solver = pytest.mark.parametrize("solver", list(L1_SOLVERS))
+TIGHT = 1e-11
+# What scikit-learn calls the l1 penalty, and the elastic net.
+RENAMED = LogisticRegression().l1_ratio is not None  # since 1.8
+L1 = {"l1_ratio": 1} if RENAMED else {"penalty": "l1"}
+ELASTIC_NET = {} if RENAMED else {"penalty": "elasticnet"}
+
+
+@pytest.fixture(scope="module")
+def data():
+    """(X, y) of shape (100, 30), labels 0 and 1, columns of similar size."""
+    X, y = make_classification(100, 30, seed=60)
+    X = X * np.random.default_rng(61).uniform(0.5, 2, 30) + 0.3
+    X.flags.writeable = y.flags.writeable = False
+    return X, y
+
+
+def objective(
+    X, y, w, b, *, C=1.0, l1_ratio=1.0, loss="logistic", factor=1.0, weight=1.0
+):  # fmt: skip
+    """The problem as the docstring has it; y is 0 or 1."""
+    margin = (2 * y - 1) * (X @ w + b)
+    losses = (
+        np.logaddexp(0, -margin) if loss == "logistic" else 0.5 * np.maximum(0, 1 - margin) ** 2
+    )
+    penalty = factor * (l1_ratio * np.abs(w) + (1 - l1_ratio) / 2 * w**2)
+    return penalty.sum() + C * (weight * losses).sum()
+
+
+def reference(X, y, *, C=1.0, l1_ratio=1.0, loss="logistic", factor=1.0, intercept=True, signs=0):
+    """Minimise over w = p - q with p, q >= 0 by L-BFGS-B; return (w, b, objective)."""
+    m = X.shape[1]
+    factor, signs = np.broadcast_to(factor, m), np.broadcast_to(signs, m)
+    s = 2.0 * y - 1
+
+    def value_gradient(v):
+        w = v[:m] - v[m : 2 * m]
+        margin = s * (X @ w + v[-1])
+        hinge = np.maximum(0, 1 - margin)
+        slope = -expit(-margin) if loss == "logistic" else -hinge
+        smooth = factor * (1 - l1_ratio) * w + C * X.T @ (s * slope)
+        l1 = factor * l1_ratio
+        gradient = np.r_[smooth + l1, -smooth + l1, C * (s @ slope)]
+        value = objective(X, y, w, v[-1], C=C, l1_ratio=l1_ratio, loss=loss, factor=factor)
+        return value + l1 @ (v[:m] + v[m : 2 * m] - np.abs(w)), gradient
+
+    bounds = [(0, 0 if sign < 0 else None) for sign in signs]
+    bounds += [(0, 0 if sign > 0 else None) for sign in signs]
+    bounds += [(None, None) if intercept else (0, 0)]
+    v = np.zeros(2 * m + 1)
+    for _ in range(3):  # restarts forget a bad quadratic model
+        options = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-16, "gtol": 1e-11, "maxcor": 30}
+        v = minimize(value_gradient, v, jac=True, method="L-BFGS-B", bounds=bounds,
+                     options=options).x  # fmt: skip
+    w, b = v[:m] - v[m : 2 * m], v[-1]
+    return w, b, objective(X, y, w, b, C=C, l1_ratio=l1_ratio, loss=loss, factor=factor)
+
+
+def assert_same(a, b, atol=1e-7):
+    """Same features and nearly the same numbers."""
+    np.testing.assert_array_equal(a.support_, b.support_)
+    np.testing.assert_allclose(a.coef_, b.coef_, atol=atol)
+    np.testing.assert_allclose(a.intercept_, b.intercept_, atol=atol)
+
+
+# ------------------------------------------------------------------- the problem it says it solves
+
+INSTANCES = [
+    # seed, n, p, C, smallest C with a feature, optimum, support, first coefficients, l1 norm
+    (0, 20, 6, 1.0, 0.1179665414, 6.4105030768, [0, 1, 3], [1.80125063, -1.19748792, 0],
+     3.80381682),
+    (1, 30, 50, 0.5, 0.1032543750, 6.6078298970, [0, 1, 2, 4, 30, 32, 38, 48],
+     [1.77623843, -0.72123297, 0.24309060], 3.41413861),
+    (2, 100, 10, 10.0, 0.0342071667, 57.0223477547, range(9),
+     [14.5855784, -10.01389361, 7.20146205], 38.30341765),
+    (3, 50, 200, 2.0, 0.0518099697, 13.7017970212,
+     [0, 1, 2, 11, 19, 23, 42, 45, 80, 83, 107, 115, 121, 131, 134, 136, 143, 158, 165, 172, 193,
+      194, 197], [2.6551317, -1.58195986, 0.13127332], 10.02446668),
+]  # fmt: skip
+
+
+def draw(seed, n, p):
+    """The instances of the table."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    w = np.zeros(p)
+    w[:3] = [2, -1.5, 1]
+    return X, (X @ w + 0.5 * rng.standard_normal(n) > 0).astype(int)
+
+
+@each_solver
+@pytest.mark.parametrize("instance", INSTANCES, ids=lambda i: f"seed{i[0]}")
+def test_known_solutions(instance, solver):
+    """The solution would not be that of independent implementations."""
+    seed, n, p, C, _, optimum, support, first, norm = instance
+    X, y = draw(seed, n, p)
+    if solver == "glmnet" and C > 1:
+        pytest.skip("nothing makes glmnet converge")
+    model = L1LogisticRegression(C, fit_intercept=False, solver=solver, tol=1e-13).fit(X, y)
+    assert model.objective_ == pytest.approx(optimum, abs=2e-10)
+    np.testing.assert_array_equal(model.support_, support)
+    np.testing.assert_allclose(model.coef_[0, :3], first, atol=2e-6)
+    assert np.abs(model.coef_).sum() == pytest.approx(norm, abs=2e-6)
+    assert model.intercept_ == 0
+
+
+@pytest.mark.parametrize("instance", INSTANCES, ids=lambda i: f"seed{i[0]}")
+def test_smallest_weight_with_a_feature(instance):
+    """Features would enter before they pay, or too late."""
+    X, y = draw(*instance[:3])
+    smallest = instance[4]
+    for C, some in ((0.999 * smallest, False), (1.001 * smallest, True)):
+        model = L1LogisticRegression(C, fit_intercept=False, tol=1e-9).fit(X, y)
+        assert (model.support_.size > 0) == some
+        assert model.predict_proba(X).shape == (len(y), 2)
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
+def test_agrees_with_liblinear(C, data):
+    """The logistic problem would not be the one of scikit-learn's liblinear."""
+    X, y = data
+    model = L1LogisticRegression(C, fit_intercept=False, tol=TIGHT).fit(X, y)
+    other = LogisticRegression(
+        C=C, **L1, solver="liblinear", fit_intercept=False, tol=1e-10, max_iter=100_000,
+        random_state=0,
+    ).fit(X, y)  # fmt: skip
+    w = other.coef_[0]
+    assert model.objective_ == pytest.approx(objective(X, y, w, 0, C=C), rel=1e-8)
+    np.testing.assert_allclose(model.coef_[0], w, atol=1e-4)
+    np.testing.assert_array_equal(model.classes_, other.classes_)
+    np.testing.assert_array_equal(model.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
+def test_agrees_with_the_linear_svm_at_half_its_weight(C, data):
+    """The squared hinge would not be LIBLINEAR's with half of our C."""
+    X, y = data
+    model = L1LogisticRegression(C, loss="squared_hinge", fit_intercept=False, tol=TIGHT).fit(X, y)
+    other = LinearSVC(
+        C=C / 2, penalty="l1", dual=False, fit_intercept=False, tol=1e-10, max_iter=1_000_000,
+        random_state=0,
+    ).fit(X, y)  # fmt: skip
+    w = other.coef_[0]
+    expected = objective(X, y, w, 0, C=C, loss="squared_hinge")
+    assert model.objective_ == pytest.approx(expected, rel=1e-8)
+    np.testing.assert_allclose(model.coef_[0], w, atol=1e-4)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_agrees_with_the_elastic_net_of_saga(intercept, data):
+    """l1_ratio, or the free intercept, would not be those of scikit-learn."""
+    X, y = data
+    model = L1LogisticRegression(0.5, l1_ratio=0.5, fit_intercept=intercept, tol=TIGHT).fit(X, y)
+    other = LogisticRegression(
+        C=0.5, l1_ratio=0.5, **ELASTIC_NET, solver="saga", fit_intercept=intercept, tol=1e-12,
+        max_iter=20_000, random_state=0,
+    ).fit(X, y)  # fmt: skip
+    w, b = other.coef_[0], float(np.ravel(other.intercept_)[0])
+    assert model.objective_ == pytest.approx(objective(X, y, w, b, C=0.5, l1_ratio=0.5), rel=1e-8)
+    np.testing.assert_allclose(model.coef_[0], w, atol=1e-5)
+    assert model.intercept_[0] == pytest.approx(b, abs=1e-5)
+
+
+@each_loss
+@each_solver
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"l1_ratio": 0.3},
+        {"intercept": False},
+        {"signs": 1},
+        {"signs": np.resize([-1, 0, 1], 30), "l1_ratio": 0.7},
+        {"factor": np.resize([0.5, 1.0, 3.0], 30)},
+        {"factor": np.r_[0.0, 0.0, np.ones(28)]},
+        {"factor": np.r_[0.0, np.ones(29)], "l1_ratio": 0.4, "C": 0.1},
+    ],
+    ids=lambda o: "-".join(o) or "plain",
+)
+def test_agrees_with_a_general_optimiser(loss, solver, options, data):
+    """An option would be another problem than the docstring says, for one of the solvers."""
+    X, y = data
+    w, b, optimum = reference(X, y, loss=loss, **options)
+    names = {"intercept": "fit_intercept", "factor": "penalty_factor"}
+    keywords = {names.get(name, name): value for name, value in options.items()}
+    tol = 1e-7 if solver == "cdn" else 1e-9  # differences of its objective are rounding below
+    model = L1LogisticRegression(loss=loss, solver=solver, tol=tol, max_iter=5000, **keywords)
+    if solver == "glmnet":  # need not converge: then it has to say so
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+        assert model.objective_ >= optimum - 1e-7
+        if model.dual_gap_ > tol:
+            return
+    else:
+        model.fit(X, y)
+    assert model.dual_gap_ <= tol
+    assert model.objective_ == pytest.approx(optimum, rel=1e-7 + 10 * tol)
+    np.testing.assert_allclose(model.coef_[0], w, atol=2e-3)
+    assert model.intercept_[0] == pytest.approx(b, abs=2e-3)
+    told = {name: options[name] for name in ("C", "l1_ratio", "factor") if name in options}
+    recomputed = objective(X, y, model.coef_[0], model.intercept_[0], loss=loss, **told)
+    assert model.objective_ == pytest.approx(recomputed, rel=1e-10)
+
+
+@each_loss
+@each_solver
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.5])
+@pytest.mark.parametrize("free", [0, 2])
+def test_gap_bounds_the_suboptimality(loss, solver, l1_ratio, free, data):
+    """The certificate would claim more than is true."""
+    X, y = data
+    factor = np.r_[np.zeros(free), np.ones(30 - free)]
+    options = {"C": 0.3, "loss": loss, "l1_ratio": l1_ratio, "penalty_factor": factor}
+    best = reference(X, y, C=0.3, loss=loss, l1_ratio=l1_ratio, factor=factor)[2]
+    for tol in (0.3, 1e-2, 1e-4):
+        model = L1LogisticRegression(**options, solver=solver, tol=tol, max_iter=5000).fit(X, y)
+        assert model.dual_gap_ <= tol
+        for step in model.history_:
+            assert step.bound <= best
+            assert step.objective >= best * (1 - 1e-8)
+        without = model.history_[0].objective
+        assert (model.objective_ - best) / without <= model.dual_gap_
+        assert model.dual_gap_ == pytest.approx(
+            (model.objective_ - model.history_[-1].bound) / without, abs=1e-12
+        )
+
+
+def test_a_never_penalised_sign_constrained_feature_at_zero(data):
+    """A feature held at zero by its sign alone would keep the gap open."""
+    X, y = data
+    strongest = np.abs(X.T @ (y - y.mean())).argmax()
+    sign = -np.sign(X[:, strongest] @ (y - y.mean()))
+    factor, signs = np.ones(30), np.zeros(30)
+    factor[strongest], signs[strongest] = 0, sign
+    model = L1LogisticRegression(penalty_factor=factor, signs=signs, tol=1e-8).fit(X, y)
+    assert strongest not in model.support_
+    assert model.dual_gap_ <= 1e-8
+
+
+# ------------------------------------------------------------------------- properties of the model
+
+
+@each_loss
+def test_flipping_the_labels_flips_the_model(loss, data):
+    """The two classes would not be treated alike."""
+    X, y = data
+    a = L1LogisticRegression(loss=loss, tol=TIGHT).fit(X, y)
+    b = L1LogisticRegression(loss=loss, tol=TIGHT).fit(X, 1 - y)
+    np.testing.assert_array_equal(a.support_, b.support_)
+    np.testing.assert_allclose(a.coef_, -b.coef_, atol=1e-5)
+    np.testing.assert_allclose(a.intercept_, -b.intercept_, atol=1e-5)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_integer_weights_equal_repeated_rows(standardize, storage, data):
+    """Weights would be another model than the rows that they stand for."""
+    X, y = data
+    weight = np.random.default_rng(62).integers(0, 4, len(y))
+    X2, y2 = oracles.repeat_rows(X, y, weight)
+    options = {"C": 0.4, "tol": TIGHT, "standardize": standardize, "l1_ratio": 0.8}
+    a = L1LogisticRegression(**options).fit(storage(X), y, sample_weight=weight)
+    b = L1LogisticRegression(**options).fit(storage(X2), y2)
+    assert_same(a, b, atol=1e-5)
+    assert a.objective_ == pytest.approx(b.objective_, rel=1e-9)
+
+
+def test_weight_zero_is_removal(data):
+    """Rows of weight zero would still count."""
+    X, y = data
+    keep = np.arange(len(y)) % 3 > 0
+    wild = np.where(keep[:, None], X, 1e3 * X)
+    a = L1LogisticRegression(standardize=True, tol=TIGHT).fit(wild, y, sample_weight=1.0 * keep)
+    b = L1LogisticRegression(standardize=True, tol=TIGHT).fit(X[keep], y[keep])
+    assert_same(a, b)
+
+
+def test_class_weight_is_a_sample_weight(data, multiclass):
+    """class_weight would do something else than multiply the weights of the rows."""
+    for X, y in (data, multiclass):
+        count = np.bincount(y)
+        balanced = len(y) / (len(count) * count)
+        options = {"C": 0.3, "tol": TIGHT}
+        a = L1LogisticRegression(**options, class_weight="balanced").fit(X, y)
+        b = L1LogisticRegression(**options).fit(X, y, sample_weight=balanced[y])
+        c = L1LogisticRegression(**options, class_weight=dict(enumerate(balanced))).fit(X, y)
+        assert_same(a, b)
+        assert_same(c, b)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.6])
+def test_standardize_is_fitting_scaled_columns(fit_intercept, l1_ratio, data):
+    """standardize=True would penalise by other scales than the standard deviations."""
+    X, y = data
+    X = X * 10.0 ** np.linspace(-2, 2, 30)
+    # Without an intercept columns are scaled and not centred.
+    scaler = StandardScaler(with_mean=fit_intercept).fit(X)
+    options = {"C": 0.3, "l1_ratio": l1_ratio, "fit_intercept": fit_intercept, "tol": TIGHT}
+    model = L1LogisticRegression(**options, standardize=True).fit(X, y)
+    scaled = L1LogisticRegression(**options).fit(scaler.transform(X), y)
+    np.testing.assert_array_equal(model.support_, scaled.support_)
+    np.testing.assert_allclose(model.coef_ * scaler.scale_, scaled.coef_, atol=1e-5)
+    np.testing.assert_allclose(
+        model.decision_function(X), scaled.decision_function(scaler.transform(X)), atol=1e-4
+    )
+    assert model.objective_ == pytest.approx(scaled.objective_, rel=1e-9)
+
+
+def test_units_of_columns_do_not_matter_when_standardising(data):
+    """Columns in very large or small units would be out of reach, or drawn in at once."""
+    X, y = data
+    units = 10.0 ** np.random.default_rng(63).integers(-12, 13, 30)
+    options = {"C": 0.3, "standardize": True, "tol": 1e-9, "max_iter": 20}
+    a, b = L1LogisticRegression(**options).fit(X, y), L1LogisticRegression(**options)
+    b.fit(X * units, y)
+    np.testing.assert_array_equal(a.support_, b.support_)
+    np.testing.assert_allclose(b.coef_ * units, a.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-4, 1e4, 1e100])
+def test_units_of_all_columns_are_units_of_the_loss(scale, data):
+    """X times t with C / t would not be the coefficients divided by t."""
+    X, y = data
+    options = {"fit_intercept": False, "tol": 1e-9, "max_iter": 20}
+    a = L1LogisticRegression(0.5, **options).fit(X, y)
+    b = L1LogisticRegression(0.5 / scale, **options).fit(scale * X, y)
+    np.testing.assert_array_equal(a.support_, b.support_)
+    np.testing.assert_allclose(scale * b.coef_, a.coef_, atol=1e-5)
+
+
+def test_penalty_factor_scales_columns(data):
+    """Twice the penalty would not be half the column; factors would be normalised."""
+    X, y = data
+    factor = np.resize([1.0, 2.0, 0.5], 30)
+    a = L1LogisticRegression(penalty_factor=factor, tol=TIGHT).fit(X, y)
+    b = L1LogisticRegression(tol=TIGHT).fit(X / factor, y)
+    np.testing.assert_array_equal(a.support_, b.support_)
+    np.testing.assert_allclose(a.coef_, b.coef_ / factor, atol=1e-5)
+    c = L1LogisticRegression(0.5, penalty_factor=0.5 * factor, tol=TIGHT).fit(X, y)
+    np.testing.assert_allclose(a.coef_, c.coef_, atol=1e-5)
+
+
+@each_solver
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_penalty_factor_zero_keeps_a_feature(fit_intercept, solver, data):
+    """A feature that is not penalised could be dropped, or the fit not start."""
+    X, y = data
+    factor = np.ones(30)
+    factor[[7, 29]] = 0
+    model = L1LogisticRegression(
+        1e-3, penalty_factor=factor, fit_intercept=fit_intercept, solver=solver, tol=1e-8,
+        max_iter=5000,
+    ).fit(X, y)  # fmt: skip
+    np.testing.assert_array_equal(model.support_, [7, 29])
+    unpenalised = oracles.ridge(X[:, [7, 29]], 2.0 * y - 1, 1e8, intercept=fit_intercept)
+    np.testing.assert_allclose(model.coef_[0, [7, 29]], unpenalised.coef, atol=1e-3)
+
+
+@each_loss
+def test_signs(loss, data):
+    """Coefficients would have a sign that was excluded."""
+    X, y = data
+    for sign in (-1, 1):
+        model = L1LogisticRegression(loss=loss, signs=sign).fit(X, y)
+        assert model.support_.size
+        assert (sign * model.coef_ >= 0).all()
+    mixed = np.resize([-1, 0, 1], 30)
+    model = L1LogisticRegression(loss=loss, signs=mixed).fit(X, y)
+    assert (mixed * model.coef_ >= 0).all()
+    assert set(np.sign(model.coef_[0, mixed == 0])) >= {-1, 1}
+    free = L1LogisticRegression(loss=loss, signs=0).fit(X, y)
+    np.testing.assert_array_equal(free.coef_, L1LogisticRegression(loss=loss).fit(X, y).coef_)
+
+
+def test_three_classes_are_one_versus_rest(multiclass):
+    """Several classes would be another model than one fit per class, or cost their scans."""
+    X, y = multiclass
+    options = {"C": 0.2, "tol": 1e-8}
+    model = L1LogisticRegression(**options).fit(X, y)
+    assert model.coef_.shape == (3, 25)
+    assert model.intercept_.shape == (3,)
+    singles = [L1LogisticRegression(**options).fit(X, y == c) for c in range(3)]
+    for c, single in enumerate(singles):
+        np.testing.assert_array_equal(model.coef_[c], single.coef_[0])
+        assert model.objective_[c] == single.objective_
+        assert len(model.history_[c]) == len(single.history_)
+    assert model.n_iter_ == max(single.n_iter_ for single in singles)
+    assert model.dual_gap_ == max(single.dual_gap_ for single in singles)
+    assert model.n_scans_ == max(single.n_scans_ for single in singles)
+    union = np.unique(np.concatenate([single.support_ for single in singles]))
+    np.testing.assert_array_equal(model.support_, union)
+    proba = model.predict_proba(X)
+    assert proba.shape == (150, 3)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert model.score(X, y) > 0.6
+
+
+def test_constant_columns_are_never_selected_when_standardising(data):
+    """A constant column would be selected in place of the intercept."""
+    X, y = data
+    wide = np.column_stack([np.zeros(100), X, np.full(100, 1e8), np.full(100, -0.1)])
+    for fit_intercept in (True, False):
+        options = {"standardize": True, "fit_intercept": fit_intercept, "tol": 1e-8}
+        model = L1LogisticRegression(**options).fit(wide, y)
+        plain = L1LogisticRegression(**options).fit(X, y)
+        np.testing.assert_array_equal(model.support_ - 1, plain.support_)
+    penalised = L1LogisticRegression(fit_intercept=False).fit(np.column_stack([X, np.ones(100)]), y)
+    assert penalised.coef_.shape == (1, 31)  # without standardising it is a feature as any other
+
+
+# ------------------------------------------------------------------------------------------ storage
+
+
+@pytest.fixture(scope="module")
+def counts():
+    """Small counts: exact in every type, so that all storages hold the same numbers."""
+    rng = np.random.default_rng(64)
+    X = rng.integers(0, 5, (90, 25)) * (rng.uniform(size=(90, 25)) < 0.7)
+    y = np.where(X[:, :3] @ [1, -1, 1] + rng.standard_normal(90) > 1, "yes", "no")
+    return X.astype(np.float64), y
+
+
+def store(X, storage, folder):
+    """X in some storage."""
+    if storage in ("memory map", "path"):
+        np.save(folder / "X.npy", X)
+        return folder / "X.npy" if storage == "path" else np.load(folder / "X.npy", mmap_mode="r")
+    if storage == "rows":
+        order = np.random.default_rng(0).permutation(2 * len(X))
+        return Rows(as_design(np.repeat(X, 2, axis=0)[order]), np.argsort(order)[::2])
+    kinds = {
+        "C": np.ascontiguousarray, "F": np.asfortranarray,
+        "strided": lambda X: np.repeat(X, 2, 0)[::2],
+        "csc": sp.csc_array, "csr": sp.csr_array, "csr_matrix": sp.csr_matrix, "coo": sp.coo_array,
+        "frame": lambda X: pd.DataFrame(X).rename(columns=str), "list": lambda X: X.tolist(),
+    }  # fmt: skip
+    return kinds[storage](X)
+
+
+STORAGES = ["C", "F", "strided", "csc", "csr", "csr_matrix", "coo", "frame", "list", "memory map",
+            "path", "rows"]  # fmt: skip
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+@pytest.mark.parametrize("options", [{}, {"standardize": True, "solver": "newglmnet"}], ids=str)
+def test_storage_does_not_matter(storage, dtype, options, counts, tmp_path):
+    """The model would depend on type or layout of X."""
+    X, y = counts
+    options = {"C": 0.3, "tol": 1e-9, **options}
+    stored = store(X.astype(dtype), storage, tmp_path)
+    model = L1LogisticRegression(**options).fit(stored, y)
+    assert_same(model, L1LogisticRegression(**options).fit(X, y), atol=1e-4)
+    assert model.dual_gap_ <= 1e-9
+    np.testing.assert_allclose(
+        model.decision_function(stored), X @ model.coef_[0] + model.intercept_, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("storage", ["C", "F", "csc", "csr"])
+def test_input_is_not_touched(storage, counts, tmp_path):
+    """The caller's data, labels or weights would be written to."""
+    X, y = counts
+    stored = store(X, storage, tmp_path)
+    arrays = [stored.data, stored.indices, stored.indptr] if sp.issparse(stored) else [stored]
+    weight = np.linspace(0, 2, len(y))
+    factor = np.ones(25)
+    arrays += [y, weight, factor]
+    before = [a.copy() for a in arrays]
+    for a in arrays:
+        a.flags.writeable = False
+    for solver in L1_SOLVERS:
+        model = L1LogisticRegression(0.1, solver=solver, penalty_factor=factor, standardize=True)
+        model.fit(stored, y, sample_weight=weight).predict_proba(stored)
+    for a, b in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(a, b)
+    X.flags.writeable = y.flags.writeable = True
+
+
+def test_threads_do_not_change_a_bit():
+    """Results would depend on the number of threads."""
+    X, y = make_classification(300, 400, n_classes=3, seed=65)
+    for stored in (X, np.asfortranarray(X, dtype=np.float32), sp.csc_array(X), sp.csr_array(X)):
+        models = [L1LogisticRegression(0.1, n_threads=t).fit(stored, y) for t in (1, 2, 7)]
+        for model in models[1:]:
+            np.testing.assert_array_equal(model.coef_, models[0].coef_)
+            assert model.dual_gap_ == models[0].dual_gap_
+
+
+# ------------------------------------------------------------------------ attributes, tools, states
+
+
+@each_solver
+def test_attributes(solver, data):
+    """What a fit found, and how, would not be told."""
+    X, y = data
+    model = L1LogisticRegression(0.3, solver=solver, max_iter=5000).fit(X, y)
+    assert (np.diff(model.support_) > 0).all()
+    np.testing.assert_array_equal(np.flatnonzero(model.coef_[0]), model.support_)
+    assert model.coef_.shape == (1, 30)
+    assert model.intercept_.shape == (1,)
+    assert isinstance(model.objective_, float)
+    assert isinstance(model.dual_gap_, float)
+    assert 0 <= model.dual_gap_ <= 1e-4
+    assert model.n_iter_ == len(model.history_) - 1 >= 1
+    assert model.n_scans_ >= len(model.history_)
+    assert model.history_[-1].extra["gap"] == model.dual_gap_
+    assert min(step.objective for step in model.history_) == model.objective_
+    for phase in ("read", "standardize", "scan", "solve", "total"):
+        assert 0 <= model.seconds_[phase] <= model.seconds_["total"]
+    np.testing.assert_array_equal(model.transform(X), X[:, model.support_])
+    np.testing.assert_array_equal(np.flatnonzero(model.get_support()), model.support_)
+    decision = X @ model.coef_[0] + model.intercept_[0]
+    np.testing.assert_allclose(model.decision_function(X), decision, rtol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-decision)))
+    np.testing.assert_allclose(model.predict_log_proba(X), np.log(model.predict_proba(X)))
+
+
+def test_not_fitted(data):
+    """A model without fit would fail with a confusing error."""
+    for method in ("predict", "predict_proba", "decision_function", "transform"):
+        with pytest.raises(NotFittedError):
+            getattr(L1LogisticRegression(), method)(data[0])
+    for name in ("coef_", "objective_", "history_", "dual_gap_"):
+        assert not hasattr(L1LogisticRegression(), name)
+
+
+def test_no_probabilities_of_a_margin(data):
+    """Scores of a support vector machine would be sold as log-odds."""
+    X, y = data
+    model = L1LogisticRegression(loss="squared_hinge").fit(X, y)
+    for name in ("predict_proba", "predict_log_proba"):
+        assert not hasattr(model, name)
+        assert hasattr(L1LogisticRegression(), name)
+        with pytest.raises(AttributeError) as error:
+            getattr(model, name)
+        assert "Probabilities need loss='logistic'" in str(error.value.__cause__)
+    assert model.score(X, y) > 0.7
+
+
+def test_names_of_the_selected_features(data):
+    """The names of the selected features would be lost."""
+    X, y = data
+    names = [f"gene {j}" for j in range(30)]
+    model = L1LogisticRegression(0.1).fit(pd.DataFrame(X, columns=names), y)
+    chosen = [names[j] for j in model.support_]
+    np.testing.assert_array_equal(model.get_feature_names_out(), chosen)
+
+
+def test_pickle_clone_and_copy(data, multiclass):
+    """A fitted model could not be stored, sent or copied."""
+    for X, y in (data, multiclass):
+        model = L1LogisticRegression(0.3, penalty_factor=np.ones(X.shape[1])).fit(X, y)
+        for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+            np.testing.assert_array_equal(other.coef_, model.coef_)
+            np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+            assert other.objective_ == model.objective_
+        again = clone(model)
+        assert again.C == 0.3
+        assert not hasattr(again, "support_")
+        np.testing.assert_array_equal(again.fit(X, y).coef_, model.coef_)
+
+
+def test_a_model_does_not_keep_its_rows():
+    """A pickled model would grow with the data."""
+    sizes = []
+    for n in (100, 4000):
+        X, y = make_classification(n, 10, seed=66)
+        sizes.append(len(pickle.dumps(L1LogisticRegression(0.1).fit(X, y))))
+    assert sizes[1] < sizes[0] + 4000
+
+
+def test_in_a_pipeline_with_a_grid_search(data):
+    """C and l1_ratio could not be tuned with scikit-learn's own tools."""
+    X, y = data
+    pipeline = make_pipeline(StandardScaler(), L1LogisticRegression())
+    grid = {"l1logisticregression__C": [0.01, 0.1], "l1logisticregression__l1_ratio": [0.5, 1.0]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
+    assert search.best_score_ > 0.7
+    selector = make_pipeline(L1LogisticRegression(0.1), LogisticRegression(max_iter=2000))
+    assert selector.fit(X, y)[-1].n_features_in_ == selector[0].support_.size
+
+
+@each_solver
+@each_loss
+def test_warm_start(loss, solver, data, multiclass):
+    """A warm start would cost as much as a cold one, or end at another solution."""
+    options = {"loss": loss, "solver": solver, "tol": 1e-7, "max_iter": 5000}
+    for X, y in (data, multiclass):
+        cold = L1LogisticRegression(0.2, **options).fit(X, y)
+        model = L1LogisticRegression(0.2, warm_start=True, **options).fit(X, y)
+        np.testing.assert_array_equal(model.coef_, cold.coef_)
+        assert model.fit(X, y).n_iter_ <= 1
+        np.testing.assert_allclose(model.objective_, cold.objective_, rtol=1e-6)
+        model.set_params(C=0.22).fit(X, y)
+        other = L1LogisticRegression(0.22, **options).fit(X, y)
+        np.testing.assert_allclose(model.objective_, other.objective_, rtol=1e-6)
+        assert model.dual_gap_ <= 1e-7
+
+
+def test_warm_start_drops_what_is_no_longer_allowed(data, multiclass):
+    """A start outside of the signs, with a fixed intercept, or of other data would be kept."""
+    X, y = data
+    model = L1LogisticRegression(warm_start=True, tol=1e-9).fit(X, y)
+    model.set_params(signs=1, fit_intercept=False).fit(X, y)
+    assert_same(model, L1LogisticRegression(signs=1, fit_intercept=False, tol=1e-9).fit(X, y), 1e-4)
+    assert (model.coef_ >= 0).all()
+    constant = X.copy()
+    constant[:, model.support_[0]] = 1
+    model.set_params(signs=None, fit_intercept=True, standardize=True).fit(constant, y)
+    assert_same(model, L1LogisticRegression(standardize=True, tol=1e-9).fit(constant, y), 1e-4)
+    model.fit(*multiclass)
+    cold = L1LogisticRegression(standardize=True, tol=1e-9).fit(*multiclass)
+    np.testing.assert_array_equal(model.coef_, cold.coef_)
+
+
+def test_estimator_is_unchanged_after_an_error(data):
+    """A failed fit would destroy the model of the fit before."""
+    X, y = data
+    model = L1LogisticRegression().fit(X, y)
+    state = dict(vars(model))
+    bad = X[:, :20].copy()
+    bad[3, 4] = np.nan
+    for arguments in ((bad, y), (X[:, :20], np.zeros(100)), (X[:, :20], y[:50])):
+        with pytest.raises(ValueError, match=r"row 3|two classes|per row"):
+            model.fit(*arguments)
+        assert vars(model) == state
+
+
+# ------------------------------------------------------------------------------- what goes wrong
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        ({"max_iter": 1}, "Use a larger max_iter than 1"),
+        ({"max_iter": 1, "solver": "newglmnet"}, "Use a larger max_iter than 1"),
+        ({"max_iter": 2, "solver": "cdn"}, "Use solver='working-set'"),
+        ({"max_iter": 2, "solver": "glmnet"}, "Use solver='working-set'"),
+    ],
+    ids=str,
+)
+def test_warns_where_the_gap_is_open(options, remedy, data):
+    """A fit that did not converge would pass for one that did."""
+    X, y = data
+    model = L1LogisticRegression(20.0, tol=1e-8, **options)
+    message = (
+        rf"stopped at a certified gap of .* \(asked: tol=1e-08\): the largest number.*{remedy}"
+    )
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
+        model.fit(X, y)
+    assert caught[0].filename == __file__
+    assert model.dual_gap_ > 2e-8
+    gap = model.dual_gap_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(tol=gap / 1.9).fit(X, y)
+
+
+def test_warns_where_rounding_keeps_the_gap_open(data):
+    """A column too large for a certificate would be left to the user's guess."""
+    X, y = data
+    X = X * np.where(np.arange(30) == 11, 1e40, 1.0)
+    with pytest.warns(ConvergenceWarning, match=r"no further progress.*use standardize=True"):
+        L1LogisticRegression().fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        L1LogisticRegression(standardize=True).fit(X, y)
+
+
+@each_solver
+def test_no_warning_where_rounding_ends_progress(solver, data):
+    """A tolerance below rounding would be reported as a failure, or run forever."""
+    X, y = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = L1LogisticRegression(0.3, tol=1e-18, solver=solver, max_iter=5000).fit(X, y)
+    assert model.dual_gap_ <= 1e-10
+    assert model._results[0].status in (Status.STALLED, Status.CONVERGED)
+
+
+@each_loss
+@pytest.mark.parametrize("C", [1e-300, 1e-12, 1e6, 1e12, 1e90, 1e300])
+def test_extreme_penalties_are_finite_or_refused(loss, C, data):
+    """An extreme C would hang, overflow or give NaN."""
+    X, y = data
+    model = L1LogisticRegression(C, loss=loss, max_iter=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if C > 1e100:
+            with pytest.raises(ValueError, match="C must be at most 1e\\+100"):
+                model.fit(X, y)
+            return
+        model.fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.dual_gap_)
+    if C < 1e-10:
+        assert model.support_.size == 0
+        with pytest.warns(UserWarning, match="No features were selected"):
+            assert model.transform(X).shape == (100, 0)
+
+
+@each_loss
+@pytest.mark.parametrize("solver", ["auto", "newglmnet", "cdn"])
+def test_separable_data_are_finite(loss, solver):
+    """Perfectly separated classes would end in infinite coefficients."""
+    rng = np.random.default_rng(67)
+    X = rng.standard_normal((30, 50))
+    y = X[:, 7] > 0
+    for C in (0.1, 100.0, 1e6):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = L1LogisticRegression(C, loss=loss, solver=solver, max_iter=200).fit(X, y)
+        assert np.isfinite(model.coef_).all()
+        assert np.isfinite(model.objective_)
+        if C > 1:
+            assert model.score(X, y) == 1
+
+
+POSITIVE = "must be a positive finite number; got"
+PER_COLUMN = r"one number for every column of X \(30\); got shape"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        *[("C", v, f"C {POSITIVE} {v!r}") for v in (0, -1.0, np.nan, np.inf, "1", None, True)],
+        *[("tol", v, f"tol {POSITIVE} {v!r}") for v in (0, -1e-3, np.nan, "small")],
+        *[("l1_ratio", v, f"l1_ratio must be above 0 and at most 1; got {v!r}")
+          for v in (0, -0.5, 1.5, np.nan, "1", None, True)],
+        *[("max_iter", v, f"max_iter must be an integer of at least 1; got {v!r}")
+          for v in (0, -1, 1.5, None, True)],
+        ("n_threads", 0, "n_threads must be None or an integer of at least 1; got 0"),
+        ("loss", "hinge", "loss must be one of 'logistic', 'squared_hinge'; got 'hinge'"),
+        ("solver", "liblinear", "solver must be one of 'auto', 'working-set', .*; got 'liblinear'"),
+        ("fit_intercept", 1, "fit_intercept must be True or False; got 1"),
+        ("standardize", "no", "standardize must be True or False; got 'no'"),
+        ("warm_start", None, "warm_start must be True or False; got None"),
+        ("class_weight", "even", "class_weight must be None, 'balanced' or a dict; got 'even'"),
+        ("penalty_factor", np.ones(29), rf"penalty_factor must have {PER_COLUMN} \(29,\)"),
+        ("penalty_factor", 2.0, rf"penalty_factor must have {PER_COLUMN} \(\)"),
+        ("penalty_factor", np.ones((30, 1)), rf"penalty_factor must have {PER_COLUMN} \(30, 1\)"),
+        ("penalty_factor", np.zeros(30), "penalty_factor must have a positive number; got only ze"),
+        ("penalty_factor", ["a"] * 30, "penalty_factor must be numbers, one for every column"),
+        *[("penalty_factor", np.r_[1, 1, 1, v, np.ones(26)],
+           f"penalty_factor must be finite .*and not negative; got {v} for column 3")
+          for v in (-1.0, np.nan, np.inf)],
+        *[("signs", v, "signs must be None, -1, 0 or 1, or one of .*; got")
+          for v in (2, "+", True, np.nan)],
+        ("signs", np.ones(31), rf"signs must have {PER_COLUMN} \(31,\)"),
+        ("signs", np.full(30, 0.5), "signs must be -1, 0 or 1; got 0.5 for column 0"),
+        ("signs", np.r_[1, np.nan, np.ones(28)], "signs must be -1, 0 or 1; got nan for column 1"),
+    ],
+    ids=lambda v: str(v)[:40],
+)  # fmt: skip
+def test_bad_parameter(name, value, message, data):
+    """A wrong option would be ignored or fail deep inside."""
+    with pytest.raises(ValueError, match=message):
+        L1LogisticRegression(**{name: value}).fit(*data)
+
+
+def test_one_class(data):
+    """One class would give a model that always answers the same."""
+    X, y = data
+    with pytest.raises(ValueError, match="y must have at least two classes; got one class: 'b'"):
+        L1LogisticRegression().fit(X, np.full(100, "b"))
+    with pytest.raises(ValueError, match="at least two classes; got one class: 1"):
+        L1LogisticRegression().fit(X, y, sample_weight=y)
+    with pytest.raises(ValueError, match="at least two classes; got one class: 1"):
+        L1LogisticRegression(class_weight={0: 0.0}).fit(X, y)
+
+
+@each_solver
+@pytest.mark.parametrize("storage", ["C", "F", "csc", "csr"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_located(solver, storage, value, data, tmp_path):
+    """One bad value among many would give a wrong model, or an error without a place."""
+    X, y = data
+    bad = X.copy()
+    bad[17, 23] = value
+    kind = "NaN" if np.isnan(value) else "infinity"
+    for dtype in (np.float64, np.float32):
+        for options in ({}, {"standardize": True}, {"penalty_factor": np.r_[np.ones(29), 0]}):
+            with pytest.raises(ValueError, match=f"contains {kind} at row 17, column 23"):
+                L1LogisticRegression(solver=solver, **options).fit(
+                    store(bad.astype(dtype), storage, tmp_path), y
+                )
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("storage", ["C", "F", "csc", "csr"])
+def test_huge_values_are_an_error_that_names_the_column(standardize, storage, data, tmp_path):
+    """Values of 1e300 would overflow to a wrong model, silently."""
+    X, y = data
+    bad = X.copy()
+    bad[:, 11] = 1e300 * np.sign(X[:, 11])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(ValueError, match="column 11"):
+            L1LogisticRegression(standardize=standardize).fit(store(bad, storage, tmp_path), y)
+
+
+def test_nan_at_predict(data):
+    """NaN would be predicted as a class."""
+    X, y = data
+    model = L1LogisticRegression().fit(X, y)
+    new = X[:5].copy()
+    new[2, model.support_[0]] = np.nan
+    for rows in (new, sp.csr_array(new)):
+        with pytest.raises(ValueError, match=r"(?i)nan"):
+            model.predict(rows)
