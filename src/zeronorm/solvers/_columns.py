@@ -63,13 +63,19 @@ class Penalty:
         return np.maximum(np.maximum(up, down), 0.0)
 
 
+def storage_of(Z: Columns) -> tuple[Any, ...]:
+    """Return the arrays of a gathered matrix."""
+    return (Z.indptr, Z.indices, Z.data) if sp.issparse(Z) else (Z,)
+
+
 class ColumnSet:
     """Some columns of X for the kernels of coordinate descent.
 
     Parameters
     ----------
-    storage : what `resident_columns` returns.
-    features : (q,) which of its columns.
+    storage : what `resident_columns` returns, or `storage_of`.
+    features : (q,) features of X.
+    position : (q,) where they are in the storage; by default it is that of X.
     """
 
     def __init__(
@@ -84,12 +90,6 @@ class ColumnSet:
         self._position = self.features if position is None else position  # in the storage
         self._kind = "dense" if len(storage) == 1 else "csc"
         self._n_threads = n_threads
-
-    @classmethod
-    def gathered(cls, Z: Columns, features: IndexArray, n_threads: int = 1) -> ColumnSet:
-        """Return the columns of a gathered matrix, which are these features of X."""
-        storage = (Z.indptr, Z.indices, Z.data) if sp.issparse(Z) else (Z,)
-        return cls(storage, features, n_threads, np.arange(features.size))
 
     def of(self, chosen: IndexArray) -> ColumnSet:
         """Return some of these columns, by their place here."""

@@ -28,8 +28,8 @@ from ..designs._operations import resident_columns, scan_error
 from ..losses import Logistic, balance, fit_intercept
 from ..result import Result, Status, Step
 from ..structures import largest
-from ._columns import ColumnSet, Descent, Model, Penalty
-from ._cutting_plane import first_dual
+from ._columns import ColumnSet, Descent, Model, Penalty, storage_of
+from ._cutting_plane import GatheredColumns, first_dual
 from ._drive import Scan, Solver
 from ._stopwatch import Stopwatch
 
@@ -52,6 +52,7 @@ LARGEST_STEP = 10.0  # of a coordinate, in units of the margins: LIBLINEAR's 10 
 SMALLEST_SET = 500
 GROWTH = 3  # a working set has at most so many times the features of the last solution
 NEAR = 0.8  # features drawn by more than this share of their l1 weight fill up a working set
+LIKELY = 0.5  # and by more than this are gathered along
 INNER_SHARE = 0.03  # of the gap over all features: the gap over the working set to stop at
 DESCENT_SHARE, SMALLEST_SHARE = 0.3, 1e-3  # of the violation of a step: what a descent leaves
 MAX_NEWTON = 50
@@ -248,10 +249,18 @@ def _with_best_intercept(problem: L1Problem, point: Point) -> Point:
     return replace(point, b=b, z=z + b, value=value, gradient=gradient)
 
 
-def _bound(problem: L1Problem, penalty: Penalty, alpha: FloatArray, pull: FloatArray) -> float:
+def _bound(
+    problem: L1Problem,
+    penalty: Penalty,
+    alpha: FloatArray,
+    pull: FloatArray,
+    entropy: float | None = None,
+) -> float:
     """Return the value of the dual at the largest feasible multiple of alpha, at most 1.
 
     pull : of the features of `penalty` at alpha, see Penalty.pull.
+    entropy : -conjugate(alpha) where it is known. As the conjugate is convex and 0 at 0, t times
+        that is a bound of its value at t alpha, without logarithms.
     """
     bounded = (penalty.l2 == 0) & (penalty.l1 > 0)
     if bounded.all():
@@ -259,7 +268,10 @@ def _bound(problem: L1Problem, penalty: Penalty, alpha: FloatArray, pull: FloatA
     else:
         ratio = float((pull[bounded] / penalty.l1[bounded]).max(initial=0.0))
     t = 1.0 / max(1.0, ratio)
-    value = -problem.loss.conjugate(t * alpha, problem.y, problem.weight)
+    if entropy is None:
+        value = -problem.loss.conjugate(t * alpha, problem.y, problem.weight)
+    else:
+        value = t * entropy
     if not bounded.all():
         ridge = penalty.l2 > 0
         excess = np.maximum(t * pull[ridge] - penalty.l1[ridge], 0.0)
@@ -282,6 +294,7 @@ class Run:
         self.scale = first_dual(problem.loss, problem.y, problem.weight, problem.intercept)[0]
         self._tol, self._max_iter, self._n_threads = tol, max_iter, n_threads
         self._storage = resident_columns(problem.design)
+        self._gathered = GatheredColumns(problem.design, SMALLEST_SET)  # where there is no storage
         self._seen = np.zeros(problem.design.shape[1], bool)
         self._best: tuple[Point, FloatArray, float] | None = None
         self._idle = 0
@@ -349,14 +362,30 @@ class Run:
         """Return some columns: in place, or gathered."""
         if self._storage is not None:
             return ColumnSet(self._storage, features, self._n_threads)
-        return ColumnSet.gathered(self.problem.design.gather(features), features, self._n_threads)
+        missing = features[self._gathered.position(features) < 0]
+        if missing.size or not self._gathered.size:
+            self._gathered.add(self._with_likely(missing))
+        storage = storage_of(self._gathered.columns())
+        return ColumnSet(storage, features, self._n_threads, self._gathered.position(features))
+
+    def _with_likely(self, features: IndexArray) -> IndexArray:
+        """Return features to gather, and others that may be wanted next: one pass serves them."""
+        if not self.history:
+            return features
+        likely = self.pull > LIKELY * self.problem.penalty.l1
+        likely[self._gathered.features] = False
+        likely[features] = False
+        others = np.flatnonzero(likely)
+        most = max(features.size, SMALLEST_SET)
+        if others.size > most:
+            others = others[largest(self.pull[others] / self.problem.penalty.l1[others], most)]
+        return np.concatenate([features, others])
 
     def all_columns(self) -> ColumnSet:
         """Return all columns; X is copied unless it is in memory by column."""
         m = self.problem.design.shape[1]
         if self._storage is None:
-            Z = self.problem.design.gather(slice(0, m))
-            self._storage = ColumnSet.gathered(Z, np.arange(m)).storage
+            self._storage = storage_of(self.problem.design.gather(slice(0, m)))
         return self.columns(np.arange(m))
 
     def choose(self) -> IndexArray:
@@ -408,13 +437,15 @@ class Run:
     def bound_over(
         self, columns: ColumnSet, penalty: Penalty, point: Point, gradient: FloatArray
     ) -> float:
-        """Return the bound at a point for the problem over some columns."""
+        """Return the bound at a point for the problem over some columns: where to stop there."""
+        if self._equalities is None:
+            # Fenchel's equality: f(z) + f*(-alpha y) = -alpha y z.
+            entropy = point.value - float(point.gradient @ point.z)
+            return _bound(self.problem, penalty, point.gradient, penalty.pull(-gradient), entropy)
         alpha, feasible = self._dual_point(point)
         if not feasible:
             return -np.inf
-        scores = -gradient
-        if self._equalities is not None:
-            scores = columns.terms(alpha * self.problem.y, np.zeros(alpha.size))[0]
+        scores = columns.terms(alpha * self.problem.y, np.zeros(alpha.size))[0]
         return _bound(self.problem, penalty, alpha, penalty.pull(scores))
 
     def result(self) -> Result:

@@ -1,0 +1,349 @@
+"""The l1 solvers behind the estimator: certificates, storages, paths; kernels: test_descent.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from zeronorm.designs import Rows, Scaled, as_design
+from zeronorm.designs._operations import resident_columns
+from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.result import Status
+from zeronorm.solvers import (
+    L1_SOLVERS,
+    L1Problem,
+    Task,
+    l1_path,
+    l1_supports,
+    run,
+    run_together,
+    working_set,
+)
+from zeronorm.solvers._columns import Penalty
+from zeronorm.solvers._l1 import Start
+
+LOSSES = [Logistic(), SquaredHinge()]
+
+
+def data(seed=0, n=120, m=300):
+    """Columns of different size and offset, labels from six of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, m)) * rng.uniform(0.5, 2, m) + rng.uniform(-0.5, 0.5, m)
+    w = np.zeros(m)
+    w[:6] = [2, -2, 1.5, -1, 1, 0.7]
+    return X, np.where(X @ w + rng.standard_normal(n) > 0.3, 1.0, -1.0)
+
+
+def posed(X, y, C=0.5, loss=None, intercept=True, **penalty):
+    """The problem with l1 weights of one, or other penalties."""
+    design = as_design(X)
+    m = design.shape[1]
+    parts = {"l1": np.ones(m), "l2": np.zeros(m), "low": np.full(m, -np.inf),
+             "high": np.full(m, np.inf), **penalty}  # fmt: skip
+    weight = np.full(len(y), float(C))
+    loss = Logistic() if loss is None else loss
+    return L1Problem(design, y, weight, Penalty(**parts), loss, intercept, float(len(y)))
+
+
+def solve(problem, solver="working-set", tol=1e-10, max_iter=500, **options):
+    """Run a solver."""
+    return run(L1_SOLVERS[solver](problem, tol=tol, max_iter=max_iter, **options))
+
+
+def gap_of(problem, result):
+    """(objective - bound) / objective without features, as the history has it."""
+    assert result.history[-1].extra["gap"] == pytest.approx(
+        (min(step.objective for step in result.history) - result.bounds["dual"])
+        / result.history[0].objective,
+        rel=1e-6, abs=1e-13,
+    )  # fmt: skip
+    return result.history[-1].extra["gap"]
+
+
+def kkt(X, problem, result):
+    """The largest violation of the optimality conditions, from scratch."""
+    u = np.zeros(X.shape[1])
+    u[result.support] = result.coef
+    gradient = problem.loss.value_gradient(X @ u + result.intercept, problem.y, problem.weight)[1]
+    violation = problem.penalty.violation(X.T @ gradient, u).max()
+    return max(violation, abs(gradient.sum()) if problem.intercept else 0.0)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("kind", ["l1", "net", "factors", "signs"])
+def test_working_sets_end_at_the_optimum(loss, intercept, kind):
+    """Violations outside of the last working set would be overlooked."""
+    X, y = data()
+    m = X.shape[1]
+    rng = np.random.default_rng(1)
+    penalty = {
+        "l1": {},
+        "net": {"l1": np.full(m, 0.6), "l2": np.full(m, 0.4)},
+        "factors": {"l1": rng.choice([0.5, 1.0, 3.0], m)},
+        "signs": {"low": np.where(np.arange(m) % 2, 0.0, -np.inf)},
+    }[kind]
+    problem = posed(X, y, loss=loss, intercept=intercept, **penalty)
+    result = solve(problem)
+    assert result.status is Status.CONVERGED
+    assert gap_of(problem, result) <= 1e-10
+    assert kkt(X, problem, result) <= 1e-4
+    assert np.all(result.coef >= problem.penalty.low[result.support])
+
+
+@pytest.mark.parametrize("solver", ["working-set", "newglmnet", "glmnet", "cdn"])
+def test_every_history_is_a_certificate(solver):
+    """A bound would pass the optimum somewhere on the way, or the best values get worse."""
+    X, y = data(2)
+    problem = posed(X, y, C=0.1, intercept=False)
+    optimum = solve(problem, tol=1e-12).objective
+    result = solve(problem, solver, tol=1e-6)
+    bounds = [step.bound for step in result.history]
+    assert np.all(np.diff(bounds) >= 0)
+    assert max(bounds) <= optimum * (1 + 1e-12)
+    assert min(step.objective for step in result.history) >= optimum * (1 - 1e-12)
+    gaps = [step.extra["gap"] for step in result.history]
+    assert np.all(np.diff(gaps) <= 1e-15)
+    assert result.objective - optimum <= gaps[-1] * result.history[0].objective
+    entered = np.concatenate([step.entered for step in result.history])
+    assert np.unique(entered).size == entered.size
+    assert set(result.support) <= set(entered)
+
+
+def test_the_objective_of_newton_steps_never_increases():
+    """The line search would be missing: only GLMNET may go up."""
+    X, y = data(3)
+    problem = posed(3 * X, y, C=20.0)
+    for solver in ("working-set", "newglmnet", "cdn"):
+        objectives = [step.objective for step in solve(problem, solver, tol=1e-7).history]
+        assert np.all(np.diff(objectives) <= 1e-12 * objectives[0])
+
+
+STORAGES = {
+    "F": np.asfortranarray,
+    "C": np.ascontiguousarray,
+    "csc": sp.csc_array,
+    "csr": sp.csr_array,
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+}
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_storages_give_the_same_model(storage):
+    """Columns in place and gathered ones would not be the same."""
+    X, y = data(4)
+    stored = STORAGES[storage](X)
+    assert (resident_columns(as_design(stored)) is None) == (storage not in ("F", "csc"))
+    expected = solve(posed(np.asfortranarray(X), y))
+    result = solve(posed(stored, y))
+    np.testing.assert_array_equal(result.support, expected.support)
+    np.testing.assert_allclose(result.coef, expected.coef, rtol=1e-5)
+    for solver in ("newglmnet", "cdn"):
+        assert solve(posed(stored, y), solver, tol=1e-7).objective == pytest.approx(
+            expected.objective, rel=1e-7
+        )
+
+
+def test_subsets_of_rows_and_files(tmp_path):
+    """Folds and files would have to be copied, or be other data."""
+    X, y = data(5)
+    rows = np.arange(120) % 3 > 0
+    expected = solve(posed(np.asfortranarray(X[rows]), y[rows]))
+    problem = posed(X, y)
+    some = replace(
+        problem, design=Rows(as_design(X), np.flatnonzero(rows)), y=y[rows],
+        weight=problem.weight[rows], size=float(rows.sum()),
+    )  # fmt: skip
+    np.save(tmp_path / "x.npy", np.asfortranarray(X[rows]))
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    for one in (some, posed(mapped, y[rows])):
+        result = solve(one)
+        np.testing.assert_array_equal(result.support, expected.support)
+        np.testing.assert_allclose(result.coef, expected.coef, rtol=1e-5)
+    assert resident_columns(as_design(mapped)) is None
+
+
+def test_scores_in_float32_do_not_spoil_the_certificate():
+    """The gap could not fall below the rounding of the scan, or a bound be false."""
+    X, y = data(6, n=2000, m=200)
+    X = np.asfortranarray(X.astype(np.float32))
+    exact = solve(posed(X.astype(float), y), tol=1e-12)
+    for stored in (X, np.ascontiguousarray(X)):
+        result = solve(posed(stored, y), tol=1e-9)
+        assert result.status is Status.CONVERGED
+        assert result.bounds["dual"] <= exact.objective * (1 + 1e-12)
+        assert result.objective == pytest.approx(exact.objective, rel=1e-8)
+
+
+def test_few_scans():
+    """Every scan would bring in few features, or working sets be solved too well or too badly."""
+    X, y = data(7, n=400, m=3000)
+    for C in (0.02, 0.1, 0.5):
+        result = solve(posed(np.asfortranarray(X), y, C=C), tol=1e-6)
+        assert result.support.size > 2
+        assert len(result.history) <= 9
+
+
+def test_without_useful_features_nothing_is_selected():
+    """The smallest useful C would be another one."""
+    X, y = data(8)
+    z = np.full(len(y), np.log((y > 0).sum() / (y < 0).sum()))
+    gradient = Logistic().value_gradient(z, y, np.ones(len(y)))[1]
+    smallest = 1 / np.abs(X.T @ gradient).max()
+    none, some = (solve(posed(X, y, C=C * smallest), tol=1e-9) for C in (0.999, 1.02))
+    assert none.support.size == 0
+    assert len(none.history) == 1
+    assert none.intercept == pytest.approx(z[0], abs=1e-6)
+    assert some.support.size == 1
+
+
+def test_a_start_at_the_solution_needs_one_scan():
+    """A warm start would be thrown away."""
+    X, y = data(9)
+    problem = posed(X, y)
+    first = solve(problem, tol=1e-8)
+    again = solve(problem, tol=1e-7, start=Start(first.support, first.coef, first.intercept))
+    assert len(again.history) == 1
+    np.testing.assert_array_equal(again.coef, first.coef)
+    for solver in ("newglmnet", "cdn"):
+        start = Start(first.support, first.coef, first.intercept)
+        assert len(solve(problem, solver, tol=1e-7, start=start).history) <= 2
+
+
+def test_tolerances_below_rounding_end_as_stalled():
+    """A run would idle at rounding level, or claim a gap that it has not."""
+    X, y = data(10)
+    result = solve(posed(X, y), tol=1e-18, max_iter=10_000)
+    assert result.status is Status.STALLED
+    assert len(result.history) < 60
+    assert result.history[-1].extra["gap"] + 1e-15 >= 0
+    assert result.history[-1].extra["gap"] < 1e-10
+    assert solve(posed(X, y), tol=1e-12, max_iter=1).status is Status.MAX_ITER
+
+
+def test_unpenalised_features_are_in_every_model():
+    """The dual has an equality for each: without it there is no bound."""
+    X, y = data(11)
+    l1 = np.ones(X.shape[1])
+    l1[[50, 200]] = 0
+    for intercept in (True, False):
+        problem = posed(X, y, C=0.05, l1=l1, intercept=intercept)
+        result = solve(problem, tol=1e-9)
+        assert result.status is Status.CONVERGED
+        assert {50, 200} <= set(result.support)
+        assert kkt(X, problem, result) <= 1e-4
+        tiny = solve(replace(problem, weight=1e-6 * problem.weight), tol=1e-9)
+        assert set(tiny.support) == {50, 200}
+
+
+def test_threads_do_not_change_a_bit():
+    """A sum would be split by threads."""
+    X, y = data(12, n=3000, m=400)
+    one, two = (
+        solve(replace(posed(np.asfortranarray(X), y, C=0.05),
+                      design=as_design(np.asfortranarray(X), n_threads=k)), n_threads=k)
+        for k in (1, 2)
+    )  # fmt: skip
+    np.testing.assert_array_equal(one.coef, two.coef)
+    assert one.bounds["dual"] == two.bounds["dual"]
+
+
+# --------------------------------------------------------------------------------------- paths
+
+
+@pytest.mark.parametrize("storage", ["F", "csr"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_path_is_its_solutions(storage, intercept):
+    """A point would keep the solution of the one before it, or lack what the rule left out."""
+    X, y = data(13)
+    problem = posed(STORAGES[storage](X), y, C=1.0, intercept=intercept)
+    path = run(l1_path(problem, lambda low: low * np.geomspace(1, 60, 15), tol=1e-8, max_iter=99))
+    assert len(path) == 15
+    sizes = [result.support.size for _, result in path]
+    assert sizes[0] == 0
+    assert sizes[-1] > 20
+    for C, result in path:
+        assert result.status is Status.CONVERGED
+        alone = solve(replace(problem, weight=C * problem.weight), tol=1e-10)
+        assert result.objective == pytest.approx(alone.objective, rel=1e-7)
+        assert result.bounds["dual"] <= alone.objective * (1 + 1e-12)
+        weight = C * np.ones(len(y))
+        margins = X[:, result.support] @ result.coef + result.intercept
+        value = Logistic().value_gradient(margins, y, weight)[0] + np.abs(result.coef).sum()
+        assert value == pytest.approx(result.objective, rel=1e-9)
+    scans = sum(len(result.history) for _, result in path)
+    assert scans <= 2 * len(path)
+
+
+def test_a_path_ends_where_it_is_told():
+    """Points would be solved that nobody asked for."""
+    X, y = data(14)
+    seen = []
+
+    def enough(result, pull):
+        seen.append(result.support.size)
+        assert pull.shape == (X.shape[1],)
+        assert np.all(np.abs(pull[result.support] - 1) < 0.1)  # drawn by their whole weight
+        return result.support.size >= 5
+
+    path = run(
+        l1_path(posed(X, y, C=1.0), lambda low: low * 1.2 ** np.arange(40), tol=1e-6,
+                max_iter=99, enough=enough)
+    )  # fmt: skip
+    assert [result.support.size for _, result in path] == seen
+    assert seen[-1] >= 5 > max(seen[:-1])
+
+
+def task_of(X, y, **options):
+    """A task on scaled columns."""
+    mean, std = X.mean(axis=0), X.std(axis=0)
+    scale = np.divide(1.0, std, out=np.zeros(std.size), where=std > 0)
+    design = Scaled(as_design(X), mean, scale)
+    return Task(design, y, np.ones(len(y)), "standardized", **options)
+
+
+def test_supports_of_given_sizes():
+    """Sizes would be missed, constant columns selected or forced features left out."""
+    X, y = data(15)
+    X[:, 7] = 3.0
+    usable = np.arange(X.shape[1]) != 7
+    forced = np.array([250])
+    supports, answer = run(l1_supports(task_of(X, y, forced=forced, usable=usable), [2, 5, 17, 40]))
+    assert {k: support.size for k, support in supports.items()} == {2: 2, 5: 5, 17: 17, 40: 40}
+    for support in supports.values():
+        assert 7 not in support
+        assert 250 in support
+        assert np.all(np.diff(support) > 0)
+    Z = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
+    order = np.argsort(-np.abs(Z.T @ y))
+    assert set(order[:2]) & set(supports[5])
+    entered = np.concatenate([step.entered for step in answer.result.history])
+    assert np.unique(entered).size == entered.size
+
+
+def test_columns_times_their_penalty_are_scaled_columns():
+    """Supports on standardised data would be those of the raw columns."""
+    X, y = data(16)
+    units = 10.0 ** np.random.default_rng(0).uniform(-3, 3, X.shape[1])
+    first, second = (run(l1_supports(task_of(Z, y), [4, 12]))[0] for Z in (X, X * units))
+    for k in (4, 12):
+        np.testing.assert_array_equal(first[k], second[k])
+
+
+def test_classes_share_their_scans():
+    """Every class would read the data by itself."""
+    X, y = data(17)
+    design = as_design(np.asfortranarray(X))
+    problems = [replace(posed(X, sign * y), design=design) for sign in (1.0, -1.0)]
+    passes = []
+    together = run_together(
+        [working_set(one, tol=1e-6, max_iter=99) for one in problems],
+        lambda progress: passes.append(progress.n_scans),
+    )
+    alone = solve(problems[0], tol=1e-6)
+    np.testing.assert_array_equal(together[0].coef, alone.coef)
+    np.testing.assert_allclose(together[1].coef, -alone.coef, rtol=1e-6)
+    assert passes[-1] == len(alone.history)
