@@ -54,7 +54,7 @@ GROWTH = 3  # a working set has at most so many times the features of the last s
 NEAR = 0.8  # features drawn by more than this share of their l1 weight fill up a working set
 LIKELY = 0.5  # and by more than this are gathered along
 INNER_SHARE = 0.03  # of the gap over all features: the gap over the working set to stop at
-DESCENT_SHARE, SMALLEST_SHARE = 0.3, 1e-3  # of the violation of a step: what a descent leaves
+DESCENT_SHARE, SMALLEST_SHARE = 0.2, 1e-3  # of the violation of a step: what a descent leaves
 MAX_NEWTON = 50
 
 
@@ -112,13 +112,16 @@ def working_set(
     Every scan of all features certifies the last point and chooses the next working set: the
     support, and the features that the scores draw most from zero. Over it proximal Newton steps,
     each a coordinate descent on the quadratic model and a line search, go on until the gap over the
-    working set is a tenth of that over all features.
+    working set is a small share of that over all features.
     """
     run = Run(problem, tol, max_iter, n_threads)
     yield from run.begin(start)
     while run.status is None:
-        goal = max(INNER_SHARE * min(run.gap, 1.0), 0.3 * tol)
-        point, counts = solve_over(run, run.choose(), goal)
+        features = run.choose()
+        goal = 0.3 * tol
+        if features.size < problem.penalty.l1.size:
+            goal = max(INNER_SHARE * min(run.gap, 1.0), goal)
+        point, counts = solve_over(run, features, goal)
         yield from run.certify(point, counts)
     return run.result()
 
@@ -141,7 +144,7 @@ def _prox_newton(
     share, sweeps, steps = DESCENT_SHARE, 0, 0
     # With few columns of many rows, long descents are cheaper on the Gram matrix.
     most = LARGEST_SPARSE_GRAM if columns.is_sparse else LARGEST_GRAM
-    dense_model = columns.size <= min(GRAM_SHARE * problem.size, most)
+    use_gram = columns.size <= min(GRAM_SHARE * problem.size, most)
     Z: Columns | None = None
     bound = -np.inf
     # The point before a step that changed the objective by rounding only, and its violation.
@@ -159,7 +162,7 @@ def _prox_newton(
             break
         descent = columns.descent(model)
         target = share * violation
-        if not dense_model:
+        if not use_gram:
             sweep(descent, target, steps, 1.0 / problem.size)
         elif not descent.sweep(target, FIRST_SWEEPS, steps, 1.0 / problem.size):
             if Z is None:
@@ -290,11 +293,14 @@ class Run:
         self.bound = -np.inf
         self.point: Point
         self.scores: FloatArray  # (m,) X'(alpha * y) at the point
-        self.pull: FloatArray  # (m,)
+        self.pull = np.empty(0)  # (m,) after the first scan
         self.scale = first_dual(problem.loss, problem.y, problem.weight, problem.intercept)[0]
         self._tol, self._max_iter, self._n_threads = tol, max_iter, n_threads
         self._storage = resident_columns(problem.design)
-        self._gathered = GatheredColumns(problem.design, SMALLEST_SET)  # where there is no storage
+        # Where there is no such storage, the columns gathered so far.
+        self._gathered = (
+            GatheredColumns(problem.design, SMALLEST_SET) if self._storage is None else None
+        )
         self._seen = np.zeros(problem.design.shape[1], bool)
         self._best: tuple[Point, FloatArray, float] | None = None
         self._idle = 0
@@ -362,18 +368,20 @@ class Run:
         """Return some columns: in place, or gathered."""
         if self._storage is not None:
             return ColumnSet(self._storage, features, self._n_threads)
-        missing = features[self._gathered.position(features) < 0]
-        if missing.size or not self._gathered.size:
-            self._gathered.add(self._with_likely(missing))
-        storage = storage_of(self._gathered.columns())
-        return ColumnSet(storage, features, self._n_threads, self._gathered.position(features))
+        gathered = self._gathered
+        assert gathered is not None
+        missing = features[gathered.position(features) < 0]
+        if missing.size or not gathered.size:
+            gathered.add(self._with_likely(missing, gathered.features))
+        storage = storage_of(gathered.columns())
+        return ColumnSet(storage, features, self._n_threads, gathered.position(features))
 
-    def _with_likely(self, features: IndexArray) -> IndexArray:
+    def _with_likely(self, features: IndexArray, gathered: IndexArray) -> IndexArray:
         """Return features to gather, and others that may be wanted next: one pass serves them."""
-        if not self.history:
+        if not self.pull.size:
             return features
         likely = self.pull > LIKELY * self.problem.penalty.l1
-        likely[self._gathered.features] = False
+        likely[gathered] = False
         likely[features] = False
         others = np.flatnonzero(likely)
         most = max(features.size, SMALLEST_SET)
@@ -391,6 +399,8 @@ class Run:
     def choose(self) -> IndexArray:
         """Return the next working set, sorted."""
         l1 = self.problem.penalty.l1
+        if l1.size <= SMALLEST_SET:
+            return np.arange(l1.size)
         support = np.union1d(self.point.support, self._always)
         near = self.pull > NEAR * l1
         near[support] = False
