@@ -676,6 +676,8 @@ def test_estimator_is_unchanged_after_an_error(data):
 def test_warns_where_the_gap_is_open(options, remedy, data):
     """A fit that did not converge would pass for one that did."""
     X, y = data
+    # More columns than a working set has, for one of them not to be enough.
+    X = np.hstack([X, np.random.default_rng(0).standard_normal((len(y), 900))])
     model = L1LogisticRegression(20.0, tol=1e-8, **options)
     message = (
         rf"stopped at a certified gap of .* \(asked: tol=1e-08\): the largest number.*{remedy}"

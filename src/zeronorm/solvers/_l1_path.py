@@ -25,7 +25,6 @@ from ._task import Task
 GRID, LARGEST = 1.1, 100.0  # ratio of the grid of `l1_supports`, and of its last to its first C
 TOL, MAX_ITER = 1e-4, 50  # of every point of it
 FORCED_FACTOR = 1e-6  # forced features are nearly unpenalised: finite where they separate the data
-FREE = 1e-3  # l1 weights below this count as none where the path begins
 
 
 def l1_path(
@@ -35,6 +34,7 @@ def l1_path(
     tol: float,
     max_iter: int,
     enough: Callable[[Result, FloatArray], bool] = lambda result, pull: False,
+    forced: IndexArray | None = None,
     n_threads: int = 1,
 ) -> Solver[list[tuple[float, Result]]]:
     """Return (C, solution) along a growing grid, up to the first solution that is enough.
@@ -45,12 +45,14 @@ def l1_path(
     grid : the values of C, growing, from the one below which the penalised features stay out.
     tol : (objective - bound) / objective of the model without features, at every point.
     enough : told the solution and how strongly each feature is drawn in, as a share of its l1.
+    forced : features with so small a penalty that the path begins without asking them.
     """
     run = Run(problem, tol, max_iter, n_threads)
     yield from run.begin()
     l1 = problem.penalty.l1
-    # Features without a penalty, or nearly, are in before the path begins.
-    share = run.pull[l1 >= FREE] / l1[l1 >= FREE]
+    share = _share(run.pull, l1)
+    if forced is not None:
+        share[forced] = 0.0
     strongest = float(share.max(initial=0.0))
     path: list[tuple[float, Result]] = []
     before = 1.0
@@ -63,9 +65,14 @@ def l1_path(
             yield from run.certify(point, counts)
             features = np.union1d(features, run.choose())
         path.append((C, run.result()))
-        if enough(path[-1][1], run.pull / np.maximum(l1, FREE)):
+        if enough(path[-1][1], _share(run.pull, l1)):
             break
     return path
+
+
+def _share(pull: FloatArray, l1: FloatArray) -> FloatArray:
+    """Return pull / l1, 0 where nothing is penalised."""
+    return np.divide(pull, l1, out=np.zeros_like(pull), where=l1 > 0)
 
 
 def l1_supports(
@@ -102,7 +109,7 @@ def l1_supports(
     yield from l1_path(
         problem,
         lambda low: low * GRID ** np.arange(1, int(np.log(LARGEST) / np.log(GRID)) + 1),
-        tol=TOL, max_iter=MAX_ITER, enough=enough, n_threads=n_threads,
+        tol=TOL, max_iter=MAX_ITER, enough=enough, forced=forced, n_threads=n_threads,
     )  # fmt: skip
     last_pull[~allowed] = -1.0
     for k in sizes:
