@@ -23,7 +23,7 @@ from zeronorm.solvers import (
     working_set,
 )
 from zeronorm.solvers._columns import Penalty
-from zeronorm.solvers._l1 import Start
+from zeronorm.solvers._l1 import Run, Start, largest_steps
 
 LOSSES = [Logistic(), SquaredHinge()]
 
@@ -348,3 +348,81 @@ def test_classes_share_their_scans():
     np.testing.assert_array_equal(together[0].coef, alone.coef)
     np.testing.assert_allclose(together[1].coef, -alone.coef, rtol=1e-6)
     assert passes[-1] == len(alone.history)
+
+
+# ---------------------------------------------------------------------------- what went wrong once
+
+
+def test_rows_of_huge_margins_do_not_free_the_steps():
+    """Rows without curvature would not count in the largest step, and no line search be enough."""
+    rng = np.random.default_rng(18)
+    X = sp.random_array((400, 60), density=0.2, rng=rng).toarray()
+    X[:5] *= 1e4
+    y = np.where(X[:, 0] - X[:, 1] + 0.1 * rng.standard_normal(400) > 0, 1.0, -1.0)
+    for C in (1.0, 30.0):
+        problem = posed(np.asfortranarray(X), y, C=C, intercept=False)
+        columns = Run(problem, 1e-4, 9, 1).columns(np.arange(60))
+        size = np.sqrt((X**2).mean(axis=0))
+        np.testing.assert_allclose(largest_steps(problem, columns), 10 / size, rtol=1e-9)
+        assert solve(problem, tol=1e-4).status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_squared_hinge_without_active_rows(seed):
+    """No row would bend the model: nothing moves, though the penalty pulls to zero."""
+    X = np.random.default_rng(seed).standard_normal((6, 50))
+    y = np.repeat([1.0, -1.0], 3)
+    problem = posed(X, y, C=10.0, loss=SquaredHinge())
+    result = solve(problem, tol=1e-6)
+    assert result.status is Status.CONVERGED
+    slow = solve(problem, "newglmnet", tol=1e-6, max_iter=3000)
+    assert result.objective <= slow.objective * (1 + 1e-5)
+
+
+def test_a_path_does_not_begin_with_all_features():
+    """The strong rule would keep everything where C jumps, and files be read into memory."""
+    X, y = data(19, m=2000)
+    scale = 1e-3  # far from C = 1
+    path = run(
+        l1_path(posed(X * scale, y, C=1.0), lambda low: low * np.geomspace(1, 10, 5), tol=1e-6,
+                max_iter=99)
+    )  # fmt: skip
+    visited = [step.extra["visited"] for _, result in path for step in result.history]
+    assert max(visited) <= 600
+    assert visited[0] <= 5
+
+
+def test_float32_scores_are_recomputed_where_they_decide():
+    """Nearly all columns would be gathered in float64 at the first scan."""
+    X, y = data(20, n=500, m=4000)
+    design = as_design(np.ascontiguousarray(X.astype(np.float32)))
+    gathered = []
+    original = design.gather
+
+    def gather(features):
+        columns = original(features)
+        gathered.append(columns.shape[1])
+        return columns
+
+    design.gather = gather
+    result = solve(replace(posed(X, y, C=1.0), design=design), tol=1e-6)
+    assert result.status is Status.CONVERGED
+    assert gathered[0] < 100  # at u = 0 most scores are above their l1
+    assert sum(gathered) < 2500
+
+
+def test_a_bad_start_is_a_cold_start():
+    """A solution of other data would take more iterations than none."""
+    X, y = data(21)
+    first = solve(posed(X, y, C=1.0), tol=1e-6)
+    other = posed(1e3 * X, -y, C=1.0)
+    start = Start(first.support, first.coef, first.intercept)
+    for solver in ("working-set", "newglmnet"):
+        warm, cold = (solve(other, solver, tol=1e-5, start=s) for s in (start, None))
+        assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
+        assert warm.history[-1].extra["gap"] <= 1e-5
+    nan = Start(first.support, np.full(first.coef.size, np.nan), 0.0)
+    assert solve(other, tol=1e-5, start=nan).status is Status.CONVERGED
+    for begin in (None, start):
+        one = solve(posed(X, y, C=0.3), "newglmnet", tol=1e-9, max_iter=1, start=begin)
+        assert one.history[-1].objective < one.history[-2].objective  # an iteration was made

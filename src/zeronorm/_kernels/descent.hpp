@@ -289,7 +289,7 @@ void descend(const Columns& x, const std::int64_t* features, std::int64_t q, con
                 largest = std::max(largest, violation);
                 total += violation;
                 const double h = model.square[j] + model.nu;
-                if (!(h > 0.0)) continue;
+                if (!(h + penalty.l2 > 0.0) && std::abs(g) > penalty.l1) continue;  // no minimum
                 double z = penalty.minimiser(g, h, t) - t;
                 if (std::abs(z) > model.largest_step[j])
                     z = std::copysign(model.largest_step[j], z);
@@ -327,7 +327,7 @@ inline std::pair<std::int64_t, double> descend_gram(const double* A, std::int64_
                 const double* const column = A + j * q;
                 const double t = u[j] + d[j];
                 total += penalty.violation(slope[j], t);
-                if (!(column[j] > 0.0)) continue;
+                if (!(column[j] + penalty.l2 > 0.0) && std::abs(slope[j]) > penalty.l1) continue;
                 const double z = penalty.minimiser(slope[j], column[j], t) - t;
                 if (z == 0.0 || !std::isfinite(z)) continue;
                 d[j] = z == -t ? -u[j] : d[j] + z;

@@ -461,9 +461,8 @@ def dense_descend(
 
     A sweep moves e, if there is an intercept, to its minimiser, and then visits the active features
     in random order. A visit meets a violation, the least |derivative + subgradient|, and moves the
-    feature to its minimiser, or by its largest step towards it; where h gives it no curvature and
-    nu is 0, it stays. Sweeps end when the violations that one of them met add up to at most
-    `target`.
+    feature to its minimiser, or by its largest step towards it; where there is none, it stays.
+    Sweeps end when the violations that one of them met add up to at most `target`.
 
     Shrinking: a feature at t_j = 0 that is optimal there by more than `shrinking` times the largest
     violation of the sweep before becomes inactive. When the sum reaches the target, all are active
@@ -565,7 +564,7 @@ def gram_descend(
                 t = float(u[j] + d[j])
                 g, h = float(slope[j]), float(gram[j, j])
                 total += _violation(row, g, t)
-                if h <= 0:
+                if h + row[1] <= 0 and abs(g) > row[0]:
                     continue
                 z = _minimiser(row, g, h, t) - t
                 if z == 0 or not np.isfinite(z):
@@ -740,8 +739,8 @@ def _descend(
                 limit = max(limit, violation)
                 total += violation
                 h = square[j] + nu
-                if h <= 0:
-                    continue
+                if h + penalty[j, 1] <= 0 and abs(g) > penalty[j, 0]:
+                    continue  # no minimum
                 z = _minimiser(penalty[j], g, h, t) - t
                 z = min(max(z, -largest_step[j]), largest_step[j])
                 if not np.isfinite(z):

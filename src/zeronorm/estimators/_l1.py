@@ -20,7 +20,7 @@ from ..result import Result, Status, Step
 from ..solvers import L1_SOLVERS, L1Problem
 from ..solvers._columns import Penalty
 from ..solvers._drive import Solver
-from ..solvers._l1 import Start
+from ..solvers._l1 import NEVER, Start
 from ._linear import (
     CALLER_OF_FIT,
     GAP_SLACK,
@@ -33,8 +33,6 @@ from ._linear import (
 LOSSES = {loss.name: loss for loss in (Logistic(), SquaredHinge())}
 # Rounding ends progress at gaps below this, however small a tolerance was asked.
 GAP_FLOOR = 1e-9
-# The l1 weight of a feature that is never selected.
-NEVER = 1e300
 
 
 def _gives_probabilities(estimator: L1LogisticRegression) -> bool:

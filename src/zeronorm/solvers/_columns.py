@@ -236,8 +236,3 @@ class Descent:
     def n_sweeps(self) -> int:
         """Sweeps so far."""
         return int(self._state[3])
-
-    @property
-    def violation(self) -> float:
-        """The sum of the violations met in the last sweep."""
-        return float(self._state[4])

@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from .._typing import Columns, Design, FloatArray, IndexArray, Smooth
 from ..designs._operations import resident_columns, scan_error
+from ..designs._wrappers import as_slice, feature_blocks
 from ..losses import Logistic, balance, fit_intercept
 from ..result import Result, Status, Step
 from ..structures import largest
@@ -46,6 +47,7 @@ MAX_SWEEPS = 1000
 # a descent does not end within the first sweeps. (No rule asks how rows are stored: integer weights
 # equal repeated rows.)
 LARGEST_GRAM, LARGEST_SPARSE_GRAM, GRAM_SHARE, FIRST_SWEEPS = 2000, 500, 0.25, 8
+LARGEST_COPY = 1 << 26  # elements that are copied for a Gram matrix
 LARGEST_STEP = 10.0  # of a coordinate, in units of the margins: LIBLINEAR's 10 for unit columns
 
 # Working sets
@@ -145,12 +147,14 @@ def _prox_newton(
     # With few columns of many rows, long descents are cheaper on the Gram matrix.
     most = LARGEST_SPARSE_GRAM if columns.is_sparse else LARGEST_GRAM
     use_gram = columns.size <= min(GRAM_SHARE * problem.size, most)
+    use_gram = use_gram and columns.size * problem.size <= LARGEST_COPY
     Z: Columns | None = None
     bound = -np.inf
+    limits = largest_steps(problem, columns)
     # The point before a step that changed the objective by rounding only, and its violation.
     before: tuple[Point, float] | None = None
     for steps in range(MAX_NEWTON):
-        model = model_at(problem, columns, point)
+        model = model_at(problem, columns, point, limits)
         if not float(model.square.max(initial=0.0)) < LARGEST_SQUARE:
             break  # products overflow: there is no step
         violation = float(penalty.violation(model.gradient, point.u).sum())
@@ -166,7 +170,7 @@ def _prox_newton(
             sweep(descent, target, steps, 1.0 / problem.size)
         elif not descent.sweep(target, FIRST_SWEEPS, steps, 1.0 / problem.size):
             if Z is None:
-                Z = problem.design.gather(columns.features)
+                Z = problem.design.gather(as_slice(columns.features))
             descent.sweep_gram(Z, target, MAX_SWEEPS)
         sweeps += descent.n_sweeps
         if descent.n_sweeps == 1:
@@ -179,25 +183,30 @@ def _prox_newton(
     return point, {"steps": steps, "sweeps": sweeps, "visited": columns.size}
 
 
-def model_at(problem: L1Problem, columns: ColumnSet, point: Point, nu: float = 0.0) -> Model:
-    """Return the quadratic model of the problem at a point, over the columns."""
+def model_at(
+    problem: L1Problem, columns: ColumnSet, point: Point, limits: FloatArray, nu: float = 0.0
+) -> Model:
+    """Return the quadratic model of the problem at a point, over the columns.
+
+    limits : (q,) the largest step of each coordinate.
+    """
     curvature = problem.loss.curvature(point.z, problem.y, problem.weight)
     gradient, square = columns.terms(point.gradient, curvature)
     slope = float(point.gradient.sum()) if problem.intercept else 0.0
     rows = problem.penalty.of(columns.features).rows()
-    steps = largest_steps(float(curvature.sum()), square)
     return Model(
-        curvature, gradient, square, rows, point.u, steps, nu, problem.intercept, slope
+        curvature, gradient, square, rows, point.u, limits, nu, problem.intercept, slope
     )  # fmt: skip
 
 
-def largest_steps(total: float, square: FloatArray) -> FloatArray:
+def largest_steps(problem: L1Problem, columns: ColumnSet) -> FloatArray:
     """Return the largest step of each coordinate: it moves margins by about LARGEST_STEP.
 
-    total, square : sum_i h_i and sum_i h_i x_ij^2 for some h: no units of X, no scale of h.
+    From the weights of the rows and not from the curvature, which rows of large margins have not.
     """
-    size = np.sqrt(square / total) if total > 0 else np.zeros_like(square)
-    steps = np.full(square.size, LARGEST_STEP)
+    weight = problem.weight
+    size = np.sqrt(columns.terms(weight, weight)[1] / float(weight.sum()))
+    steps = np.full(size.size, LARGEST_STEP)
     np.divide(LARGEST_STEP, size, out=steps, where=size > 0)
     return steps
 
@@ -304,6 +313,7 @@ class Run:
         self._seen = np.zeros(problem.design.shape[1], bool)
         self._best: tuple[Point, FloatArray, float] | None = None
         self._idle = 0
+        self._begun = 0  # rows of the history when the solver began
         penalty = problem.penalty
         self._always = np.flatnonzero(penalty.l1 == 0)  # in every working set
         unpenalised = self._always[penalty.l2[self._always] == 0]
@@ -324,7 +334,7 @@ class Run:
     @property
     def n_iter(self) -> int:
         """Iterations so far: scans but the first."""
-        return max(len(self.history) - 1, 0)
+        return len(self.history) - self._begun
 
     @property
     def gap(self) -> float:
@@ -335,7 +345,7 @@ class Run:
     def restart(self, problem: L1Problem, factor: float) -> None:
         """Go on from the last point with another C, `factor` times the one before: no scan."""
         self.problem = problem
-        self.clock, self.status, self.history = Stopwatch(), None, []
+        self.clock, self.status, self.history, self._begun = Stopwatch(), None, [], 0
         self.bound, self._best, self._idle = -np.inf, None, 0
         self.scale *= factor
         self.scores *= factor
@@ -348,21 +358,30 @@ class Run:
 
         ratio : C before / C now.
         """
-        kept = self.pull >= (2.0 - ratio) * self.problem.penalty.l1
+        kept = self.pull >= max(2.0 - ratio, NEAR) * self.problem.penalty.l1
         kept[self.point.support] = True
         kept[self._always] = True
         return np.flatnonzero(kept)
 
     def begin(self, start: Start | None = None) -> Solver[None]:
-        """Certify the start."""
+        """Certify the start, or the model without features where that is better."""
+        point = self._point(Start())
+        if start is not None and start.support.size:
+            with np.errstate(over="ignore", invalid="ignore"):
+                begun = _with_best_intercept(self.problem, self._point(start))
+            penalty = self.problem.penalty.of(begun.features)
+            if begun.value + penalty.value(begun.u) <= self.scale:
+                point = begun
+        self._begun = len(self.history) + 1
+        yield from self.certify(point, {})
+
+    def _point(self, start: Start) -> Point:
         problem = self.problem
-        start = Start() if start is None else start
         z = np.full(problem.y.size, start.intercept)
         if start.support.size:
             self.columns(start.support).combine(start.coef, z)
         value, gradient = problem.loss.value_gradient(z, problem.y, problem.weight)
-        point = Point(start.support, start.coef, start.intercept, z, value, gradient)
-        yield from self.certify(point, {})
+        return Point(start.support, start.coef, start.intercept, z, value, gradient)
 
     def columns(self, features: IndexArray) -> ColumnSet:
         """Return some columns: in place, or gathered."""
@@ -492,13 +511,29 @@ class Run:
         return alpha, inside and bool(np.all(np.abs(rest) <= EQUAL * size))
 
     def _recompute(self, v: FloatArray) -> None:
-        """Replace scores in float32 that may exceed their l1 weight by exact ones."""
+        """Replace scores in float32 by exact ones where they can decide the bound.
+
+        That is where the largest |c_j| / l1_j may be, and where l2_j > 0 counts what is above l1_j.
+        """
         assert self._error is not None
+        penalty = self.problem.penalty
         error = self._error * float(np.linalg.norm(v))
-        unsure = np.flatnonzero(self.pull + error > self.problem.penalty.l1)
-        exact = self.columns(unsure).terms(v, np.zeros(v.size))[0]
-        self.scores[unsure] = exact
-        self.pull[unsure] = self.problem.penalty.of(unsure).pull(exact)
+        high = self.pull + error > penalty.l1
+        bounded = high & (penalty.l1 > 0)
+        low = (self.pull[bounded] - error[bounded]) / penalty.l1[bounded]
+        strongest = max(1.0, float(low.max(initial=0.0)))
+        unsure = np.flatnonzero(
+            high & ((self.pull + error >= strongest * penalty.l1) | (penalty.l2 > 0))
+        )
+        for some in feature_blocks(unsure, v.size):
+            if self._storage is not None:
+                columns = ColumnSet(self._storage, some, self._n_threads)
+            else:
+                storage = storage_of(self.problem.design.gather(some))
+                columns = ColumnSet(storage, some, self._n_threads, np.arange(some.size))
+            exact = columns.terms(v, np.zeros(v.size))[0]
+            self.scores[some] = exact
+            self.pull[some] = penalty.of(some).pull(exact)
 
 
 def _norms(design: Design) -> FloatArray:

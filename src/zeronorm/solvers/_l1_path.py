@@ -55,8 +55,11 @@ def l1_path(
         share[forced] = 0.0
     strongest = float(share.max(initial=0.0))
     path: list[tuple[float, Result]] = []
-    before = 1.0
-    for C in grid(1.0 / strongest) if strongest > 0 else ():
+    if strongest <= 0:
+        return path
+    before = 1.0 / strongest
+    run.restart(replace(problem, weight=before * problem.weight), before)
+    for C in grid(before):
         run.restart(replace(problem, weight=C * problem.weight), C / before)
         features = run.strong(before / C)
         before = C

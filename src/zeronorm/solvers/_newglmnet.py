@@ -59,8 +59,7 @@ def cdn(
     columns = run.all_columns()
     rows = problem.penalty.rows()
     order = np.arange(columns.size)
-    square = columns.terms(problem.y, problem.weight)[1]
-    steps = largest_steps(float(problem.weight.sum()), square)
+    steps = largest_steps(problem, columns)
     hinge = isinstance(problem.loss, SquaredHinge)
     while run.status is None:
         with run.clock:
@@ -95,6 +94,7 @@ def _newton_over_all(
     if start is not None and start.support.size:
         yield from run.begin(start)
     columns = run.all_columns()
+    limits = largest_steps(problem, columns)
     limit, inner = np.inf, 1.0 if published else GLMNET_TOLERANCE
     while run.status is None:
         with run.clock:
@@ -106,7 +106,7 @@ def _newton_over_all(
                 limit = float(violation[kept].max(initial=0.0))
             some = columns.of(np.flatnonzero(kept))
             point = run.point.on(some.features)
-            model = model_at(problem, some, point, nu=NU)
+            model = model_at(problem, some, point, limits[kept], nu=NU)
             descent = some.descent(model)
             sweep(descent, inner * first, run.n_iter, 1.0 / problem.size if published else 0.0)
             if published and descent.n_sweeps == 1:
