@@ -15,9 +15,9 @@ method is a function of the user's X (CSR, or dense in column order) and y in {-
 to convert, it converts within the call. Limits on iterations are set out of the way, so that only
 the tolerance ends a fit.
 
-Beside the environments of peers/*.txt: snapml (pip install snapml numpy scipy scikit-learn),
-blitzl1 (pip install numpy scipy setuptools wheel, then pip install --no-build-isolation blitzl1; a
-C++ compiler), and glmnet in R (apt-get install r-base-core r-cran-glmnet) without one.
+Beside the environments of peers/*.txt: blitzl1 (pip install numpy scipy setuptools wheel, then
+pip install --no-build-isolation blitzl1; a C++ compiler), and glmnet in R (apt-get install
+r-base-core r-cran-glmnet) without one.
 """
 
 from __future__ import annotations
