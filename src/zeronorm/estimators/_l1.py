@@ -81,7 +81,7 @@ class L1LogisticRegression(LinearClassifier):
         - "glmnet": without line search and shrinking, to compare: it need not converge.
         - "cdn": one Newton step per coordinate, to compare.
 
-        All but "working-set" copy X unless it is in memory by column (Fortran order, CSC).
+        The last three copy X unless it is in memory by column (Fortran order, CSC).
     fit_intercept : bool
         Whether b is free.
     standardize : bool

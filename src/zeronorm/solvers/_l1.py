@@ -55,7 +55,9 @@ SMALLEST_SET = 500
 GROWTH = 3  # a working set has at most so many times the features of the last solution
 NEAR = 0.8  # features drawn by more than this share of their l1 weight fill up a working set
 LIKELY = 0.5  # and by more than this are gathered along
-INNER_SHARE = 0.03  # of the gap over all features: the gap over the working set to stop at
+# Of the gap over all features: the gap over the working set to stop at; less far where features had
+# to stay outside that are drawn in.
+INNER_SHARE, TRUNCATED_SHARE = 0.03, 0.2
 DESCENT_SHARE, SMALLEST_SHARE = 0.2, 1e-3  # of the violation of a step: what a descent leaves
 MAX_NEWTON = 50
 
@@ -122,7 +124,8 @@ def working_set(
         features = run.choose()
         goal = 0.3 * tol
         if features.size < problem.penalty.l1.size:
-            goal = max(INNER_SHARE * min(run.gap, 1.0), goal)
+            share = TRUNCATED_SHARE if run.truncated else INNER_SHARE
+            goal = max(share * min(run.gap, 1.0), goal)
         point, counts = solve_over(run, features, goal)
         yield from run.certify(point, counts)
     return run.result()
@@ -303,6 +306,7 @@ class Run:
         self.point: Point
         self.scores: FloatArray  # (m,) X'(alpha * y) at the point
         self.pull = np.empty(0)  # (m,) after the first scan
+        self.truncated = False  # whether the last choice left out features that are drawn in
         self.scale = first_dual(problem.loss, problem.y, problem.weight, problem.intercept)[0]
         self._tol, self._max_iter, self._n_threads = tol, max_iter, n_threads
         self._storage = resident_columns(problem.design)
@@ -425,7 +429,8 @@ class Run:
         near[support] = False
         candidates = np.flatnonzero(near)
         size = max(SMALLEST_SET, GROWTH * support.size) - support.size
-        if candidates.size > size:
+        self.truncated = candidates.size > size
+        if self.truncated:
             excess = self.pull[candidates] / l1[candidates]
             candidates = candidates[largest(excess, size)]
         return np.union1d(support, candidates)
