@@ -278,20 +278,24 @@ class Peer:
     Parameters
     ----------
     method : str
-        A method of `_peers.py`.
+        A method of `script`.
     python : str
         The interpreter of its environment.
     threads : int or None
         Threads of BLAS, OpenMP and numba; None leaves each library its default.
+    script : str
+        What runs there: a file of this folder.
     """
 
-    def __init__(self, method: str, python: str, threads: int | None = 1) -> None:
+    def __init__(
+        self, method: str, python: str, threads: int | None = 1, script: str = "_peers.py"
+    ) -> None:
         environment = dict(os.environ)
         if threads is not None:
             environment.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
         self.method = method
         self._process = subprocess.Popen(
-            [python, "-W", "ignore", str(HERE / "_peers.py"), method, str(threads or 0)],
+            [python, "-W", "ignore", str(HERE / script), method, str(threads or 0)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -337,12 +341,21 @@ class Peer:
             raise PeerError(reply["error"])
         return reply
 
+    @property
+    def alive(self) -> bool:
+        """Whether the process can be asked again."""
+        return self._process.poll() is None
+
     def _cpu(self) -> float:
-        try:
-            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Return the CPU seconds of the process and of its children (R is one)."""
+        pid = self._process.pid
+        ticks = 0
+        with contextlib.suppress(OSError):
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            for one in (str(pid), *children):
+                fields = Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split()
+                ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def _failure(self) -> str:
         code = self._process.wait()

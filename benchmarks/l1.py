@@ -24,11 +24,8 @@ release 1.9.1, so it takes part with liblinear and saga.
 from __future__ import annotations
 
 import contextlib
-import os
-import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -222,39 +219,6 @@ class Task:
 # --------------------------------------------------------------------------------- contestants
 
 
-class Process(common.Peer):
-    """A process of `_l1_peers.py`; the CPU seconds of a child (R) are its own."""
-
-    def __init__(self, method: str, python: str, threads: int) -> None:
-        environment = os.environ | dict.fromkeys(common.THREAD_VARIABLES, str(threads))
-        self.method = method
-        self._process = subprocess.Popen(
-            [python, "-W", "ignore", str(common.HERE / "_l1_peers.py"), method, str(threads)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        self._errors = []
-        threading.Thread(target=self._drain, daemon=True).start()
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process can be asked again."""
-        return self._process.poll() is None
-
-    def _cpu(self) -> float:
-        pid = self._process.pid
-        ticks = 0
-        with contextlib.suppress(OSError):
-            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-            for one in (str(pid), *children):
-                fields = Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split()
-                ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
-
-
 class Contestant:
     """A method with a number of threads: started when needed, and again after it was ended."""
 
@@ -265,7 +229,7 @@ class Contestant:
         self.first: dict[str, float] = {}  # seconds of the first call, by kind of data
         self._environment = peers.METHODS[method.partition(":")[0]][0]
         self._python = common.interpreter(self._environment, folder)
-        self._process: Process | None = None
+        self._process: common.Peer | None = None
         self._warm: set[str] = set()
 
     def ask(self, limit: float, **request: Any) -> dict[str, Any]:
@@ -273,7 +237,7 @@ class Contestant:
         if self._process is None:
             if self._python is None:
                 raise common.PeerError("not installed")
-            self._process = Process(self.method, self._python, self.threads)
+            self._process = common.Peer(self.method, self._python, self.threads, "_l1_peers.py")
             self._warm = set()
             try:
                 self.version = self._process.ask(120.0, op="version")["version"]
