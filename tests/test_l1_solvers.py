@@ -23,7 +23,8 @@ from zeronorm.solvers import (
     working_set,
 )
 from zeronorm.solvers._columns import Penalty
-from zeronorm.solvers._l1 import Run, Start, largest_steps
+from zeronorm.solvers._l1 import Run, Start
+from zeronorm.solvers._prox_newton import largest_steps
 
 LOSSES = [Logistic(), SquaredHinge()]
 

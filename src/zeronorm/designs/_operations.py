@@ -29,6 +29,7 @@ __all__ = [
     "resident_columns",
     "scan",
     "scan_error",
+    "score_errors",
     "top_features",
 ]
 
@@ -38,6 +39,8 @@ CANCELLED = 1e6
 CONSTANT = 1e-12
 # Squares below this are close to underflow (and gone where denormals are flushed): |x_ij| < 1e-140.
 TINY_SQUARE = 1e-280
+# Below this relative error of a scan (float64 sums) rounding does not touch the digits of a bound.
+EXACT_SCAN = 1e-10
 
 
 def scan(design: Design, v: FloatArray) -> FloatArray:
@@ -244,12 +247,37 @@ def _two_pass(x: FloatArray, share: FloatArray, n_threads: int) -> tuple[FloatAr
     return mean, np.where(constant | (low == high), 0.0, std)
 
 
+def score_errors(design: Design, weight: FloatArray | None = None) -> FloatArray | None:
+    """Return by how much every score of a scan for ||v|| = 1 may err, (n_features,).
+
+    None where sums are of float64, whose rounding touches no digit that counts.
+
+    weight : (n_samples,) of the means and scales of `design`; equal weights save a pass over X.
+    """
+    factor = scan_error(design)
+    return None if factor <= EXACT_SCAN else factor * _column_norms(design, weight)
+
+
+def _column_norms(design: Design, weight: FloatArray | None) -> FloatArray:
+    """Return ||x_j|| of the stored columns times the scale that `design` applies to them."""
+    n, m = design.shape
+    if isinstance(design, Scaled):
+        if design.mean is not None and weight is not None and np.ptp(weight) == 0:
+            # ||x_j||^2 = n (mean^2 + std^2) and scale = 1 / std
+            return np.asarray(np.sqrt(n * ((design.mean * design.scale) ** 2 + 1.0)))
+        return _column_norms(design.base, None) * design.scale
+    square = np.empty(m)
+    for start in range(0, m, design.block):
+        stop = min(start + design.block, m)
+        square[start:stop] = design.moments(np.ones(n), start, stop)[1]
+    return np.sqrt(square)
+
+
 def resident_columns(design: Design) -> tuple[Any, ...] | None:
     """Return the columns of a design where they lie, for kernels that visit them in any order.
 
     (x,) for an array in Fortran order, (indptr, indices, data) for CSC, of float32 or float64 in
     memory; None for every other design, whose columns have to be gathered.
     """
-    if isinstance(design, (Dense, Sparse)):
-        return design.resident_columns()
-    return None
+    offered = getattr(design, "resident_columns", None)
+    return None if offered is None else offered()

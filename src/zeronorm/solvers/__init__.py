@@ -4,13 +4,14 @@ from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax, minimax_pooled
 from ._drive import Progress, Scan, run, run_together, together
 from ._exchange import eliminate, splice
-from ._l1 import L1Problem, working_set
+from ._l1 import L1Problem
 from ._l1_path import l1_path, l1_supports
 from ._newglmnet import cdn, glmnet, newglmnet
 from ._refit import refit
 from ._ridge import ridge
 from ._select import MENU, Procedure, follow, select, select_l1, select_nested
 from ._task import Task
+from ._working_set import working_set
 from .inner import INNER_SOLVERS, newton
 
 L1_SOLVERS = {

@@ -8,16 +8,13 @@ import numpy as np
 
 from .._typing import Design, FloatArray, IndexArray, Smooth
 from ..certificate import Bound, prove
-from ..designs import Scaled
-from ..designs._operations import scan_error, top_features
+from ..designs._operations import score_errors, top_features
 from ..result import Certificate
 from ._cutting_plane import BestDual
 from ._drive import Scan, Solver
 from ._ridge import ridge
 from ._stopwatch import Stopwatch
 
-# Below this relative error of a scan (float64 sums) rounding does not touch the digits of a bound.
-EXACT_SCAN = 1e-9
 REFIT_TOL = 1e-12
 MAX_SCORES = 2**22  # scores that one scan may return: 32 MiB
 MAX_RECOMPUTED = 200  # and 4 k: columns recomputed in float64
@@ -64,7 +61,7 @@ def certify_supports(
         if known is not None and support.size in known:
             owners.append(index)
             alphas.append(known[support.size].alpha)
-    norms = _error_norms(design, sample_weight)
+    norms = score_errors(design, sample_weight)
     best: list[Bound | None] = [None] * len(supports)
     clock.stop()
     at_once = max(1, MAX_SCORES // design.shape[1])
@@ -131,22 +128,3 @@ def _safe_magnitudes(
     if usable is not None:
         upper[~usable] = 0.0
     return upper
-
-
-def _error_norms(design: Design, sample_weight: FloatArray) -> FloatArray | None:
-    """Return the scan error of every column for ||v|| = 1, or None where it is negligible."""
-    factor = scan_error(design)
-    if factor <= EXACT_SCAN:
-        return None
-    return factor * _column_norms(design, sample_weight)
-
-
-def _column_norms(design: Design, sample_weight: FloatArray) -> FloatArray:
-    """Return ||x_j|| of the stored columns times the scale that `design` applies to them."""
-    n = design.shape[0]
-    if isinstance(design, Scaled):
-        if design.mean is not None and np.ptp(sample_weight) == 0:
-            # ||x_j||^2 = n (mean^2 + std^2) and scale = 1 / std
-            return np.asarray(np.sqrt(n * ((design.mean * design.scale) ** 2 + 1.0)))
-        return _column_norms(design.base, sample_weight) * design.scale
-    return np.asarray(np.sqrt(design.moments(np.ones(n), 0, design.shape[1])[1]))

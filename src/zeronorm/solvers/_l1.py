@@ -1,4 +1,4 @@
-"""l1-regularised classification: the problem, its certificate, and the working-set method.
+"""l1-regularised classification: the problem, and what certifies a point of it.
 
     min_{u, b}  sum_j l1_j |u_j| + l2_j/2 u_j^2 + sum_i s_i f(y_i, x_i'u + b),  low <= u <= high
 
@@ -9,10 +9,7 @@ dual problem is, with c = X'(alpha * y),
 
 with |c_j| <= l1_j where l2_j = 0, and sum_i alpha_i y_i = 0 where b is free; with a sign constraint
 only one sign of c_j counts. Any alpha = -y * gradient becomes feasible by shrinking, and its value
-certifies the gap that all these methods stop by.
-
-Source: Massias, Gramfort and Salmon, Celer: a fast solver for the lasso with dual extrapolation,
-ICML 2018 (working sets that the dual point chooses); proximal Newton steps as in newGLMNET.
+certifies the gap that all solvers of the problem stop by.
 """
 
 from __future__ import annotations
@@ -23,43 +20,27 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy.sparse as sp
 
-from .._typing import Columns, Design, FloatArray, IndexArray, Smooth
-from ..designs._operations import resident_columns, scan_error
-from ..designs._wrappers import as_slice, feature_blocks
+from .._typing import Design, FloatArray, IndexArray, Smooth
+from ..designs._operations import resident_columns, score_errors
+from ..designs._wrappers import feature_blocks
 from ..losses import Logistic, balance, fit_intercept
 from ..result import Result, Status, Step
 from ..structures import largest
-from ._columns import ColumnSet, Descent, Model, Penalty, storage_of
+from ._columns import ColumnSet, Penalty, storage_of
 from ._cutting_plane import GatheredColumns, first_dual
 from ._drive import Scan, Solver
 from ._stopwatch import Stopwatch
 
-SIGMA, MAX_HALVINGS = 0.01, 20  # of the line search, as published
 PRECISION = 1e-14  # relative differences of the objective below this are rounding
 NEVER = 1e300  # l1 weight of features that are not to enter
-LARGEST_SQUARE = 1e140  # sum of squares of a column
-EXACT_SCAN = 1e-10
 EQUAL = 1e-12  # relative size of a sum that counts as zero
 PATIENCE = 20  # scans in a row that narrow the gap by rounding only, before giving up
-SWEEPS_AT_ONCE = 50  # of a descent, between looks at Ctrl-C
-MAX_SWEEPS = 1000
-# Gram matrices are formed of at most so many columns, and of so many as a share of the rows, where
-# a descent does not end within the first sweeps. (No rule asks how rows are stored: integer weights
-# equal repeated rows.)
-LARGEST_GRAM, LARGEST_SPARSE_GRAM, GRAM_SHARE, FIRST_SWEEPS = 2000, 500, 0.25, 8
-LARGEST_COPY = 1 << 26  # elements that are copied for a Gram matrix
-LARGEST_STEP = 10.0  # of a coordinate, in units of the margins: LIBLINEAR's 10 for unit columns
 
 # Working sets
 SMALLEST_SET = 500
 GROWTH = 3  # a working set has at most so many times the features of the last solution
 NEAR = 0.8  # features drawn by more than this share of their l1 weight fill up a working set
 LIKELY = 0.5  # and by more than this are gathered along
-# Of the gap over all features: the gap over the working set to stop at; less far where features had
-# to stay outside that are drawn in.
-INNER_SHARE, TRUNCATED_SHARE = 0.03, 0.2
-DESCENT_SHARE, SMALLEST_SHARE = 0.2, 1e-3  # of the violation of a step: what a descent leaves
-MAX_NEWTON = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,154 +89,7 @@ class Point:
         return replace(self, features=features, u=u)
 
 
-def working_set(
-    problem: L1Problem, *, tol: float, max_iter: int, start: Start | None = None, n_threads: int = 1
-) -> Solver[Result]:
-    """Solve to (objective - bound) <= tol * objective of the model without features.
-
-    Every scan of all features certifies the last point and chooses the next working set: the
-    support, and the features that the scores draw most from zero. Over it proximal Newton steps,
-    each a coordinate descent on the quadratic model and a line search, go on until the gap over the
-    working set is a small share of that over all features.
-    """
-    run = Run(problem, tol, max_iter, n_threads)
-    yield from run.begin(start)
-    while run.status is None:
-        features = run.choose()
-        goal = 0.3 * tol
-        if features.size < problem.penalty.l1.size:
-            share = TRUNCATED_SHARE if run.truncated else INNER_SHARE
-            goal = max(share * min(run.gap, 1.0), goal)
-        point, counts = solve_over(run, features, goal)
-        yield from run.certify(point, counts)
-    return run.result()
-
-
-def solve_over(run: Run, features: IndexArray, goal: float) -> tuple[Point, dict[str, float]]:
-    """Solve over some features, from the last point; return the point, and counts.
-
-    goal : the gap of the problem over these features, relative to that without any.
-    """
-    with run.clock:
-        return _prox_newton(run, run.columns(features), run.point.on(features), goal * run.scale)
-
-
-def _prox_newton(
-    run: Run, columns: ColumnSet, point: Point, goal: float
-) -> tuple[Point, dict[str, float]]:
-    """Take proximal Newton steps over the columns to a gap of `goal`."""
-    problem = run.problem
-    penalty = problem.penalty.of(columns.features)
-    share, sweeps, steps = DESCENT_SHARE, 0, 0
-    # With few columns of many rows, long descents are cheaper on the Gram matrix.
-    most = LARGEST_SPARSE_GRAM if columns.is_sparse else LARGEST_GRAM
-    use_gram = columns.size <= min(GRAM_SHARE * problem.size, most)
-    use_gram = use_gram and columns.size * problem.size <= LARGEST_COPY
-    Z: Columns | None = None
-    bound = -np.inf
-    limits = largest_steps(problem, columns)
-    # The point before a step that changed the objective by rounding only, and its violation.
-    before: tuple[Point, float] | None = None
-    for steps in range(MAX_NEWTON):
-        model = model_at(problem, columns, point, limits)
-        if not float(model.square.max(initial=0.0)) < LARGEST_SQUARE:
-            break  # products overflow: there is no step
-        violation = float(penalty.violation(model.gradient, point.u).sum())
-        if before is not None and violation >= before[1]:
-            point = before[0]
-            break
-        bound = max(bound, run.bound_over(columns, penalty, point, model.gradient))
-        if point.value + penalty.value(point.u) - bound <= goal:
-            break
-        descent = columns.descent(model)
-        target = share * violation
-        if not use_gram:
-            sweep(descent, target, steps, 1.0 / problem.size)
-        elif not descent.sweep(target, FIRST_SWEEPS, steps, 1.0 / problem.size):
-            if Z is None:
-                Z = problem.design.gather(as_slice(columns.features))
-            descent.sweep_gram(Z, target, MAX_SWEEPS)
-        sweeps += descent.n_sweeps
-        if descent.n_sweeps == 1:
-            share = max(0.25 * share, SMALLEST_SHARE)
-        moved = moved_along(problem, columns, point, model, descent)
-        if moved is None:
-            break
-        before = (point, violation) if moved[1] else None
-        point = _with_best_intercept(problem, moved[0])
-    return point, {"steps": steps, "sweeps": sweeps, "visited": columns.size}
-
-
-def model_at(
-    problem: L1Problem, columns: ColumnSet, point: Point, limits: FloatArray, nu: float = 0.0
-) -> Model:
-    """Return the quadratic model of the problem at a point, over the columns.
-
-    limits : (q,) the largest step of each coordinate.
-    """
-    curvature = problem.loss.curvature(point.z, problem.y, problem.weight)
-    gradient, square = columns.terms(point.gradient, curvature)
-    slope = float(point.gradient.sum()) if problem.intercept else 0.0
-    rows = problem.penalty.of(columns.features).rows()
-    return Model(
-        curvature, gradient, square, rows, point.u, limits, nu, problem.intercept, slope
-    )  # fmt: skip
-
-
-def largest_steps(problem: L1Problem, columns: ColumnSet) -> FloatArray:
-    """Return the largest step of each coordinate: it moves margins by about LARGEST_STEP.
-
-    From the weights of the rows and not from the curvature, which rows of large margins have not.
-    """
-    weight = problem.weight
-    size = np.sqrt(columns.terms(weight, weight)[1] / float(weight.sum()))
-    steps = np.full(size.size, LARGEST_STEP)
-    np.divide(LARGEST_STEP, size, out=steps, where=size > 0)
-    return steps
-
-
-def sweep(descent: Descent, target: float, seed: int, shrinking: float) -> None:
-    """Descend to the target, or through MAX_SWEEPS; Ctrl-C is noticed between some sweeps."""
-    while descent.n_sweeps < MAX_SWEEPS:
-        at_once = min(SWEEPS_AT_ONCE, MAX_SWEEPS - descent.n_sweeps)
-        if descent.sweep(target, at_once, seed + descent.n_sweeps, shrinking):
-            return
-
-
-def moved_along(
-    problem: L1Problem,
-    columns: ColumnSet,
-    point: Point,
-    model: Model,
-    descent: Descent,
-    *,
-    search: bool = True,
-) -> tuple[Point, bool] | None:
-    """Return the point after the line search along a step; None where nothing decreases.
-
-    The second part says that the objective changed by rounding only: whether the step is one to the
-    better, the violations have to tell.
-    """
-    penalty = problem.penalty.of(columns.features)
-    d, e = descent.step, descent.offset
-    before = penalty.value(point.u)
-    slope = float(model.gradient @ d) + model.gradient_e * e
-    slope += penalty.value(point.u + d) - before
-    along = columns.combine(d, np.full(point.z.size, e))
-    rounding = PRECISION * abs(point.value + before)
-    share = 1.0
-    for _ in range(MAX_HALVINGS):
-        u, z = point.u + share * d, point.z + share * along
-        value, gradient = problem.loss.value_gradient(z, problem.y, problem.weight)
-        change = value - point.value + penalty.value(u) - before
-        exact = abs(change) <= rounding
-        if not search or exact or change <= SIGMA * share * slope < 0:
-            return Point(point.features, u, point.b + share * e, z, value, gradient), exact
-        share *= 0.5
-    return None
-
-
-def _with_best_intercept(problem: L1Problem, point: Point) -> Point:
+def with_best_intercept(problem: L1Problem, point: Point) -> Point:
     """Return the point with b optimal for its u."""
     if not problem.intercept:
         return point
@@ -331,9 +165,7 @@ class Run:
             self._equalities = problem.y[:, None] * np.hstack([ones, Z])
             sign = np.where(penalty.low == 0, -1.0, 0.0) + np.where(penalty.high == 0, 1.0, 0.0)
             self._allowed = np.append(np.zeros(int(problem.intercept)), sign[unpenalised])
-        # Scores of a scan err by this times ||x_j|| ||v||; float64 is taken as exact.
-        error = scan_error(problem.design)
-        self._error = error * _norms(problem.design) if error > EXACT_SCAN else None
+        self._error = score_errors(problem.design)
 
     @property
     def n_iter(self) -> int:
@@ -372,7 +204,7 @@ class Run:
         point = self._point(Start())
         if start is not None and start.support.size:
             with np.errstate(over="ignore", invalid="ignore"):
-                begun = _with_best_intercept(self.problem, self._point(start))
+                begun = with_best_intercept(self.problem, self._point(start))
             penalty = self.problem.penalty.of(begun.features)
             if begun.value + penalty.value(begun.u) <= self.scale:
                 point = begun
@@ -440,7 +272,7 @@ class Run:
         problem, penalty = self.problem, self.problem.penalty
         seconds = {"solve": self.clock.seconds}
         self.clock = Stopwatch()
-        point = _with_best_intercept(problem, point)
+        point = with_best_intercept(problem, point)
         alpha, feasible = self._dual_point(point)
         self.scores = yield Scan(problem.design, alpha * problem.y)
         self.pull = penalty.pull(self.scores)
@@ -539,13 +371,3 @@ class Run:
             exact = columns.terms(v, np.zeros(v.size))[0]
             self.scores[some] = exact
             self.pull[some] = penalty.of(some).pull(exact)
-
-
-def _norms(design: Design) -> FloatArray:
-    """Return ||x_j|| of all columns."""
-    n, m = design.shape
-    square = np.empty(m)
-    for start in range(0, m, design.block):
-        stop = min(start + design.block, m)
-        square[start:stop] = design.moments(np.ones(n), start, stop)[1]
-    return np.sqrt(square)

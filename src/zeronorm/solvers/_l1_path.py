@@ -19,8 +19,9 @@ from ..structures import largest
 from ._columns import Penalty
 from ._cutting_plane import Minimax
 from ._drive import Solver
-from ._l1 import NEVER, L1Problem, Run, solve_over
+from ._l1 import NEVER, L1Problem, Run
 from ._task import Task
+from ._working_set import solve_over
 
 GRID, LARGEST = 1.1, 100.0  # ratio of the grid of `l1_supports`, and of its last to its first C
 TOL, MAX_ITER = 1e-4, 50  # of every point of it

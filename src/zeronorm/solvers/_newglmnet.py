@@ -16,17 +16,8 @@ import numpy as np
 from ..losses import SquaredHinge
 from ..result import Result
 from ._drive import Solver
-from ._l1 import (
-    MAX_HALVINGS,
-    SIGMA,
-    L1Problem,
-    Run,
-    Start,
-    largest_steps,
-    model_at,
-    moved_along,
-    sweep,
-)
+from ._l1 import L1Problem, Run, Start
+from ._prox_newton import MAX_HALVINGS, SIGMA, largest_steps, model_at, moved_along, sweep
 
 NU = 1e-12  # added to the curvature, as published
 GLMNET_TOLERANCE = 1e-4  # of the violation at u = 0, for every inner problem
