@@ -252,6 +252,15 @@ class Run:
         assert np.array_equal(np.sort(self.active), np.arange(m.features.size))
         return bool(self.state[5])
 
+    def subspace_step(self, target=0.0, max_iterations=3):
+        """Step with the features that are not zero; return the iterations."""
+        m = self.model
+        return call(
+            self.module, self.form, "subspace_step", m.x, m.features, m.curvature, m.gradient,
+            m.square, m.penalty, m.u, m.nu, m.intercept, m.gradient_e, target, max_iterations,
+            self.d, self.residual, self.state,
+        )  # fmt: skip
+
     @property
     def step(self):
         return self.d, self.state[0]
@@ -588,6 +597,112 @@ def test_descend_with_extreme_values(module, power, form):
         size = np.abs(model.chosen) @ (np.abs(model.u) + np.abs(run.d)) + abs(run.state[0])
         rounding = 1e-28 * model.curvature @ size**2 + 1e-12 * np.abs(values).max()
         assert np.all(np.diff(values) <= rounding)
+
+
+# Steps of the subspace
+
+
+@each_form
+@pytest.mark.parametrize("n", ROWS)
+def test_subspace_step_is_its_twin(form, n):
+    """Conjugate gradients would minimise another model, or stop elsewhere."""
+    for q in SIZES:
+        for case in range(8):
+            model = model_of(case, n, q, intercept=bool(case & 1), nu=(NU, 0.5)[case % 3 == 1])
+            runs = [Run(module, form, model) for module in (native, reference)]
+            iterations = []
+            for run in runs:
+                run.sweep(1e-9, case // 2, seed=case)
+                iterations.append(run.subspace_step(1e-9, 1 + case % 3))
+            assert iterations[0] == iterations[1]
+            assert_same(*runs)
+
+
+@each_form
+@pytest.mark.parametrize("max_iterations", [1, 2, 30])
+def test_a_subspace_step_descends_and_keeps_signs(form, max_iterations):
+    """A step would go uphill, wake a feature that is at zero, or change a sign."""
+    stopped, cut = 0, 0
+    for seed in range(40):
+        model = model_of(seed, 33, 12, intercept=bool(seed & 1), nu=0.1)
+        run = Run(native, form, model)
+        run.sweep(0.0, seed % 3)
+        t, before = model.u + run.d, run.objective()
+        run.subspace_step(max_iterations=max_iterations)
+        after = model.u + run.d
+        assert run.objective() <= before + 1e-12 * (1 + abs(before))
+        assert np.array_equal(after[t == 0], t[t == 0])
+        assert np.all(after * t >= 0)
+        n_stopped = np.count_nonzero((after == 0) & (t != 0))
+        stopped += n_stopped > 1  # several at once: where they would have crossed
+        cut += n_stopped == 1
+        np.testing.assert_allclose(run.residual, model.residual(*run.step), atol=1e-10)
+    assert max_iterations == 1 or stopped > 0
+    assert cut > 0
+
+
+@two_forms
+@pytest.mark.parametrize("intercept", [False, True])
+def test_subspace_steps_solve_the_model_of_a_known_support(form, intercept):
+    """The iterations would end before the target, or far from the minimum of the subspace."""
+    model = replace(correlated(), intercept=intercept, x=correlated().x.astype(np.float32) * 1.0)
+    model = replace(model, nu=0.0)
+    run = Run(native, form, model)
+    run.sweep(0.0, 3)
+    free = run.d != 0
+    assert run.subspace_step(target=1e-9, max_iterations=500) < 500
+    free &= run.d != 0
+    for _ in range(20):  # until no more reach zero
+        run.subspace_step(target=1e-9, max_iterations=500)
+        free = run.d != 0
+    violations = model.violations(*run.step)[free]
+    assert violations.sum() + abs(intercept * model.slope_e(*run.step)) <= 1e-7
+    assert free.sum() > 5
+
+
+def test_the_subspace_step_stops_at_its_target():
+    """Iterations would go on where the slopes are small already."""
+    model = replace(correlated(), intercept=True)
+    counts = []
+    for target in (1e3, 1.0, 1e-3, 1e-6):
+        run = Run(native, FORMS[1], model)
+        run.sweep(0.0, 2)
+        counts.append(run.subspace_step(target=target, max_iterations=1000))
+    assert counts == sorted(counts)
+    assert counts[0] < counts[1] < counts[-1] < 1000
+
+
+@each_module
+def test_a_subspace_step_ends_at_exactly_zero(module):
+    """A coefficient of 1e-17 would count as selected."""
+    x = np.array([[1.0, 0.2], [0.0, 1.0]])
+    rows = np.tile([1.0, 0.0, -INF, INF], (2, 1))
+    model = Model(x, np.arange(2), np.ones(2), np.array([3.0, 0.0]), rows, np.array([0.3, 5.0]))
+    run = Run(module, FORMS[1], model)
+    assert run.subspace_step(max_iterations=10) == 2
+    t = model.u + run.d
+    assert t[0] == 0
+    assert t[1] != 5
+    np.testing.assert_allclose(run.residual, model.residual(*run.step), rtol=1e-12)
+
+
+@each_module
+@pytest.mark.parametrize("form", [FORMS[1], FORMS[-1]], ids=["dense", "csc"])
+def test_subspace_steps_without_anything_to_do(module, form):
+    """A descent would be changed where nothing is free, bent or finite."""
+    empty = model_of(1, 16, 5, intercept=True, u=np.zeros(5))
+    flat = model_of(1, 16, 5, intercept=True, kind=0, nu=0.0, curvature=np.zeros(16))
+    huge = model_of(1, 16, 5, kind=0, nu=0.0)
+    huge = replace(huge, gradient=np.full(5, 1e200), curvature=np.full(16, 1e-200))
+    for model in (empty, flat, huge):
+        run = Run(module, form, model)
+        with np.errstate(all="ignore"):
+            run.subspace_step(max_iterations=20)
+        assert np.isfinite(run.d).all()
+        assert np.isfinite(run.residual).all()
+        if model is not huge:
+            assert not run.d.any()
+            assert run.state[0] == 0
 
 
 def test_arrays_of_another_layout_are_refused():

@@ -99,7 +99,7 @@ def test_every_native_function_has_a_twin():
     # A kernel would go without specification, or the reference build miss it.
     public = {name for name in dir(native) if not name.startswith("_")}
     assert public <= set(NAMES)
-    assert len(FUNCTIONS) == 21
+    assert len(FUNCTIONS) == 27
     assert native.FLOAT32_SCAN_ERROR == reference.FLOAT32_SCAN_ERROR
 
 
@@ -378,6 +378,42 @@ def test_csr_gather_from_many_rows():
         found = native.csr_gather(*rows, position, k, n_threads)
         assert all(map(np.array_equal, found, expected))
         assert all(array.flags.writeable for array in found)
+
+
+@given(
+    seed=st.integers(0, 99),
+    n=st.sampled_from((0, 1, 16, 300)),
+    p=st.sampled_from((1, 17, 90)),
+    dtype=st.sampled_from(DENSE_TYPES),
+    index=st.sampled_from(INDEX_TYPES),
+    repeats=st.booleans(),
+    shuffled=st.booleans(),
+)
+@LOOSE
+def test_csr_to_csc(seed, n, p, dtype, index, repeats, shuffled):
+    # Entries would change their place, their order or their value.
+    x = compressed(seed, n, p, dtype, index, repeats, shuffled)
+    expected = reference.csr_to_csc(*x, p, 1)
+    for n_threads in THREADS:
+        found = native.csr_to_csc(*x, p, n_threads)
+        for a, b in zip(found, expected, strict=True):
+            assert a.dtype == b.dtype
+            assert np.array_equal(a, b)
+    dense = sp.csr_array((x[2].astype(float), x[1], x[0]), shape=(n, p)).toarray()
+    assert (
+        np.array_equal(
+            sp.csc_array(found[::-1], shape=(n, p)).toarray().astype(dtype), dense.astype(dtype)
+        )
+        or repeats
+    )
+
+
+def test_csr_to_csc_of_many_rows():
+    # The parts of the threads would be put together in the wrong order.
+    _, p, rows = big_compressed(np.int32, unsorted=False)
+    expected = reference.csr_to_csc(*rows, p, 1)
+    for n_threads in THREADS:
+        assert all(map(np.array_equal, native.csr_to_csc(*rows, p, n_threads), expected))
 
 
 @given(
@@ -849,6 +885,67 @@ def test_smoothing_gives_the_same_bits_twice():
 
 
 # Threads
+
+
+# Losses
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 8, 255, 256, 257, 1027])
+@pytest.mark.parametrize("size", [1e-12, 1e-3, 1.0, 30.0, 900.0])
+def test_logistic_loss(n, size):
+    # Values, gradients and curvatures would lose digits, at the ends of the range or of the array.
+    rng = np.random.default_rng(n)
+    z, y = size * rng.standard_normal(n), rng.choice([-1.0, 1.0], n)
+    weight = rng.random(n) * (rng.random(n) < 0.9)
+    found, expected = np.full(n, np.nan), np.full(n, np.nan)
+    value = native.logistic_value_gradient(z, y, weight, found)
+    assert value == pytest.approx(
+        reference.logistic_value_gradient(z, y, weight, expected), rel=1e-14
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-15 * 8, atol=1e-300)
+    native.logistic_curvature(z, weight, found)
+    reference.logistic_curvature(z, weight, expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-15 * 8, atol=1e-300)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 257])
+def test_logistic_conjugate(n):
+    # Bounds would be no bounds: a share of 1e-17, or of 1 up to rounding, would lose its digits.
+    rng = np.random.default_rng(n)
+    for share in (
+        rng.random(n), 10 ** rng.uniform(-320, 0, n), 1 - 10 ** rng.uniform(-17, 0, n),
+        np.zeros(n), np.ones(n),
+    ):  # fmt: skip
+        weight = 10 ** rng.uniform(-3, 3, n)
+        alpha = np.minimum(share * weight, weight)
+        for one in range(n):
+            found = native.logistic_conjugate(alpha[one : one + 1], weight[one : one + 1])
+            expected = reference.logistic_conjugate(alpha[one : one + 1], weight[one : one + 1])
+            assert found == pytest.approx(expected, rel=2e-15, abs=1e-290)
+        assert native.logistic_conjugate(alpha, weight) == pytest.approx(
+            reference.logistic_conjugate(alpha, weight), rel=1e-13, abs=1e-290
+        )
+
+
+@pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
+def test_losses_of_numbers_that_are_none(module):
+    # NaN would vanish in a comparison, and a diverged fit look fine.
+    y, ones = np.ones(5), np.ones(5)
+    for wrong in range(5):
+        z = np.arange(5.0)
+        z[wrong] = np.nan
+        out = np.zeros(5)
+        assert np.isnan(module.logistic_value_gradient(z, y, ones, out))
+        assert np.isnan(out).nonzero()[0].tolist() == [wrong]
+        module.logistic_curvature(z, ones, out)
+        assert np.isnan(out).nonzero()[0].tolist() == [wrong]
+        for outside in (np.nan, -0.1, 1.1):
+            alpha = np.full(5, 0.3)
+            alpha[wrong] = outside
+            assert np.isnan(module.logistic_conjugate(alpha, ones))
+    assert module.logistic_conjugate(np.array([0.5, 0.0]), np.array([1.0, 0.0])) == pytest.approx(
+        -np.log(2)
+    )
 
 
 def test_the_gil_is_released():

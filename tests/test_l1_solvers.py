@@ -222,7 +222,7 @@ def test_tolerances_below_rounding_end_as_stalled():
     assert len(result.history) < 60
     assert result.history[-1].extra["gap"] + 1e-15 >= 0
     assert result.history[-1].extra["gap"] < 1e-10
-    wide = posed(*data(10, m=900), C=2.0)
+    wide = posed(*data(10, m=4000), C=2.0)
     assert solve(wide, tol=1e-12, max_iter=1).status is Status.MAX_ITER
 
 
@@ -395,7 +395,7 @@ def test_a_path_does_not_begin_with_all_features():
 
 def test_float32_scores_are_recomputed_where_they_decide():
     """Nearly all columns would be gathered in float64 at the first scan."""
-    X, y = data(20, n=500, m=4000)
+    X, y = data(20, n=500, m=8000)
     design = as_design(np.ascontiguousarray(X.astype(np.float32)))
     gathered = []
     original = design.gather
@@ -409,7 +409,7 @@ def test_float32_scores_are_recomputed_where_they_decide():
     result = solve(replace(posed(X, y, C=1.0), design=design), tol=1e-6)
     assert result.status is Status.CONVERGED
     assert gathered[0] < 100  # at u = 0 most scores are above their l1
-    assert sum(gathered) < 2500
+    assert sum(gathered) < 6000
 
 
 def test_a_bad_start_is_a_cold_start():

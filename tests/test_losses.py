@@ -113,6 +113,24 @@ def test_conjugate_against_direct_formula(loss, sample):
 
 
 @each_loss
+def test_rows_of_weight_zero_have_no_part(loss, sample):
+    """A fold, which is a set of weights, would not be the problem of its rows."""
+    z, y, weight = sample
+    kept = np.arange(len(y)) % 3 > 0
+    fold = np.where(kept, weight, 0.0)
+    value, gradient = loss.value_gradient(z, y, fold)
+    small, of_rows = loss.value_gradient(z[kept], y[kept], weight[kept])
+    assert value == pytest.approx(small, rel=1e-13)
+    assert not gradient[~kept].any()
+    np.testing.assert_allclose(gradient[kept], of_rows, rtol=1e-15)
+    assert not loss.curvature(z, y, fold)[~kept].any()
+    alpha = 0.3 * fold
+    for function in (loss.conjugate, lambda *a: loss.best_scale(*a, 0.7)):
+        some = function(alpha[kept], y[kept], weight[kept])
+        assert function(alpha, y, fold) == pytest.approx(some, rel=1e-12)
+
+
+@each_loss
 def test_conjugate_at_the_ends(loss, sample):
     """A dual variable of exactly 0 or exactly the cap would give NaN instead of the limit."""
     _, y, weight = sample

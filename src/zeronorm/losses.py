@@ -1,8 +1,9 @@
 """Losses of the margins z = Xu + b, for labels y in {-1, +1}.
 
-Every method takes `weight`, (n_samples,) positive: the sample weight, times C where the solver's
-problem is Omega(u) + C sum_i s_i f(y_i, z_i). Dual variables are alpha_i = -y_i d/dz_i, so that
-the scan vector of the data is alpha * y. All forms are stable for any finite margin.
+Every method takes `weight`, (n_samples,) not negative: the sample weight, times C where the problem
+of the solver is Omega(u) + C sum_i s_i f(y_i, z_i). Rows of weight 0 have no part in anything. Dual
+variables are alpha_i = -y_i d/dz_i, so that the scan vector of the data is alpha * y. All forms are
+stable for any finite margin.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
 
+from ._kernels import logistic_conjugate, logistic_curvature, logistic_value_gradient
 from ._typing import FloatArray, Smooth
 
 
@@ -26,24 +27,18 @@ class Logistic:
         self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[float, FloatArray]:
         """Return sum_i s_i f(y_i, z_i) and its gradient -s_i y_i sigma(-y_i z_i)."""
-        margin = y * z
-        small = np.exp(-np.abs(margin))  # in (0, 1]: never overflows
-        value = float(weight @ (np.log1p(small) + np.maximum(-margin, 0.0)))
-        sigma = np.where(margin > 0, small, 1.0)
-        sigma /= 1.0 + small
-        sigma *= y
-        sigma *= weight
-        return value, np.negative(sigma, out=sigma)
+        gradient = np.empty(z.size)
+        return logistic_value_gradient(z, y, weight, gradient), gradient
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s_i sigma(z_i) sigma(-z_i)."""
-        small = np.exp(-np.abs(z))
-        return np.asarray(weight * small / (1.0 + small) ** 2)
+        out = np.empty(z.size)
+        logistic_curvature(z, weight, out)
+        return out
 
     def conjugate(self, alpha: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return -sum_i s_i H(alpha_i / s_i), H the binary entropy; 0 <= alpha_i <= s_i."""
-        share = alpha / weight  # a share that underflows to 0 adds nothing: bounds stay bounds
-        return float((weight * (xlogy(share, share) + xlog1py(1.0 - share, -share))).sum())
+        return logistic_conjugate(alpha, weight)
 
     def best_scale(
         self, alpha: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
@@ -54,7 +49,7 @@ class Logistic:
         sum_i alpha_i log((s_i - t alpha_i) / (t alpha_i)) - 2 t quadratic,
         inside a bracket; 0 < t < min_i s_i / alpha_i.
         """
-        share = alpha / weight
+        share = _share(alpha, weight)
         largest = float(share.max(initial=0.0))
         if largest <= 0.0:
             return 1.0
@@ -100,15 +95,20 @@ class SquaredHinge:
 
     def conjugate(self, alpha: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return sum_i alpha_i^2 / (2 s_i) - alpha_i; alpha_i >= 0."""
-        return float((0.5 * alpha / weight - 1.0) @ alpha)
+        return float((0.5 * _share(alpha, weight) - 1.0) @ alpha)
 
     def best_scale(
         self, alpha: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
     ) -> float:
         """Return t = sum alpha / (2 quadratic + sum_i alpha_i^2 / s_i)."""
         total = float(alpha.sum())
-        square = 2.0 * quadratic + float((alpha / weight) @ alpha)
+        square = 2.0 * quadratic + float(_share(alpha, weight) @ alpha)
         return total / square if total > 0.0 and square > 0.0 else 1.0
+
+
+def _share(alpha: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return alpha / weight, 0 where a row has no weight (and alpha is 0)."""
+    return np.divide(alpha, weight, out=np.zeros_like(alpha), where=weight > 0)
 
 
 def dual_bound(

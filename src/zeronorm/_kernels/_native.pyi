@@ -5,7 +5,7 @@ are not checked here. All functions release the GIL; those with `n_threads` give
 any number of threads.
 """
 
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,15 @@ def csr_gather(
     n_threads: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], _Float]:
     """Return (indptr, indices, data) in CSC of the columns j with 0 <= position[j] < n_columns."""
+
+def csr_to_csc(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Data,
+    n_columns: int,
+    n_threads: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+    """Return X (CSR) in CSC; int8 and uint8 become float32."""
 
 def audit_indices(
     indptr: NDArray[_Index], indices: NDArray[_Index], n_minor: int
@@ -232,6 +241,55 @@ def csc_descend(
     state: _Float,
 ) -> None:
     """Sweeps of coordinate descent on a penalised quadratic model: X in CSC."""
+
+def dense_subspace_step(
+    x: _Real,
+    features: _Places,
+    curvature: _Float,
+    gradient: _Float,
+    square: _Float,
+    penalty: _Float,
+    u: _Float,
+    nu: float,
+    intercept: bool,
+    gradient_e: float,
+    target: float,
+    max_iterations: int,
+    d: _Float,
+    residual: _Float,
+    state: _Float,
+) -> int:
+    """Step of the features that are not zero on a penalised quadratic model; iterations."""
+
+def csc_subspace_step(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Real,
+    features: _Places,
+    curvature: _Float,
+    gradient: _Float,
+    square: _Float,
+    penalty: _Float,
+    u: _Float,
+    nu: float,
+    intercept: bool,
+    gradient_e: float,
+    target: float,
+    max_iterations: int,
+    d: _Float,
+    residual: _Float,
+    state: _Float,
+) -> int:
+    """Step of the features that are not zero on a penalised quadratic model: X in CSC."""
+
+def logistic_value_gradient(z: _Float, y: _Float, weight: _Float, gradient: _Float) -> float:
+    """Return the logistic loss of all rows; its gradient goes into `gradient`."""
+
+def logistic_curvature(z: _Float, weight: _Float, out: _Float) -> None:
+    """Put the second derivative of the logistic loss into `out`."""
+
+def logistic_conjugate(alpha: _Float, weight: _Float) -> float:
+    """Return the conjugate of the logistic loss."""
 
 def gram_descend(
     gram: _Float,

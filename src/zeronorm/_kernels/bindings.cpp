@@ -11,4 +11,5 @@ NB_MODULE(_native, m) {
     zeronorm::bind_sparse(m);
     zeronorm::bind_smoothing(m);
     zeronorm::bind_descent(m);
+    zeronorm::bind_losses(m);
 }

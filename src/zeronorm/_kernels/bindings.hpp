@@ -32,5 +32,6 @@ void bind_dense(nb::module_& m);
 void bind_sparse(nb::module_& m);
 void bind_smoothing(nb::module_& m);
 void bind_descent(nb::module_& m);
+void bind_losses(nb::module_& m);
 
 }  // namespace zeronorm

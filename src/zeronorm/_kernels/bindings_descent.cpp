@@ -67,6 +67,27 @@ void sweeps(const Columns& x, const Features& features, const Array<double>& cur
 }
 
 template <class Columns>
+std::int64_t subspace(const Columns& x, const Features& features, const Array<double>& curvature,
+                      const Array<double>& gradient, const Array<double>& square,
+                      const Matrix& penalty, const Array<double>& u, double nu, bool intercept,
+                      double gradient_e, double target, std::int64_t max_iterations,
+                      const OutArray& d, const OutArray& residual, const OutArray& state) {
+    const nb::gil_scoped_release release;
+    const Model model{length(curvature, 0),
+                      curvature.data(),
+                      gradient.data(),
+                      square.data(),
+                      penalty.data(),
+                      u.data(),
+                      nullptr,
+                      nu,
+                      intercept,
+                      gradient_e};
+    return subspace_step(x, features.data(), length(features, 0), model, target, max_iterations,
+                         d.data(), residual.data(), state.data()[0]);
+}
+
+template <class Columns>
 double cycle(const Columns& x, const Features& features, const Array<double>& y,
              const Array<double>& weight, const Matrix& penalty, bool squared_hinge, double nu,
              double sigma, const Array<double>& largest_step, std::int64_t max_halvings,
@@ -116,6 +137,11 @@ void define(nb::module_& m, const std::string& name, const Wrap& wrap, const Sto
           "intercept"_a, "gradient_e"_a, "target"_a, "max_sweeps"_a, "shrinking"_a, "seed"_a,
           "active"_a.noconvert(), "d"_a.noconvert(), "residual"_a.noconvert(),
           "state"_a.noconvert());
+    m.def((name + "_subspace_step").c_str(), wrap(&subspace<Columns>), storage...,
+          "features"_a.noconvert(), "curvature"_a.noconvert(), "gradient"_a.noconvert(),
+          "square"_a.noconvert(), "penalty"_a.noconvert(), "u"_a.noconvert(), "nu"_a, "intercept"_a,
+          "gradient_e"_a, "target"_a, "max_iterations"_a, "d"_a.noconvert(),
+          "residual"_a.noconvert(), "state"_a.noconvert());
     m.def((name + "_newton_cycle").c_str(), wrap(&cycle<Columns>), storage...,
           "features"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
           "penalty"_a.noconvert(), "squared_hinge"_a, "nu"_a, "sigma"_a,

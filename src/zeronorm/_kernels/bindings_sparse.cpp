@@ -2,7 +2,9 @@
 
 #include <nanobind/stl/tuple.h>
 
+#include <memory>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -52,29 +54,49 @@ void csr_moments(const Array<I>& indptr, const Array<I>& indices, const Array<T>
     moments(x, weight.data(), total.data(), square.data(), n_threads);
 }
 
-// Hands a vector over to NumPy.
+// Hands an array over to NumPy.
 template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T>&& values) {
-    auto* owned = new std::vector<T>(std::move(values));
-    const nb::capsule owner(owned,
-                            [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return {owned->data(), {owned->size()}, owner};
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::unique_ptr<T[]>&& values, std::int64_t size) {
+    T* const data = values.release();
+    const nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return {data, {static_cast<std::size_t>(size)}, owner};
+}
+
+template <class Out, class T>
+auto to_numpy(Gathered<Out, T>&& columns, std::int64_t n_columns) {
+    const auto n_stored = static_cast<std::int64_t>(columns.indptr[n_columns]);
+    return std::make_tuple(to_numpy(std::move(columns.indptr), n_columns + 1),
+                           to_numpy(std::move(columns.indices), n_stored),
+                           to_numpy(std::move(columns.data), n_stored));
 }
 
 template <class I, class T>
 auto csr_gather(const Array<I>& indptr, const Array<I>& indices, const Array<T>& data,
                 const Array<std::int32_t>& position, std::int64_t n_columns,
                 std::int64_t n_threads) {
-    Gathered gathered;
+    Gathered<std::int64_t, double> gathered;
     {
         const nb::gil_scoped_release release;
         const Csr<I, T> x{indptr.data(), indices.data(), data.data(), length(indptr, 0) - 1,
                           length(position, 0)};
-        gathered = gather(x, position.data(), n_columns, n_threads);
+        gathered =
+            gather<std::int64_t, double>(x, ChosenColumns{position.data()}, n_columns, n_threads);
     }
-    return std::make_tuple(to_numpy(std::move(gathered.indptr)),
-                           to_numpy(std::move(gathered.indices)),
-                           to_numpy(std::move(gathered.data)));
+    return to_numpy(std::move(gathered), n_columns);
+}
+
+template <class I, class T>
+auto csr_to_csc(const Array<I>& indptr, const Array<I>& indices, const Array<T>& data,
+                std::int64_t n_columns, std::int64_t n_threads) {
+    using Value = std::conditional_t<std::is_integral_v<T>, float, T>;
+    Gathered<std::int32_t, Value> gathered;
+    {
+        const nb::gil_scoped_release release;
+        const Csr<I, T> x{indptr.data(), indices.data(), data.data(), length(indptr, 0) - 1,
+                          n_columns};
+        gathered = gather<std::int32_t, Value>(x, AllColumns{}, n_columns, n_threads);
+    }
+    return to_numpy(std::move(gathered), n_columns);
 }
 
 template <class I>
@@ -114,6 +136,8 @@ void bind_types(nb::module_& m) {
     moments("csr_moments", &csr_moments<I, T>);
     m.def("csr_gather", &csr_gather<I, T>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
           "data"_a.noconvert(), "position"_a.noconvert(), "n_columns"_a, "n_threads"_a);
+    m.def("csr_to_csc", &csr_to_csc<I, T>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+          "data"_a.noconvert(), "n_columns"_a, "n_threads"_a);
 }
 
 template <class I>

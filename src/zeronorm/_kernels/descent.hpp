@@ -10,6 +10,7 @@
 #include <limits>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "lanes.hpp"
 #include "parallel.hpp"
@@ -308,6 +309,126 @@ void descend(const Columns& x, const std::int64_t* features, std::int64_t q, con
         }
     };
     run_block(kernel, 0);
+}
+
+// One step of the features that are not at zero, and of the intercept, towards the minimum of the
+// model with their signs kept: conjugate gradients preconditioned by the diagonal, until the slopes
+// add up to at most `target`. Where coordinates hinder each other this is worth many sweeps.
+// What would change its sign stops at zero, if the model still decreases; else all stop where the
+// first one reaches zero. Returns the iterations.
+template <class Columns>
+std::int64_t subspace_step(const Columns& x, const std::int64_t* features, std::int64_t q,
+                           const Model& model, double target, std::int64_t max_iterations,
+                           double* d, double* residual, double& offset) {
+    struct Coordinate {
+        std::int64_t j;
+        double t, ridge, bend;  // u + d; nu + l2; the diagonal of the model
+        double slope, step, direction, left;
+        bool stopped;
+    };
+    const std::int64_t n = model.n_rows;
+    std::vector<Coordinate> free;
+    std::vector<double> along(static_cast<std::size_t>(n));
+    std::int64_t iteration = 0;
+    const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+        double bend_e = 0.0, left_e = 0.0, step_e = 0.0, direction_e = 0.0;
+        if (model.intercept) {
+            left_e = -model.gradient_e;
+            for (std::int64_t i = 0; i < n; ++i) {
+                bend_e += model.curvature[i];
+                left_e -= residual[i];
+            }
+            if (!(bend_e > 0.0)) left_e = 0.0;
+        }
+        const double slope_e = left_e;
+        double size = std::abs(left_e), norm = 0.0;
+        for (std::int64_t j = 0; j < q; ++j) {
+            const double t = model.u[j] + d[j];
+            const Penalty penalty = Penalty::at(model.penalty, j);
+            const double ridge = model.nu + penalty.l2, bend = model.square[j] + ridge;
+            if (t == 0.0 || !(bend > 0.0)) continue;
+            const double slope = -(model.gradient[j] + model.nu * d[j] + penalty.l2 * t +
+                                   std::copysign(penalty.l1, t) + x.dot(features[j], residual));
+            free.push_back({j, t, ridge, bend, slope, 0.0, slope / bend, slope, false});
+            size += std::abs(slope);
+            norm += slope * slope / bend;
+        }
+        if (left_e != 0.0) {
+            direction_e = left_e / bend_e;
+            norm += left_e * direction_e;
+        }
+        // along <- X direction + direction_e; returns the curvature of the model in that direction.
+        const auto extend = [&](double e, auto&& of) ZERONORM_INLINE_LAMBDA {
+            std::fill(along.begin(), along.end(), e);
+            double bent = 0.0;
+            for (const Coordinate& c : free) {
+                const double z = of(c);
+                if (z != 0.0) x.add(features[c.j], z, along.data());
+                bent += c.ridge * z * z;
+            }
+            for (std::int64_t i = 0; i < n; ++i) {
+                const double weighted = model.curvature[i] * along[static_cast<std::size_t>(i)];
+                bent += weighted * along[static_cast<std::size_t>(i)];
+                along[static_cast<std::size_t>(i)] = weighted;
+            }
+            return bent;
+        };
+        const double least = std::max(target, 1e-12 * size);  // less is rounding
+        for (; iteration < max_iterations && size > least && !free.empty(); ++iteration) {
+            const double bent =
+                extend(direction_e, [](const Coordinate& c) { return c.direction; });
+            const double share = norm / bent;
+            if (!(bent > 0.0) || !std::isfinite(share)) break;
+            step_e += share * direction_e;
+            double next = 0.0;
+            size = 0.0;
+            for (Coordinate& c : free) {
+                c.step += share * c.direction;
+                c.left -= share * (c.ridge * c.direction + x.dot(features[c.j], along.data()));
+                size += std::abs(c.left);
+                next += c.left * c.left / c.bend;
+            }
+            if (bend_e > 0.0) {
+                for (std::int64_t i = 0; i < n; ++i)
+                    left_e -= share * along[static_cast<std::size_t>(i)];
+                size += std::abs(left_e);
+                next += left_e * left_e / bend_e;
+            }
+            const double kept = next / norm;
+            norm = next;
+            for (Coordinate& c : free)
+                c.direction = c.left / c.bend + kept * c.direction;
+            if (bend_e > 0.0) direction_e = left_e / bend_e + kept * direction_e;
+        }
+        if (iteration == 0) return;
+        // How far all may go together, and whether the stopped ones leave a decrease.
+        double farthest = 1.0, change = -slope_e * step_e;
+        for (Coordinate& c : free) {
+            c.stopped = (c.t + c.step) * c.t <= 0.0;
+            if (c.stopped) farthest = std::min(farthest, -c.t / c.step);
+            change -= c.slope * (c.stopped ? -c.t : c.step);
+        }
+        change +=
+            0.5 * extend(step_e, [](const Coordinate& c) { return c.stopped ? -c.t : c.step; });
+        if (!std::isfinite(change)) return;
+        if (!(change < 0.0) && farthest < 1.0) {
+            for (Coordinate& c : free) {
+                c.stopped = c.stopped && -c.t / c.step <= farthest;
+                c.step *= farthest;
+            }
+            step_e *= farthest;
+            extend(step_e, [](const Coordinate& c) { return c.stopped ? -c.t : c.step; });
+        } else if (!(change < 0.0)) {
+            return;  // rounding
+        }
+        for (const Coordinate& c : free)
+            d[c.j] = c.stopped ? -model.u[c.j] : d[c.j] + c.step;
+        for (std::int64_t i = 0; i < n; ++i)
+            residual[i] += along[static_cast<std::size_t>(i)];
+        offset += step_e;
+    };
+    run_block(kernel, 0);
+    return iteration;
 }
 
 // Coordinate descent on min_d slope'd + 1/2 d'Ad + penalty(u + d), A (q, q) symmetric: for few

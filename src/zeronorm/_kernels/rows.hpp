@@ -5,8 +5,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "memory.hpp"
 #include "parallel.hpp"
 
 namespace zeronorm {
@@ -145,53 +148,97 @@ void moments(const Csr<I, T>& x, const double* weight, double* total, double* sq
 }
 
 // Compressed sparse columns, owned.
+template <class I, class T>
 struct Gathered {
-    std::vector<std::int64_t> indptr;
-    std::vector<std::int32_t> indices;
-    std::vector<double> data;
+    std::unique_ptr<I[]> indptr;
+    std::unique_ptr<std::int32_t[]> indices;
+    std::unique_ptr<T[]> data;
 };
 
-// The columns j with position[j] >= 0, as columns position[j] < n_wanted; entries in row order.
-template <class I, class T>
-Gathered gather(const Csr<I, T>& x, const std::int32_t* position, std::int64_t n_wanted,
-                std::int64_t n_threads) {
-    struct Entry {
-        std::int32_t row, column;
-        double value;
-    };
-    constexpr std::int64_t rows_per_block = 1024;
-    const std::int64_t n_blocks = (x.n_rows + rows_per_block - 1) / rows_per_block;
-    std::vector<std::vector<Entry>> found(static_cast<std::size_t>(n_blocks));
-    parallel_for(n_blocks, x.n_stored(), n_threads, [&](std::int64_t block) ZERONORM_INLINE_LAMBDA {
-        std::vector<Entry>& entries = found[static_cast<std::size_t>(block)];
-        const std::int64_t last = std::min((block + 1) * rows_per_block, x.n_rows);
-        for (std::int64_t i = block * rows_per_block; i < last; ++i)
+// The columns j with place(j) >= 0, as columns place(j) < n_wanted; entries in row order.
+// Two passes over the rows, which are cut into a part for each thread: the first counts the entries
+// of every column in every part, the second puts each where it belongs. Both ask for memory ahead:
+// where there are many columns, the next counter is never in the cache.
+template <class Out, class Value, class I, class T, class Place>
+Gathered<Out, Value> gather(const Csr<I, T>& x, const Place& place, std::int64_t n_wanted,
+                            std::int64_t n_threads) {
+    constexpr I ahead = 32;
+    // Every part has counts of its own: they must not outweigh the entries.
+    const std::int64_t n_stored = x.n_stored();
+    const std::int64_t n_parts = std::clamp<std::int64_t>(
+        std::min(n_threads, n_stored / std::max(kWorkPerThread, 2 * n_wanted)), 1, 64);
+    std::vector<std::int64_t> cuts(static_cast<std::size_t>(n_parts) + 1, x.n_rows);
+    for (std::int64_t part = 0; part < n_parts; ++part)
+        cuts[static_cast<std::size_t>(part)] =
+            std::lower_bound(x.indptr, x.indptr + x.n_rows,
+                             static_cast<I>(part * (n_stored / n_parts))) -
+            x.indptr;
+    // Columns that are not wanted are counted in the first place of every part.
+    const std::int64_t width = n_wanted + 1;
+    const auto next = allocate<Out>(static_cast<std::size_t>(n_parts * width));
+    const I* const indices = x.indices;
+    const I end = static_cast<I>(n_stored);
+    parallel_for(n_parts, n_stored, n_threads, [&](std::int64_t part) ZERONORM_INLINE_LAMBDA {
+        Out* const own = next.get() + part * width + 1;
+        std::fill(own - 1, own + n_wanted, Out{0});
+        const I last = x.indptr[cuts[static_cast<std::size_t>(part) + 1]];
+        for (I e = x.indptr[cuts[static_cast<std::size_t>(part)]]; e < last; ++e) {
+            if (e + ahead < end) place.prepare(indices[e + ahead], own);
+            ++own[place(indices[e])];
+        }
+    });
+    Gathered<Out, Value> result;
+    result.indptr = allocate<Out>(static_cast<std::size_t>(width));
+    Out total = 0;
+    for (std::int64_t column = 0; column < n_wanted; ++column) {
+        result.indptr[static_cast<std::size_t>(column)] = total;
+        for (std::int64_t part = 0; part < n_parts; ++part) {
+            Out& count = next[static_cast<std::size_t>(part * width + 1 + column)];
+            total += std::exchange(count, total);
+        }
+    }
+    result.indptr[static_cast<std::size_t>(n_wanted)] = total;
+    const auto n_found = static_cast<std::size_t>(total);
+    result.indices = allocate<std::int32_t>(n_found);
+    result.data = allocate<Value>(n_found);
+    parallel_for(n_parts, n_stored, n_threads, [&](std::int64_t part) ZERONORM_INLINE_LAMBDA {
+        Out* const own = next.get() + part * width + 1;
+        const std::int64_t last = cuts[static_cast<std::size_t>(part) + 1];
+        for (std::int64_t i = cuts[static_cast<std::size_t>(part)]; i < last; ++i)
             for (I e = x.indptr[i]; e < x.indptr[i + 1]; ++e) {
-                const std::int32_t column = position[x.indices[e]];
-                if (column >= 0)
-                    entries.push_back(
-                        {static_cast<std::int32_t>(i), column, static_cast<double>(x.data[e])});
+                if (e + ahead < end) {
+                    place.prepare(indices[e + ahead], own);
+                    const std::int64_t soon = place(indices[e + ahead / 2]);
+                    if (soon >= 0) {
+                        prefetch(result.indices.get() + own[soon], 0);
+                        prefetch(result.data.get() + own[soon], 0);
+                    }
+                }
+                const std::int64_t column = place(indices[e]);
+                if (column < 0) continue;
+                const auto slot = static_cast<std::size_t>(own[column]++);
+                result.indices[slot] = static_cast<std::int32_t>(i);
+                result.data[slot] = static_cast<Value>(x.data[e]);
             }
     });
-    Gathered result;
-    result.indptr.assign(static_cast<std::size_t>(n_wanted) + 1, 0);
-    for (const auto& entries : found)
-        for (const Entry& entry : entries)
-            ++result.indptr[static_cast<std::size_t>(entry.column) + 1];
-    for (std::size_t c = 1; c < result.indptr.size(); ++c)
-        result.indptr[c] += result.indptr[c - 1];
-    const auto n_found = static_cast<std::size_t>(result.indptr.back());
-    result.indices.resize(n_found);
-    result.data.resize(n_found);
-    std::vector<std::int64_t> next(result.indptr.begin(), result.indptr.end() - 1);
-    for (const auto& entries : found)
-        for (const Entry& entry : entries) {
-            const auto slot =
-                static_cast<std::size_t>(next[static_cast<std::size_t>(entry.column)]++);
-            result.indices[slot] = entry.row;
-            result.data[slot] = entry.value;
-        }
     return result;
 }
+
+// Places of columns: in an array, or all where they are.
+struct ChosenColumns {
+    const std::int32_t* position;
+    ZERONORM_INLINE std::int64_t operator()(std::int64_t j) const { return position[j]; }
+    template <class Out>
+    ZERONORM_INLINE void prepare(std::int64_t j, const Out*) const {
+        prefetch(position + j, 0);
+    }
+};
+struct AllColumns {
+    ZERONORM_INLINE std::int64_t operator()(std::int64_t j) const { return j; }
+    template <class Out>
+    ZERONORM_INLINE void prepare(std::int64_t j, const Out* own) const {
+        prefetch(own + j, 0);
+    }
+};
 
 }  // namespace zeronorm

@@ -23,6 +23,7 @@ from ._wrappers import (
 )
 
 __all__ = [
+    "by_column",
     "center_scale",
     "locate_nonfinite",
     "margins",
@@ -271,6 +272,15 @@ def _column_norms(design: Design, weight: FloatArray | None) -> FloatArray:
         stop = min(start + design.block, m)
         square[start:stop] = design.moments(np.ones(n), start, stop)[1]
     return np.sqrt(square)
+
+
+def by_column(design: Design) -> Design:
+    """Return a design that reads columns fast: sparse storage by row is copied once into CSC.
+
+    Every other design is returned as it is, and what is too large for a copy.
+    """
+    offered = getattr(design, "by_column", None)
+    return design if offered is None else offered()
 
 
 def resident_columns(design: Design) -> tuple[Any, ...] | None:

@@ -16,6 +16,7 @@ from .._kernels import (
     csr_correlate,
     csr_gather,
     csr_moments,
+    csr_to_csc,
 )
 from .._typing import FloatArray, IndexArray
 from ._dense import NATIVE_TYPES, as_features, as_vectors, check_size, float64_scan_error
@@ -24,6 +25,8 @@ from ._dense import NATIVE_TYPES, as_features, as_vectors, check_size, float64_s
 # pass over the sums as well, hence longer calls.
 BLOCK_ENTRIES = 1 << 23
 ROW_ENTRIES = 1 << 26
+# A matrix of more entries (4 GB in CSC of float64) is not copied into another storage.
+MOST_CONVERTED = 350_000_000
 
 
 class Sparse:
@@ -136,6 +139,26 @@ class Sparse:
         if not np.array_equal(wanted, chosen):
             found = take_columns(*found, place)
         return compressed(*found, n_samples)
+
+    def by_column(self) -> Sparse:
+        """Return the same matrix in CSC of float32 or float64: itself, or converted once.
+
+        Itself as well where its entries are too many for 32 bits or for a copy, see MOST_CONVERTED.
+        """
+        n_samples, n_features = self.shape
+        if self._data.size > MOST_CONVERTED or n_samples > np.iinfo(np.int32).max:
+            return self
+        if not self._by_column:
+            arrays = csr_to_csc(self._indptr, self._indices, self._data, n_features, self.n_threads)
+            is_sorted = True
+        elif self._data.dtype.kind != "f":
+            arrays = self._indptr, self._indices, self._data.astype(np.float32)
+            is_sorted = self._is_sorted
+        else:
+            return self
+        return Sparse(
+            *arrays, self.shape, by_column=True, is_sorted=is_sorted, n_threads=self.n_threads
+        )
 
     def resident_columns(self) -> tuple[NDArray[Any], ...] | None:
         """Return (indptr, indices, data) of float CSC: see `_operations.resident_columns`."""

@@ -122,6 +122,16 @@ class ColumnSet:
         """Whether the columns are stored as CSC."""
         return self._kind == "csc"
 
+    def gram_cost(self) -> float:
+        """Return about how many sweeps over the columns a Gram matrix of them costs."""
+        if not self.is_sparse:
+            return 2.0 + self.size / 20.0
+        indptr, indices, _ = self.storage
+        if self.size < indptr.size - 1:
+            return float("inf")  # counting would cost about as much
+        per_row = np.bincount(indices).astype(np.float64)
+        return float(5.0 + 0.6 * (per_row @ per_row) / max(indices.size, 1))
+
     def descent(self, model: Model) -> Descent:
         """Return a coordinate descent on a quadratic model, at step 0."""
         return Descent(self, model)
@@ -175,6 +185,7 @@ class Descent:
         self._columns, self._model = columns, model
         self.step = np.zeros(columns.size)  # d
         self._residual = np.zeros(model.curvature.size)
+        self.n_iterations = 0  # of conjugate gradients
         self._active = np.arange(columns.size, dtype=np.int64)
         # offset e, active features, limit, sweeps, sum of violations, done: as the kernel has them
         self._state = np.array([0.0, columns.size, np.inf, 0.0, np.inf, 0.0])
@@ -200,6 +211,18 @@ class Descent:
             self._residual, self._state,
         )  # fmt: skip
         return bool(self._state[5])
+
+    def subspace_step(self, target: float, max_iterations: int) -> None:
+        """Step towards the minimum over the features that are not zero, their signs kept.
+
+        By conjugate gradients, until their slopes add up to at most `target`.
+        """
+        columns, model = self._columns, self._model
+        self.n_iterations += columns._kernel("subspace_step")(
+            *columns.storage, columns._position, model.curvature, model.gradient, model.square,
+            model.penalty, model.u, model.nu, model.intercept, model.gradient_e, target,
+            max_iterations, self.step, self._residual, self._state,
+        )  # fmt: skip
 
     def sweep_gram(self, Z: Columns, target: float, max_sweeps: int) -> None:
         """Go on with the Gram matrix of the columns Z: for few columns of many rows.

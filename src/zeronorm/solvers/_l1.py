@@ -37,7 +37,7 @@ EQUAL = 1e-12  # relative size of a sum that counts as zero
 PATIENCE = 20  # scans in a row that narrow the gap by rounding only, before giving up
 
 # Working sets
-SMALLEST_SET = 500
+SMALLEST_SET = 1000
 GROWTH = 3  # a working set has at most so many times the features of the last solution
 NEAR = 0.8  # features drawn by more than this share of their l1 weight fill up a working set
 LIKELY = 0.5  # and by more than this are gathered along
@@ -261,9 +261,9 @@ class Run:
         near[support] = False
         candidates = np.flatnonzero(near)
         size = max(SMALLEST_SET, GROWTH * support.size) - support.size
-        self.truncated = candidates.size > size
-        if self.truncated:
-            excess = self.pull[candidates] / l1[candidates]
+        excess = self.pull[candidates] / l1[candidates]
+        self.truncated = int(np.count_nonzero(excess > 1.0)) > size
+        if candidates.size > size:
             candidates = candidates[largest(excess, size)]
         return np.union1d(support, candidates)
 

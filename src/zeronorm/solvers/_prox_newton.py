@@ -13,33 +13,37 @@ SIGMA, MAX_HALVINGS = 0.01, 20  # of the line search, as published
 LARGEST_SQUARE = 1e140  # sum of squares of a column
 SWEEPS_AT_ONCE = 50  # of a descent, between looks at Ctrl-C
 MAX_SWEEPS = 1000
+# Sweeps before the first step of the subspace, and between two; what part of the violation wanted
+# such a step aims at; how its iterations grow from one to the next.
+SWEEPS_ALONE, SWEEPS_BETWEEN, SUBSPACE_SHARE, ITERATION_GROWTH = 20, 10, 0.3, 1.5
 MAX_NEWTON = 50
-DESCENT_SHARE, SMALLEST_SHARE = 0.2, 1e-3  # of the violation of a step: what a descent leaves
+DESCENT_SHARE, SMALLEST_SHARE = 0.5, 1e-3  # of the violation of a step: what a descent leaves
+GRAM_DESCENT_SHARE = 0.01  # and where sweeps cost nothing
 # Gram matrices are formed of at most so many columns, and of so many as a share of the rows, where
 # a descent does not end within the first sweeps. (No rule asks how rows are stored: integer weights
 # equal repeated rows.)
 LARGEST_GRAM, LARGEST_SPARSE_GRAM, GRAM_SHARE, FIRST_SWEEPS = 2000, 500, 0.25, 8
+CHEAP_GRAM = 16  # sweeps
 LARGEST_COPY = 1 << 26  # elements that are copied for a Gram matrix
 LARGEST_STEP = 10.0  # of a coordinate, in units of the margins: LIBLINEAR's 10 for unit columns
 
 
 def prox_newton(
-    run: Run, columns: ColumnSet, point: Point, goal: float
+    run: Run, columns: ColumnSet, point: Point, goal: float, most_steps: int = MAX_NEWTON
 ) -> tuple[Point, dict[str, float]]:
-    """Take proximal Newton steps over the columns to a gap of `goal`."""
+    """Take proximal Newton steps over the columns to a gap of `goal`, at most so many."""
     problem = run.problem
     penalty = problem.penalty.of(columns.features)
-    share, sweeps, steps = DESCENT_SHARE, 0, 0
-    # With few columns of many rows, long descents are cheaper on the Gram matrix.
-    most = LARGEST_SPARSE_GRAM if columns.is_sparse else LARGEST_GRAM
-    use_gram = columns.size <= min(GRAM_SHARE * problem.size, most)
-    use_gram = use_gram and columns.size * problem.size <= LARGEST_COPY
+    share, sweeps, iterations, steps = DESCENT_SHARE, 0, 0, 0
+    n_first = _sweeps_before_gram(problem, columns)
+    if n_first == 0:
+        share = GRAM_DESCENT_SHARE
     Z: Columns | None = None
     bound = -np.inf
     limits = largest_steps(problem, columns)
     # The point before a step that changed the objective by rounding only, and its violation.
     before: tuple[Point, float] | None = None
-    for steps in range(MAX_NEWTON):
+    for steps in range(most_steps):
         model = model_at(problem, columns, point, limits)
         if not float(model.square.max(initial=0.0)) < LARGEST_SQUARE:
             break  # products overflow: there is no step
@@ -52,13 +56,14 @@ def prox_newton(
             break
         descent = columns.descent(model)
         target = share * violation
-        if not use_gram:
-            sweep(descent, target, steps, 1.0 / problem.size)
-        elif not descent.sweep(target, FIRST_SWEEPS, steps, 1.0 / problem.size):
+        if n_first is None:
+            accelerated(descent, target, steps, 1.0 / problem.size)
+        elif n_first == 0 or not descent.sweep(target, n_first, steps, 1.0 / problem.size):
             if Z is None:
                 Z = problem.design.gather(as_slice(columns.features))
             descent.sweep_gram(Z, target, MAX_SWEEPS)
         sweeps += descent.n_sweeps
+        iterations += descent.n_iterations
         if descent.n_sweeps == 1:
             share = max(0.25 * share, SMALLEST_SHARE)
         moved = moved_along(problem, columns, point, model, descent)
@@ -66,7 +71,19 @@ def prox_newton(
             break
         before = (point, violation) if moved[1] else None
         point = with_best_intercept(problem, moved[0])
-    return point, {"steps": steps, "sweeps": sweeps, "visited": columns.size}
+    return point, {
+        "steps": steps, "sweeps": sweeps, "iterations": iterations, "visited": columns.size
+    }  # fmt: skip
+
+
+def _sweeps_before_gram(problem: L1Problem, columns: ColumnSet) -> int | None:
+    """Return after how many sweeps a descent goes on with the Gram matrix; None: never."""
+    most = LARGEST_SPARSE_GRAM if columns.is_sparse else LARGEST_GRAM
+    if columns.size > min(GRAM_SHARE * problem.size, most):
+        return None
+    if columns.size * problem.size > LARGEST_COPY:
+        return None
+    return 0 if columns.gram_cost() <= CHEAP_GRAM else FIRST_SWEEPS
 
 
 def model_at(
@@ -102,6 +119,18 @@ def sweep(descent: Descent, target: float, seed: int, shrinking: float) -> None:
     while descent.n_sweeps < MAX_SWEEPS:
         at_once = min(SWEEPS_AT_ONCE, MAX_SWEEPS - descent.n_sweeps)
         if descent.sweep(target, at_once, seed + descent.n_sweeps, shrinking):
+            return
+
+
+def accelerated(descent: Descent, target: float, seed: int, shrinking: float) -> None:
+    """Descend to the target as `sweep` does, where that takes long by steps of the subspace too."""
+    if descent.sweep(target, SWEEPS_ALONE, seed, shrinking):
+        return
+    n_iterations = float(SWEEPS_ALONE)
+    while descent.n_sweeps < MAX_SWEEPS:
+        descent.subspace_step(SUBSPACE_SHARE * target, int(n_iterations))
+        n_iterations *= ITERATION_GROWTH
+        if descent.sweep(target, SWEEPS_BETWEEN, seed + descent.n_sweeps, shrinking):
             return
 
 

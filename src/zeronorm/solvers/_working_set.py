@@ -10,11 +10,10 @@ from .._typing import IndexArray
 from ..result import Result
 from ._drive import Solver
 from ._l1 import L1Problem, Point, Run, Start
-from ._prox_newton import prox_newton
+from ._prox_newton import MAX_NEWTON, prox_newton
 
-# Of the gap over all features: the gap over the working set to stop at; less far where features had
-# to stay outside that are drawn in.
-INNER_SHARE, TRUNCATED_SHARE = 0.03, 0.2
+INNER_SHARE = 0.03  # of the gap over all features: the gap over the working set to stop at
+TRUNCATED_STEPS = 2  # where features had to stay outside that are drawn in: they matter more
 
 
 def working_set(
@@ -33,17 +32,20 @@ def working_set(
         features = run.choose()
         goal = 0.3 * tol
         if features.size < problem.penalty.l1.size:
-            share = TRUNCATED_SHARE if run.truncated else INNER_SHARE
-            goal = max(share * min(run.gap, 1.0), goal)
-        point, counts = solve_over(run, features, goal)
+            goal = max(INNER_SHARE * min(run.gap, 1.0), goal)
+        most_steps = TRUNCATED_STEPS if run.truncated else MAX_NEWTON
+        point, counts = solve_over(run, features, goal, most_steps)
         yield from run.certify(point, counts)
     return run.result()
 
 
-def solve_over(run: Run, features: IndexArray, goal: float) -> tuple[Point, dict[str, float]]:
+def solve_over(
+    run: Run, features: IndexArray, goal: float, most_steps: int = MAX_NEWTON
+) -> tuple[Point, dict[str, float]]:
     """Solve over some features, from the last point; return the point, and counts.
 
     goal : the gap of the problem over these features, relative to that without any.
     """
     with run.clock:
-        return prox_newton(run, run.columns(features), run.point.on(features), goal * run.scale)
+        columns, point = run.columns(features), run.point.on(features)
+        return prox_newton(run, columns, point, goal * run.scale, most_steps)

@@ -1,0 +1,68 @@
+"""NumPy twin of every native function: the specification, and the oracle of the tests.
+
+Conventions of all functions: X has n rows (samples) and p columns (features). `v` is (n, m)
+float64, C order; `out` is (p, m) float64, C order, and is overwritten. Sparse storage is
+(indptr, indices, data), with entries in any order within a row or column. `n_threads` is at least
+1 and never changes a bit of a result (here it is ignored). Callers check shapes and types.
+"""
+
+from ._descent import (
+    csc_combine,
+    csc_descend,
+    csc_newton_cycle,
+    csc_subspace_step,
+    csc_terms,
+    dense_combine,
+    dense_descend,
+    dense_newton_cycle,
+    dense_subspace_step,
+    dense_terms,
+    gram_descend,
+)
+from ._losses import logistic_conjugate, logistic_curvature, logistic_value_gradient
+from ._scans import (
+    FLOAT32_SCAN_ERROR,
+    audit_indices,
+    csc_correlate,
+    csc_moments,
+    csr_correlate,
+    csr_gather,
+    csr_moments,
+    csr_to_csc,
+    dense_correlate,
+    dense_moments,
+    sparse_gram,
+)
+from ._smoothing import LANES, csr_smoothing_sweep, dense_smoothing_sweep, newton_bisections
+
+__all__ = [
+    "FLOAT32_SCAN_ERROR",
+    "LANES",
+    "audit_indices",
+    "csc_combine",
+    "csc_correlate",
+    "csc_descend",
+    "csc_moments",
+    "csc_newton_cycle",
+    "csc_subspace_step",
+    "csc_terms",
+    "csr_correlate",
+    "csr_gather",
+    "csr_moments",
+    "csr_smoothing_sweep",
+    "csr_to_csc",
+    "dense_combine",
+    "dense_correlate",
+    "dense_descend",
+    "dense_moments",
+    "dense_newton_cycle",
+    "dense_smoothing_sweep",
+    "dense_subspace_step",
+    "dense_terms",
+    "gram_descend",
+    "logistic_conjugate",
+    "logistic_curvature",
+    "logistic_value_gradient",
+    "newton_bisections",
+    "sparse_gram",
+]
