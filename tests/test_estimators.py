@@ -31,6 +31,7 @@ from conftest import make_classification
 from zeronorm import (
     BudgetClassifier,
     FeatureGeneratingMachine,
+    GreedyLogisticRegression,
     L1LogisticRegression,
     MinimaxLogisticRegression,
 )
@@ -79,6 +80,15 @@ def assert_same_model(a, b, *, atol=1e-8, classes=True):
         *(MinimaxLogisticRegression(solver=name) for name in ("fista", "simplemkl")),
         *(FeatureGeneratingMachine(solver=name) for name in ("fista", "simplemkl")),
         *(MinimaxLogisticRegression(solver=name, fit_intercept=False) for name in SMOOTHING),
+        *(
+            BudgetClassifier(n_features=2, method=name)
+            for name in ("l1", "reweighted-l1", "greedy")
+        ),
+        GreedyLogisticRegression(),
+        GreedyLogisticRegression(n_features=1),
+        GreedyLogisticRegression(n_features=2, fit_C=1e8),
+        GreedyLogisticRegression(standardize=False, refit_C=1.0),
+        GreedyLogisticRegression(class_weight="balanced", warm_start=True),
         L1LogisticRegression(),
         L1LogisticRegression(fit_intercept=False),
         L1LogisticRegression(loss="squared_hinge"),
@@ -94,7 +104,7 @@ def assert_same_model(a, b, *, atol=1e-8, classes=True):
             ),
             "the path depends on the order of the rows, so weights equal repetitions within tol",
         )
-        if estimator.solver in SMOOTHING
+        if getattr(estimator, "solver", None) in SMOOTHING
         else {}
     ),
 )
@@ -139,9 +149,14 @@ def test_defaults_are_the_documented_ones():
         "warm_start": False,
         "n_threads": None,
     }
-    assert BudgetClassifier().get_params() == {**common, "solver": "auto", "tune": False}
+    own = {"method": "auto", "solver": "auto", "tune": False}
+    assert BudgetClassifier().get_params() == {**common, **own}
     assert MinimaxLogisticRegression().get_params() == {**common, "solver": "newton"}
     assert FeatureGeneratingMachine().get_params() == {**common, "solver": "newton"}
+    for name in ("block_size", "max_blocks"):
+        del common[name]
+    own = {"tol": 1e-6, "fit_C": 0.1, "groups": None, "n_groups": None}
+    assert GreedyLogisticRegression().get_params() == {**common, **own}
 
 
 @pytest.mark.parametrize("k", [1, 7, 20, 21])

@@ -19,6 +19,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles
 from conftest import make_classification
@@ -666,6 +667,193 @@ def test_estimator_is_unchanged_after_an_error(data):
         assert vars(model) == state
 
 
+# ------------------------------------------------------------------------- models of a given size
+
+
+@each_loss
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"standardize": True, "l1_ratio": 0.6},
+        {"fit_intercept": False, "signs": np.resize([-1, 0, 1], 30)},
+        {"penalty_factor": np.r_[0.0, 2.0, np.ones(28)], "class_weight": "balanced"},
+    ],
+    ids=lambda o: "-".join(o) or "plain",
+)
+@pytest.mark.parametrize("storage", ["F", "csr"])
+def test_exactly_as_many_features_as_asked(loss, options, storage, data, tmp_path):
+    """The support would have another size, or the model would not be a solution of the problem."""
+    X, y = data
+    weight = np.random.default_rng(80).uniform(0.5, 2, len(y))
+    before = 0.0
+    for k in (1, 2, 3, 6, 9):
+        model = L1LogisticRegression(n_features=k, loss=loss, **options)
+        model.fit(store(X, storage, tmp_path), y, sample_weight=weight)
+        assert model.support_.size == k
+        assert np.isin(np.flatnonzero(model.coef_[0]), model.support_).all()
+        assert before <= model.C_
+        before = model.C_
+        if "penalty_factor" in options:
+            assert 0 in model.support_
+        alone = L1LogisticRegression(model.C_, loss=loss, tol=TIGHT, **options)
+        alone.fit(X, y, sample_weight=weight)
+        without = model.history_[0].objective * model.C_  # the first pass is at C = 1
+        assert model.objective_ >= alone.objective_ - 1e-9 * without
+        assert model.objective_ - alone.objective_ <= (model.dual_gap_ + 1e-9) * without
+        assert model.dual_gap_ <= 1e-4
+        np.testing.assert_allclose(model.coef_, alone.coef_, atol=0.02)
+        # C is the largest: a little above it there are more features.
+        more = L1LogisticRegression(1.4 * model.C_, loss=loss, tol=1e-9, **options)
+        assert more.fit(X, y, sample_weight=weight).support_.size > k
+        assert model.transform(X).shape == (100, k)
+
+
+def test_equal_columns_are_made_up_to_the_size(data):
+    """Features that enter together would be both in, or both out."""
+    X, y = data
+    X = np.hstack([X, X])
+    sizes = []
+    for k in range(1, 9):
+        model = L1LogisticRegression(n_features=k).fit(X, y)
+        assert model.support_.size == k
+        assert model.coef_[0, model.support_].any()
+        assert model.dual_gap_ <= 1e-3
+        sizes.append(np.unique(model.support_ % 30).size)
+    assert sizes[0] == 1
+    assert sizes[1] < 2 or sizes[3] < 4  # equal columns are drawn equally
+
+
+def test_a_size_in_between_is_solved_over_its_features(data):
+    """A support that was made up would come without coefficients, or with another gap than its."""
+    X, y = data
+    strongest = np.abs(X.T @ (y - y.mean())).argmax()
+    X = np.hstack([X, X[:, [strongest]]])
+    model = L1LogisticRegression(n_features=1).fit(X, y)
+    assert model.support_.tolist() == [strongest]
+    assert model.coef_[0, strongest] != 0
+    best = L1LogisticRegression(model.C_, tol=TIGHT).fit(X, y).objective_
+    assert model.objective_ == pytest.approx(best, rel=1e-6)
+    assert 0 <= model.dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_all_features(sparse):
+    """The search would never end, or stop before the last feature."""
+    rng = np.random.default_rng(81)
+    X = rng.standard_normal((400, 8)) * (rng.random((400, 8)) < 0.6)
+    y = X @ np.linspace(1, 2, 8) + rng.standard_normal(400) > 0
+    model = L1LogisticRegression(n_features=8).fit(sp.csc_array(X) if sparse else X, y)
+    np.testing.assert_array_equal(model.support_, np.arange(8))
+    assert (model.coef_ != 0).all()
+    constant = np.hstack([X, np.ones((400, 1))])
+    model.fit(constant, y)
+    np.testing.assert_array_equal(model.support_, np.arange(8))
+    with pytest.raises(ValueError, match=r"between 1 and 8 .the non-constant features.*; got 9"):
+        L1LogisticRegression(n_features=9).fit(constant, y)
+    L1LogisticRegression(n_features=9, fit_intercept=False).fit(constant, y)  # a feature there
+
+
+def test_never_penalised_features_count(data):
+    """Free features would come on top of the number asked for."""
+    X, y = data
+    factor = np.r_[0.0, 0.0, np.ones(28)]
+    for k in (2, 3):
+        model = L1LogisticRegression(n_features=k, penalty_factor=factor).fit(X, y)
+        assert model.support_.size == k
+        assert {0, 1} <= set(model.support_.tolist())
+        assert model.coef_[0, :2].all()
+    with pytest.raises(ValueError, match=r"n_features counts .*at least 2 .the zeros of penal"):
+        L1LogisticRegression(n_features=1, penalty_factor=factor).fit(X, y)
+
+
+def test_every_class_has_the_size(multiclass):
+    """Classes would share one C, or one support."""
+    X, y = multiclass
+    model = L1LogisticRegression(n_features=4).fit(X, y)
+    assert len(model.C_) == 3
+    supports = []
+    for number, C in enumerate(model.C_):
+        alone = L1LogisticRegression(n_features=4).fit(X, y == number)
+        assert C == alone.C_
+        np.testing.assert_array_equal(model.coef_[number], alone.coef_[0])
+        supports.append(alone.support_)
+    np.testing.assert_array_equal(model.support_, np.unique(np.concatenate(supports)))
+    passes = [sum(step.n_features >= 0 for step in history) for history in model.history_]
+    assert model.n_scans_ == max(passes)
+
+
+def test_sizes_that_no_solution_has():
+    """Sizes beyond the path would be answered without a word."""
+    rng = np.random.default_rng(82)
+    X = rng.standard_normal((20, 100))
+    y = X[:, 0] > 0
+    model = L1LogisticRegression(n_features=60)
+    message = (
+        r"n_features=60: no l1 solution has more than \d+ features \(at C=.*chosen by their scores"
+    )
+    with pytest.warns(UserWarning, match=message) as caught:
+        model.fit(X, y)
+    assert caught[0].filename == __file__
+    assert model.support_.size == 60
+    n_real = np.count_nonzero(model.coef_)
+    assert 0 < n_real < 20
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exact = L1LogisticRegression(n_features=n_real).fit(X, y)
+    assert exact.support_.size == n_real
+    with pytest.warns(UserWarning, match="no l1 solution has more than 0 features"):
+        model = L1LogisticRegression(n_features=2, fit_intercept=False).fit(np.zeros((20, 3)), y)
+    np.testing.assert_array_equal(model.support_, [0, 1])
+    assert not model.coef_.any()
+
+
+def test_weight_of_the_loss_is_that_of_the_model(data):
+    """C_ would be missing, or be that of another model."""
+    X, y = data
+    assert L1LogisticRegression(0.3).fit(X, y).C_ == 0.3
+    a = L1LogisticRegression(123.0, n_features=5).fit(X, y)
+    b = L1LogisticRegression(n_features=5).fit(X, y)
+    np.testing.assert_array_equal(a.coef_, b.coef_)
+    last = [step.extra.get("C") for step in a.history_][-1]
+    assert last == a.C_ == b.C_
+    assert a.n_iter_ == a.n_scans_ - 1
+    weight = np.random.default_rng(83).integers(1, 4, len(y))
+    X2, y2 = oracles.repeat_rows(X, y, weight)
+    a.fit(X, y, sample_weight=weight)
+    b.fit(X2, y2)
+    np.testing.assert_array_equal(a.support_, b.support_)
+    assert pytest.approx(b.C_, rel=0.02) == a.C_
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, "5", True, [3, 5]])
+def test_bad_number_of_features(value, data):
+    """A wrong number would be ignored or fail deep inside."""
+    with pytest.raises(ValueError, match="n_features must be None or an integer of at least 1"):
+        L1LogisticRegression(n_features=value).fit(*data)
+
+
+@parametrize_with_checks(
+    [
+        L1LogisticRegression(n_features=1),
+        L1LogisticRegression(n_features=1, standardize=True, l1_ratio=0.5, class_weight="balanced"),
+    ]
+)
+def test_sklearn_contract_of_a_size(estimator, check):
+    """Models of a given size would not work inside scikit-learn's tools."""
+    check(estimator)
+
+
+def test_too_many_features(data):
+    """More features than there are would be an error without a remedy."""
+    X, y = data
+    with pytest.raises(ValueError, match=r"between 1 and 30 .the features of X.; got 31"):
+        L1LogisticRegression(n_features=31).fit(X, y)
+    for solver in ("newglmnet", "glmnet", "cdn"):
+        with pytest.raises(ValueError, match="n_features needs a solver that follows a path, 'aut"):
+            L1LogisticRegression(n_features=3, solver=solver).fit(X, y)
+
+
 # ------------------------------------------------------------------------------- what goes wrong
 
 
@@ -683,7 +871,7 @@ def test_warns_where_the_gap_is_open(options, remedy, data):
     """A fit that did not converge would pass for one that did."""
     X, y = data
     # More columns than a working set has, for one of them not to be enough.
-    X = np.hstack([X, np.random.default_rng(0).standard_normal((len(y), 900))])
+    X = np.hstack([X, np.random.default_rng(0).standard_normal((len(y), 4000))])
     model = L1LogisticRegression(20.0, tol=1e-8, **options)
     message = (
         rf"stopped at a certified gap of .* \(asked: tol=1e-08\): the largest number.*{remedy}"

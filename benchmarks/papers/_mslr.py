@@ -49,7 +49,16 @@ import _protocol as protocol
 import zeronorm
 from zeronorm.designs import as_design
 from zeronorm.losses import Logistic, SquaredHinge
-from zeronorm.solvers import INNER_SOLVERS, Task, l1_supports, minimax, refit, run
+from zeronorm.solvers import (
+    INNER_SOLVERS,
+    Task,
+    greedy,
+    l1_supports,
+    minimax,
+    refit,
+    reweighted_supports,
+    run,
+)
 
 Row = dict[str, Any]
 PAPER_METHODS = ("l1-LR", "WLR", "GLR", "MSLR", "FGM-LR", "FGM-SVM")
@@ -363,14 +372,35 @@ def l1_search(data: Data, k: float) -> Picked:
     return best
 
 
-def l1_by_path(data: Data, k: float) -> Picked:
-    """Follow the same problem as l1-LR by our working sets until k features, float32 as it is."""
+def _task(data: Data) -> Task:
+    """Return the problem of the paper's logistic methods: no intercept, columns as they are."""
     n = len(data.y)
-    task = Task(
+    return Task(
         as_design(data.X, n_threads=1), data.y, np.ones(n), "none", Logistic(), False, None,
         np.ones(n), None,
     )  # fmt: skip
-    return Picked(run(l1_supports(task, [int(k)]), n_threads=1)[0][int(k)])
+
+
+def l1_by_path(data: Data, k: float) -> Picked:
+    """Follow the same problem as l1-LR by our working sets until k features, float32 as it is."""
+    return Picked(run(l1_supports(_task(data), [int(k)]), n_threads=1)[0][int(k)])
+
+
+def reweighted_l1(data: Data, k: float) -> Picked:
+    """Follow the path in stages of reweighted l1, each until k features: WLR."""
+    return Picked(run(reweighted_supports(_task(data), [int(k)]), n_threads=1)[0][int(k)])
+
+
+def forward_greedy(fit_C: float) -> Select:
+    """Return the selection by k forward steps with fits of this C between them: GLR."""
+
+    def select(data: Data, k: float) -> Picked:
+        path = run(
+            greedy(_task(data), [int(k)], fit_C=fit_C, refit_C=1.0, certify=False), n_threads=1
+        )
+        return Picked(path[int(k)].support)
+
+    return select
 
 
 def defaults(estimator: str) -> Select:
@@ -412,6 +442,9 @@ METHODS = {
     "l1-tight": Method("l1-LR (tol 1e-4)", l1(TIGHT), "navy", marker="1", by_penalty=True, **_L1),
     "l1-search": Method("l1-LR (C searched)", l1_search, "tab:blue", marker="x", **_L1),
     "l1-path": Method("l1-LR (our path)", l1_by_path, "tab:cyan", "l1-LR", "+"),
+    "wlr": Method("WLR (reweighted l1, 3 stages)", reweighted_l1, "tab:gray", "WLR", "<"),
+    "glr": Method("GLR (greedy, ridge 1e-8)", forward_greedy(1e8), "goldenrod", "GLR", ">"),
+    "glr-ridge": Method("GLR (greedy, C = 0.1)", forward_greedy(0.1), "khaki", "GLR", "P"),
     "truth": Method(
         "GroundTruth", lambda data, k: Picked(data.truth[: int(k)]), "black", "GroundTruth", "*",
         timed=False,

@@ -23,7 +23,7 @@ import numpy as np
 import _mslr as mslr
 from _mslr import SETS, Panel, Row
 
-DEFAULT = "newton,published,smoothing,fgm-lr,fgm-svm,l1,l1-tight,minimax,budget"
+DEFAULT = "newton,published,smoothing,fgm-lr,fgm-svm,l1,l1-tight,wlr,glr,glr-ridge,minimax,budget"
 BY_SIZE = {
     "tiny": "leukemia,pcmac",
     "small": "leukemia,leukemia_rows,pcmac,rcv1_small,mil_image,mice,arabidopsis,mnist10k",

@@ -26,7 +26,7 @@ import _mslr as mslr
 from _mslr import Data, Panel, Row
 from _protocol import Synthetic
 
-DEFAULT = "newton,published,smoothing,l1,l1-path,truth,minimax,budget"
+DEFAULT = "newton,published,smoothing,l1,l1-path,wlr,glr,glr-ridge,truth,minimax,budget"
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,13 @@ if TYPE_CHECKING:
     from .estimators import (
         BudgetClassifier,
         FeatureGeneratingMachine,
+        GreedyLogisticRegression,
         L1LogisticRegression,
+        L1LogisticRegressionCV,
+        L1Path,
         MinimaxLogisticRegression,
+        ReweightedL1LogisticRegression,
+        l1_path,
     )
 
 __version__ = "0.1.0"
@@ -18,16 +23,26 @@ __version__ = "0.1.0"
 _ESTIMATORS = (
     "BudgetClassifier",
     "FeatureGeneratingMachine",
+    "GreedyLogisticRegression",
     "L1LogisticRegression",
+    "L1LogisticRegressionCV",
+    "L1Path",
     "MinimaxLogisticRegression",
+    "ReweightedL1LogisticRegression",
+    "l1_path",
 )
 
 __all__ = [
     "BudgetClassifier",
     "FeatureGeneratingMachine",
+    "GreedyLogisticRegression",
     "L1LogisticRegression",
+    "L1LogisticRegressionCV",
+    "L1Path",
     "MinimaxLogisticRegression",
+    "ReweightedL1LogisticRegression",
     "__version__",
+    "l1_path",
 ]
 
 

@@ -362,3 +362,94 @@ def check_not_negative(name: str, value: Any) -> float:
     if not real or not 0 <= float(value) < np.inf:
         raise ValueError(f"{name} must be finite and not negative; got {value!r}.")
     return float(value)
+
+
+def check_size(n_features: Any, n_usable: int, n_columns: int, n_free: int) -> int:
+    """Return the number of features of an l1 model, the never penalised ones among them."""
+    k = int(n_features)
+    if k > n_usable:
+        usable = "features" if n_usable == n_columns else "non-constant features"
+        raise ValueError(
+            f"n_features must be between 1 and {n_usable} (the {usable} of X); got {k}."
+        )
+    if k < n_free:
+        raise ValueError(
+            "n_features counts the features that are never penalised: it must be at least "
+            f"{n_free} (the zeros of penalty_factor); got {k}."
+        )
+    return k
+
+
+def check_grid(Cs: Any) -> int | FloatArray:
+    """Return the number of the values of C, or the values: positive, finite and growing."""
+    if isinstance(Cs, numbers.Integral) and int(Cs) >= 2:
+        return int(Cs)
+    try:
+        values = np.array(Cs, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty((0, 0))
+    if values.ndim != 1 or values.size == 0 or isinstance(Cs, (str, bytes)):
+        raise ValueError(
+            f"Cs must be an integer of at least 2, or an array of numbers; got {Cs!r}."
+        )
+    bad = np.flatnonzero(~((values > 0) & (values <= LARGEST)))
+    if bad.size:
+        raise ValueError(
+            f"Cs must be positive and finite (at most {LARGEST:g}); got {values[bad[0]]}."
+        )
+    falls = np.flatnonzero(np.diff(values) <= 0)
+    if falls.size:
+        raise ValueError(
+            f"Cs must grow; got {values[falls[0] + 1]:g} after {values[falls[0]]:g}. Sort it."
+        )
+    return values
+
+
+def check_ratio(name: str, value: Any) -> float:
+    """Return a finite number above 1."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if not real or not 1 < float(value) <= LARGEST:
+        raise ValueError(f"{name} must be None or a number above 1; got {value!r}.")
+    return float(value)
+
+
+def check_groups(groups: Any, n_columns: int) -> IndexArray:
+    """Return the group of every column as codes 0, 1, ... in the order of the labels, (m,)."""
+    rule = f"groups must be integers or strings, one for every column of X ({n_columns})"
+    try:
+        labels = np.asarray(groups)
+    except ValueError:
+        raise ValueError(f"{rule}; got a ragged sequence.") from None
+    if labels.shape != (n_columns,):
+        raise ValueError(f"{rule}; got shape {labels.shape}.")
+    if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):
+        labels = labels.astype(str)
+    if labels.dtype.kind not in "iuU":
+        raise ValueError(f"{rule}; got values of type {labels.dtype}.")
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64, copy=False)
+
+
+def check_n_groups(n_groups: Any, n_usable: int, n_forced: int) -> tuple[int, ...]:
+    """Return the wanted numbers of groups, sorted.
+
+    n_usable : groups with a column that is not constant.
+    n_forced : groups with a forced feature.
+    """
+    single = np.ndim(n_groups) == 0
+    values = [n_groups] if single else list(n_groups)
+    if not values:
+        raise ValueError("n_groups must be an integer or a list of integers; got an empty list.")
+    for value in values:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+            raise ValueError(f"n_groups must be an integer or a list of integers; got {value!r}.")
+        if not 1 <= int(value) <= n_usable:
+            raise ValueError(
+                f"n_groups must be between 1 and {n_usable} (the groups with a non-constant "
+                f"column); got {value}."
+            )
+        if int(value) < n_forced:
+            raise ValueError(
+                f"n_groups counts the groups of forced features: it must be at least {n_forced}; "
+                f"got {value}."
+            )
+    return tuple(sorted({int(value) for value in values}))

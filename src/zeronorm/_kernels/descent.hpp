@@ -374,6 +374,9 @@ std::int64_t subspace_step(const Columns& x, const std::int64_t* features, std::
             return bent;
         };
         const double least = std::max(target, 1e-12 * size);  // less is rounding
+        // Without rounding so many iterations are enough; with it, more would only amplify it.
+        max_iterations = std::min(max_iterations,
+                                  static_cast<std::int64_t>(free.size()) + (bend_e > 0.0 ? 1 : 0));
         for (; iteration < max_iterations && size > least && !free.empty(); ++iteration) {
             const double bent =
                 extend(direction_e, [](const Coordinate& c) { return c.direction; });

@@ -1,12 +1,21 @@
 """Scikit-learn classes: they validate, call one solver and store attributes."""
 
 from ._budget import BudgetClassifier
+from ._greedy import GreedyLogisticRegression
 from ._l1 import L1LogisticRegression
+from ._l1_cv import L1LogisticRegressionCV
+from ._l1_path import L1Path, l1_path
 from ._minimax import FeatureGeneratingMachine, MinimaxLogisticRegression
+from ._reweighted import ReweightedL1LogisticRegression
 
 __all__ = [
     "BudgetClassifier",
     "FeatureGeneratingMachine",
+    "GreedyLogisticRegression",
     "L1LogisticRegression",
+    "L1LogisticRegressionCV",
+    "L1Path",
     "MinimaxLogisticRegression",
+    "ReweightedL1LogisticRegression",
+    "l1_path",
 ]

@@ -73,14 +73,10 @@ class BudgetedClassifier(LinearClassifier):
     # Parameters that every such class has; set by the constructors of the subclasses.
     n_features: Any
     refit_C: Any
-    block_size: Any
-    max_blocks: Any
-    solver: Any
     standardize: Any
     forced_features: Any
 
     _loss: Smooth = Logistic()  # of the selection; the final fit is logistic
-    _solvers: tuple[str, ...] = ()
 
     @abstractmethod
     def _solver(
@@ -164,12 +160,13 @@ class BudgetedClassifier(LinearClassifier):
         _validate.check_positive("C", self.C)
         _validate.check_refit_penalty(self.refit_C)
         _validate.check_positive("tol", self.tol)
-        _validate.check_count("block_size", self.block_size)
-        _validate.check_count("max_blocks", self.max_blocks)
         _validate.check_count("n_threads", self.n_threads)
-        _validate.check_option("solver", self.solver, self._solvers)
         for name in ("fit_intercept", "standardize", "warm_start"):
             _validate.check_flag(name, getattr(self, name))
+
+    def _solver_and_remedy(self) -> tuple[str, str]:
+        """Return what solves the problems of the selection, and what helps where it fails."""
+        return "The solver", "A smaller C helps."
 
     def _warn_of_gaps(self, paths: Sequence[Path]) -> None:
         """Warn where a problem was not solved: its gap is above twice `tol`, and above rounding."""
@@ -181,14 +178,11 @@ class BudgetedClassifier(LinearClassifier):
         ]
         gap, number, status = max(steps, key=lambda step: step[0], default=(0.0, 0, None))
         if status is not None and not gap <= limit:
-            if self.solver in ("auto", "newton"):
-                remedy = "A smaller C helps."
-            else:
-                remedy = "Use solver='newton'."
+            solver, remedy = self._solver_and_remedy()
             warnings.warn(
-                f"solver={self.solver!r} stopped at a certified gap of {gap:.2g} (asked: "
-                f"tol={self.tol:g}) at step {number} of the selection ({status.value}); the "
-                "support has the requested size, but its features may not be those of the method. "
+                f"{solver} stopped at a certified gap of {gap:.2g} (asked: tol={self.tol:g}) at "
+                f"step {number} of the selection ({status.value}); the support has the requested "
+                "size, but its features may not be those of the method. "
                 f"{remedy} `history_` has the gap of every step.",
                 ConvergenceWarning,
                 stacklevel=CALLER_OF_FIT,
@@ -236,4 +230,25 @@ class BudgetedClassifier(LinearClassifier):
         return histories[0] if len(histories) == 1 else histories
 
 
-__all__ = ["BudgetedClassifier", "Problem", "Rowwise"]
+class CuttingPlaneClassifier(BudgetedClassifier):
+    """Base of those that generate their features in blocks, by the minimax cutting plane."""
+
+    block_size: Any
+    max_blocks: Any
+    solver: Any
+
+    _solvers: tuple[str, ...] = ()
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _validate.check_count("block_size", self.block_size)
+        _validate.check_count("max_blocks", self.max_blocks)
+        _validate.check_option("solver", self.solver, self._solvers)
+
+    def _solver_and_remedy(self) -> tuple[str, str]:
+        newton = self.solver in ("auto", "newton")
+        remedy = "A smaller C helps." if newton else "Use solver='newton'."
+        return f"solver={self.solver!r}", remedy
+
+
+__all__ = ["BudgetedClassifier", "CuttingPlaneClassifier", "Problem", "Rowwise"]

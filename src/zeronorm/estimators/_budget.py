@@ -9,12 +9,14 @@ from .. import _validate
 from .._typing import IndexArray
 from ..model_selection import tuned_select
 from ..result import Path
-from ..solvers import Task, select
+from ..solvers import Procedure, Task, follow, select
 from ..solvers._drive import Solver
-from ._base import BudgetedClassifier
+from ._base import CuttingPlaneClassifier
+
+METHODS = ["auto", "l1", "reweighted-l1", "greedy"]
 
 
-class BudgetClassifier(BudgetedClassifier):
+class BudgetClassifier(CuttingPlaneClassifier):
     """Give me exactly k features, the best you can: a logistic model on exactly k features.
 
     A pool of 3k features is found by the minimax cutting plane (about six passes over X), reduced
@@ -33,10 +35,18 @@ class BudgetClassifier(BudgetedClassifier):
         predictions use the largest. None: 10, or all usable columns if fewer.
     C : float
         Weight of the summed loss during selection, for standardised columns.
+    method : str
+        How the features are found; refit and certificate are the same for all.
+
+        - "auto": the pool, elimination and splicing, as above.
+        - "l1": the l1 path, at the largest C with at most k features.
+        - "reweighted-l1": the same in stages that penalise large coefficients less.
+        - "greedy": the feature that fits best what is left, k times, a scan for each.
     refit_C : "loo" or float
         C of the final fit on the scaling of X; "loo" chooses by approximate leave-one-out log-loss.
     block_size, max_blocks : int or None
         Features per scan of the pool, or the number of scans; a fifth of the pool by default.
+        Only for the method "auto", as `solver`, `tol` and `warm_start`.
     solver : "auto" or "newton"
         The inner solver of the pool.
     fit_intercept : bool
@@ -50,7 +60,8 @@ class BudgetClassifier(BudgetedClassifier):
     tune : bool
         Choose C (0.1, 0.01, 1) or another procedure (an l1 path; blocks of k/10 with C = 10) by
         cross-validation at the largest n_features, by accuracy and then log-loss; `C`, `block_size`
-        and `max_blocks` are not used then. About 20 times the work, in few more passes over X.
+        and `max_blocks` are not used then, and `method` must be "auto". About 20 times the work, in
+        few more passes over X.
     tol : float
         Certified gap of inner problems, relative to the objective of the model without features.
     warm_start : bool
@@ -90,6 +101,7 @@ class BudgetClassifier(BudgetedClassifier):
         self,
         n_features: int | list[int] | None = None,
         *,
+        method: str = "auto",
         C: float = 0.1,
         refit_C: float | str = "loo",
         block_size: int | None = None,
@@ -105,6 +117,7 @@ class BudgetClassifier(BudgetedClassifier):
         n_threads: int | None = None,
     ) -> None:
         self.n_features = n_features
+        self.method = method
         self.C = C
         self.refit_C = refit_C
         self.block_size = block_size
@@ -132,6 +145,11 @@ class BudgetClassifier(BudgetedClassifier):
                 task, sizes, refit_C=self.refit_C, tol=float(self.tol), seconds=seconds,
                 certify=certify,
             )  # fmt: skip
+        if self.method != "auto":
+            return follow(
+                Procedure(self.method, float(self.C)), task, sizes, refit_C=self.refit_C,
+                certify=certify, seconds=seconds,
+            )  # fmt: skip
         return select(
             task,
             sizes,
@@ -147,4 +165,10 @@ class BudgetClassifier(BudgetedClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        _validate.check_option("method", self.method, METHODS)
         _validate.check_flag("tune", self.tune)
+        if self.tune and self.method != "auto":
+            raise ValueError(
+                f"tune=True chooses the method itself; got method={self.method!r}. Use "
+                "method='auto', or tune=False."
+            )

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from .. import _validate
-from .._typing import Design, FloatArray
-from ..designs._operations import center_scale
+from .._typing import Design, FloatArray, Smooth
+from ..designs._operations import by_column, center_scale
 from ..designs._wrappers import n_threads_of
 from ..losses import Logistic, SquaredHinge
 from ..result import Result, Status, Step
@@ -21,6 +21,7 @@ from ..solvers import L1_SOLVERS, L1Problem
 from ..solvers._columns import Penalty
 from ..solvers._drive import Solver
 from ..solvers._l1 import NEVER, Start
+from ..solvers._l1_path import LARGEST, Sized, l1_sizes
 from ._linear import (
     CALLER_OF_FIT,
     GAP_SLACK,
@@ -30,7 +31,8 @@ from ._linear import (
     with_callbacks,
 )
 
-LOSSES = {loss.name: loss for loss in (Logistic(), SquaredHinge())}
+LOSSES: dict[str, Smooth] = {loss.name: loss for loss in (Logistic(), SquaredHinge())}
+PUBLISHED = ("newglmnet", "glmnet", "cdn")
 # Rounding ends progress at gaps below this, however small a tolerance was asked.
 GAP_FLOOR = 1e-9
 
@@ -61,10 +63,20 @@ class L1LogisticRegression(LinearClassifier):
     The solvers stop by a certified duality gap: the objective is within `dual_gap_`, as a share of
     the objective of the model without features, of the best possible.
 
+    With `n_features=k` C is found instead: the largest one whose solution has at most k features.
+    Mostly it has exactly k. Where several enter together (equal columns do), so that no C gives k,
+    the features in before them are completed by those that are drawn in most, and the model is the
+    best one over these k. For each of several classes.
+
     Parameters
     ----------
     C : float
-        Weight of the summed loss: the 1 / (n_samples lambda) of packages with a mean loss.
+        Weight of the summed loss: the 1 / (n_samples lambda) of packages with a mean loss. Not used
+        with `n_features`.
+    n_features : int or None
+        k, of every class where there are several; constant columns do not count (unless there is
+        neither an intercept nor standardisation). The path of solutions is followed to C, in some
+        five passes over X for every doubling of C.
     l1_ratio : float
         r, in (0, 1]; 1 is the l1 penalty alone.
     loss : "logistic" or "squared_hinge"
@@ -93,19 +105,24 @@ class L1LogisticRegression(LinearClassifier):
     max_iter : int
         The most iterations; each ends with a pass over all features.
     warm_start : bool
-        Whether to begin at the previous solution, where classes and number of features agree.
+        Whether to begin at the previous solution, where classes and number of features agree. Not
+        used with `n_features`: a path has its own begin.
     n_threads : int or None
         Threads of passes over X; all allowed ones by default.
 
     Attributes
     ----------
     support_ : sorted indices of the features with a coefficient that is not zero (in any class).
+        With `n_features` exactly k (in each class), also where one of them has a coefficient of 0.
     coef_, intercept_ : the model on all features, (1 or n_classes, n_features_in_).
     classes_ : labels.
-    objective_ : value of the problem; a list for several classes.
+    C_ : C of the model; with `n_features` the one found, a list for several classes.
+    objective_ : value of the problem at C_; a list for several classes.
     dual_gap_ : certified (objective - bound) / objective without features; the largest of classes.
+        It is that of the problem over all features at C_, also where k of them were chosen.
     n_iter_ : iterations; the most of any class.
-    history_ : a `Step` per pass over the data, the gap in `extra`; a list for several classes.
+    history_ : a `Step` per pass over the data, the gap in `extra`; a list for several classes. With
+        `n_features` passes at other C, which `extra` has too, come before those of the model.
     n_scans_ : passes over X for scores and certificates, those of all classes merged.
     seconds_ : by phase.
 
@@ -113,6 +130,8 @@ class L1LogisticRegression(LinearClassifier):
     -----
     ConvergenceWarning
         Where a solver stopped at a gap of more than twice `tol` (and more than 1e-9).
+    UserWarning
+        Where no solution has `n_features` features, and scores had to choose the others.
 
     References
     ----------
@@ -128,12 +147,15 @@ class L1LogisticRegression(LinearClassifier):
     >>> model = L1LogisticRegression(C=0.1).fit(X, y)
     >>> bool(model.dual_gap_ <= 1e-4)
     True
+    >>> L1LogisticRegression(n_features=5).fit(X, y).support_.size
+    5
     """
 
     def __init__(
         self,
         C: float = 1.0,
         *,
+        n_features: int | None = None,
         l1_ratio: float = 1.0,
         loss: str = "logistic",
         penalty_factor: Any = None,
@@ -148,6 +170,7 @@ class L1LogisticRegression(LinearClassifier):
         n_threads: int | None = None,
     ) -> None:
         self.C = C
+        self.n_features = n_features
         self.l1_ratio = l1_ratio
         self.loss = loss
         self.penalty_factor = penalty_factor
@@ -179,7 +202,11 @@ class L1LogisticRegression(LinearClassifier):
         """
         self._fit(X, y, sample_weight)
         self._warn_of_gap()
+        self._warn_of_size()
         return self
+
+    def _stored(self, design: Design) -> Design:
+        return by_column(design)
 
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
@@ -191,28 +218,59 @@ class L1LogisticRegression(LinearClassifier):
         seconds["standardize"] = time.perf_counter() - begin
         classes = np.unique(data.labels)
         ys = one_versus_rest(data.labels, classes)
+        unit_problems = [self._problem(design, y, weight, penalty) for y in ys]
+        if self.n_features is not None:
+            free, available = int((penalty.l1 == 0).sum()), int((penalty.l1 < NEVER).sum())
+            k = _validate.check_size(self.n_features, available, design.shape[1], free)
+            return classes, [self._sized(problem, k) for problem in unit_problems]
         solvers = []
-        for y, start in zip(ys, self._starts(classes, penalty, len(ys)), strict=True):
-            problem = L1Problem(
-                design, y, float(self.C) * weight, penalty, LOSSES[self.loss],
-                bool(self.fit_intercept), float(weight.sum()),
-            )  # fmt: skip
-            solver = L1_SOLVERS[self.solver](
-                problem, tol=float(self.tol), max_iter=int(self.max_iter), start=start,
-                n_threads=n_threads_of(design),
-            )  # fmt: skip
-            solvers.append(self._explained(solver, design, weight))
+        for unit, start in zip(unit_problems, self._starts(classes, penalty, len(ys)), strict=True):
+            problem = replace(unit, weight=float(self.C) * weight)
+            solvers.append(self._explained(self._solver(problem, start), design, weight))
         return classes, solvers
+
+    def _solver(self, problem: L1Problem, start: Start | None) -> Solver[Result]:
+        """Return the solver of a problem at its C."""
+        return L1_SOLVERS[self.solver](
+            problem, tol=float(self.tol), max_iter=int(self.max_iter), start=start,
+            n_threads=n_threads_of(problem.design),
+        )  # fmt: skip
+
+    def _search(self, problem: L1Problem, k: int) -> Solver[dict[int, Sized]]:
+        """Return the solver of a problem at the C that gives k features."""
+        return l1_sizes(
+            problem, [k], tol=float(self.tol), max_iter=int(self.max_iter),
+            n_threads=n_threads_of(problem.design),
+        )  # fmt: skip
+
+    def _problem(
+        self, design: Design, y: FloatArray, weight: FloatArray, penalty: Penalty
+    ) -> L1Problem:
+        """Return a problem at C = 1."""
+        return L1Problem(
+            design, y, weight, penalty, LOSSES[self.loss], bool(self.fit_intercept),
+            float(weight.sum()),
+        )  # fmt: skip
+
+    def _sized(self, problem: L1Problem, k: int) -> Solver[Sized]:
+        """Return the model of k features."""
+        models = yield from self._search(problem, k)
+        self._explain(models[k].result, problem.design, problem.weight)
+        return models[k]
 
     def _explained(
         self, solver: Solver[Result], design: Design, weight: FloatArray
     ) -> Solver[Result]:
-        """Run a solver; where it stalled, raise if values of X are too large to square."""
+        """Run a solver, and look at how it ended."""
         result = yield from solver
+        self._explain(result, design, weight)
+        return result
+
+    def _explain(self, result: Result, design: Design, weight: FloatArray) -> None:
+        """Raise where a solver stalled on values of X that are too large to square."""
         stalled = result.status is Status.STALLED and not self._solved(result)
         if stalled and not self.standardize:  # else the scales are known
             _validate.check_spread(center_scale(design, weight, center=False).scale)
-        return result
 
     def _penalty(self, design: Design, weight: FloatArray) -> Penalty:
         """Return the penalty of the coefficients for X as it is."""
@@ -221,12 +279,14 @@ class L1LogisticRegression(LinearClassifier):
         sign = _validate.check_signs(self.signs, n_features)
         ratio = float(self.l1_ratio)
         l1, l2 = ratio * factor, (1.0 - ratio) * factor
-        if self.standardize:
+        if self.standardize or (self.n_features is not None and self.fit_intercept):
             scale = center_scale(design, weight, center=False).scale
             varies = scale > 0
-            std = np.divide(1.0, scale, out=np.ones(n_features), where=varies)
-            l1 = np.where(varies, l1 * std, NEVER)
-            l2 = np.where(varies, l2 * std**2, 0.0)
+            if self.standardize:
+                std = np.divide(1.0, scale, out=np.ones(n_features), where=varies)
+                l1, l2 = l1 * std, l2 * std**2
+            l1 = np.where(varies, l1, NEVER)
+            l2 = np.where(varies, l2, 0.0)
         low, high = np.where(sign > 0, 0.0, -np.inf), np.where(sign < 0, 0.0, np.inf)
         return Penalty(l1, l2, low, high)
 
@@ -245,11 +305,17 @@ class L1LogisticRegression(LinearClassifier):
         return starts
 
     def _store(self, results: list[Any]) -> None:
+        self.C_: float | list[float] = float(self.C)
+        if self.n_features is not None:
+            found = [model.C for model in results]
+            self.C_ = found[0] if len(found) == 1 else found
+            self._reached = min(model.reached for model in results)
+            results = [model.result for model in results]
         self._set_models(results)
         # Without their dual points, which have a number for every row.
         self._results = tuple(replace(result, dual=None) for result in results)
         self.n_iter_ = max(len(result.history) - 1 for result in results)
-        self.dual_gap_ = max(_gap(result) for result in results)
+        self.dual_gap_ = max(gap_of(result) for result in results)
         self.seconds_["solve"] = sum(
             step.seconds["solve"] for result in results for step in result.history
         )
@@ -259,6 +325,11 @@ class L1LogisticRegression(LinearClassifier):
         _validate.check_share("l1_ratio", self.l1_ratio)
         _validate.check_option("loss", self.loss, list(LOSSES))
         _validate.check_option("solver", self.solver, list(L1_SOLVERS))
+        if _validate.check_count("n_features", self.n_features) and self.solver in PUBLISHED:
+            raise ValueError(
+                f"n_features needs a solver that follows a path, 'auto' or 'working-set'; got "
+                f"solver={self.solver!r}."
+            )
         _validate.check_positive("tol", self.tol)
         _validate.check_iterations("max_iter", self.max_iter)
         _validate.check_count("n_threads", self.n_threads)
@@ -266,29 +337,45 @@ class L1LogisticRegression(LinearClassifier):
             _validate.check_flag(name, getattr(self, name))
 
     def _solved(self, result: Result) -> bool:
-        """Return whether the gap is within twice `tol`, or within rounding."""
-        return _gap(result) <= max(GAP_SLACK * float(self.tol), GAP_FLOOR)
+        """Return whether the gap is within twice `tol`, or within rounding, or was not to be."""
+        chosen = result.status is Status.BUDGET  # the best model over features that were chosen
+        return chosen or gap_of(result) <= max(GAP_SLACK * float(self.tol), GAP_FLOOR)
 
     def _warn_of_gap(self) -> None:
         """Warn of the problem with the largest gap, where it was not solved."""
-        result = max(self._results, key=_gap)
+        result = max(self._results, key=gap_of)
         if self._solved(result):
             return
-        stalled = result.status is Status.STALLED
-        if self.solver in ("glmnet", "cdn") or (self.solver == "newglmnet" and stalled):
-            remedy = "Use solver='working-set'."
-        elif not stalled:
-            remedy = f"Use a larger max_iter than {self.max_iter}."
-        elif not self.standardize:
-            remedy = "Scale the columns of X, or use standardize=True."
-        else:
-            remedy = "Use a smaller C."
         warnings.warn(
-            f"solver={self.solver!r} stopped at a certified gap of {_gap(result):.2g} (asked: "
+            f"solver={self.solver!r} stopped at a certified gap of {gap_of(result):.2g} (asked: "
             f"tol={self.tol:g}): {result.status.value}. The objective is proven to be that near to "
             "the best one; the support is not certain, it may lack features or have too many. "
-            f"{remedy} `history_` has the gap of every iteration.",
+            f"{self._remedy(result)} `history_` has the gap of every iteration.",
             ConvergenceWarning,
+            stacklevel=CALLER_OF_FIT,
+        )
+
+    def _remedy(self, result: Result) -> str:
+        """Return what helps where a solver stopped too early."""
+        stalled = result.status is Status.STALLED
+        if self.solver in ("glmnet", "cdn") or (self.solver == "newglmnet" and stalled):
+            return "Use solver='working-set'."
+        if not stalled:
+            return f"Use a larger max_iter than {self.max_iter}."
+        if not self.standardize:
+            return "Scale the columns of X, or use standardize=True."
+        return "Use a smaller C."
+
+    def _warn_of_size(self) -> None:
+        """Warn where the path has no solution of the size that was asked for."""
+        if self.n_features is None or self._reached >= int(self.n_features):
+            return
+        warnings.warn(
+            f"n_features={self.n_features}: no l1 solution has more than {self._reached} features "
+            f"(at C={np.max(self.C_):.3g}) before next to nothing is left of the loss, or C is "
+            f"{LARGEST:g} times that of the first feature. The others were chosen by their scores, "
+            "with coefficients of 0. Use a smaller n_features, or BudgetClassifier.",
+            UserWarning,
             stacklevel=CALLER_OF_FIT,
         )
 
@@ -322,7 +409,7 @@ class L1LogisticRegression(LinearClassifier):
         return super().predict_log_proba(X)
 
 
-def _gap(result: Result) -> float:
+def gap_of(result: Result) -> float:
     """Return the certified gap of a result; infinity where rounding or overflow left none."""
     gap = float(result.history[-1].extra["gap"])
     return np.inf if np.isnan(gap) else max(gap, 0.0)

@@ -154,13 +154,17 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, Bas
         """Validate parameters, X, y and weights; rows of weight 0 are left out."""
         self._check_parameters()
         names = _validate.feature_names(X)
-        design = as_design(_validate.check_data(X), n_threads=self.n_threads)
+        design = self._stored(as_design(_validate.check_data(X), n_threads=self.n_threads))
         n = design.shape[0]
         labels = _validate.check_target(y, n)
         weight = _validate.check_sample_weight(sample_weight, n)
         data = Rowwise(design, labels, weight, names)
         rows = np.flatnonzero(weight > 0)
         return data.rows(rows) if rows.size < n else data
+
+    def _stored(self, design: Design) -> Design:
+        """Return the design in the storage that the solvers want."""
+        return design
 
     def _weigh(self, data: Rowwise) -> tuple[Rowwise, FloatArray]:
         """Return the data with class weights in their sample weights, and the class weights (n,).

@@ -11,12 +11,12 @@ from ..result import Path
 from ..solvers import INNER_SOLVERS, Task, select_nested
 from ..solvers._drive import Solver
 from ..solvers.inner import check_supported
-from ._base import BudgetedClassifier
+from ._base import CuttingPlaneClassifier
 
 SMOOTHING = ("smoothing", "smoothing-published")
 
 
-class MinimaxClassifier(BudgetedClassifier):
+class MinimaxClassifier(CuttingPlaneClassifier):
     """Base of the classifiers that select by the minimax cutting plane, for the loss `_loss`."""
 
     def __init__(

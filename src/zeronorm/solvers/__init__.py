@@ -4,12 +4,15 @@ from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax, minimax_pooled
 from ._drive import Progress, Scan, run, run_together, together
 from ._exchange import eliminate, splice
+from ._greedy import greedy
 from ._l1 import L1Problem
 from ._l1_path import l1_path, l1_supports
+from ._menu import MENU, Procedure, follow
 from ._newglmnet import cdn, glmnet, newglmnet
 from ._refit import refit
+from ._reweighted import CappedL1, LogPenalty, reweighted, reweighted_supports
 from ._ridge import ridge
-from ._select import MENU, Procedure, follow, select, select_l1, select_nested
+from ._select import select, select_l1, select_nested
 from ._task import Task
 from ._working_set import working_set
 from .inner import INNER_SOLVERS, newton
@@ -26,7 +29,9 @@ __all__ = [
     "INNER_SOLVERS",
     "L1_SOLVERS",
     "MENU",
+    "CappedL1",
     "L1Problem",
+    "LogPenalty",
     "Minimax",
     "Procedure",
     "Progress",
@@ -37,6 +42,7 @@ __all__ = [
     "eliminate",
     "follow",
     "glmnet",
+    "greedy",
     "l1_path",
     "l1_supports",
     "minimax",
@@ -44,6 +50,8 @@ __all__ = [
     "newglmnet",
     "newton",
     "refit",
+    "reweighted",
+    "reweighted_supports",
     "ridge",
     "run",
     "run_together",

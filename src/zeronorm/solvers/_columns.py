@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _kernels
-from .._typing import Columns, FloatArray, IndexArray
+from .._typing import Columns, Design, FloatArray, IndexArray
+from ..designs._operations import resident_columns, score_errors
+from ._cutting_plane import GatheredColumns
 from ._ridge import weighted_gram
+
+ROOM = 500  # columns that room is made for at first
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +166,62 @@ class ColumnSet:
 
     def _kernel(self, name: str) -> Any:
         return getattr(_kernels, f"{self._kind}_{name}")
+
+
+class ColumnStore:
+    """The columns of a design: in place where X lies by column, else those gathered so far.
+
+    Solvers of several problems on one design (folds, classes) may share it.
+    """
+
+    def __init__(self, design: Design, n_threads: int = 1) -> None:
+        self._design, self._n_threads = design, n_threads
+        self._storage = resident_columns(design)
+        self._gathered = GatheredColumns(design, ROOM) if self._storage is None else None
+
+    @cached_property
+    def score_errors(self) -> FloatArray | None:
+        """By how much the scores of a scan err, see `_operations.score_errors`."""
+        return score_errors(self._design)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether no column has to be gathered."""
+        return self._storage is not None
+
+    def missing(self, features: IndexArray) -> IndexArray:
+        """Return the features whose columns would have to be gathered."""
+        if self._gathered is None:
+            return features[:0]
+        return features[self._gathered.position(features) < 0]
+
+    def columns(self, features: IndexArray, along: IndexArray | None = None) -> ColumnSet:
+        """Return some columns; what is missing is gathered, and `along` with it."""
+        if self._storage is not None:
+            return ColumnSet(self._storage, features, self._n_threads)
+        gathered = self._gathered
+        assert gathered is not None
+        missing = self.missing(features)
+        if missing.size and along is not None:
+            missing = np.concatenate([missing, self.missing(along)])
+        if missing.size or not gathered.size:
+            gathered.add(missing)
+        storage = storage_of(gathered.columns())
+        return ColumnSet(storage, features, self._n_threads, gathered.position(features))
+
+    def passing(self, features: IndexArray) -> ColumnSet:
+        """Return some columns that are not kept."""
+        if self._storage is not None:
+            return ColumnSet(self._storage, features, self._n_threads)
+        storage = storage_of(self._design.gather(features))
+        return ColumnSet(storage, features, self._n_threads, np.arange(features.size))
+
+    def everything(self) -> ColumnSet:
+        """Return all columns; X is copied unless it is in memory by column."""
+        m = self._design.shape[1]
+        if self._storage is None:
+            self._storage, self._gathered = storage_of(self._design.gather(slice(0, m))), None
+        return self.columns(np.arange(m))
 
 
 @dataclass(frozen=True, slots=True)

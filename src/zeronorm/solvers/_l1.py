@@ -21,13 +21,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Design, FloatArray, IndexArray, Smooth
-from ..designs._operations import resident_columns, score_errors
 from ..designs._wrappers import feature_blocks
 from ..losses import Logistic, balance, fit_intercept
 from ..result import Result, Status, Step
 from ..structures import largest
-from ._columns import ColumnSet, Penalty, storage_of
-from ._cutting_plane import GatheredColumns, first_dual
+from ._columns import ColumnSet, ColumnStore, Penalty
+from ._cutting_plane import first_dual
 from ._drive import Scan, Solver
 from ._stopwatch import Stopwatch
 
@@ -131,7 +130,14 @@ def _bound(
 class Run:
     """What the solvers share: certified points, the choice of features, the history."""
 
-    def __init__(self, problem: L1Problem, tol: float, max_iter: int, n_threads: int) -> None:
+    def __init__(
+        self,
+        problem: L1Problem,
+        tol: float,
+        max_iter: int,
+        n_threads: int,
+        store: ColumnStore | None = None,
+    ) -> None:
         self.problem = problem
         self.clock = Stopwatch()
         self.status: Status | None = None
@@ -142,12 +148,8 @@ class Run:
         self.pull = np.empty(0)  # (m,) after the first scan
         self.truncated = False  # whether the last choice left out features that are drawn in
         self.scale = first_dual(problem.loss, problem.y, problem.weight, problem.intercept)[0]
-        self._tol, self._max_iter, self._n_threads = tol, max_iter, n_threads
-        self._storage = resident_columns(problem.design)
-        # Where there is no such storage, the columns gathered so far.
-        self._gathered = (
-            GatheredColumns(problem.design, SMALLEST_SET) if self._storage is None else None
-        )
+        self._tol, self._max_iter = tol, max_iter
+        self._store = ColumnStore(problem.design, n_threads) if store is None else store
         self._seen = np.zeros(problem.design.shape[1], bool)
         self._best: tuple[Point, FloatArray, float] | None = None
         self._idle = 0
@@ -165,7 +167,7 @@ class Run:
             self._equalities = problem.y[:, None] * np.hstack([ones, Z])
             sign = np.where(penalty.low == 0, -1.0, 0.0) + np.where(penalty.high == 0, 1.0, 0.0)
             self._allowed = np.append(np.zeros(int(problem.intercept)), sign[unpenalised])
-        self._error = score_errors(problem.design)
+        self._error = self._store.score_errors
 
     @property
     def n_iter(self) -> int:
@@ -221,35 +223,24 @@ class Run:
 
     def columns(self, features: IndexArray) -> ColumnSet:
         """Return some columns: in place, or gathered."""
-        if self._storage is not None:
-            return ColumnSet(self._storage, features, self._n_threads)
-        gathered = self._gathered
-        assert gathered is not None
-        missing = features[gathered.position(features) < 0]
-        if missing.size or not gathered.size:
-            gathered.add(self._with_likely(missing, gathered.features))
-        storage = storage_of(gathered.columns())
-        return ColumnSet(storage, features, self._n_threads, gathered.position(features))
+        return self._store.columns(features, self._likely(features))
 
-    def _with_likely(self, features: IndexArray, gathered: IndexArray) -> IndexArray:
-        """Return features to gather, and others that may be wanted next: one pass serves them."""
-        if not self.pull.size:
-            return features
+    def _likely(self, features: IndexArray) -> IndexArray | None:
+        """Return what may be wanted next, where some have to be gathered: one pass serves all."""
+        missing = self._store.missing(features)
+        if not missing.size or not self.pull.size:
+            return None
         likely = self.pull > LIKELY * self.problem.penalty.l1
-        likely[gathered] = False
         likely[features] = False
-        others = np.flatnonzero(likely)
-        most = max(features.size, SMALLEST_SET)
+        others = self._store.missing(np.flatnonzero(likely))
+        most = max(missing.size, SMALLEST_SET)
         if others.size > most:
             others = others[largest(self.pull[others] / self.problem.penalty.l1[others], most)]
-        return np.concatenate([features, others])
+        return others
 
     def all_columns(self) -> ColumnSet:
         """Return all columns; X is copied unless it is in memory by column."""
-        m = self.problem.design.shape[1]
-        if self._storage is None:
-            self._storage = storage_of(self.problem.design.gather(slice(0, m)))
-        return self.columns(np.arange(m))
+        return self._store.everything()
 
     def choose(self) -> IndexArray:
         """Return the next working set, sorted."""
@@ -363,11 +354,7 @@ class Run:
             high & ((self.pull + error >= strongest * penalty.l1) | (penalty.l2 > 0))
         )
         for some in feature_blocks(unsure, v.size):
-            if self._storage is not None:
-                columns = ColumnSet(self._storage, some, self._n_threads)
-            else:
-                storage = storage_of(self.problem.design.gather(some))
-                columns = ColumnSet(storage, some, self._n_threads, np.arange(some.size))
+            columns = self._store.passing(some)
             exact = columns.terms(v, np.zeros(v.size))[0]
             self.scores[some] = exact
             self.pull[some] = penalty.of(some).pull(exact)

@@ -8,24 +8,155 @@ first working set without a scan; the scan after it certifies, and finds what th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..designs import Scaled
+from ..designs._operations import by_column
 from ..result import Result, Status, Step
 from ..structures import largest
-from ._columns import Penalty
+from ._columns import ColumnStore, Penalty
 from ._cutting_plane import Minimax
-from ._drive import Solver
-from ._l1 import NEVER, L1Problem, Run
+from ._drive import Solver, together
+from ._l1 import NEVER, L1Problem, Point, Run
 from ._task import Task
 from ._working_set import solve_over
 
-GRID, LARGEST = 1.1, 100.0  # ratio of the grid of `l1_supports`, and of its last to its first C
-TOL, MAX_ITER = 1e-4, 50  # of every point of it
+STEP = 1.3  # from C to C, until there are more features than asked for
+# Of the last C to the one at which the first feature enters: of any search; of `l1_supports`.
+LARGEST, LARGEST_SUPPORT = 1e4, 100.0
+ROUNDING = 1e-9  # C is below the first feature by so much of it
+WIDTH = 1e-3  # relative width of a bracket of C: features that enter within it enter together
+ROUGH, FINE = 0.3, 1e-3  # of tol: what is left over a working set, along a path and in a search
+GUESSES, MARGIN = 3, 0.1  # steps by interpolation before bisection; their distance from the ends
+# The gap of a model over free features, which tells where others enter, and over k chosen ones,
+# which is all but zero just above that C.
+EXACT = 1e-10
+SATURATED = 0.999  # share of the loss without features that is explained where a path may end
+TOL, MAX_ITER = 1e-4, 50  # of every point of `l1_supports`
 FORCED_FACTOR = 1e-6  # forced features are nearly unpenalised: finite where they separate the data
+
+
+class Walk:
+    """Solutions at one C after the other, each from the one before it.
+
+    Parameters
+    ----------
+    problem : with the weights of C = 1.
+    tol : (objective - bound) / objective of the model without features, at every C.
+    forced : features with so small a penalty that the walk begins without asking them, as it does
+        with those without one.
+    store : of the columns, where other walks on the same design share it.
+    """
+
+    def __init__(
+        self,
+        problem: L1Problem,
+        tol: float,
+        max_iter: int,
+        n_threads: int = 1,
+        forced: IndexArray | None = None,
+        store: ColumnStore | None = None,
+    ) -> None:
+        self._problem, self._tol = problem, tol
+        self._run = Run(problem, tol, max_iter, n_threads, store)
+        self._l1 = problem.penalty.l1
+        free = np.flatnonzero(self._l1 == 0)
+        self.free: IndexArray = free if forced is None else np.union1d(free, forced)
+        self.C = 1.0
+        self.smallest = np.inf  # C below which all but the free features are zero
+        self.history: list[Step] = []  # of all scans
+
+    def begin(self) -> Solver[None]:
+        """Find the smallest C that is of interest: one scan, two where features are free."""
+        run = self._run
+        yield from run.begin()
+        if self.free.size:  # their model does not depend on C
+            point, counts = solve_over(run, self.free, EXACT)
+            yield from run.certify(point, counts)
+        self.history.extend(run.history)
+        share = self.share()
+        share[self.free] = 0.0
+        strongest = float(share.max(initial=0.0))
+        if strongest > 0:
+            self.smallest = 1.0 / strongest
+
+    def to(self, C: float, share: float = ROUGH) -> Solver[Result]:
+        """Return the solution at another C, greater or smaller.
+
+        share : of tol, the gap over a working set to stop at.
+        """
+        run, before = self._run, self.C
+        self._restart(C)
+        features = run.strong(before / C)
+        while run.status is None:
+            yield from self._solve(features, share * self._tol)
+            features = np.union1d(features, run.choose())
+        return self._result()
+
+    def over(self, features: IndexArray, start: Mark, end: Mark) -> Solver[Result]:
+        """Return the solution over some features at the C of `end`; it is certified against all.
+
+        start : a solution without other features.
+        """
+        run, factor, point = self._run, end.C / start.C, start.point
+        self._restart(end.C)
+        run.point = replace(point, value=factor * point.value, gradient=factor * point.gradient)
+        run.bound = end.result.bounds["dual"]
+        yield from self._solve(features, EXACT)
+        run.status = Status.BUDGET
+        return self._result()
+
+    def mark(self, C: float, share: float = ROUGH) -> Solver[Mark]:
+        """Go to C; return what is to be known of it later."""
+        result = yield from self.to(C, share)
+        support = np.union1d(result.support, self.free)
+        return Mark(C, result, support, self.point, self.share())
+
+    @property
+    def point(self) -> Point:
+        """The last point, with its margins."""
+        return self._run.point
+
+    def share(self) -> FloatArray:
+        """Return how strongly each feature is drawn in, as a share of its l1; 0 without l1."""
+        l1 = self._l1
+        return np.divide(self._run.pull, l1, out=np.zeros_like(l1), where=l1 > 0)
+
+    def _restart(self, C: float) -> None:
+        problem = replace(self._problem, weight=C * self._problem.weight)
+        self._run.restart(problem, C / self.C)
+        self.C = C
+
+    def _solve(self, features: IndexArray, goal: float) -> Solver[None]:
+        """Solve over some features and scan; the row of the history tells C, and what is fitted."""
+        run = self._run
+        point, counts = solve_over(run, features, goal)
+        explained = 1.0 - point.value / run.scale
+        yield from run.certify(point, {**counts, "C": self.C, "explained": explained})
+
+    def _result(self) -> Result:
+        self.history.extend(self._run.history)
+        # The dual point has a number for every row: too much to keep of every C.
+        return replace(self._run.result(), dual=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A solution on a walk."""
+
+    C: float
+    result: Result
+    support: IndexArray  # with the free features
+    point: Point
+    share: FloatArray  # (n_features,) of the walk there
+
+    @property
+    def size(self) -> int:
+        """The number of features."""
+        return self.support.size
 
 
 def l1_path(
@@ -40,43 +171,215 @@ def l1_path(
 ) -> Solver[list[tuple[float, Result]]]:
     """Return (C, solution) along a growing grid, up to the first solution that is enough.
 
+    Every row of a solution's history has C and the share of the loss that is `explained`.
+
     Parameters
     ----------
     problem : with the weights of C = 1.
-    grid : the values of C, growing, from the one below which the penalised features stay out.
+    grid : the values of C, growing, from the one below which the penalised features stay out; not
+        called where they always do.
     tol : (objective - bound) / objective of the model without features, at every point.
     enough : told the solution and how strongly each feature is drawn in, as a share of its l1.
     forced : features with so small a penalty that the path begins without asking them.
     """
-    run = Run(problem, tol, max_iter, n_threads)
-    yield from run.begin()
-    l1 = problem.penalty.l1
-    share = _share(run.pull, l1)
-    if forced is not None:
-        share[forced] = 0.0
-    strongest = float(share.max(initial=0.0))
+    walk = Walk(problem, tol, max_iter, n_threads, forced)
+    yield from walk.begin()
     path: list[tuple[float, Result]] = []
-    if strongest <= 0:
+    if np.isinf(walk.smallest):
         return path
-    before = 1.0 / strongest
-    run.restart(replace(problem, weight=before * problem.weight), before)
-    for C in grid(before):
-        run.restart(replace(problem, weight=C * problem.weight), C / before)
-        features = run.strong(before / C)
-        before = C
-        while run.status is None:
-            point, counts = solve_over(run, features, 0.3 * tol)
-            yield from run.certify(point, counts)
-            features = np.union1d(features, run.choose())
-        path.append((C, run.result()))
-        if enough(path[-1][1], _share(run.pull, l1)):
+    for C in grid(walk.smallest):
+        path.append((C, (yield from walk.to(C))))
+        if enough(path[-1][1], walk.share()):
             break
     return path
 
 
-def _share(pull: FloatArray, l1: FloatArray) -> FloatArray:
-    """Return pull / l1, 0 where nothing is penalised."""
-    return np.divide(pull, l1, out=np.zeros_like(pull), where=l1 > 0)
+def saturated(result: Result) -> bool:
+    """Return whether a solution explains so much of the loss that a path may end."""
+    return result.history[-1].extra["explained"] >= SATURATED
+
+
+def l1_folds(
+    problems: Sequence[L1Problem],
+    folds: Sequence[Sequence[L1Problem]],
+    grid: Callable[[float], FloatArray],
+    told: Callable[[int, int, int, Point], None],
+    *,
+    tol: float,
+    max_iter: int,
+    stop_early: bool,
+    n_threads: int = 1,
+) -> Solver[tuple[FloatArray, list[list[Result]], float]]:
+    """Return the values of C and the solutions of some problems; fit parts of the data along.
+
+    The last part of the answer is the seconds of all paths outside of scans. They run in
+    lockstep, their scans merged: as many passes as the longest one has.
+
+    Parameters
+    ----------
+    problems : one for each class, on one design, with the weights of C = 1.
+    folds : of every fold the same problems, with the weights of its training rows.
+    grid : the values of C, growing, from the one at which the first feature enters any problem.
+    told : after every point of every fold: fold, problem, number of C, and the point. Its margins
+        are those of all rows: rows without weight are held out.
+    stop_early : whether to end where all problems are saturated.
+    """
+    store = ColumnStore(problems[0].design, n_threads)
+
+    def walk_of(problem: L1Problem) -> Walk:
+        return Walk(problem, tol, max_iter, n_threads, store=store)
+
+    walks = [walk_of(problem) for problem in problems]
+    parts = [[walk_of(problem) for problem in fold] for fold in folds]
+    yield from together([walk.begin() for some in (walks, *parts) for walk in some])
+    smallest = min(walk.smallest for walk in walks)
+    values = grid(smallest)
+    end = len(values)
+    ends: dict[int, int] = {}  # where the problems are saturated
+
+    def along(number: int, walk: Walk) -> Solver[list[Result]]:
+        nonlocal end
+        results = []
+        for step, C in enumerate(values):
+            if step >= end:
+                break
+            results.append((yield from walk.to(float(C))))
+            if stop_early and number not in ends and saturated(results[-1]):
+                ends[number] = step + 1
+                if len(ends) == len(walks):
+                    end = max(ends.values())
+        return results
+
+    def held_out(fold: int, number: int, walk: Walk) -> Solver[list[Result]]:
+        for step, C in enumerate(values):
+            if step >= end:
+                break
+            yield from walk.to(float(C))
+            told(fold, number, step, walk.point)
+        return []
+
+    solvers = [along(number, walk) for number, walk in enumerate(walks)]
+    for fold, part in enumerate(parts):
+        solvers += [held_out(fold, number, walk) for number, walk in enumerate(part)]
+    results = yield from together(solvers)
+    steps = [step for some in (walks, *parts) for walk in some for step in walk.history]
+    seconds = sum(step.seconds["solve"] for step in steps)
+    return values[:end], [path[:end] for path in results[: len(walks)]], seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """A model of exactly k features."""
+
+    C: float
+    result: Result  # with k features, some of which may have the coefficient 0
+    reached: int  # the most features of a solution, at most k; below k: scores chose the others
+
+
+def l1_sizes(
+    problem: L1Problem,
+    sizes: Sequence[int],
+    *,
+    tol: float,
+    max_iter: int,
+    forced: IndexArray | None = None,
+    ratio: float = LARGEST,
+    told: Callable[[Mark], None] = lambda mark: None,
+    n_threads: int = 1,
+) -> Solver[dict[int, Sized]]:
+    """Return for every size k the model of the largest C with at most k features, topped up to k.
+
+    A growing C is followed to the first solution with more than k features. Between it and the last
+    one before, C is searched until a solution has exactly k: that is the model. Where the bracket
+    becomes narrow first, as several features enter together, the features of its lower end are
+    completed by those that are drawn in most there, and the model is the solution over these k at
+    its upper end; its gap is that to the solution over all.
+
+    Where the path ends before it has more than k features, because C is `ratio` times that of the
+    first one, all are in, or next to nothing is left of the loss, the solution with the most
+    features (the last of those) is taken, and completed in the same way with coefficients of 0.
+
+    Parameters
+    ----------
+    problem : with the weights of C = 1. Features with an l1 of NEVER are not available.
+    sizes : not less than the features that are free, not more than are available.
+    ratio : of the last C that is tried to the one at which the first feature enters.
+    told : after every point; their C grow but for those of searches.
+    """
+    walk = Walk(problem, tol, max_iter, n_threads, forced)
+    available = problem.penalty.l1 < NEVER
+    yield from walk.begin()
+    smallest = walk.smallest if np.isfinite(walk.smallest) else 1.0
+    low = most = yield from walk.mark((1.0 - ROUNDING) * smallest)  # nothing has entered
+    found: dict[int, Sized] = {}
+    missing = sorted(set(sizes))
+    n_steps = int(np.log(ratio) / np.log(STEP)) if np.isfinite(walk.smallest) else 0
+    for number in range(1, n_steps + 1):
+        high = yield from walk.mark(smallest * STEP**number)
+        told(high)
+        while missing and missing[0] < high.size:
+            k = missing.pop(0)
+            found[k] = yield from _between(walk, k, low, high, available, told)
+        low = high
+        most = high if high.size >= most.size else most
+        if not missing or low.size == available.sum() or saturated(low.result):
+            break
+    for k in missing:
+        found[k] = Sized(most.C, _with(most.result, _completed(most, k, available)), most.size)
+    return {
+        k: replace(model, result=_with_history(model.result, walk)) for k, model in found.items()
+    }
+
+
+def _between(
+    walk: Walk,
+    k: int,
+    low: Mark,
+    high: Mark,
+    available: np.ndarray,
+    told: Callable[[Mark], None],
+) -> Solver[Sized]:
+    """Return the model of k features between solutions of at most k and of more."""
+    n_steps = 0
+    while low.size < k and (1.0 + WIDTH) * low.C < high.C:
+        share = 0.5
+        if n_steps < GUESSES:  # features enter evenly
+            share = (k + 0.5 - low.size) / (high.size - low.size)
+            share = min(max(share, MARGIN), 1.0 - MARGIN)
+        n_steps += 1
+        # At `ROUGH` nothing would move, and the support be that of a C nearby.
+        mark = yield from walk.mark(low.C * (high.C / low.C) ** share, FINE)
+        told(mark)
+        if mark.size > k:
+            high = mark
+        else:
+            low = mark
+    if low.size == k:
+        return Sized(low.C, _with(low.result, low.support), k)
+    support = _completed(low, k, available)
+    result = yield from walk.over(support, low, high)
+    return Sized(high.C, _with(result, support), k)
+
+
+def _completed(mark: Mark, k: int, available: np.ndarray) -> IndexArray:
+    """Return the features of a solution and those that are drawn in most, k together, sorted."""
+    rest = np.where(available, mark.share, -1.0)
+    rest[mark.support] = -1.0
+    return np.union1d(mark.support, largest(rest, k - mark.size))
+
+
+def _with(result: Result, support: IndexArray) -> Result:
+    """Return a result with zeros for more features."""
+    coef = np.zeros(support.size)
+    coef[np.searchsorted(support, result.support)] = result.coef
+    return replace(result, support=support, coef=coef)
+
+
+def _with_history(result: Result, walk: Walk) -> Result:
+    """Return a result with all scans of the walk in its history, its own ones last."""
+    own = {id(step) for step in result.history}
+    others = tuple(step for step in walk.history if id(step) not in own)
+    return replace(result, history=others + result.history)
 
 
 def l1_supports(
@@ -90,39 +393,22 @@ def l1_supports(
     m = task.design.shape[1]
     forced = np.empty(0, np.int64) if task.forced is None else task.forced
     allowed = np.ones(m, bool) if task.usable is None else task.usable
-    problem = _posed(task, forced, allowed)
-    supports: dict[int, IndexArray] = {}
+    points: list[tuple[float, IndexArray]] = []
+
+    def told(mark: Mark) -> None:
+        points.append((mark.C, mark.support[np.argsort(-mark.share[mark.support], kind="stable")]))
+
+    models = yield from l1_sizes(
+        posed(task, forced, allowed), sizes, tol=TOL, max_iter=MAX_ITER, forced=forced,
+        ratio=LARGEST_SUPPORT, told=told, n_threads=n_threads,
+    )  # fmt: skip
     history: list[Step] = []
     entered = np.zeros(m, bool)
-    missing = sorted(set(sizes))
-    last_pull = np.zeros(m)
-
-    def enough(result: Result, pull: FloatArray) -> bool:
-        active = np.union1d(result.support, forced)
-        for k in [k for k in missing if active.size > k]:
-            missing.remove(k)
-        for k in missing:
-            supports[k] = active
-        fresh = active[~entered[active]]
+    for _, features in sorted(points, key=lambda point: point[0]):
+        fresh = features[~entered[features]]
         entered[fresh] = True
-        fresh = fresh[np.argsort(-pull[fresh], kind="stable")]
-        history.append(Step(np.nan, np.nan, active.size, fresh))
-        last_pull[:] = pull
-        return not missing
-
-    yield from l1_path(
-        problem,
-        lambda low: low * GRID ** np.arange(1, int(np.log(LARGEST) / np.log(GRID)) + 1),
-        tol=TOL, max_iter=MAX_ITER, enough=enough, forced=forced, n_threads=n_threads,
-    )  # fmt: skip
-    last_pull[~allowed] = -1.0
-    for k in sizes:
-        support = supports.get(k, forced)
-        if support.size < k:
-            rest = last_pull.copy()
-            rest[support] = -1.0
-            support = np.union1d(support, largest(rest, k - support.size))
-        supports[k] = np.sort(support)
+        history.append(Step(np.nan, np.nan, features.size, fresh))
+    supports = {k: model.result.support for k, model in models.items()}
     last = supports[max(sizes)]
     answer = Result(
         last, np.zeros(last.size), 0.0, np.nan, {}, None, Status.BUDGET, tuple(history)
@@ -130,7 +416,7 @@ def l1_supports(
     return supports, Minimax(answer, {})
 
 
-def _posed(task: Task, forced: IndexArray, allowed: np.ndarray) -> L1Problem:
+def posed(task: Task, forced: IndexArray, allowed: np.ndarray) -> L1Problem:
     """Return the problem of a task at C = 1, on columns as they are stored.
 
     Columns divided by their deviation are columns with as many times the penalty; with a free
@@ -140,6 +426,7 @@ def _posed(task: Task, forced: IndexArray, allowed: np.ndarray) -> L1Problem:
     if isinstance(design, Scaled):
         l1 = np.divide(1.0, design.scale, out=np.full(l1.size, NEVER), where=design.scale > 0)
         design = design.base
+    design = by_column(design)
     l1[forced] *= FORCED_FACTOR
     l1[~allowed] = NEVER
     everything = np.full(l1.size, np.inf)

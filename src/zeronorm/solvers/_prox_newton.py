@@ -13,17 +13,18 @@ SIGMA, MAX_HALVINGS = 0.01, 20  # of the line search, as published
 LARGEST_SQUARE = 1e140  # sum of squares of a column
 SWEEPS_AT_ONCE = 50  # of a descent, between looks at Ctrl-C
 MAX_SWEEPS = 1000
-# Sweeps before the first step of the subspace, and between two; what part of the violation wanted
-# such a step aims at; how its iterations grow from one to the next.
-SWEEPS_ALONE, SWEEPS_BETWEEN, SUBSPACE_SHARE, ITERATION_GROWTH = 20, 10, 0.3, 1.5
 MAX_NEWTON = 50
 DESCENT_SHARE, SMALLEST_SHARE = 0.5, 1e-3  # of the violation of a step: what a descent leaves
-GRAM_DESCENT_SHARE = 0.01  # and where sweeps cost nothing
-# Gram matrices are formed of at most so many columns, and of so many as a share of the rows, where
-# a descent does not end within the first sweeps. (No rule asks how rows are stored: integer weights
-# equal repeated rows.)
-LARGEST_GRAM, LARGEST_SPARSE_GRAM, GRAM_SHARE, FIRST_SWEEPS = 2000, 500, 0.25, 8
-CHEAP_GRAM = 16  # sweeps
+# Sweeps of a descent before anything else is tried, and between steps of the support; what part of
+# the violation wanted such a step aims at; how its iterations grow from one to the next.
+SWEEPS_ALONE, SWEEPS_BETWEEN, SUBSPACE_SHARE, ITERATION_GROWTH = 20, 10, 0.3, 1.5
+# Where a sweep visits fewer elements it costs next to nothing, and the other ways, which amplify
+# rounding, save nothing.
+SMALL = 1 << 15
+# Gram matrices are formed where they cost at most so many sweeps, and of so many columns as a share
+# of the rows. (No rule asks how rows are stored: integer weights equal repeated rows.) A sweep then
+# costs next to nothing, and a descent leaves less.
+CHEAP_GRAM, GRAM_SHARE, GRAM_DESCENT_SHARE = 16, 0.25, 0.01
 LARGEST_COPY = 1 << 26  # elements that are copied for a Gram matrix
 LARGEST_STEP = 10.0  # of a coordinate, in units of the margins: LIBLINEAR's 10 for unit columns
 
@@ -34,16 +35,13 @@ def prox_newton(
     """Take proximal Newton steps over the columns to a gap of `goal`, at most so many."""
     problem = run.problem
     penalty = problem.penalty.of(columns.features)
-    share, sweeps, iterations, steps = DESCENT_SHARE, 0, 0, 0
-    n_first = _sweeps_before_gram(problem, columns)
-    if n_first == 0:
-        share = GRAM_DESCENT_SHARE
-    Z: Columns | None = None
+    minimiser = _Minimiser(problem, columns)
+    steps = 0
     bound = -np.inf
     limits = largest_steps(problem, columns)
     # The point before a step that changed the objective by rounding only, and its violation.
     before: tuple[Point, float] | None = None
-    for steps in range(most_steps):
+    for steps in range(most_steps if columns.size else 0):
         model = model_at(problem, columns, point, limits)
         if not float(model.square.max(initial=0.0)) < LARGEST_SQUARE:
             break  # products overflow: there is no step
@@ -54,36 +52,59 @@ def prox_newton(
         bound = max(bound, run.bound_over(columns, penalty, point, model.gradient))
         if point.value + penalty.value(point.u) - bound <= goal:
             break
-        descent = columns.descent(model)
-        target = share * violation
-        if n_first is None:
-            accelerated(descent, target, steps, 1.0 / problem.size)
-        elif n_first == 0 or not descent.sweep(target, n_first, steps, 1.0 / problem.size):
-            if Z is None:
-                Z = problem.design.gather(as_slice(columns.features))
-            descent.sweep_gram(Z, target, MAX_SWEEPS)
-        sweeps += descent.n_sweeps
-        iterations += descent.n_iterations
-        if descent.n_sweeps == 1:
-            share = max(0.25 * share, SMALLEST_SHARE)
+        descent = minimiser.descent(model, violation, steps)
         moved = moved_along(problem, columns, point, model, descent)
         if moved is None:
             break
         before = (point, violation) if moved[1] else None
         point = with_best_intercept(problem, moved[0])
-    return point, {
-        "steps": steps, "sweeps": sweeps, "iterations": iterations, "visited": columns.size
-    }  # fmt: skip
+    return point, {"steps": steps, "visited": columns.size, **minimiser.counts}
 
 
-def _sweeps_before_gram(problem: L1Problem, columns: ColumnSet) -> int | None:
-    """Return after how many sweeps a descent goes on with the Gram matrix; None: never."""
-    most = LARGEST_SPARSE_GRAM if columns.is_sparse else LARGEST_GRAM
-    if columns.size > min(GRAM_SHARE * problem.size, most):
-        return None
-    if columns.size * problem.size > LARGEST_COPY:
-        return None
-    return 0 if columns.gram_cost() <= CHEAP_GRAM else FIRST_SWEEPS
+class _Minimiser:
+    """Minimises the models of the steps over the same columns, as far as it pays."""
+
+    def __init__(self, problem: L1Problem, columns: ColumnSet) -> None:
+        self._problem, self._columns = problem, columns
+        self._share = DESCENT_SHARE
+        self._Z: Columns | None = None  # the columns, once their Gram matrix is of use
+        self.counts = {"sweeps": 0, "iterations": 0}
+
+    def descent(self, model: Model, violation: float, seed: int) -> Descent:
+        """Descend from 0 until a share of the violation there is left."""
+        descent = self._columns.descent(model)
+        if self._Z is not None:
+            descent.sweep_gram(self._Z, GRAM_DESCENT_SHARE * violation, MAX_SWEEPS)
+        else:
+            self._sweep(descent, self._share * violation, seed)
+        self.counts["sweeps"] += descent.n_sweeps
+        self.counts["iterations"] += descent.n_iterations
+        if descent.n_sweeps == 1:
+            self._share = max(0.25 * self._share, SMALLEST_SHARE)
+        return descent
+
+    def _sweep(self, descent: Descent, target: float, seed: int) -> None:
+        """Sweep; where that takes long, step on the support too, or use the Gram matrix."""
+        shrinking = 1.0 / self._problem.size
+        if self._columns.size * self._problem.size < SMALL:
+            sweep(descent, target, seed, shrinking)
+            return
+        n_sweeps, n_iterations = SWEEPS_ALONE, float(SWEEPS_ALONE)
+        while not descent.sweep(target, n_sweeps, seed + descent.n_sweeps, shrinking):
+            if descent.n_iterations and self._gram_is_cheap():
+                self._Z = self._problem.design.gather(as_slice(self._columns.features))
+                descent.sweep_gram(self._Z, target, MAX_SWEEPS)
+                return
+            if descent.n_sweeps >= MAX_SWEEPS:
+                return
+            descent.subspace_step(SUBSPACE_SHARE * target, int(n_iterations))
+            n_sweeps, n_iterations = SWEEPS_BETWEEN, ITERATION_GROWTH * n_iterations
+
+    def _gram_is_cheap(self) -> bool:
+        columns, n_rows = self._columns, self._problem.size
+        if columns.size > GRAM_SHARE * n_rows or columns.size * n_rows > LARGEST_COPY:
+            return False
+        return columns.gram_cost() <= CHEAP_GRAM
 
 
 def model_at(
@@ -119,18 +140,6 @@ def sweep(descent: Descent, target: float, seed: int, shrinking: float) -> None:
     while descent.n_sweeps < MAX_SWEEPS:
         at_once = min(SWEEPS_AT_ONCE, MAX_SWEEPS - descent.n_sweeps)
         if descent.sweep(target, at_once, seed + descent.n_sweeps, shrinking):
-            return
-
-
-def accelerated(descent: Descent, target: float, seed: int, shrinking: float) -> None:
-    """Descend to the target as `sweep` does, where that takes long by steps of the subspace too."""
-    if descent.sweep(target, SWEEPS_ALONE, seed, shrinking):
-        return
-    n_iterations = float(SWEEPS_ALONE)
-    while descent.n_sweeps < MAX_SWEEPS:
-        descent.subspace_step(SUBSPACE_SHARE * target, int(n_iterations))
-        n_iterations *= ITERATION_GROWTH
-        if descent.sweep(target, SWEEPS_BETWEEN, seed + descent.n_sweeps, shrinking):
             return
 
 

@@ -15,8 +15,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +27,7 @@ from ._drive import Solver
 from ._exchange import eliminate, splice, take
 from ._l1_path import l1_supports
 from ._refit import Refit, refit
+from ._reweighted import reweighted_supports
 from ._stopwatch import Stopwatch
 from ._task import Task
 from .inner import InnerSolver, newton
@@ -40,32 +39,6 @@ MOST_BLOCKS = 30  # where the smallest of several sizes would ask for more scans
 SPLICE_SAMPLES, SPLICE_FEATURES = 1000, 10
 # Sizes down to a fifth of the largest share its pool; smaller ones get a pool of their own.
 SHARED_POOL = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Procedure:
-    """One entry of the menu that `tune` chooses from."""
-
-    kind: str  # "pool" (`select`), "nested" (`select_nested`, blocks of k/10) or "l1"
-    C: float  # of the selection, and of the certificate
-
-
-MENU = (
-    Procedure("pool", 0.1),
-    Procedure("pool", 0.01),
-    Procedure("pool", 1.0),
-    Procedure("l1", 0.1),
-    Procedure("nested", 10.0),
-)
-
-
-def follow(procedure: Procedure, task: Task, sizes: Sequence[int], **options: Any) -> Solver[Path]:
-    """Select by a procedure of the menu; options as of `select`."""
-    if procedure.kind == "nested":
-        return select_nested(task, sizes, C=procedure.C, max_blocks=10, **options)
-    if procedure.kind == "l1":
-        return select_l1(task, sizes, C=procedure.C, **options)
-    return select(task, sizes, C=procedure.C, **options)
 
 
 def select(
@@ -184,18 +157,18 @@ def select_l1(
     *,
     C: float = 0.1,
     refit_C: float | str = "loo",
-    tol: float = 1e-3,
+    reweighted: bool = False,
     certify: bool = True,
     seconds: dict[str, float] | None = None,
 ) -> Solver[Path]:
-    """Select by the l1 path: the largest l1 penalty weight with at most k features, made up to k.
+    """Select by the l1 path: the largest C with at most k features, made up to k.
 
     C : of the certificate only; the path has its own.
-    tol : unused, the path has its own tolerance.
+    reweighted : whether the path is followed in stages, with the weights of `_reweighted`.
     """
-    del tol
     clock = _Clock(seconds)
-    supports, answer = yield from l1_supports(task, sizes)
+    found = reweighted_supports if reweighted else l1_supports
+    supports, answer = yield from found(task, sizes)
     clock.add_history(answer)
     fits = {}
     with clock.phase("refit"):

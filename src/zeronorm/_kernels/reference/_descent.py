@@ -480,6 +480,8 @@ def _subspace_step(
     slope = -(np.append(own, [gradient_e] * with_e) + Z.T @ residual)
     step, left = np.zeros(slope.size), slope.copy()
     direction = left / diagonal
+    # Without rounding so many iterations are enough; with it, more would only amplify it.
+    max_iterations = min(max_iterations, slope.size)
     iterations, least = 0, max(target, 1e-12 * np.abs(left).sum())  # less is rounding
     while iterations < max_iterations and np.abs(left).sum() > least and free.size:
         bent = Z.T @ (curvature * (Z @ direction)) + ridge * direction

@@ -1,0 +1,344 @@
+"""L1LogisticRegression with its C chosen by cross-validation, all folds in the same passes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy.special import log_expit, logsumexp
+from sklearn.metrics import roc_auc_score
+
+from .. import _validate
+from .._typing import FloatArray, IndexArray
+from ..designs._wrappers import n_threads_of
+from ..model_selection import _folds
+from ..result import Result
+from ..solvers import L1Problem
+from ..solvers._drive import Solver
+from ..solvers._l1 import Point
+from ..solvers._l1_path import l1_folds
+from ._l1 import L1LogisticRegression, gap_of
+from ._l1_path import L1Path, grid, path_of
+from ._linear import Rowwise, one_versus_rest
+
+RULES = ("1se", "best")
+EQUAL = 1e-9  # scores that near are equal: integer weights choose as repeated rows do
+
+
+class L1LogisticRegressionCV(L1LogisticRegression):
+    """l1-regularised logistic regression (or squared hinge), C chosen by cross-validation.
+
+        min_{w, b}  sum_j p_j (r |w_j| + (1 - r)/2 w_j^2) + C sum_i s_i f(y_i, x_i'w + b)
+
+    as in `L1LogisticRegression`, for every C of a growing grid; the model is that of the chosen C.
+    Several classes are one-versus-rest with one C for all.
+
+    A fold is a set of weights: the rows that it holds out get the weight 0. No data are copied, the
+    paths of all folds, classes and of the whole data run side by side, and their scans are merged:
+    X is read as often as the longest of them needs. Everything that depends on data is done in each
+    fold, standardisation and "balanced" class weights too. The weights of the training rows are
+    scaled to the total of all rows, so that at one C loss and penalty have the same balance: a fold
+    with the share q of the weight is the problem of `L1LogisticRegression(C / q)` on its rows.
+
+    Parameters
+    ----------
+    Cs : int or (n_Cs,)
+        As for `l1_path`: so many values in geometric progression, from the C below which no feature
+        enters to 100 times that where X has fewer rows than columns, else 1e4 times; or these
+        values, growing. So many values end early where 1e-3 of the loss is left (for every class).
+    cv : int, scikit-learn splitter, or (train, test) pairs of row numbers
+        So many stratified folds of the rows of positive weight; the others number all rows of X.
+    scoring : str
+        Of the held-out rows, with their sample weights.
+
+        - "log_loss": mean -log of the probability of the true class; the smaller the better.
+        - "accuracy"
+        - "auc": area under the ROC curve, for two classes.
+    rule : str
+        - "1se": the smallest C whose mean score is within one standard error of the best one.
+        - "best": the C with the best mean score, the smallest of equal ones.
+    random_state : int
+        Of the shuffle of stratified folds.
+    l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, class_weight, tol, max_iter,
+    n_threads : as for `L1LogisticRegression`; tol and max_iter hold at every C.
+
+    Attributes
+    ----------
+    C_ : C of the model, `C_best_` or `C_1se_` by the rule.
+    Cs_ : (n_Cs,) growing.
+    scores_ : (n_Cs, n_folds).
+    mean_score_, standard_error_ : (n_Cs,) over the folds; the error is their standard deviation
+        divided by the root of their number.
+    n_selected_ : (n_Cs,) features with a coefficient (in any class) of the solutions on all data.
+    path_ : `L1Path` of all data; a tuple, one for each class against the others, for several.
+    support_, coef_, intercept_, classes_, objective_, dual_gap_ : as for `L1LogisticRegression`.
+    n_iter_ : passes of the path of all data; the most of any class.
+    history_ : a `Step` per pass at C_; a list for several classes.
+    n_scans_ : passes over X for scores and certificates, of all folds and classes.
+    seconds_ : by phase.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the model of C_ stopped at a gap of more than twice `tol` (and more than 1e-9).
+
+    References
+    ----------
+    Friedman, Hastie and Tibshirani, Regularization paths for generalized linear models via
+    coordinate descent, Journal of Statistical Software 33, 2010.
+
+    Examples
+    --------
+    >>> from zeronorm import L1LogisticRegressionCV
+    >>> from zeronorm.datasets import load_golub
+    >>> X, y = load_golub(return_X_y=True)
+    >>> model = L1LogisticRegressionCV(standardize=True).fit(X, y)
+    >>> model.C_1se_ <= model.C_best_
+    True
+    """
+
+    # What the base class has and the path does not.
+    C = 1.0
+    n_features = None
+    solver = "auto"
+    warm_start = False
+
+    def __init__(
+        self,
+        Cs: Any = 100,
+        *,
+        cv: Any = 5,
+        scoring: str = "log_loss",
+        rule: str = "1se",
+        random_state: int = 0,
+        l1_ratio: float = 1.0,
+        loss: str = "logistic",
+        penalty_factor: Any = None,
+        signs: Any = None,
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        class_weight: Any = None,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        n_threads: int | None = None,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.random_state = random_state
+        self.l1_ratio = l1_ratio
+        self.loss = loss
+        self.penalty_factor = penalty_factor
+        self.signs = signs
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_threads = n_threads
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
+        """Validate everything; rows of weight 0 stay, as splits number all rows."""
+        data = super()._read(X, y, None)
+        weight = _validate.check_sample_weight(sample_weight, len(data.labels))
+        return replace(data, sample_weight=weight)
+
+    def _begin(
+        self, data: Rowwise, seconds: dict[str, float]
+    ) -> tuple[np.ndarray, list[Solver[Any]]]:
+        begin = time.perf_counter()
+        design, labels, sample_weight = data.design, data.labels, data.sample_weight
+        weight = self._weights(labels, sample_weight)
+        classes = np.unique(labels[weight > 0])
+        _validate.check_two_classes(classes)
+        if self.scoring == "auc" and len(classes) > 2:
+            raise ValueError(
+                f"scoring='auc' needs two classes; got {len(classes)}. Use scoring='log_loss'."
+            )
+        values = _validate.check_grid(self.Cs)
+        _validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
+        ys = one_versus_rest(labels, classes)
+
+        def problems(weight: FloatArray) -> list[L1Problem]:
+            """Return the problem of every class."""
+            penalty = self._penalty(design, weight)
+            return [self._problem(design, y, weight, penalty) for y in ys]
+
+        whole = problems(weight)
+        folds: list[list[L1Problem]] = []
+        held_out: list[_HeldOut] = []
+        splits = self._splits(labels, weight)
+        if len(splits) < 2:
+            raise ValueError(f"cv must have at least two folds; got {len(splits)}.")
+        for train, test in splits:
+            part = self._weights(labels, sample_weight * np.bincount(train, minlength=weight.size))
+            self._check_fold(len(folds), classes, labels[part > 0], labels[test])
+            folds.append(problems(part * (weight.sum() / part.sum())))
+            codes = np.searchsorted(classes, labels[test])
+            score = SCORES[self.scoring]
+            held_out.append(_HeldOut(test, codes, sample_weight[test], len(ys), score))
+        seconds["standardize"] = time.perf_counter() - begin
+
+        def told(fold: int, number: int, step: int, point: Point) -> None:
+            held_out[fold].add(number, step, point.z)
+
+        def solver() -> Solver[_Solved]:
+            Cs, solutions, seconds["solve"] = yield from l1_folds(
+                whole, folds, lambda smallest: grid(values, None, smallest, whole[0]), told,
+                tol=float(self.tol), max_iter=int(self.max_iter),
+                stop_early=isinstance(values, int), n_threads=n_threads_of(design),
+            )  # fmt: skip
+            self._explain(max(chain(*solutions), key=gap_of), design, weight)
+            scores = np.array([[fold.scores[step] for fold in held_out] for step in range(len(Cs))])
+            return _Solved(Cs, scores, solutions, data.names)
+
+        return classes, [solver()]
+
+    def _weights(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
+        """Return sample weights times class weights."""
+        return sample_weight * _validate.class_factors(self.class_weight, labels, sample_weight)
+
+    def _splits(
+        self, labels: np.ndarray, weight: FloatArray
+    ) -> list[tuple[IndexArray, IndexArray]]:
+        """Return (train, test) numbers of rows, the tests without rows of weight 0."""
+        used = np.flatnonzero(weight > 0)
+        if isinstance(self.cv, (int, np.integer)):
+            folds = _folds(labels[used], self.cv, self.random_state)
+            return [(used[train], used[test]) for train, test in folds]
+        folds = _folds(labels, self.cv, self.random_state)
+        return [(train, test[weight[test] > 0]) for train, test in folds]
+
+    def _check_fold(
+        self, number: int, classes: np.ndarray, train: np.ndarray, test: np.ndarray
+    ) -> None:
+        """Raise where a fold, by its labels, has nothing to learn from or to score."""
+        missing = np.setdiff1d(classes, train)
+        if missing.size:
+            raise ValueError(
+                f"cv must leave rows of every class (of positive weight) for training; fold "
+                f"{number} has none of class {missing[0]!r}."
+            )
+        if not test.size:
+            raise ValueError(
+                f"cv must hold out a row of positive weight in every fold; fold {number} has none."
+            )
+        if self.scoring == "auc" and len(np.unique(test)) < 2:
+            raise ValueError(
+                f"scoring='auc' needs held-out rows of both classes; those of fold {number} are "
+                "all of one. Use fewer folds, or scoring='log_loss'."
+            )
+
+    def _store(self, results: list[Any]) -> None:
+        solved: _Solved = results[0]
+        self.Cs_, self.scores_ = solved.Cs, solved.scores
+        n_folds = self.scores_.shape[1]
+        self.mean_score_ = self.scores_.mean(axis=1)
+        self.standard_error_ = self.scores_.std(axis=1, ddof=1) / np.sqrt(n_folds)
+        mean = -self.mean_score_ if self.scoring == "log_loss" else self.mean_score_
+        best = int(np.argmax(mean >= mean.max() - EQUAL))
+        near = int(np.argmax(mean >= mean[best] - self.standard_error_[best] - EQUAL))
+        chosen = near if self.rule == "1se" else best
+        solve = self.seconds_["solve"]  # of the folds too
+        super()._store([path[chosen] for path in solved.solutions])
+        self.seconds_["solve"] = solve
+        self.C_ = float(self.Cs_[chosen])
+        self.C_best_, self.C_1se_ = float(self.Cs_[best]), float(self.Cs_[near])
+        self.n_iter_ = max(sum(len(one.history) for one in path) for path in solved.solutions)
+        paths = tuple(
+            path_of(
+                self.Cs_, path, self.n_features_in_, self.n_scans_, self.classes_, self.loss,
+                solved.names,
+            )
+            for path in solved.solutions
+        )  # fmt: skip
+        self.path_: L1Path | tuple[L1Path, ...] = paths[0] if len(paths) == 1 else paths
+        supports = [[one.support for one in ones] for ones in zip(*solved.solutions, strict=True)]
+        self.n_selected_ = np.array([np.unique(np.concatenate(some)).size for some in supports])
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _validate.check_grid(self.Cs)
+        _validate.check_option("scoring", self.scoring, list(SCORES))
+        _validate.check_option("rule", self.rule, RULES)
+        if isinstance(self.cv, (bool, np.bool_)):
+            raise ValueError(
+                f"cv must be a number of folds, a splitter or splits; got {self.cv!r}."
+            )
+        if self.scoring == "log_loss" and self.loss != "logistic":
+            raise ValueError(
+                f"scoring='log_loss' needs loss='logistic'; got {self.loss!r}, whose scores are no "
+                "log-odds. Use scoring='accuracy' or 'auc'."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    """What the solver of all folds found."""
+
+    Cs: FloatArray
+    scores: FloatArray  # (n_Cs, n_folds)
+    solutions: list[list[Result]]  # of all data: [class][C]
+    names: list[str] | None
+
+
+class _HeldOut:
+    """The rows that a fold holds out: scored at a C as soon as all classes have solved it."""
+
+    def __init__(
+        self,
+        rows: IndexArray,
+        codes: IndexArray,
+        weight: FloatArray,
+        n_problems: int,
+        score: Callable[[FloatArray, IndexArray, FloatArray], float],
+    ) -> None:
+        self.scores: dict[int, float] = {}
+        self._rows, self._codes, self._weight = rows, codes, weight
+        self._n_problems, self._score = n_problems, score
+        self._waiting: dict[int, dict[int, FloatArray]] = {}
+
+    def add(self, problem: int, step: int, z: FloatArray) -> None:
+        """Take the margins (n_samples,) of one class at one C."""
+        waiting = self._waiting.setdefault(step, {})
+        waiting[problem] = z[self._rows]
+        if len(waiting) == self._n_problems:
+            del self._waiting[step]
+            margins = np.column_stack([waiting[number] for number in range(self._n_problems)])
+            self.scores[step] = self._score(margins, self._codes, self._weight)
+
+
+def _log_loss(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
+    """Return the mean of -log p of the true class, p as of `predict_proba`."""
+    if margins.shape[1] == 1:
+        log_proba = log_expit(np.where(codes == 1, 1.0, -1.0) * margins[:, 0])
+    else:
+        each = log_expit(margins)
+        log_proba = each[np.arange(codes.size), codes] - logsumexp(each, axis=1)
+    return -float(np.average(log_proba, weights=weight))
+
+
+def _accuracy(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
+    """Return the share of the weight whose label is predicted."""
+    if margins.shape[1] == 1:
+        predicted = (margins[:, 0] > 0).astype(np.int64)
+    else:
+        predicted = margins.argmax(axis=1)
+    return float(np.average(predicted == codes, weights=weight))
+
+
+def _auc(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
+    """Return the area under the ROC curve of two classes."""
+    return float(roc_auc_score(codes, margins[:, 0], sample_weight=weight))
+
+
+SCORES: dict[str, Callable[[FloatArray, IndexArray, FloatArray], float]] = {
+    "log_loss": _log_loss,
+    "accuracy": _accuracy,
+    "auc": _auc,
+}
