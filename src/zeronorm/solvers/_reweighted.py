@@ -105,7 +105,6 @@ def reweighted_sizes(
 
     Exactly k, as `l1_sizes` makes it; the stages of all sizes run in lockstep.
     """
-
     given = np.empty(0, np.int64) if forced is None else forced
 
     def search(stage: L1Problem, sizes: Sequence[int]) -> Solver[dict[int, Sized]]:
