@@ -6,6 +6,8 @@
 {"op": "warm", "dtype": "float64", "sparse": true}      first call, on a tiny problem of that kind
 {"op": "load", "path": folder}                          X.npy or X.npz and y.npy of the folder
 {"op": "fit", "C": C, "tol": tol, "out": file.npy, "repeats": 5}
+{"op": "along", "C": [...], "tol": 1e-5, "out": file}   the same along a growing C, in CSR
+{"op": "until", "C": [...], "tol": 1e-5, "most": 300}   seconds of a path until it has 300 features
 {"op": "path", "C": [...], "most": 300}                 numbers of non-zeros along increasing C,
                                                         until there are that many (adelie only)
 {"op": "drop"}                                          frees the data
@@ -55,6 +57,21 @@ def zeronorm(
         C=C, fit_intercept=False, tol=tol, n_threads=threads, solver=solver
     )
     return np.ravel(model.fit(X, y).coef_)
+
+
+def zeronorm_along(X: Any, y: np.ndarray, Cs: Any, tol: float, threads: int) -> Any:
+    """zeronorm.l1_path at given values of C; tol is the certified gap of every point."""
+    from zeronorm import l1_path
+
+    return l1_path(X, y, Cs=Cs, tol=tol, fit_intercept=False, n_threads=threads).coef
+
+
+def zeronorm_sized(X: Any, y: np.ndarray, k: int, threads: int) -> int:
+    """zeronorm.L1LogisticRegression at the largest C with k features; their number."""
+    from zeronorm import L1LogisticRegression
+
+    model = L1LogisticRegression(n_features=k, fit_intercept=False, n_threads=threads)
+    return int(model.fit(X, y).support_.size)
 
 
 def liblinear(X: Any, y: np.ndarray, C: float, tol: float, threads: int) -> np.ndarray:
@@ -252,13 +269,19 @@ fit <- function(a) {
     top <- max(abs(as.numeric(crossprod(Z, y - 0.5)))) / n
     lambda <- exp(seq(log(max(top, lambda)), log(lambda), length.out = 20))
   }
+  if (a[4] == "along") lambda <- 1 / (get(a[5], "double", as.integer(a[6]), 8, 0) * n)
   model <- glmnet(Z, y, family = "binomial", lambda = lambda, intercept = FALSE,
                   standardize = FALSE, thresh = as.numeric(a[2]), maxit = 1e8)
   if (ncol(model$beta) != length(lambda)) stop("the path ended early")
   w <- as.numeric(model$beta[, length(lambda)])
   wall <- as.numeric(difftime(Sys.time(), start, units = "secs"))
   cpu <- sum(proc.time()[c(1, 2)]) - cpu
-  file <- file(a[3], "wb"); writeBin(w, file); close(file)
+  file <- file(a[3], "wb")
+  if (a[4] == "along") {
+    writeBin(as.double(model$beta@p), file); writeBin(as.double(model$beta@i), file)
+    w <- model$beta@x
+  }
+  writeBin(as.double(w), file); close(file)
   paste(wall, cpu)
 }
 input <- file("stdin", "r")
@@ -339,6 +362,20 @@ class R:
         wall, cpu = map(float, reply.split())
         return wall, cpu, np.fromfile(out)
 
+    def along(self, Cs: list[float], tol: float, p: int) -> tuple[float, float, Any]:
+        """Return wall seconds, CPU seconds and the coefficients along a growing C."""
+        import scipy.sparse as sp
+
+        folder = Path(self.folder.name)
+        np.array(Cs).tofile(folder / "C.bin")
+        out = folder / "w.bin"
+        reply = self.ask("fit", repr(Cs[-1]), repr(tol), out, "along", folder / "C.bin", len(Cs))
+        wall, cpu = map(float, reply.split())
+        numbers = np.fromfile(out)
+        indptr = numbers[: len(Cs) + 1].astype(np.int64)
+        indices, values = np.split(numbers[len(Cs) + 1 :], 2)
+        return wall, cpu, sp.csr_matrix((values, indices.astype(np.int64), indptr), (len(Cs), p))
+
 
 # -------------------------------------------------------------------------------------- worker
 
@@ -395,6 +432,7 @@ class Worker:
         folder = Path(request["path"])
         self.y = np.load(folder / "y.npy")
         dense = (folder / "X.npy").exists()
+        self.X_columns = int(np.load(folder / "p.npy")) if (folder / "p.npy").exists() else 0
         if self.r is None and dense:
             self.X = np.load(folder / "X.npy")
         elif self.r is None:
@@ -434,6 +472,34 @@ class Worker:
             used.append(cpu)
         np.save(request["out"], w)
         return {"seconds": seconds, "cpu": used, "peak_mb": peak}
+
+    def along(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Fit a whole path, write its coefficients, and return the seconds and the memory."""
+        import scipy.sparse as sp
+
+        Cs, tol = request["C"], request["tol"]
+        if self.r is not None:
+            start = self.r.memory("VmRSS")
+            wall, cpu, betas = self.r.along(Cs, tol, self.X_columns)
+            peak = self.r.memory("VmHWM") - start
+        else:
+            call = zeronorm_along if self.method == "zeronorm" else _adelie
+            with PeakMemory() as memory:
+                wall, cpu, betas = clock(lambda: call(self.X, self.y, Cs, tol, self.threads))
+            peak = memory.beyond
+        sp.save_npz(request["out"], sp.csr_matrix(betas))
+        return {"seconds": wall, "cpu": cpu, "peak_mb": peak}
+
+    def until(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Follow a path of 100 values of lambda until it has so many features; the seconds."""
+        most, tol = request["most"], request["tol"]
+        if self.method == "zeronorm":
+            wall, cpu, size = clock(lambda: zeronorm_sized(self.X, self.y, most, self.threads))
+            return {"seconds": wall, "cpu": cpu, "features": size}
+        Cs = request["C"]
+        wall, cpu, betas = clock(lambda: _adelie(self.X, self.y, Cs, tol, self.threads, most))
+        betas.eliminate_zeros()
+        return {"seconds": wall, "cpu": cpu, "features": int(np.diff(betas.indptr)[-1])}
 
     def path(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the numbers of non-zeros along increasing C."""

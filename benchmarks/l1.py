@@ -24,6 +24,7 @@ release 1.9.1, so it takes part with liblinear and saga.
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -50,7 +51,7 @@ def decades(loosest: int, tightest: int) -> tuple[float, ...]:
 
 
 GRIDS = {
-    "zeronorm": decades(1, 9),
+    "zeronorm": decades(0, 9),
     "liblinear": decades(-1, 8),
     "sklearn_liblinear": decades(-1, 8),
     "sklearn_saga": decades(1, 7),
@@ -670,6 +671,9 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="five small problems, 3 turns")
     parser.add_argument("--constants", action="store_true", help="find the constants C and stop")
     parser.add_argument("--name", default="l1", help="name of the result files")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the other problems that the result file has"
+    )
     options = parser.parse_args()
     names, methods = options.sets.split(","), options.methods.split(",")
     for option, given, known in (("sets", names, SETS), ("methods", methods, peers.METHODS)):
@@ -693,13 +697,20 @@ def main() -> None:
     named = {one.name: one for one in contestants}
     references = [named.get(method) or Contestant(method, 1, folder) for method in REFERENCES]
     about = common.machine()
-    records: list[dict[str, Any]] = []
+    records = kept(options) if options.keep else []
     for name, sizes in wanted.items():
         for record in measure(name, sizes, contestants, references, options):
-            records.append(record)
+            records = [one for one in records if task_name(one) != task_name(record)] + [record]
+            records.sort(key=lambda one: (list(SETS).index(one["set"]), one["wanted"]))
             report(records, about, options)
     for one in contestants + references:
         one.close()
+
+
+def kept(options: Any) -> list[dict[str, Any]]:
+    """Return the records of an earlier run on the same machine."""
+    file = Path(options.results) / f"{options.name}.json"
+    return list(json.loads(file.read_text())["records"]) if file.exists() else []
 
 
 def report(records: list[dict[str, Any]], about: dict[str, Any], options: Any) -> None:
