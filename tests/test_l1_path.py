@@ -388,6 +388,12 @@ def test_all_classes_are_followed_to_the_end():
     assert separated.scores_.shape == (len(separated.Cs_), 3)
 
 
+def test_values_of_C_share_passes(data):
+    """A path would read the data once for every C."""
+    X, y = data
+    assert l1_path(X, y, Cs=40).n_scans <= 20
+
+
 def test_passes_are_shared(data):
     """Every fold would read the data by itself."""
     X, y = data
@@ -530,7 +536,7 @@ def test_folds_that_cannot_be(data, multiclass):
 def test_warns_where_the_gap_is_open(data):
     """A model that did not converge would pass for one that did."""
     X, y = data
-    X = X[:, :30] * np.where(np.arange(30) == 11, 1e40, 1.0)
+    X = X[:, :30] * np.where(np.arange(30) == 11, 1e20, 1.0)
     model = L1LogisticRegressionCV([0.3, 1.0], rule="best")
     with pytest.warns(ConvergenceWarning, match=r"no further progress.*use standardize=True"):
         model.fit(X, y)

@@ -15,6 +15,7 @@ certifies the gap that all solvers of the problem stop by.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -88,6 +89,18 @@ class Point:
         return replace(self, features=features, u=u)
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A point before the scan that certifies it."""
+
+    point: Point
+    alpha: FloatArray  # (n,) of its dual point
+    feasible: bool  # but for the features
+    vector: FloatArray  # (n,) to scan for
+    seconds: float  # of solving
+    counts: Mapping[str, float]
+
+
 def with_best_intercept(problem: L1Problem, point: Point) -> Point:
     """Return the point with b optimal for its u."""
     if not problem.intercept:
@@ -144,6 +157,7 @@ class Run:
         self.history: list[Step] = []
         self.bound = -np.inf
         self.point: Point
+        self.candidate: Candidate
         self.scores: FloatArray  # (m,) X'(alpha * y) at the point
         self.pull = np.empty(0)  # (m,) after the first scan
         self.truncated = False  # whether the last choice left out features that are drawn in
@@ -186,10 +200,15 @@ class Run:
         self.clock, self.status, self.history, self._begun = Stopwatch(), None, [], 0
         self.bound, self._best, self._idle = -np.inf, None, 0
         self.scale *= factor
-        self.scores *= factor
-        self.pull *= factor
+        self.scores, self.pull = factor * self.scores, factor * self.pull
         point = self.point
         self.point = replace(point, value=factor * point.value, gradient=factor * point.gradient)
+
+    def ahead(self, problem: L1Problem, factor: float) -> Run:
+        """Return a run of its own for another C, that begins where this one is."""
+        run = copy(self)
+        run.restart(problem, factor)
+        return run
 
     def strong(self, ratio: float) -> IndexArray:
         """Return the support, and the features of the sequential strong rule, sorted.
@@ -260,15 +279,25 @@ class Run:
 
     def certify(self, point: Point, counts: Mapping[str, float]) -> Solver[None]:
         """Scan at a point: its gap, its row of the history, and whether to stop."""
-        problem, penalty = self.problem, self.problem.penalty
-        seconds = {"solve": self.clock.seconds}
+        self.propose(point, counts)
+        self.accept((yield Scan(self.problem.design, self.candidate.vector)))
+
+    def propose(self, point: Point, counts: Mapping[str, float]) -> None:
+        """Make a point the candidate that a scan is to certify."""
+        seconds = self.clock.seconds
         self.clock = Stopwatch()
-        point = with_best_intercept(problem, point)
+        self.point = point = with_best_intercept(self.problem, point)
         alpha, feasible = self._dual_point(point)
-        self.scores = yield Scan(problem.design, alpha * problem.y)
-        self.pull = penalty.pull(self.scores)
+        vector = alpha * self.problem.y
+        self.candidate = Candidate(point, alpha, feasible, vector, seconds, counts)
+
+    def accept(self, scores: FloatArray) -> None:
+        """Take the scores of the candidate: its gap, its row of the history, whether to stop."""
+        problem, penalty, candidate = self.problem, self.problem.penalty, self.candidate
+        point, alpha, feasible = candidate.point, candidate.alpha, candidate.feasible
+        self.scores, self.pull = scores, penalty.pull(scores)
         if self._error is not None:
-            self._recompute(alpha * problem.y)
+            self._recompute(candidate.vector)
         self.point = point
         before = (self._best[2], self.bound) if self._best is not None else (np.inf, -np.inf)
         if feasible:
@@ -279,7 +308,7 @@ class Run:
         support = point.support
         fresh = support[~self._seen[support]]
         self._seen[fresh] = True
-        extra = {"gap": self.gap, **counts}
+        seconds, extra = {"solve": candidate.seconds}, {"gap": self.gap, **candidate.counts}
         self.history.append(Step(objective, self.bound, support.size, fresh, seconds, extra))
         lower = before[0] - self._best[2] > PRECISION * self.scale
         tighter = self.bound > before[1] + PRECISION * self.scale

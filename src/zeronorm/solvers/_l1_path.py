@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from ..result import Result, Status, Step
 from ..structures import largest
 from ._columns import ColumnStore, Penalty
 from ._cutting_plane import Minimax
-from ._drive import Solver, together
+from ._drive import Scan, Solver, together
 from ._l1 import NEVER, L1Problem, Point, Run
 from ._task import Task
 from ._working_set import solve_over
@@ -34,6 +35,8 @@ GUESSES, MARGIN = 3, 0.1  # steps by interpolation before bisection; their dista
 # The gap of a model over free features, which tells where others enter, and over k chosen ones,
 # which is all but zero just above that C.
 EXACT = 1e-10
+# Values of C that share a scan, and scores that one may return (64 MB).
+AHEAD, MOST_SCORES = 5, 1 << 23
 SATURATED = 0.999  # share of the loss without features that is explained where a path may end
 TOL, MAX_ITER = 1e-4, 50  # of every point of `l1_supports`
 FORCED_FACTOR = 1e-6  # forced features are nearly unpenalised: finite where they separate the data
@@ -96,6 +99,40 @@ class Walk:
             features = np.union1d(features, run.choose())
         return self._result()
 
+    def along(self, Cs: Sequence[float], told: Callable[[Result], bool]) -> Solver[int]:
+        """Go on along a growing C, several values to a scan; return how many have a solution.
+
+        Each is solved from the one before, over the features that the last scan makes likely, and
+        one scan certifies all. Those that are not within the tolerance are solved again, over more
+        features, until they are: their scans are merged too.
+
+        told : every solution, at its C; whether to stop there.
+        """
+        begin, first = self._run, self.C
+        runs: list[Run] = []
+        for C in Cs:
+            self._ahead(C)
+            run = self._run
+            near = np.union1d(run.strong(first / C), run.choose())
+            runs.append(run)
+            run.propose(*self._solved(near))
+        waiting = list(zip(Cs, runs, strict=True))
+        while waiting:
+            vectors = np.column_stack([run.candidate.vector for _, run in waiting])
+            scores = yield Scan(begin.problem.design, vectors)
+            for number, (C, run) in enumerate(waiting):
+                run.accept(np.ascontiguousarray(scores[:, number]))
+                if run.status is None:
+                    self._run, self.C = run, C
+                    features = np.union1d(run.point.features, run.choose())
+                    run.propose(*self._solved(features))
+            waiting = [(C, run) for C, run in waiting if run.status is None]
+        for number, (C, run) in enumerate(zip(Cs, runs, strict=True)):
+            self._run, self.C = run, C
+            if told(self._result()):
+                return number + 1
+        return len(Cs)
+
     def over(self, features: IndexArray, start: Mark, end: Mark) -> Solver[Result]:
         """Return the solution over some features at the C of `end`; it is certified against all.
 
@@ -130,12 +167,21 @@ class Walk:
         self._run.restart(problem, C / self.C)
         self.C = C
 
+    def _ahead(self, C: float) -> None:
+        problem = replace(self._problem, weight=C * self._problem.weight)
+        self._run, self.C = self._run.ahead(problem, C / self.C), C
+
     def _solve(self, features: IndexArray, goal: float) -> Solver[None]:
-        """Solve over some features and scan; the row of the history tells C, and what is fitted."""
+        """Solve over some features and scan."""
+        yield from self._run.certify(*self._solved(features, goal))
+
+    def _solved(
+        self, features: IndexArray, goal: float | None = None
+    ) -> tuple[Point, dict[str, float]]:
+        """Solve over some features; the row of the history is to tell C, and what is fitted."""
         run = self._run
-        point, counts = solve_over(run, features, goal)
-        explained = 1.0 - point.value / run.scale
-        yield from run.certify(point, {**counts, "C": self.C, "explained": explained})
+        point, counts = solve_over(run, features, ROUGH * self._tol if goal is None else goal)
+        return point, {**counts, "C": self.C, "explained": 1.0 - point.value / run.scale}
 
     def _result(self) -> Result:
         self.history.extend(self._run.history)
@@ -187,11 +233,24 @@ def l1_path(
     path: list[tuple[float, Result]] = []
     if np.isinf(walk.smallest):
         return path
-    for C in grid(walk.smallest):
-        path.append((C, (yield from walk.to(C))))
-        if enough(path[-1][1], walk.share()):
-            break
+    values = [float(C) for C in grid(walk.smallest)]
+    at_once = _at_once(problem, 1)
+    stop = False
+
+    def told(result: Result) -> bool:
+        nonlocal stop
+        path.append((walk.C, result))
+        stop = enough(result, walk.share())
+        return stop
+
+    while len(path) < len(values) and not stop:
+        yield from walk.along(values[len(path) : len(path) + at_once], told)
     return path
+
+
+def _at_once(problem: L1Problem, n_walks: int) -> int:
+    """Return how many values of C share a scan, so that its scores fit in memory."""
+    return max(1, min(AHEAD, MOST_SCORES // (problem.design.shape[1] * n_walks)))
 
 
 def saturated(result: Result) -> bool:
@@ -237,30 +296,37 @@ def l1_folds(
     end = len(values)
     ends: dict[int, int] = {}  # where the problems are saturated
 
-    def along(number: int, walk: Walk) -> Solver[list[Result]]:
-        nonlocal end
-        results = []
-        for step, C in enumerate(values):
-            if step >= end:
-                break
-            results.append((yield from walk.to(float(C))))
-            if stop_early and number not in ends and saturated(results[-1]):
-                ends[number] = step + 1
-                if len(ends) == len(walks):
-                    end = max(ends.values())
+    at_once = _at_once(problems[0], len(walks) * (1 + len(parts)))
+
+    def follow(walk: Walk, done: Callable[[int, Result], None]) -> Solver[list[Result]]:
+        results: list[Result] = []
+
+        def told(result: Result) -> bool:
+            done(len(results), result)
+            results.append(result)
+            return len(results) >= end
+
+        while len(results) < end:
+            first = len(results)
+            yield from walk.along(values[first : min(first + at_once, end)].tolist(), told)
         return results
 
-    def held_out(fold: int, number: int, walk: Walk) -> Solver[list[Result]]:
-        for step, C in enumerate(values):
-            if step >= end:
-                break
-            yield from walk.to(float(C))
-            told(fold, number, step, walk.point)
-        return []
+    def all_data(number: int, step: int, result: Result) -> None:
+        nonlocal end
+        if stop_early and number not in ends and saturated(result):
+            ends[number] = step + 1
+            if len(ends) == len(walks):
+                end = max(ends.values())
 
-    solvers = [along(number, walk) for number, walk in enumerate(walks)]
+    def held_out(fold: int, number: int, step: int, _: Result) -> None:
+        if step < end:
+            told(fold, number, step, parts[fold][number].point)
+
+    solvers = [follow(walk, partial(all_data, number)) for number, walk in enumerate(walks)]
     for fold, part in enumerate(parts):
-        solvers += [held_out(fold, number, walk) for number, walk in enumerate(part)]
+        solvers += [
+            follow(walk, partial(held_out, fold, number)) for number, walk in enumerate(part)
+        ]
     results = yield from together(solvers)
     steps = [step for some in (walks, *parts) for walk in some for step in walk.history]
     seconds = sum(step.seconds["solve"] for step in steps)
