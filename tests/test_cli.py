@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -95,6 +96,8 @@ def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
         ("select", "golub", "-k", "3,5"),
         ("predict", "golub-k5.model.npz", "golub", "--proba"),
         ("info", "golub-k5.model.npz"),
+        ("path", "golub"),
+        ("path", "golub", "--cv", 3, "--points", 30),
     ):
         lines = run(*command).stdout.splitlines()
         assert max(map(len, lines)) <= width
@@ -291,6 +294,7 @@ def test_no_blanks_at_the_ends_of_lines(run):
         ("predict", "golub-k5.model.npz", "golub", "--proba"),
         ("info", "golub-k5.model.npz"),
         ("info",),
+        ("path", "golub", "--cv", 3, "--points", 30),
     ):
         assert not [line for line in run(*command).stdout.split("\n") if line != line.rstrip()]
 
@@ -353,6 +357,7 @@ def test_hostile_names(run):
         ("select", "a.npz", "-k", 5),
         ("predict", "a-k5.model.npz", "a.npz", "--proba"),
         ("info", "a-k5.model.npz"),
+        ("path", "a.npz"),
     ):
         text = run(*command).output
         assert all(character.isprintable() or character == "\n" for character in text)
@@ -363,6 +368,8 @@ def test_hostile_names(run):
         else:
             assert "[red]no" in text
     assert len(max(run("info", "a-k5.model.npz").stdout.splitlines(), key=len)) <= 100
+    run("path", "a.npz", "-o", "path.csv")
+    assert "[bold]b[/bold]" in rows_of("path.csv")[0]
     run("predict", "a-k5.model.npz", "a.npz", "-o", "p.csv")
     rows = rows_of("p.csv")
     assert {row[0] for row in rows[1:]} == {"'@s"}
@@ -376,6 +383,246 @@ def test_numbers_are_no_formulas(run):
     run("select", "a.npz", "-k", 1, "--no-cv")
     run("predict", "a-k1.model.npz", "a.npz", "-o", "p.csv")
     assert {row[1] for row in rows_of("p.csv")} <= {"prediction", "-1", "1"}
+
+
+# --- methods of select ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "head", "fact"),
+    [
+        ("l1", "point", "l1: the path, at the largest C with at most 5 features"),
+        ("reweighted-l1", "", "reweighted-l1: the path in stages"),
+        ("greedy", "step", "greedy: in every scan the feature that fits best"),
+    ],
+)
+def test_methods(run, method, head, fact):
+    command = ("select", "golub", "-k", 5, "--method", method, "--no-cv", "--no-save")
+    document = json.loads(run(*command, "--json").stdout)
+    golub = load_golub()
+    model = zeronorm.BudgetClassifier(5, method=method).fit(golub.X, golub.y)
+    rows = sorted(document["models"][0]["features"], key=lambda row: row["index"])
+    assert document["parameters"]["method"] == method
+    assert [row["index"] for row in rows] == model.support_.tolist()
+    assert [row["coefficient"] for row in rows] == model.coef_[0, model.support_].tolist()
+    assert document["models"][0]["certificates"][0]["gap"] == model.optimality_gap_
+    text = run(*command).stdout
+    assert fact in text
+    assert f"per s.d.  {head}".rstrip() + "\n" in text
+    assert "block" not in text
+    assert (f"; {head}: the {head}" in " ".join(text.split())) == (head != "")
+
+
+def test_when_features_entered_says_what_is_true(run):
+    # The l1 path of golub has no 40 features: scores choose the others.
+    text = run("select", "golub", "-k", 40, "--method", "l1", "--no-cv", "--no-save").stdout
+    assert "point: the point of the path at which it entered, - where its" in " ".join(text.split())
+    assert any(line.endswith(" -") for line in text.splitlines())
+    text = run("select", "golub", "-k", 3, "--tune", "--no-cv", "--no-save").stdout
+    assert "step: the step of the chosen procedure" in " ".join(text.split())
+    assert "method" not in text
+
+
+# --- path ----------------------------------------------------------------------------------
+
+
+def test_path_is_that_of_the_library(run):
+    golub = load_golub()
+    options = ("--points", 40, "--ratio", 30, "--class-weight", "balanced", "--tol", "1e-5")
+    document = json.loads(run("path", "golub", *options, "--json").stdout)
+    path = zeronorm.l1_path(
+        golub.X, golub.y, Cs=40, C_ratio=30, class_weight="balanced", tol=1e-5, standardize=True
+    )
+    points = document["path"]
+    assert [point["point"] for point in points] == list(range(1, 41))
+    for name, values in (
+        ("C", path.Cs), ("n_features", path.n_selected), ("explained", path.explained),
+        ("gap", path.dual_gap),
+    ):  # fmt: skip
+        assert [point[name] for point in points] == values.tolist()
+    assert document["classes"] == ["ALL", "AML"]
+    assert document["chosen"] is None
+    assert document["n_scans"] == path.n_scans
+    assert document["parameters"]["standardize"] is True
+    entered = document["entered"]
+    assert {row["index"] for row in entered} == set(path.coef.indices.tolist())
+    assert [row["point"] for row in entered] == sorted(row["point"] for row in entered)
+    for row in entered:
+        column = path.coef[:, [row["index"]]].toarray().ravel()
+        assert row["point"] == np.flatnonzero(column)[0] + 1
+        assert row["C"] == path.Cs[row["point"] - 1]
+        assert row["name"] == golub.feature_names[row["index"]]
+    assert document["seconds"]["path"] <= document["seconds"]["total"]
+
+
+def test_path_options_reach_the_library(run, table):
+    options = (
+        "--no-standardize", "--no-intercept", "--l1-ratio", 0.8, "--loss", "squared_hinge",
+        "--max-features", 4, "--points", 50, "--threads", 1,
+    )  # fmt: skip
+    document = json.loads(run("path", table, "--target", "status", *options, "--json").stdout)
+    lines = rows_of(table)[1:]
+    X, y = np.array([line[:-1] for line in lines], float), np.array([line[-1] for line in lines])
+    path = zeronorm.l1_path(
+        X, y, Cs=50, max_features=4, l1_ratio=0.8, loss="squared_hinge", fit_intercept=False
+    )
+    assert [point["C"] for point in document["path"]] == path.Cs.tolist()
+    assert [point["explained"] for point in document["path"]] == path.explained.tolist()
+    assert document["path"][-1]["n_features"] > 4
+    assert document["path"][-2]["n_features"] <= 4
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_path_with_cross_validation(run, limited):
+    golub = load_golub()
+    limits = {"C_ratio": 20.0, "max_features": 10} if limited else {}
+    options = ("--ratio", 20, "--max-features", 10) if limited else ()
+    command = ("path", "golub", "--points", 30, "--cv", 4, "--scoring", "accuracy", *options)
+    Cs = 30
+    if limited:
+        Cs = zeronorm.l1_path(golub.X, golub.y, Cs=30, standardize=True, **limits).Cs
+    model = zeronorm.L1LogisticRegressionCV(
+        Cs, cv=4, scoring="accuracy", standardize=True
+    ).fit(golub.X, golub.y)  # fmt: skip
+    document = json.loads(run(*command, "--json").stdout)
+    points, chosen = document["path"], document["chosen"]
+    for name, values in (
+        ("C", model.Cs_), ("score", model.mean_score_), ("standard_error", model.standard_error_),
+        ("n_features", model.n_selected_), ("gap", model.path_.dual_gap),
+    ):  # fmt: skip
+        assert [point[name] for point in points] == values.tolist()
+    assert points[chosen["point"] - 1]["C"] == chosen["C"] == model.C_1se_
+    assert points[chosen["best_point"] - 1]["C"] == model.C_best_
+    assert chosen["intercept"] == model.intercept_.tolist()
+    rows = sorted(chosen["features"], key=lambda row: row["index"])
+    assert [row["index"] for row in rows] == model.support_.tolist()
+    assert [row["coefficient"] for row in rows] == model.coef_[0, model.support_].tolist()
+    assert all(row["point"] <= chosen["point"] for row in rows)
+
+    text = run(*command).stdout
+    marked = {
+        line.split()[0]: line for line in text.splitlines() if line.endswith(("best", "1 s.e."))
+    }
+    assert marked[str(chosen["point"])].endswith("1 s.e.")
+    assert marked[str(chosen["best_point"])].split("  ")[-1].startswith("best")
+    assert f"C = {model.C_1se_:.4g}" in text
+    assert f"{model.support_.size} features   positive speaks for AML" in text
+    assert "of the best" in " ".join(text.split())
+
+
+def test_path_table_has_what_changes(run):
+    document = json.loads(run("path", "golub", "--json").stdout)
+    lines = run("path", "golub").stdout.splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith("point"))
+    end = next(i for i, line in enumerate(lines) if "more points" in line)
+    shown = [line.split() for line in lines[begin + 2 : end]]
+    assert len(shown) <= 20
+    assert (shown[0][0], shown[-1][0]) == ("1", str(len(document["path"])))
+    for number, _, size, *_ in shown:
+        assert int(size) == document["path"][int(number) - 1]["n_features"]
+    left_out = len(document["path"]) - len(shown)
+    assert lines[end] == f"{left_out} more points; --output FILE.csv writes all."
+    begin = next(i for i, line in enumerate(lines) if "features enter" in line) + 3
+    entered = document["entered"][:20]
+    for line, row in zip(lines[begin:], entered, strict=False):
+        cells = line.split()
+        assert (cells[1], cells[-1]) == (row["name"], str(row["point"]))
+    few = run("path", "golub", "--points", 12).stdout.splitlines()
+    assert not any("more points" in line for line in few)
+    begin = next(i for i, line in enumerate(few) if line.startswith("point")) + 2
+    assert [line.split()[0] for line in few[begin : begin + 12]] == [str(n) for n in range(1, 13)]
+
+
+@pytest.mark.parametrize(("width", "columns"), [(80, 6), (60, 5), (40, 3)])
+def test_path_table_leaves_columns_out_before_it_cuts_numbers(run, monkeypatch, width, columns):
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = run("path", "golub", "--points", 5, "--cv", 3).stdout.splitlines()
+    begin = next(i for i, line in enumerate(lines) if "log-loss" in line)
+    table = lines[begin : begin + 7]
+    assert len(re.split("  +", table[0].strip())) == columns
+    assert table[-1].endswith(("best", "1 s.e."))
+    assert not any("\u2026" in line for line in table)
+    legend = " ".join(" ".join(lines).split())
+    assert ("certified gap: how far" in legend) == (columns == 6)
+    assert ("explained: the share" in legend) == (columns >= 5)
+
+
+def test_path_csv(run, table):
+    command = ("path", table, "--target", "status", "--points", 25)
+    text = run(*command, "-o", "p.csv").stdout
+    assert "p.csv has all" in text
+    document = json.loads(run(*command, "--json").stdout)
+    head, *rows = rows_of("p.csv")
+    names = [row["name"] for row in document["entered"]]
+    assert head == ["point", "C", "n_features", "explained", "gap", "intercept", *names]
+    assert len(rows) == len(document["path"])
+    for row, point in zip(rows, document["path"], strict=True):
+        assert [float(cell) for cell in row[:5]] == [point[name] for name in head[:5]]
+        assert sum(float(cell) != 0 for cell in row[6:]) == point["n_features"]
+    head, *_ = rows_of(table)
+    lines = rows_of(table)[1:]
+    X = np.array([line[:-1] for line in lines], float)
+    path = zeronorm.l1_path(X, [line[-1] for line in lines], Cs=25, standardize=True)
+    last = path.coef[[len(path) - 1]].toarray().ravel()
+    assert [float(cell) for cell in rows[-1][6:]] == [last[head.index(name)] for name in names]
+    assert float(rows[-1][5]) == path.intercept[-1]
+
+
+def test_path_csv_tells_features_from_figures(run):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    np.savez("a.npz", X=X, y=(X.sum(axis=1) > 0) * 1, feature_names=["C", "gap", "=1+x"])
+    run("path", "a.npz", "-o", "p.csv")
+    head = rows_of("p.csv")[0]
+    assert len(set(head)) == len(head)
+    assert sorted(head[6:]) == ["'=1+x", "C'", "gap'"]
+
+
+def test_path_of_several_classes(run, fails, multiclass):
+    X, y = multiclass
+    labels = np.array(["red", "green", "blue"])[y]
+    np.savez("m.npz", X=X, y=labels)
+    command = ("path", "m.npz", "--cv", 3, "--points", 12)
+    document = json.loads(run(*command, "--json").stdout)
+    model = zeronorm.L1LogisticRegressionCV(12, cv=3, standardize=True).fit(X, labels)
+    assert [point["n_features"] for point in document["path"]] == model.n_selected_.tolist()
+    assert [point["score"] for point in document["path"]] == model.mean_score_.tolist()
+    coef = np.zeros_like(model.coef_)
+    for row in document["chosen"]["features"]:
+        coef[document["classes"].index(row["class"]), row["index"]] = row["coefficient"]
+    np.testing.assert_array_equal(coef, model.coef_)
+    text = run(*command, "-o", "p.csv").stdout
+    assert "against the other classes" in text
+    assert "Of all classes, the mean share explained and the largest gap." in " ".join(text.split())
+    assert {"intercept (red)", "intercept (blue)"} <= set(rows_of("p.csv")[0])
+    assert "A path without --cv is for two classes; got 3. Say --cv 5" in fails("path", "m.npz")
+    assert "--ratio and --max-features are for two classes; got 3" in fails(*command, "--ratio", 9)
+    assert "scoring='auc' needs two classes" in fails(*command, "--scoring", "auc")
+    np.savez("rare.npz", X=X, y=[*labels[:-1], "white"])
+    assert "got 4 classes, the smallest with one" in fails("path", "rare.npz", "--cv", 3)
+
+
+def test_path_of_small_data(run):
+    X = np.random.default_rng(0).standard_normal((12, 5))
+    np.savez("a.npz", X=X, y=[0] * 9 + [1] * 3)
+    result = run("path", "a.npz", "--cv", 5, "--points", 8)
+    assert "Note: 3 folds in place of 5: the class 1 has 3 samples." in result.stderr
+    # Nothing to learn: the model without features is the best.
+    assert "best, 1 s.e." in result.stdout
+    assert ", 0 features: the smallest C" in result.stdout
+    assert "coefficient" not in result.stdout
+    np.savez("b.npz", X=X, y=[0] * 11 + [1])
+    result = run("path", "b.npz", "--cv", 5, "--quiet")
+    assert result.stderr == "Note: no cross-validation: the class 1 has one sample.\n"
+    assert "features enter" in result.stdout
+    assert "no feature enters" in run("path", "a.npz", "--points", 2, "--ratio", "1.0000001").stdout
+
+
+def test_path_without_words(run):
+    result = run("path", "golub", "-q")
+    assert result.stderr == ""
+    assert result.stdout.startswith("golub   38 samples")
+    assert not any(word in result.stdout for word in ("explained:", "seconds", "passes"))
 
 
 # --- info ----------------------------------------------------------------------------------
@@ -396,7 +643,7 @@ def test_info_and_version(run):
 def test_help_says_what_there_is(run):
     for arguments in ((), ("--help",), ("-h",)):
         text = run(*arguments).stdout
-        assert all(command in text for command in ("select", "predict", "info"))
+        assert all(command in text for command in ("select", "path", "predict", "info"))
     assert "--features" in run("select", "--help").stdout
 
 
@@ -427,6 +674,35 @@ def test_help_says_what_there_is(run):
         (["select", "golub", "-k", "3", "--force", "X95735"], "no feature 'X95735'. Did you mean"),
         (["select", "golub", "-k", "3", "-o", "no/m.npz"], "--output: no such directory 'no'"),
         (["select", "golub", "-k", "3", "-o", "."], "--output must be a file; . is a directory"),
+        (
+            ["select", "golub", "-k", "3", "--method", "lasso"],
+            "method must be one of 'auto', 'l1', 'reweighted-l1', 'greedy'; got 'lasso'",
+        ),
+        (
+            ["select", "golub", "-k", "3", "--method", "l1", "--tune"],
+            "tune=True chooses the method",
+        ),
+        (["select", "golub", "-k", "4000", "--method", "l1"], "n_features must be between 1 and"),
+        (["path"], "Missing argument 'DATA'"),
+        (["path", "golub", "--points", "1"], "--points must be at least 2; got 1"),
+        (["path", "golub", "--points", "x"], "Invalid value for '--points'"),
+        (["path", "golub", "--ratio", "1"], "--ratio must be a finite number above 1; got 1"),
+        (["path", "golub", "--ratio", "nan"], "--ratio must be a finite number above 1; got nan"),
+        (["path", "golub", "--max-features", "0"], "--max-features must be at least 1; got 0"),
+        (["path", "golub", "--l1-ratio", "0"], "l1_ratio must be above 0"),
+        (["path", "golub", "--loss", "hinge"], "loss must be one of 'logistic', 'squared_hinge'"),
+        (["path", "golub", "--tol", "0"], "tol must be a positive finite number"),
+        (["path", "golub", "--class-weight", "x"], "class_weight must be"),
+        (["path", "golub", "--threads", "0"], "n_threads must be"),
+        (["path", "golub", "--cv", "1"], "--cv must be at least 2; got 1"),
+        (
+            ["path", "golub", "--cv", "3", "--scoring", "f1"],
+            "scoring must be one of 'log_loss', 'accuracy', 'auc'; got 'f1'",
+        ),
+        (["path", "golub", "--scoring", "auc"], "--scoring 'auc' needs a cross-validation"),
+        (["path", "golub", "--target", "y"], "golub has its labels built in"),
+        (["path", "golub", "-o", "no/p.csv"], "--output: no such directory 'no'"),
+        (["path", "none.csv"], "none.csv: no such file."),
         (["select", "none.csv", "-k", "3"], "none.csv: no such file."),
         (["select", ".", "-k", "3"], ".: a directory; name a file in it."),
         (["select", "-", "-k", "3"], "-: standard input is not supported"),
@@ -475,6 +751,7 @@ def test_input_files_are_not_overwritten(fails, run, table):
     run("select", table, "--target", "status", "-k", 2, "-o", "m.npz", "--no-cv")
     for output in ("table.csv", "m.npz"):
         assert "is an input as well" in fails("predict", "m.npz", table, "-o", output)
+    assert "is an input as well" in fails("path", table, "--target", "status", "-o", table)
     assert table.read_bytes() == content
     persistence.load("m.npz")
 

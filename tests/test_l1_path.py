@@ -388,7 +388,7 @@ def test_all_classes_are_followed_to_the_end():
     assert separated.scores_.shape == (len(separated.Cs_), 3)
 
 
-def test_values_of_C_share_passes(data):
+def test_values_of_c_share_passes(data):
     """A path would read the data once for every C."""
     X, y = data
     assert l1_path(X, y, Cs=40).n_scans <= 20

@@ -6,12 +6,25 @@ import os
 import pickle
 import re
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
 
-from zeronorm import BudgetClassifier, FeatureGeneratingMachine, persistence
+from zeronorm import (
+    BudgetClassifier,
+    FeatureGeneratingMachine,
+    GreedyLogisticRegression,
+    L1LogisticRegression,
+    L1LogisticRegressionCV,
+    MinimaxLogisticRegression,
+    ReweightedL1LogisticRegression,
+    persistence,
+)
 from zeronorm.files import FileError, MissingFileError, Table
 from zeronorm.persistence import ModelFileError, load, save, write_file
 
@@ -152,12 +165,13 @@ def test_steps_without_an_inner_problem_have_no_status(fitted, path):
 def test_files_of_earlier_versions(path, fitted, binary):
     """Files without losses and histories would no longer load."""
     arrays = parts(path)
-    del arrays["metadata"]["history"]
+    del arrays["metadata"]["history"], arrays["metadata"]["solutions"]
     for one in arrays["metadata"]["certificates"]:
         del one["loss"]
     model = load(rewrite(path, arrays))
     assert model.metadata["certificates"][0]["loss"] == "logistic"
     assert model.metadata["history"] == [[]]
+    assert model.metadata["solutions"] == []
     X = binary[0]
     np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(X))
 
@@ -166,6 +180,155 @@ def test_any_numpy_reads_the_file(path, fitted):
     arrays = parts(path)
     np.testing.assert_array_equal(arrays["support"], fitted.support_)
     assert np.load(path, allow_pickle=False).files == list(persistence._MEMBERS)
+
+
+# --- every classifier ----------------------------------------------------------------------
+
+CLASSIFIERS = [
+    BudgetClassifier(3),
+    BudgetClassifier(3, method="l1"),
+    FeatureGeneratingMachine(3),
+    GreedyLogisticRegression(n_features=3),
+    GreedyLogisticRegression(groups=np.arange(25) // 5, n_groups=[1, 2]),
+    MinimaxLogisticRegression(3),
+    L1LogisticRegression(0.5),
+    L1LogisticRegression(0.5, loss="squared_hinge"),
+    L1LogisticRegression(n_features=3, standardize=True),
+    ReweightedL1LogisticRegression(0.5),
+    ReweightedL1LogisticRegression(n_features=3, loss="squared_hinge"),
+    L1LogisticRegressionCV(5, cv=3),
+    L1LogisticRegressionCV([0.01, 0.1, 1.0], cv=3, loss="squared_hinge", scoring="accuracy"),
+]
+L1_FAMILY = [one for one in CLASSIFIERS if isinstance(one, L1LogisticRegression)]
+
+
+@pytest.fixture(params=[2, 3])
+def labelled(multiclass, request):
+    """(X, y) with labels of two or three classes."""
+    X, y = multiclass
+    return X, np.array(["red", "green", "blue"])[y % request.param]
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
+def test_round_trip_of_every_classifier(estimator, labelled, tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y = labelled
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(X.shape[1])])
+    fitted = clone(estimator).set_params(n_threads=1).fit(frame, y)
+    model = load(save(fitted, tmp_path / "m"))
+    np.testing.assert_array_equal(model.classes_, fitted.classes_)
+    np.testing.assert_array_equal(model.support_, fitted.support_)
+    np.testing.assert_array_equal(model.coef, fitted.coef_[:, fitted.support_])
+    np.testing.assert_array_equal(model.intercept_, fitted.intercept_)
+    assert model.feature_names == tuple(frame.columns[fitted.support_])
+    for data in (frame, frame[frame.columns[::-1]]):
+        np.testing.assert_array_equal(
+            model.decision_function(data), fitted.decision_function(frame)
+        )
+        np.testing.assert_array_equal(model.predict(data), fitted.predict(frame))
+    if hasattr(fitted, "predict_proba"):
+        np.testing.assert_array_equal(model.predict_proba(frame), fitted.predict_proba(frame))
+    metadata = model.metadata
+    assert metadata["estimator"] == type(estimator).__name__
+    histories = fitted.history_ if len(fitted.intercept_) > 1 else [fitted.history_]
+    assert [len(steps) for steps in metadata["history"]] == [len(steps) for steps in histories]
+
+
+@pytest.mark.parametrize("estimator", L1_FAMILY, ids=str)
+def test_solutions_of_the_l1_family(estimator, labelled, tmp_path):
+    fitted = clone(estimator).fit(*labelled)
+    metadata = load(save(fitted, tmp_path / "m")).metadata
+    n_scores = len(fitted.intercept_)
+    assert metadata["certificates"] == [None] * n_scores
+    assert metadata["refit_C"] == []
+    solutions = metadata["solutions"]
+    assert [one["C"] for one in solutions] == np.broadcast_to(fitted.C_, n_scores).tolist()
+    assert [one["objective"] for one in solutions] == np.ravel(fitted.objective_).tolist()
+    assert max(one["gap"] for one in solutions) == fitted.dual_gap_
+    assert {one["loss"] for one in solutions} == {fitted.loss}
+    histories = fitted.history_ if n_scores > 1 else [fitted.history_]
+    for stored, steps in zip(metadata["history"], histories, strict=True):
+        assert [one["gap"] for one in stored] == [step.extra["gap"] for step in steps]
+        names = [None if step.status is None else step.status.name for step in steps]
+        assert [one["status"] for one in stored] == names
+
+
+def test_refits_have_no_solutions(path):
+    assert load(path).metadata["solutions"] == []
+
+
+def test_squared_hinge_has_no_probabilities(labelled, tmp_path):
+    X, y = labelled
+    model = load(save(L1LogisticRegression(loss="squared_hinge").fit(X, y), tmp_path / "m"))
+    with pytest.raises(ValueError, match=r"need a model with loss='logistic'; this L1Logistic"):
+        model.predict_proba(X)
+    # The loss of a selection is not that of the refit.
+    refit = load(save(FeatureGeneratingMachine(2).fit(X, y), tmp_path / "m"))
+    np.testing.assert_allclose(refit.predict_proba(X).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("storage", ["array", "csc", "frame", "polars", "table"])
+@pytest.mark.parametrize("named", [False, True])
+def test_model_without_features(labelled, tmp_path, storage, named):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    X, y = labelled
+    names = [f"g{j}" for j in range(X.shape[1])]
+    fitted = L1LogisticRegression(1e-6).fit(X, y)
+    assert fitted.support_.size == 0
+    model = load(save(fitted, tmp_path / "m", feature_names=names if named else None))
+    assert model.support_.size == 0
+    assert model.layout.names is None  # a file is read for all its features
+    data = {
+        "array": lambda: X,
+        "csc": lambda: sp.csc_array(X),
+        "frame": lambda: pd.DataFrame(X, columns=names),
+        "polars": lambda: pl.DataFrame(X, names),
+        "table": lambda: Table(X, None, names),
+    }[storage]()
+    np.testing.assert_array_equal(model.decision_function(data), fitted.decision_function(X))
+    np.testing.assert_array_equal(model.predict(data), fitted.predict(X))
+    np.testing.assert_array_equal(model.predict_proba(data), fitted.predict_proba(X))
+
+
+def test_parameters_are_plain(multiclass, tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y = multiclass
+    m = X.shape[1]
+    splitter = StratifiedKFold(3, shuffle=True, random_state=0)
+    fitted = L1LogisticRegressionCV(
+        np.geomspace(0.01, 1, 3),
+        cv=splitter,
+        penalty_factor=pd.Series(np.ones(m)),
+        signs=np.zeros(m, np.int8),
+        class_weight={np.int64(0): 2.0},
+        standardize=np.True_,
+        tol=np.float64(1e-3),
+    ).fit(X, y)
+    parameters = load(save(fitted, tmp_path / "m")).metadata["parameters"]
+    np.testing.assert_allclose(parameters["Cs"], [0.01, 0.1, 1.0])
+    assert parameters["cv"] == repr(splitter)
+    assert parameters["penalty_factor"] == [1.0] * m
+    assert parameters["signs"] == [0] * m
+    assert parameters["class_weight"] == {"0": 2.0}
+    assert parameters["standardize"] is True
+    assert parameters["tol"] == 1e-3
+
+
+def test_parameters_of_no_dimension(binary, tmp_path):
+    fitted = BudgetClassifier(np.array(2)).fit(*binary)
+    assert load(save(fitted, tmp_path / "m")).metadata["parameters"]["n_features"] == 2
+
+
+def test_gap_that_is_not_known(binary, tmp_path):
+    """NaN and infinity have no place in JSON."""
+    fitted = L1LogisticRegression(0.01).fit(*binary)
+    (result,) = fitted._results
+    last = result.history[-1]
+    step = replace(last, bound=-np.inf, extra={**last.extra, "gap": np.nan})
+    fitted._results = (replace(result, history=(*result.history[:-1], step)),)
+    metadata = load(save(fitted, tmp_path / "m")).metadata
+    assert metadata["solutions"][0]["gap"] is None
+    assert metadata["history"][0][-1]["bound"] is metadata["history"][0][-1]["gap"] is None
 
 
 # --- features by name ----------------------------------------------------------------------
@@ -407,6 +570,67 @@ def test_unsound_content_under_a_sound_checksum(path, edit, message):
         load(path)
 
 
+@pytest.fixture(scope="module")
+def l1_fitted(binary):
+    return L1LogisticRegression(0.1, standardize=True).fit(*binary)
+
+
+def solution(**changes):
+    def apply(arrays):
+        return meta(solutions=[{**arrays["metadata"]["solutions"][0], **changes}])(arrays)
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (meta(solutions={}), "metadata has a wrong type of solutions"),
+        (meta(solutions=[3]), "a solution must be a JSON object"),
+        (meta(solutions=[None]), "a solution must be a JSON object"),
+        (meta(solutions=[{}]), "a solution has no C"),
+        (lambda a: meta(solutions=2 * a["metadata"]["solutions"])(a), "solutions must have 1 ent"),
+        (meta(solutions=[]), "refit_C must have 1 entries"),
+        (meta(refit_C=[1.0]), "refit_C must be empty beside solutions"),
+        (meta(certificates=[]), "certificates must have 1 entries"),
+        (solution(C=1), "a solution has a wrong type of C"),
+        (solution(C=0.0), "the C of a solution must be positive"),
+        (solution(C=float("nan")), "a solution must be finite"),
+        (solution(gap=float("inf")), "a solution must be finite"),
+        (solution(gap="small"), "a solution has a wrong type of gap"),
+        (solution(objective=True), "a solution has a wrong type of objective"),
+        (solution(loss="hinge"), "the loss of a solution must be one of logistic, squared_hinge"),
+        (solution(loss=None), "a solution has a wrong type of loss"),
+        (solution(more=1), "a solution has the unknown entry 'more'"),
+        (change(support=np.array([], np.int64)), r"coef must be float64 of shape \(1, 0\)"),
+        (change(support=np.array([40])), "support must be between 0 and 39; got 40 to 40"),
+    ],
+)
+def test_unsound_content_of_an_l1_model(l1_fitted, tmp_path, edit, message):
+    path = save(l1_fitted, tmp_path / "m")
+    load(rewrite(path, parts(path)))  # the control
+    rewrite(path, edit(parts(path)))
+    with pytest.raises(ModelFileError, match=message):
+        load(path)
+
+
+def test_every_bit_flip_of_an_l1_model_is_refused(l1_fitted, tmp_path):
+    data = bytearray(save(l1_fitted, tmp_path / "m").read_bytes())
+    for position in range(len(data)):
+        data[position] ^= 1 << (position % 8)
+        with pytest.raises(ModelFileError):
+            persistence._unpack("m", bytes(data))
+        data[position] ^= 1 << (position % 8)
+
+
+def test_refit_without_features_is_refused(path):
+    """Only an l1 model may be of no features."""
+    empty = change(support=np.array([], np.int64), coef=np.empty((1, 0)))
+    rewrite(path, empty(parts(path)))
+    with pytest.raises(ModelFileError, match="support must be indices, at least one"):
+        load(path)
+
+
 def sealed(path, change=None, names=None, compression=zipfile.ZIP_STORED):
     """Write an archive by hand, with a sound checksum."""
     import hashlib
@@ -496,9 +720,30 @@ def test_newer_format(path):
 # --- what cannot be saved ------------------------------------------------------------------
 
 
-def test_not_fitted(tmp_path):
-    with pytest.raises(TypeError, match="must be a fitted classifier of zeronorm; got Budget"):
-        save(BudgetClassifier(3), tmp_path / "m")
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
+def test_not_fitted(tmp_path, estimator):
+    name = type(estimator).__name__
+    message = f"must be a fitted classifier of zeronorm; got {name}, which is not fitted. Call fit"
+    with pytest.raises(TypeError, match=message):
+        save(estimator, tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_objects(binary, l1_fitted, tmp_path):
+    other = GaussianNB().fit(*binary)
+    loaded = load(save(l1_fitted, tmp_path / "m"))
+    for thing in (other, loaded, None, L1LogisticRegression, "model"):
+        name = type(thing).__name__
+        with pytest.raises(TypeError, match=f"a fitted classifier of zeronorm; got {name}"):
+            save(thing, tmp_path / "x")
+    assert [item.name for item in tmp_path.iterdir()] == ["m"]
+
+
+@pytest.mark.parametrize("estimator", L1_FAMILY[::2], ids=str)
+def test_size_of_a_model_that_has_one(multiclass, tmp_path, estimator):
+    fitted = clone(estimator).fit(*multiclass)
+    with pytest.raises(ValueError, match=r"one of several models, and .* has only one; got 3"):
+        save(fitted, tmp_path / "m", n_features=3)
     assert not list(tmp_path.iterdir())
 
 

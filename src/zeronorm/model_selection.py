@@ -186,7 +186,7 @@ def _folds(
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         classes, counts = np.unique(labels, return_counts=True)
         if cv < 2 or cv > counts.min():
-            smallest = classes[counts.argmin()]
+            smallest = classes.tolist()[counts.argmin()]
             raise ValueError(
                 f"cv must be between 2 and {counts.min()} (the rows of class {smallest!r}); "
                 f"got {cv}."

@@ -4,12 +4,16 @@ A model file is a zip archive in the form of `numpy.savez` (any NumPy reads it) 
 
 ========= ============================ =========================================================
 metadata  (length,) uint8              JSON in UTF-8: versions, names, parameters, certificates,
-                                       what the selection did (`history`: a row per step)
+                                       what the solver did (`history`: a row per step)
 classes   (n_classes,) number or str   sorted
-support   (k,) int64                   sorted, each in [0, n_features_in)
+support   (k,) int64                   sorted, each in [0, n_features_in); empty for l1 at most
 coef      (1 or n_classes, k) float64  finite
 intercept (1 or n_classes,) float64    finite
 ========= ============================ =========================================================
+
+A model on exactly k features is a refit: for every score the metadata have its `refit_C` and a
+certificate, or null. A model of the l1 family is the solution of one problem: its certificates are
+null, it has no `refit_C`, and `solutions` has the C, loss, objective and certified gap.
 
 Its archive comment, the last bytes of the file, is `zeronorm model 1 sha256 <digest of all bytes
 before>`. The digest finds damage; it proves nothing about who wrote the file, so every size, type,
@@ -24,7 +28,6 @@ import io
 import itertools
 import json
 import math
-import operator
 import os
 import re
 import secrets
@@ -51,7 +54,7 @@ from .files import (
     quote,
     read_npy,
 )
-from .result import Certificate, Selection, Status, Step
+from .result import Certificate, Result, Selection, Status, Step
 
 FORMAT = 1
 
@@ -73,6 +76,7 @@ _KEYS = {
     "refit_C": list,
     "certificates": list,
     "history": list,
+    "solutions": list,
 }
 _STEP = {
     "n_features": int,
@@ -94,6 +98,12 @@ _CERTIFICATE = {
     "loss": str,
     "fit_intercept": bool,
 }
+_SOLUTION = {
+    "C": float,
+    "loss": str,
+    "objective": (float, type(None)),
+    "gap": (float, type(None)),
+}
 _LOSSES = ("logistic", "squared_hinge")
 
 
@@ -110,19 +120,19 @@ class LinearModel:
     """
 
     classes_: NDArray[Any]  # (n_classes,) sorted
-    support_: IndexArray  # (k,) sorted
+    support_: IndexArray  # (k,) sorted; empty for a model without features
     coef: FloatArray  # (1 or n_classes, k)
     intercept_: FloatArray  # (1 or n_classes,)
     n_features_in_: int
     feature_names: tuple[str, ...] | None  # k, of the support
-    metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history
+    metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history...
 
     @property
     def layout(self) -> Layout:
         """How a file is to be read for this model."""
         return Layout(
             self.n_features_in_,
-            self.feature_names,
+            self.feature_names or None,  # of none, no column is to be found by its name
             self.metadata["first_index"],
             self.metadata["target_name"],
         )
@@ -164,9 +174,22 @@ class LinearModel:
         """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
 
         With three classes or more, one-versus-rest probabilities normalised to sum one.
+
+        Raises
+        ------
+        ValueError
+            As for `decision_function`, and where the scores are no log-odds: those of an l1 model
+            with another loss than the logistic one.
         """
         from scipy.special import expit
 
+        losses = {solution["loss"] for solution in self.metadata["solutions"]}
+        if losses - {"logistic"}:
+            raise ValueError(
+                f"Probabilities need a model with loss='logistic'; this "
+                f"{self.metadata['estimator']} has {min(losses)!r}, whose scores are no log-odds. "
+                "Use decision_function or predict."
+            )
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
@@ -197,6 +220,8 @@ class LinearModel:
                     f"X must have the features of the model; {len(missing)} are missing, the first "
                     f"is {quote(missing[0])}.{hint}"
                 )
+            if frame is not None and not self.feature_names:
+                return np.zeros((len(frame), 1)), self.support_  # of nothing, rows only
             if frame is not None:
                 return frame.select(self.feature_names).to_numpy(), np.arange(len(self.support_))
             return X, np.array([where[name] for name in self.feature_names], np.int64)
@@ -228,9 +253,12 @@ def save(
     Parameters
     ----------
     estimator : fitted classifier of this package
+        Of `L1LogisticRegressionCV` the model at `C_` is written.
     path : path-like
     n_features : int or None
-        Which of the sizes that were fitted; the largest if None.
+        Which of the sizes that were fitted (numbers of groups where groups were selected); the
+        largest if None. Only for classifiers that fit several sizes, not for those of the l1
+        family.
     feature_names : sequence of n_features_in_ str, or None
         Names of all features if the estimator was fitted on data without (`feature_names_in_`).
     first_index : int
@@ -241,23 +269,14 @@ def save(
     Raises
     ------
     ValueError
-        If the size was not fitted or the names do not fit.
+        If the size was not fitted, there is only one model, or the names do not fit.
     TypeError
         If the estimator is not fitted or not of this package.
     OSError
         If the file cannot be written; then nothing is left behind.
     """
-    paths = getattr(estimator, "estimators_", None)
-    if paths is None or not hasattr(estimator, "classes_"):
-        raise TypeError(
-            "estimator must be a fitted classifier of zeronorm; got "
-            f"{type(estimator).__name__}, call fit first."
-        )
-    sizes = list(paths[0])
-    size = max(sizes) if n_features is None else operator.index(n_features)
-    if size not in sizes:
-        raise ValueError(f"n_features must be one of the fitted sizes {sizes}; got {size}.")
-    models: list[Selection] = [one[size] for one in paths]
+    fitted = _contents(estimator, n_features)
+    models = fitted.models
     support = np.unique(np.concatenate([model.support for model in models])).astype(np.int64)
     coef = np.zeros((len(models), support.size))
     for row, model in enumerate(models):
@@ -288,9 +307,10 @@ def save(
         "feature_names": names,
         "first_index": first_index,
         "target_name": target_name,
-        "refit_C": [float(model.refit_C) for model in models],
-        "certificates": [summarize(model.certificate) for model in models],
-        "history": [[_summarize_step(step) for step in one.history] for one in paths],
+        "refit_C": fitted.refit_C,
+        "certificates": fitted.certificates,
+        "history": [[_summarize_step(step) for step in steps] for steps in fitted.histories],
+        "solutions": fitted.solutions,
     }
     arrays = {
         "metadata": np.frombuffer(json.dumps(metadata, allow_nan=False).encode(), np.uint8),
@@ -302,6 +322,66 @@ def save(
     data = _pack(arrays)
     _unpack("the model", data)  # what cannot be read back is not written
     return write_file(path, data)
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What a model file takes from an estimator, an entry for every score."""
+
+    models: Sequence[Selection | Result]
+    histories: Sequence[Sequence[Step]]
+    certificates: list[dict[str, Any] | None]
+    refit_C: list[float]  # none for models that are no refits
+    solutions: list[dict[str, Any]]  # none for refits
+
+
+def _contents(estimator: Any, n_features: int | None) -> _Contents:
+    """Return the models of a fitted classifier, those of one size where it has several."""
+    # On use: reading a model file needs no estimators.
+    from .estimators import L1LogisticRegression
+    from .estimators._base import BudgetedClassifier
+    from .estimators._l1 import gap_of
+
+    kind = type(estimator).__name__
+    if not isinstance(estimator, (BudgetedClassifier, L1LogisticRegression)):
+        raise TypeError(f"estimator must be a fitted classifier of zeronorm; got {kind}.")
+    if not hasattr(estimator, "support_"):
+        raise TypeError(
+            f"estimator must be a fitted classifier of zeronorm; got {kind}, which is not fitted. "
+            "Call fit first."
+        )
+    if isinstance(estimator, BudgetedClassifier):
+        paths = estimator.estimators_
+        sizes = list(paths[0])
+        size = max(sizes) if n_features is None else n_features
+        if size not in sizes:
+            raise ValueError(f"n_features must be one of the fitted sizes {sizes}; got {size!r}.")
+        chosen = [path[size] for path in paths]
+        return _Contents(
+            chosen,
+            [path.history for path in paths],
+            [summarize(model.certificate) for model in chosen],
+            [float(model.refit_C) for model in chosen],
+            [],
+        )
+    if n_features is not None:
+        raise ValueError(
+            f"n_features chooses one of several models, and {kind} has only one; got "
+            f"{n_features!r}. Leave it out."
+        )
+    results = estimator._results
+    Cs = np.broadcast_to(np.asarray(estimator.C_, np.float64), len(results))
+    solutions = [
+        {
+            "C": float(C),
+            "loss": estimator.loss,
+            "objective": _finite(result.objective),
+            "gap": _finite(gap_of(result)),
+        }
+        for C, result in zip(Cs, results, strict=True)
+    ]
+    none = [None for _ in results]
+    return _Contents(results, [result.history for result in results], [*none], [], solutions)
 
 
 def load(path: PathLike) -> LinearModel:
@@ -440,11 +520,14 @@ def _unpack(where: str, data: bytes) -> LinearModel:
     n_features = metadata["n_features_in"]
     n_scores = 1 if classes.size == 2 else classes.size
     k = support.size
-    require(support.dtype == "<i8" and support.ndim == 1 and k >= 1, "support must be indices")
+    refit = not metadata["solutions"]
+    require(support.dtype == "<i8" and support.ndim == 1, "support must be indices")
+    require(k >= 1 or not refit, "support must be indices, at least one")
     require(bool((np.diff(support) > 0).all()), "support must be sorted and without repeats")
+    low, high = (int(support[0]), int(support[-1])) if k else (0, 0)
     require(
-        int(support[0]) >= 0 and int(support[-1]) < n_features,
-        f"support must be between 0 and {n_features - 1}; got {support[0]} to {support[-1]}",
+        low >= 0 and high < n_features,
+        f"support must be between 0 and {n_features - 1}; got {low} to {high}",
     )
     for name, values, shape in (
         ("coef", coef, (n_scores, k)),
@@ -463,8 +546,9 @@ def _unpack(where: str, data: bytes) -> LinearModel:
             and len(set(names)) == k,
             f"feature_names must be {k} distinct strings",
         )
-    for key in ("refit_C", "certificates", "history"):
+    for key in ("certificates", "history", "refit_C" if refit else "solutions"):
         require(len(metadata[key]) == n_scores, f"{key} must have {n_scores} entries")
+    require(refit or not metadata["refit_C"], "refit_C must be empty beside solutions")
     return LinearModel(
         classes,
         support.astype(np.int64),
@@ -500,25 +584,16 @@ def _metadata(where: str, raw: NDArray[Any], require: Require) -> dict[str, Any]
     )
     for certificate in metadata["certificates"]:
         if certificate is not None:
-            require(isinstance(certificate, dict), "a certificate must be a JSON object")
-            _check_fields("a certificate", certificate, _CERTIFICATE, require)
-            require(
-                all(math.isfinite(v) for v in certificate.values() if type(v) is float),
-                "a certificate must be finite",
-            )
-            require(
-                certificate["loss"] in _LOSSES,
-                f"the loss of a certificate must be one of {', '.join(_LOSSES)}",
-            )
+            _check_record("a certificate", certificate, _CERTIFICATE, require)
+            _check_loss("a certificate", certificate, require)
+    for solution in metadata["solutions"]:
+        _check_record("a solution", solution, _SOLUTION, require)
+        _check_loss("a solution", solution, require)
+        require(solution["C"] > 0, "the C of a solution must be positive")
     for history in metadata["history"]:
         require(isinstance(history, list), "a history must be a list of steps")
         for step in history:
-            require(isinstance(step, dict), "a step must be a JSON object")
-            _check_fields("a step", step, _STEP, require)
-            require(
-                all(math.isfinite(v) for v in step.values() if type(v) is float),
-                "a step must be finite",
-            )
+            _check_record("a step", step, _STEP, require)
             require(
                 step["status"] is None or step["status"] in Status.__members__,
                 f"a step has the unknown status {quote(str(step['status']))}",
@@ -527,7 +602,8 @@ def _metadata(where: str, raw: NDArray[Any], require: Require) -> dict[str, Any]
 
 
 def _complete(metadata: dict[str, Any]) -> None:
-    """Add what files of earlier versions lack: no steps, and the only loss there was."""
+    """Add what files of earlier versions lack: all are refits, of the only loss there was."""
+    metadata.setdefault("solutions", [])
     certificates = metadata.get("certificates")
     if not isinstance(certificates, list):
         return
@@ -535,6 +611,19 @@ def _complete(metadata: dict[str, Any]) -> None:
     for certificate in certificates:
         if isinstance(certificate, dict):
             certificate.setdefault("loss", "logistic")
+
+
+def _check_record(what: str, record: Any, fields: Mapping[str, Any], require: Require) -> None:
+    """Check an object with these fields, whose numbers are finite."""
+    require(isinstance(record, dict), f"{what} must be a JSON object")
+    _check_fields(what, record, fields, require)
+    finite = all(math.isfinite(value) for value in record.values() if type(value) is float)
+    require(finite, f"{what} must be finite")
+
+
+def _check_loss(what: str, record: Mapping[str, Any], require: Require) -> None:
+    known = record["loss"] in _LOSSES
+    require(known, f"the loss of {what} must be one of {', '.join(_LOSSES)}")
 
 
 def _check_fields(
@@ -577,20 +666,29 @@ def _summarize_step(step: Step) -> dict[str, Any]:
     }
     return {
         "n_features": int(step.n_features),
-        **{name: float(v) if math.isfinite(v) else None for name, v in numbers.items()},
+        **{name: _finite(value) for name, value in numbers.items()},
         "status": None if step.status is None else step.status.name,
     }
 
 
+def _finite(value: float) -> float | None:
+    """Return a number, None for NaN and infinity, which JSON does not have."""
+    return float(value) if math.isfinite(value) else None
+
+
 def _plain(value: Any) -> Any:
-    """Return a parameter as JSON has it."""
+    """Return a parameter as JSON has it; objects such as splitters as their repr."""
     if value is None or isinstance(value, (bool, str)):
         return value
+    if isinstance(value, np.bool_):
+        return bool(value)
     if isinstance(value, (int, np.integer)):
         return int(value)
     if isinstance(value, (float, np.floating)):
         return float(value) if math.isfinite(value) else repr(float(value))
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if hasattr(value, "__array__"):  # a data frame's column too
+        return _plain(np.asarray(value).tolist())
+    if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}

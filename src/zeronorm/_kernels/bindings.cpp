@@ -1,5 +1,5 @@
 // The module zeronorm._kernels._native: names, array types, the release of the GIL.
-// Types and docstrings of the functions stand in _native.pyi, their specification in reference.py.
+// Types and docstrings of the functions stand in _native.pyi, their specification in reference/.
 
 #include "bindings.hpp"
 #include "columns.hpp"

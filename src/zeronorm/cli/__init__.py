@@ -1,4 +1,4 @@
-"""The command `zeronorm`: select features of a data file, predict with the model, look at it.
+"""The command `zeronorm`: select features of a data file, predict, look at models and l1 paths.
 
 Results go to stdout, everything else to stderr. A command reads its arguments (`_input`), calls the
 package, gathers what came out (`_documents`) and prints it as JSON or for people (`_report`). Heavy
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,10 @@ import typer
 
 from ._input import (
     NO_VALIDATION,
+    check_classes,
     check_folder,
+    check_folds,
+    check_grid,
     comparable,
     forced_positions,
     listed,
@@ -25,6 +29,7 @@ from ._input import (
     parse_refit_c,
     parse_sizes,
     read,
+    read_labelled,
     refuse_overwriting,
     usable_folds,
 )
@@ -83,6 +88,17 @@ _Id = Annotated[
     str | None,
     typer.Option("--id", metavar="NAME", help="The column that names the samples; no feature."),
 ]
+_Standardize = Annotated[
+    bool,
+    typer.Option(
+        help="Select as if columns were standardised; coefficients are for DATA as it is."
+    ),
+]
+_Intercept = Annotated[bool, typer.Option(help="Fit an intercept.")]
+_ClassWeight = Annotated[
+    str | None, typer.Option(metavar="balanced", help="Give all classes the same weight.")
+]
+_Threads = Annotated[int | None, typer.Option(metavar="N", help="Threads of a scan. Default: all.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Results only.")]
 _Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -106,28 +122,33 @@ def select(
     save: Annotated[bool, typer.Option("--save/--no-save", help="Write the model.")] = True,
     cv: Annotated[int, typer.Option(metavar="FOLDS", help="Folds of the cross-validation.")] = 5,
     no_cv: Annotated[bool, typer.Option("--no-cv", help="No cross-validation.")] = False,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="METHOD", help="What finds the features: auto, l1, reweighted-l1 or greedy."
+        ),
+    ] = "auto",
     tune: Annotated[
         bool, typer.Option("--tune", help="Choose the procedure by cross-validation (slower).")
     ] = False,
     C: Annotated[
-        float, typer.Option("--C", "-C", metavar="C", help="Weight of the loss during selection.")
+        float,
+        typer.Option(
+            "--C", "-C", metavar="C", help="Weight of the loss in selection and certificate."
+        ),
     ] = 0.1,
     refit_c: Annotated[
         str,
         typer.Option("--refit-c", metavar="C", help="Of the final fit; loo: by leave-one-out."),
     ] = "loo",
-    standardize: Annotated[bool, typer.Option(help="Standardise columns during selection.")] = True,
-    intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = True,
+    standardize: _Standardize = True,
+    intercept: _Intercept = True,
     force: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A feature that must be in; may be repeated."),
     ] = None,
-    class_weight: Annotated[
-        str | None, typer.Option(metavar="balanced", help="Give all classes the same weight.")
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(metavar="N", help="Threads of a scan. Default: all.")
-    ] = None,
+    class_weight: _ClassWeight = None,
+    threads: _Threads = None,
     as_json: _Json = False,
     quiet: _Quiet = False,
     debug: _Debug = False,
@@ -138,8 +159,8 @@ def select(
     sizes = parse_sizes(features)
     refit_C = parse_refit_c(refit_c)
     files = output_files(data, sizes, output) if save else {}
-    if not no_cv and cv < 2:
-        raise ValueError(f"--cv must be at least 2; got {cv}. Leave it out with --no-cv.")
+    if not no_cv:
+        check_folds(cv, "Leave it out with --no-cv.")
 
     with Progress(quiet) as progress, collect_warnings() as notes:
         progress.phase("Starting")
@@ -152,14 +173,13 @@ def select(
         seconds["imports"] = time.perf_counter() - begin
         progress.phase(f"Reading {data}")
         with timed(seconds, "read"):
-            table = read(data, target, id, need_labels=True)
+            table, y = read_labelled(data, target, id)
         notes.extend(table.notes)
-        if table.y is None:
-            raise ValueError(f"{data}: labels are needed; say where they are with --target.")
         refuse_overwriting(files.values(), data, target)
 
         estimator = BudgetClassifier(
             sizes,
+            method=method,
             C=C,
             refit_C=refit_C,
             tune=tune,
@@ -171,10 +191,10 @@ def select(
         )
         progress.phase("Selecting")
         with timed(seconds, "fit"):
-            fit(estimator, table.X, table.y, progress)
+            fit(estimator, table.X, y, progress)
         split_phases(seconds, estimator.seconds_)
 
-        folds = None if no_cv else usable_folds(cv, table.y, notes)
+        folds = None if no_cv else usable_folds(cv, y, notes)
         validation: CrossValidation | None = None
         if folds is not None:
             progress.phase("Cross-validating", total=int(estimator.n_scans_))
@@ -182,7 +202,7 @@ def select(
                 validation = cross_validate(
                     estimator,
                     table.X,
-                    table.y,
+                    y,
                     cv=folds,
                     callback=lambda state: progress.advance(state.n_scans),
                 )
@@ -218,12 +238,148 @@ def select(
         "seconds": seconds,
         "notes": notes,
     }
-    if as_json:
-        _print_json(document)
-        return
-    # Quiet or not, a number that was asked for is not left out without a word.
-    say_notes([note for note in notes if not quiet or note.startswith(NO_VALIDATION)])
-    _report.print_selection(document, quiet)
+    _show(document, as_json, quiet, _report.print_selection)
+
+
+@app.command()
+def path(
+    data: _Data,
+    target: _Target = None,
+    id: _Id = None,
+    points: Annotated[
+        int, typer.Option(metavar="N", help="Values of C, growing, in geometric progression.")
+    ] = 100,
+    ratio: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R",
+            help="Of the last C to the first. Default: 100 with fewer samples than features, "
+            "else 10000.",
+        ),
+    ] = None,
+    max_features: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="End with the first solution of more features."),
+    ] = None,
+    l1_ratio: Annotated[
+        float, typer.Option(metavar="R", help="Share of l1 in the penalty; the rest is ridge.")
+    ] = 1.0,
+    loss: Annotated[
+        str, typer.Option(metavar="LOSS", help="logistic or squared_hinge.")
+    ] = "logistic",
+    standardize: _Standardize = True,
+    intercept: _Intercept = True,
+    class_weight: _ClassWeight = None,
+    tol: Annotated[
+        float, typer.Option(metavar="GAP", help="Certified gap to stop at, for every C.")
+    ] = 1e-4,
+    cv: Annotated[
+        int | None,
+        typer.Option(
+            metavar="FOLDS", help="Choose C by cross-validation with so many folds. Default: no."
+        ),
+    ] = None,
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCORE",
+            help="Of the cross-validation: log_loss, accuracy or auc. Default: log_loss; accuracy "
+            "for squared_hinge.",
+        ),
+    ] = None,
+    threads: _Threads = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE.csv", help="Write every point (CSV)."),
+    ] = None,
+    as_json: _Json = False,
+    quiet: _Quiet = False,
+    debug: _Debug = False,
+) -> None:
+    """Follow the l1 regularisation path: which features enter as C grows, and which C to choose."""
+    begin = time.perf_counter()
+    seconds: dict[str, float] = {}
+    check_grid(points, ratio, max_features)
+    if cv is not None:
+        check_folds(cv, "Leave it out for a path without cross-validation.")
+    elif scoring is not None:
+        raise ValueError(f"--scoring {scoring!r} needs a cross-validation; say --cv 5.")
+    if output is not None:
+        check_folder(output)
+
+    with Progress(quiet) as progress, collect_warnings() as notes:
+        progress.phase("Starting")
+        from .. import L1LogisticRegressionCV, __version__, l1_path, persistence
+        from ..designs import as_design
+        from . import _documents, _report
+
+        seconds["imports"] = time.perf_counter() - begin
+        progress.phase(f"Reading {data}")
+        with timed(seconds, "read"):
+            table, y = read_labelled(data, target, id)
+        notes.extend(table.notes)
+        if output is not None:
+            refuse_overwriting([output], data, target)
+        folds = None if cv is None else usable_folds(cv, y, notes)
+        limited = ratio is not None or max_features is not None
+        check_classes(y, cv, folds, limited)
+
+        problem: dict[str, Any] = {
+            "l1_ratio": l1_ratio,
+            "loss": loss,
+            "fit_intercept": intercept,
+            "standardize": standardize,
+            "class_weight": class_weight,
+            "tol": tol,
+            "n_threads": threads,
+        }
+        grid: dict[str, Any] = {"Cs": points, "C_ratio": ratio, "max_features": max_features}
+        progress.phase("Following the path")
+        model: L1LogisticRegressionCV | None = None
+        n_scans = 0
+        if folds is None or limited:
+            with timed(seconds, "path"):
+                paths = [l1_path(table.X, y, **grid, **problem)]
+            n_scans += paths[0].n_scans
+        if folds is not None:
+            if scoring is None:
+                scoring = "log_loss" if loss == "logistic" else "accuracy"
+            # Where the grid has limits, it is the one that the path has gone.
+            Cs = paths[0].Cs if limited else points
+            model = L1LogisticRegressionCV(Cs, cv=folds, scoring=scoring, **problem)
+            progress.phase("Cross-validating")
+            with timed(seconds, "fit"):
+                fit(model, table.X, y, progress)
+            split_phases(seconds, model.seconds_)
+            n_scans += model.n_scans_
+            paths = list(model.path_) if isinstance(model.path_, tuple) else [model.path_]
+
+        progress.phase("Writing")
+        rows = _documents.describe_path(paths, model)
+        chosen = None
+        if model is not None:
+            chosen = _documents.describe_chosen(
+                model, paths, table, as_design(table.X, n_threads=threads)
+            )
+        if output is not None:
+            with timed(seconds, "write"):
+                persistence.write_file(output, _documents.path_csv(rows, paths, table))
+    seconds["total"] = time.perf_counter() - begin
+
+    document = {
+        "zeronorm": __version__,
+        "data": _documents.describe_data(data, table),
+        "parameters": {**grid, **problem, "cv": folds, "scoring": scoring},
+        "classes": paths[0].classes.tolist(),
+        "path": rows,
+        "entered": _documents.describe_entries(paths, table),
+        "chosen": chosen,
+        "n_scans": int(n_scans),
+        "seconds": seconds,
+        "file": None if output is None else str(output),
+        "notes": notes,
+    }
+    _show(document, as_json, quiet, _report.print_path)
 
 
 @app.command()
@@ -290,12 +446,12 @@ def predict(
         "file": None if output is None else str(output),
         "notes": notes,
     }
-    if as_json:
-        _print_json(document)
-        return
-    if not quiet:
-        say_notes(notes)
-    _report.print_predictions(document, table.sample_names, quiet)
+    _show(
+        document,
+        as_json,
+        quiet,
+        partial(_report.print_predictions, sample_names=table.sample_names),
+    )
 
 
 @app.command()
@@ -329,6 +485,21 @@ def info(
         _print_json(document)
     else:
         _report.print_model(model, loaded)
+
+
+def _show(
+    document: Mapping[str, Any],
+    as_json: bool,
+    quiet: bool,
+    report: Callable[[Mapping[str, Any], bool], None],
+) -> None:
+    """Print a document as JSON, or its notes and the report of it."""
+    if as_json:
+        _print_json(document)
+        return
+    # Quiet or not, a number that was asked for is not left out without a word.
+    say_notes([note for note in document["notes"] if not quiet or note.startswith(NO_VALIDATION)])
+    report(document, quiet)
 
 
 def _print_json(document: Mapping[str, Any]) -> None:

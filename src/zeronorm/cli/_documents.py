@@ -1,6 +1,6 @@
 """What the commands find out, as documents: --json prints them, the report shows them.
 
-Only types that JSON has are in a document. The CSV file of predictions is made here as well.
+Only types that JSON has are in a document. CSV files are made here as well.
 """
 
 from __future__ import annotations
@@ -9,17 +9,21 @@ import csv
 import io
 import os
 import platform
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from .. import __version__, _kernels
-from .._typing import Design, FloatArray
+from .._typing import Design, FloatArray, IndexArray
+from ..estimators import L1LogisticRegressionCV, L1Path
 from ..files import Table
 from ..model_selection import CrossValidation, predict
 from ..persistence import summarize
+
+_T = TypeVar("_T")
 
 
 def describe_data(data: str, table: Table) -> dict[str, Any]:
@@ -49,9 +53,15 @@ def describe_model(
     """Return what is known about the model of k features; its file is not written yet."""
     paths = estimator.estimators_
     predicted = predict(paths, k, design, estimator.classes_)
+    rows = []
+    for label, path in _by_class(estimator.classes_, paths):
+        model = path[k]
+        rows += _describe_features(
+            label, model.support, model.coef, "block", model.entered, table, design
+        )
     return {
         "n_features": k,
-        "features": _describe_features(estimator, k, table, design),
+        "features": rows,
         "intercept": [float(path[k].intercept) for path in paths],
         "refit_C": [float(path[k].refit_C) for path in paths],
         "training_accuracy": float(np.mean(predicted == np.asarray(table.y))),
@@ -61,36 +71,148 @@ def describe_model(
     }
 
 
-def _describe_features(
-    estimator: Any, k: int, table: Table, design: Design
+def describe_path(
+    paths: Sequence[L1Path], model: L1LogisticRegressionCV | None
 ) -> list[dict[str, Any]]:
-    """Return the features of a model, by class and falling effect of one standard deviation."""
+    """Return the points of a path: of several classes, the mean explained and the largest gap.
+
+    model : that of the cross-validation, with the scores.
+    """
+    points = []
+    for i, C in enumerate(paths[0].Cs):
+        support = np.unique(np.concatenate([path.support(i) for path in paths]))
+        point: dict[str, Any] = {
+            "point": i + 1,
+            "C": float(C),
+            "n_features": int(support.size),
+            "explained": float(np.mean([path.explained[i] for path in paths])),
+            "gap": float(max(path.dual_gap[i] for path in paths)),
+        }
+        if model is not None:
+            point["score"] = float(model.mean_score_[i])
+            point["standard_error"] = float(model.standard_error_[i])
+        points.append(point)
+    return points
+
+
+def describe_entries(paths: Sequence[L1Path], table: Table) -> list[dict[str, Any]]:
+    """Return the features of a path, by class in the order in which they enter."""
     rows = []
-    names = table.feature_names
-    classes = estimator.classes_.tolist()
-    for number, path in enumerate(estimator.estimators_):
-        model = path[k]
-        deviation = _deviations(design.gather(model.support))
-        effect = model.coef * deviation
-        label = classes[1] if len(classes) == 2 else classes[number]
-        # Ties, as of features without effect, go by position.
-        order = np.lexsort((model.support, -np.abs(effect)))
-        for rank, j in enumerate(order, 1):
-            index = int(model.support[j])
-            name = names[index] if names is not None else str(index + table.first_index)
+    for label, path in _by_class(paths[0].classes, paths):
+        entered = _entered(path)
+        features = np.flatnonzero(entered)
+        for index in features[np.argsort(entered[features], kind="stable")].tolist():
+            point = int(entered[index])
             rows.append(
                 {
                     "class": label,
-                    "rank": rank,
-                    "index": index,
-                    "name": name,
-                    "description": table.descriptions[index] if table.descriptions else None,
-                    "coefficient": float(model.coef[j]),
-                    "per_deviation": float(effect[j]),
-                    "block": int(model.entered[j]),
+                    **_describe_feature(table, index),
+                    "point": point,
+                    "C": float(path.Cs[point - 1]),
                 }
             )
     return rows
+
+
+def describe_chosen(
+    model: L1LogisticRegressionCV, paths: Sequence[L1Path], table: Table, design: Design
+) -> dict[str, Any]:
+    """Return the point of the cross-validated model, the best point, and the model."""
+    chosen, best = (int(np.flatnonzero(model.Cs_ == C)[0]) for C in (model.C_, model.C_best_))
+    rows = []
+    for label, path in _by_class(paths[0].classes, paths):
+        support, coef = path.support(chosen), path.coef[[chosen]].data
+        entered = _entered(path)[support]
+        rows += _describe_features(label, support, coef, "point", entered, table, design)
+    return {
+        "point": chosen + 1,
+        "best_point": best + 1,
+        "rule": model.rule,
+        "C": model.C_,
+        "n_features": int(model.n_selected_[chosen]),
+        "features": rows,
+        "intercept": model.intercept_.tolist(),
+    }
+
+
+def path_csv(points: Sequence[dict[str, Any]], paths: Sequence[L1Path], table: Table) -> bytes:
+    """Return the file of a path, a row per point: its figures, and the models.
+
+    A model is its intercept and the coefficients of all features that ever enter, in that order; of
+    several classes the models stand side by side.
+    """
+    figures, header, models = list(points[0]), [], []
+    for label, path in _by_class(paths[0].classes, paths):
+        suffix = f" ({label})" if len(paths) > 1 else ""
+        entered = _entered(path)
+        features = np.flatnonzero(entered)
+        features = features[np.argsort(entered[features], kind="stable")]
+        names = [_name(table, j) + suffix for j in features.tolist()]
+        taken = {*figures, "intercept"}
+        header += [f"intercept{suffix}", *(f"{n}'" if n in taken else n for n in names)]
+        models.append(np.column_stack([path.intercept, path.coef[:, features].toarray()]))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*figures, *map(_cell, header)])
+    for point, coefficients in zip(points, np.hstack(models).tolist(), strict=True):
+        writer.writerow([*(point[name] for name in figures), *coefficients])
+    return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _by_class(classes: Any, paths: Sequence[_T]) -> Iterator[tuple[Any, _T]]:
+    """Return each path with the class that its scores speak for."""
+    labels = classes.tolist()
+    return zip(labels[1:] if len(paths) == 1 else labels, paths, strict=True)
+
+
+def _entered(path: L1Path) -> IndexArray:
+    """Return the point, from 1, at which each feature first enters, (n_features,); 0: never."""
+    entered = np.zeros(path.coef.shape[1], np.int64)
+    for i in reversed(range(len(path))):
+        entered[path.support(i)] = i + 1
+    return entered
+
+
+def _describe_features(
+    label: Any,
+    support: IndexArray,
+    coef: FloatArray,
+    step: str,
+    entered: IndexArray,
+    table: Table,
+    design: Design,
+) -> list[dict[str, Any]]:
+    """Return the features of a model for a class, by falling effect of one standard deviation.
+
+    step : what `entered` counts, at which each feature entered.
+    """
+    effect = coef * _deviations(design.gather(support))
+    # Ties, as of features without effect, go by position.
+    order = np.lexsort((support, -np.abs(effect)))
+    return [
+        {
+            "class": label,
+            "rank": rank,
+            **_describe_feature(table, int(support[j])),
+            "coefficient": float(coef[j]),
+            "per_deviation": float(effect[j]),
+            step: int(entered[j]),
+        }
+        for rank, j in enumerate(order, 1)
+    ]
+
+
+def _describe_feature(table: Table, index: int) -> dict[str, Any]:
+    return {
+        "index": index,
+        "name": _name(table, index),
+        "description": table.descriptions[index] if table.descriptions else None,
+    }
+
+
+def _name(table: Table, index: int) -> str:
+    names = table.feature_names
+    return names[index] if names is not None else str(index + table.first_index)
 
 
 def _deviations(columns: Any) -> FloatArray:

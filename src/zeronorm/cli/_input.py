@@ -81,6 +81,16 @@ def read(
         raise FileError(str(error).replace(error.argument, option)) from None
 
 
+def read_labelled(data: str, target: str | None, id: str | None) -> tuple[Table, Any]:
+    """Return the data, and the labels that they must have: of classes, not continuous."""
+    from .._validate import check_target
+
+    table = read(data, target, id, need_labels=True)
+    if table.y is None:
+        raise ValueError(f"{data}: labels are needed; say where they are with --target.")
+    return table, check_target(table.y, len(table.y))
+
+
 def forced_positions(names: Sequence[str] | None, table: Table) -> list[int] | None:
     """Return the positions of the features of --force."""
     if not names:
@@ -148,6 +158,49 @@ def refuse_overwriting(
         for source in sources:
             if path.exists() and Path(source).exists() and path.samefile(source):
                 raise ValueError(f"--output {path} is an input as well; name another file.")
+
+
+def check_grid(points: int, ratio: float | None, max_features: int | None) -> None:
+    """Refuse what is no grid of a path."""
+    if points < 2:
+        raise ValueError(f"--points must be at least 2; got {points}.")
+    if ratio is not None and not 1 < ratio < float("inf"):
+        raise ValueError(f"--ratio must be a finite number above 1; got {ratio:g}.")
+    if max_features is not None and max_features < 1:
+        raise ValueError(f"--max-features must be at least 1; got {max_features}.")
+
+
+def check_folds(cv: int, remedy: str) -> None:
+    """Refuse numbers of folds that no data allow."""
+    if cv < 2:
+        raise ValueError(f"--cv must be at least 2; got {cv}. {remedy}")
+
+
+def check_classes(y: Any, cv: int | None, folds: int | None, limited: bool) -> None:
+    """Refuse several classes where a path is for two of them.
+
+    cv, folds : the folds of --cv, and as many of them as the classes allow.
+    limited : whether --ratio or --max-features ends the path.
+    """
+    import numpy as np
+
+    n_classes = len(np.unique(y))
+    if n_classes <= 2:
+        return
+    if cv is None:
+        raise ValueError(
+            f"A path without --cv is for two classes; got {n_classes}. Say --cv 5: it chooses one "
+            "C for all of them."
+        )
+    if folds is None:
+        raise ValueError(
+            f"A path of several classes needs a cross-validation, and so two samples of each; got "
+            f"{n_classes} classes, the smallest with one."
+        )
+    if limited:
+        raise ValueError(
+            f"--ratio and --max-features are for two classes; got {n_classes}. Leave them out."
+        )
 
 
 def usable_folds(cv: int, y: Any, notes: list[str]) -> int | None:

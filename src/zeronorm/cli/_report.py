@@ -6,11 +6,12 @@ and descriptions to what is left.
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any, cast
 
 from rich import box
@@ -24,12 +25,30 @@ from ._messages import show
 
 _text = Text.assemble  # of texts and (text, style)
 
-_LEGEND = (
-    "per s.d.: what one standard deviation of the feature adds to the log-odds; "
-    "block: the scan at which it entered."
-)
+_EFFECT = "per s.d.: what one standard deviation of the feature adds to the"
+_POINTS = {  # what the columns of a path say
+    "explained": "the share of the loss that the features take away",
+    "certified gap": "how far the objective can be from the best one, as a share of that without "
+    "features",
+}
+_POINTS_OF_CLASSES = "Of all classes, the mean share explained and the largest gap."
+# By method: the head of the column that says when a feature entered, and what it counts. The last
+# stage of the reweighted path has all its features from the beginning.
+_ENTERED = {
+    "auto": ("block", "the scan at which it entered"),
+    "l1": ("point", "the point of the path at which it entered"),
+    "greedy": ("step", "the step at which it entered"),
+    "tune": ("step", "the step of the chosen procedure at which it entered"),
+}
+_METHODS = {
+    "l1": "l1: the path, at the largest C with at most {k} features",
+    "reweighted-l1": "reweighted-l1: the path in stages that penalise large coefficients less",
+    "greedy": "greedy: in every scan the feature that fits best what is left",
+}
 _GAP = 2  # cells between two columns of a table
 _MAX_ROWS = 50  # features shown
+_MAX_ENTRIES = 20  # features shown in the order in which they enter a path
+_MAX_POINTS = 20  # points of a path shown
 _PREVIEW = 10  # predictions shown without --output
 _MAX_CONFUSION = 10  # classes of a confusion matrix that still fits a terminal
 
@@ -51,23 +70,176 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
         _print_sizes(console, models, len(classes))
         console.print()
     model = models[-1]
-    groups: dict[Any, list[Mapping[str, Any]]] = {}
-    for row in model["features"]:
-        groups.setdefault(row["class"], []).append(row)
-    for label, rows in groups.items():
-        title = _title(model["n_features"], label, classes)
-        _print_features(console, title, rows)
-        console.print()
+    parameters = document["parameters"]
+    head, meaning = _ENTERED.get("tune" if parameters["tune"] else parameters["method"], ("", ""))
+    entered = (head, "block") if head else None
+    _print_models(console, model["features"], classes, entered)
     if not quiet:
-        console.print(_text((_LEGEND, "dim")))
+        legend = f"{_EFFECT} log-odds"
+        if head:
+            legend += f"; {head}: {meaning}"
+        if any(row["block"] == 0 for row in model["features"]):
+            legend += ", - where its score made up the number"
+        console.print(_text((f"{legend}.", "dim")))
         console.print()
     _print_pairs(console, _facts(document, model, quiet), airy=True)
     if not quiet:
         console.print()
 
 
+def print_path(document: Mapping[str, Any], quiet: bool = False) -> None:
+    """Print points of an l1 path, and the model chosen or the order in which features enter."""
+    console = _console()
+    chosen, classes = document["chosen"], document["classes"]
+    if not quiet:
+        console.print()
+    _print_header(console, document["data"])
+    console.print()
+    shown = [head for head in _print_points(console, document) if head in _POINTS]
+    console.print()
+    if shown and not quiet:
+        legend = "; ".join(f"{head}: {_POINTS[head]}" for head in shown) + "."
+        if len(classes) > 2:
+            legend += f" {_POINTS_OF_CLASSES}"
+        console.print(_text((legend, "dim")))
+        console.print()
+    if chosen is None:
+        _print_entries(console, document["entered"])
+        console.print()
+    elif chosen["features"]:
+        _print_models(console, chosen["features"], classes, ("point", "point"))
+        if not quiet:
+            logistic = document["parameters"]["loss"] == "logistic"
+            scale = "log-odds" if logistic else "score"
+            legend = f"{_EFFECT} {scale}; point: the point of the path at which it entered."
+            console.print(_text((legend, "dim")))
+            console.print()
+    _print_pairs(console, _path_facts(document, quiet), airy=True)
+    if not quiet:
+        console.print()
+
+
+def _print_points(console: Console, document: Mapping[str, Any]) -> list[str]:
+    """Print the points where the number of features changes; return the heads of the columns.
+
+    Where the terminal is narrow, columns are left out: a number that is cut says nothing.
+    """
+    points, chosen = document["path"], document["chosen"]
+    marks: dict[int, list[str]] = {}
+    if chosen is not None:
+        marks.setdefault(chosen["best_point"], []).append("best")
+        marks.setdefault(chosen["point"], []).append("1 s.e.")
+    shown = _shown_points(points, marks)
+    columns = {
+        "point": [str(point["point"]) for point in shown],
+        "C": [_four(point["C"]) for point in shown],
+        "features": [f"{point['n_features']:,}" for point in shown],
+        "explained": [f"{100 * max(0.0, point['explained']):.1f}%" for point in shown],
+        "certified gap": [f"{point['gap']:.0e}" if point["gap"] else "0" for point in shown],
+    }
+    if chosen is not None:
+        score = document["parameters"]["scoring"].replace("_", "-")
+        columns[score] = [
+            f"{point['score']:.3f} ± {point['standard_error']:.3f}" for point in shown
+        ]
+        columns[""] = [", ".join(marks.get(point["point"], ())) for point in shown]
+    for head in ("certified gap", "explained", "point"):
+        width = sum(max(len(head), *map(len, cells)) + _GAP for head, cells in columns.items())
+        if width > console.width:
+            del columns[head]
+    grid = _grid()
+    for head in columns:
+        grid.add_column(head, justify="right" if head else "left")
+    for point, cells in zip(shown, zip(*columns.values(), strict=True), strict=True):
+        grid.add_row(*cells, style="bold" if point["point"] in marks else "")
+    console.print(grid)
+    more = len(points) - len(shown)
+    if more > 0:
+        rest = "point" if more == 1 else "points"
+        file = document["file"]
+        where = "--output FILE.csv writes all" if file is None else f"{show(file)} has all"
+        console.print(_text((f"{more:,} more {rest}; {where}.", "dim")))
+    return list(columns)
+
+
+def _shown_points(
+    points: Sequence[Mapping[str, Any]], marked: Iterable[int]
+) -> list[Mapping[str, Any]]:
+    """Return the first, last and marked points, and those where the number of features changes."""
+    last = len(points)
+    if last <= _MAX_POINTS:
+        return list(points)
+    kept = {1, last, *marked}
+    changes = [
+        new["point"]
+        for old, new in itertools.pairwise(points)
+        if new["n_features"] != old["n_features"] and new["point"] not in kept
+    ]
+    room = _MAX_POINTS - len(kept)
+    if len(changes) > room:  # evenly
+        changes = [changes[(2 * i + 1) * len(changes) // (2 * room)] for i in range(room)]
+    return [points[number - 1] for number in sorted(kept.union(changes))]
+
+
+def _print_entries(console: Console, entries: Sequence[Mapping[str, Any]]) -> None:
+    """Print the features that enter first."""
+    rows = entries[:_MAX_ENTRIES]
+    if not rows:
+        console.print(_text(("no feature enters", "bold"), ("   up to this C", "dim")))
+        return
+    what = "1 feature enters" if len(entries) == 1 else f"{len(entries):,} features enter"
+    title = _text((what, "bold"), ("   in the order of their points, then of their columns", "dim"))
+    columns = [
+        ("C", [_text(_four(row["C"])) for row in rows]),
+        ("point", [_text((str(row["point"]), "dim")) for row in rows]),
+    ]
+    order = [str(number) for number in range(1, len(rows) + 1)]
+    _print_features(console, title, rows, ("", order), columns)
+    more = len(entries) - len(rows)
+    if more > 0:
+        console.print(_text((f"{more:,} more; --json lists them all.", "dim")))
+
+
+def _path_facts(document: Mapping[str, Any], quiet: bool) -> list[tuple[str, str | Text]]:
+    """Return what stands under the tables of a path."""
+    parameters, chosen = document["parameters"], document["chosen"]
+    facts: list[tuple[str, str | Text]] = []
+    if chosen is not None:
+        best = document["path"][chosen["best_point"] - 1]
+        score = parameters["scoring"].replace("_", "-")
+        size = chosen["n_features"]
+        last = ""
+        if chosen["best_point"] == len(document["path"]):
+            last = "; the best is the last point, so that a longer path may be better"
+        facts.append(
+            (
+                "chosen",
+                _text(
+                    (f"C = {_four(chosen['C'])}, {_count(size)}", "bold"),
+                    f": the smallest C whose {score} is within one standard error of the best "
+                    f"(C = {_four(best['C'])}, {_count(best['n_features'])}), "
+                    f"in {parameters['cv']}-fold cross-validation of the path{last}",
+                ),
+            )
+        )
+    ratio = parameters["l1_ratio"]
+    penalty = "l1" if ratio == 1 else f"{ratio:g} l1 and {1 - ratio:g} ridge"
+    scaling = "standardised columns" if parameters["standardize"] else "columns as they are"
+    text = f"{penalty} penalty, {scaling}; C weighs the {parameters['loss'].replace('_', ' ')} loss"
+    facts.append(("problem", text))
+    if not quiet:
+        facts.append(_seconds(document, "for all folds" if chosen is not None else ""))
+    if document["file"] is not None:
+        facts.append(("written", _text((show(document["file"]), "bold"))))
+    return facts
+
+
+def _count(n_features: int) -> str:
+    return "1 feature" if n_features == 1 else f"{n_features:,} features"
+
+
 def print_predictions(
-    document: Mapping[str, Any], sample_names: Sequence[str] | None, quiet: bool = False
+    document: Mapping[str, Any], quiet: bool = False, sample_names: Sequence[str] | None = None
 ) -> None:
     """Print how many of each class are predicted, how well, and the first predictions."""
     console = _console()
@@ -196,25 +368,54 @@ def _title(k: int, label: Any, classes: Sequence[Any]) -> Text:
     return _text((f"{k} {what}", "bold"), (f"   positive speaks for {shown}", "dim"))
 
 
-def _print_features(console: Console, title: Text, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print a row per feature; names and descriptions share what the numbers leave of the width."""
-    more = len(rows) - _MAX_ROWS
-    rows = rows[:_MAX_ROWS]
+def _print_models(
+    console: Console,
+    features: Sequence[Mapping[str, Any]],
+    classes: Sequence[Any],
+    entered: tuple[str, str] | None,
+) -> None:
+    """Print the features of every class with their coefficients.
+
+    entered : head and key of when a feature entered.
+    """
+    groups: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in features:
+        groups.setdefault(row["class"], []).append(row)
+    for label, group in groups.items():
+        rows = group[:_MAX_ROWS]
+        colours = ["green" if row["coefficient"] > 0 else "red" for row in rows]
+        columns = [
+            (head, [_text(pair) for pair in zip(_aligned(values, least), colours, strict=True)])
+            for head, values, least in (
+                ("coefficient", [row["coefficient"] for row in rows], 4),
+                ("per s.d.", [row["per_deviation"] for row in rows], 3),
+            )
+        ]
+        if entered is not None:
+            head, key = entered
+            columns.append((head, [_text((str(row[key] or "-"), "dim")) for row in rows]))
+        ranks = [str(row["rank"]) for row in rows]
+        _print_features(console, _title(len(group), label, classes), rows, ("rank", ranks), columns)
+        if len(group) > len(rows):
+            more = f"{len(group) - len(rows):,} more; --json lists them all."
+            console.print(_text((more, "dim")))
+        console.print()
+
+
+def _print_features(
+    console: Console,
+    title: Text,
+    rows: Sequence[Mapping[str, Any]],
+    first: tuple[str, Sequence[str]],
+    columns: Sequence[tuple[str, Sequence[Text]]],
+) -> None:
+    """Print a row per feature; names and descriptions share what the numbers leave of the width.
+
+    first, columns : head and cells before and after the name.
+    """
     described = any(row["description"] for row in rows)
-    numbers = list(
-        zip(
-            [str(row["rank"]) for row in rows],
-            _aligned([row["coefficient"] for row in rows]),
-            _aligned([row["per_deviation"] for row in rows], 3),
-            [str(row["block"]) for row in rows],
-            strict=True,
-        )
-    )
-    heads = ("rank", "coefficient", "per s.d.", "block")
-    fixed = sum(
-        max(len(head), *(len(cells[column]) for cells in numbers)) + _GAP
-        for column, head in enumerate(heads)
-    )
+    parts: list[tuple[str, Sequence[str | Text]]] = [first, *columns]
+    fixed = sum(max(len(head), *map(len, cells)) + _GAP for head, cells in parts)
     room = console.width - fixed
     names = [show(row["name"]) for row in rows]
     width = min(max(7, *(cell_len(name) for name in names)), max(12, room))
@@ -223,23 +424,19 @@ def _print_features(console: Console, title: Text, rows: Sequence[Mapping[str, A
     rest = room - width - _GAP  # of a description; less than a word is of no use
     described = described and rest >= 11
     grid = _grid()
-    grid.add_column("rank", justify="right", no_wrap=True)
+    grid.add_column(first[0], justify="right", no_wrap=True)
     grid.add_column("feature", no_wrap=True, overflow="ellipsis", width=width, style="bold")
     if described:
         grid.add_column("description", no_wrap=True, overflow="ellipsis", max_width=rest)
-    for head in heads[1:]:
+    for head, _ in columns:
         grid.add_column(head, justify="right", no_wrap=True)
-    for row, name, (rank, coefficient, effect, block) in zip(rows, names, numbers, strict=True):
-        colour = "green" if row["coefficient"] > 0 else "red"
-        cells: list[str | Text] = [rank, _text(name)]
+    for number, (row, name) in enumerate(zip(rows, names, strict=True)):
+        cells: list[str | Text] = [first[1][number], _text(name)]
         if described:
             cells.append(_text((show(row["description"] or ""), "dim")))
-        cells += [_text((coefficient, colour)), _text((effect, colour)), _text((block, "dim"))]
-        grid.add_row(*cells)
+        grid.add_row(*cells, *(column[number] for _, column in columns))
     console.print(title)
     console.print(grid)
-    if more > 0:
-        console.print(_text((f"{more:,} more; --json lists them all.", "dim")))
 
 
 def _print_sizes(console: Console, models: Sequence[Mapping[str, Any]], n_classes: int) -> None:
@@ -290,6 +487,9 @@ def _facts(
         ]
     accuracy.append(f"{model['training_accuracy']:.3f} on the training data")
     facts: list[tuple[str, str | Text]] = [("accuracy", _text(*accuracy))]
+    method = document["parameters"]["method"]
+    if method != "auto":
+        facts.insert(0, ("method", _METHODS[method].format(k=model["n_features"])))
 
     certificates = model["certificates"]
     for number, certificate in enumerate(certificates):
@@ -306,27 +506,26 @@ def _facts(
         if model["file"] is not None:
             facts.append(("model", _text((show(model["file"]), "bold"))))
         return facts
-    phases = [
-        f"{name} {value:.2f}"
-        for name, value in document["seconds"].items()
-        if name != "total" and value >= 0.005
-    ]
-    total = document["seconds"]["total"]
-    facts.append(
-        (
-            "seconds",
-            _text(
-                (f"{total:.2f}", "bold"),
-                f": {', '.join(phases)}\n",
-                (f"{document['n_scans']} passes over the data to select and certify", "dim"),
-            ),
-        )
-    )
+    facts.append(_seconds(document, "to select and certify"))
     if model["file"] is not None:
         command = f"zeronorm predict {show(shlex.quote(model['file']))} DATA"
         facts.append(("model", _text((show(model["file"]), "bold"))))
         facts.append(("", _text(("use it: ", "dim"), command)))
     return facts
+
+
+def _seconds(document: Mapping[str, Any], purpose: str) -> tuple[str, Text]:
+    """Return the seconds by phase, and the passes over the data for a purpose."""
+    seconds = document["seconds"]
+    phases = [
+        f"{name} {value:.2f}"
+        for name, value in seconds.items()
+        if name != "total" and value >= 0.005
+    ]
+    passes = f"{document['n_scans']} passes over the data {purpose}".rstrip()
+    return "seconds", _text(
+        (f"{seconds['total']:.2f}", "bold"), f": {', '.join(phases)}\n", (passes, "dim")
+    )
 
 
 def _certificate_text(
@@ -395,6 +594,11 @@ def _percent(share: float) -> str:
 
 def _mean_error(validation: Mapping[str, Any]) -> str:
     return f"{validation['mean']:.3f} ± {validation['standard_error']:.3f}"
+
+
+def _four(value: float) -> str:
+    """Return a positive number with four digits."""
+    return f"{value:#.4g}".rstrip(".")
 
 
 def _aligned(values: Sequence[float], least: int = 4) -> list[str]:

@@ -193,7 +193,8 @@ class L1LogisticRegression(LinearClassifier):
         X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
             (n_samples, n_features). Never modified.
         y : (n_samples,) labels of two or more classes.
-        sample_weight : (n_samples,) not negative; integer weights equal repeated rows.
+        sample_weight : (n_samples,) not negative; integer weights equal repeated rows, within
+            `tol`.
 
         Raises
         ------

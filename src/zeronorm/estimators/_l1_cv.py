@@ -222,7 +222,7 @@ class L1LogisticRegressionCV(L1LogisticRegression):
         if missing.size:
             raise ValueError(
                 f"cv must leave rows of every class (of positive weight) for training; fold "
-                f"{number} has none of class {missing[0]!r}."
+                f"{number} has none of class {missing.tolist()[0]!r}."
             )
         if not test.size:
             raise ValueError(

@@ -149,7 +149,7 @@ def l1_path(
     X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
         (n_samples, n_features). Never modified.
     y : (n_samples,) labels of two classes.
-    sample_weight : (n_samples,) not negative; integer weights equal repeated rows.
+    sample_weight : (n_samples,) not negative; integer weights equal repeated rows, within `tol`.
     Cs : int or (n_Cs,)
         So many values in geometric progression, from the C below which no penalised feature enters;
         or these values, growing.

@@ -23,10 +23,11 @@ class ReweightedL1LogisticRegression(L1LogisticRegression):
         min_{w, b}  sum_j p_j omega_j |w_j| + C sum_i s_i f(y_i, x_i'w + b)
 
     Every stage is the problem of `L1LogisticRegression`, solved to a certified gap, with weights
-    omega from the stage before (1 at the first). With a_j = p_j |w_j|, `weights` is
+    omega from the stage before (1 at the first). With a_j = r p_j |w_j| (r the `l1_ratio`),
+    `weights` is
 
-        "log":     omega_j = epsilon / (a_j + epsilon), for the penalty log(1 + a / epsilon)
-        "capped":  omega_j = 1 where a_j < threshold, else 1e-6, for the penalty min(a, threshold)
+        "log":     omega_j = epsilon / (a_j + epsilon), of the penalty epsilon log(1 + a / epsilon)
+        "capped":  omega_j = 1 where a_j < threshold, else 1e-6, of the penalty min(a, threshold)
 
     Features at zero keep their penalty, large coefficients lose theirs: the model is less biased
     than that of l1, and has fewer features at the same C. The concave problem has local minima;
@@ -38,12 +39,13 @@ class ReweightedL1LogisticRegression(L1LogisticRegression):
         Weight of the summed loss, as in `L1LogisticRegression`.
     n_features : int or None
         Exactly so many features (of every class): each stage is solved at its own C, the largest
-        one with at most so many; `C_` is that of the last stage.
+        one with at most so many; `C_` is that of the last stage. A stage that has no such solution
+        (where fewer features separate the classes) is left out.
     weights : "log" or "capped"
     n_stages : int
         How many l1 problems are solved; 1 is l1.
     epsilon : float or None
-        Of "log"; by default the mean a_j of the features that are not zero.
+        Of "log"; by default, at every stage, the mean a_j of the features that are not zero.
     threshold : float or None
         Of "capped"; by default 0.3 of that mean.
     l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, class_weight, tol, max_iter,

@@ -213,12 +213,17 @@ class Run:
     def strong(self, ratio: float) -> IndexArray:
         """Return the support, and the features of the sequential strong rule, sorted.
 
-        ratio : C before / C now.
+        Scores are taken to change by at most as much as C does: of a feature below l1 by more, the
+        score will not reach l1. Scores here are multiplied by the ratio already.
+
+        ratio : C now / C at the last scan.
         """
-        kept = self.pull >= max(2.0 - ratio, NEAR) * self.problem.penalty.l1
+        kept = self.pull >= max(2.0 - max(ratio, 1.0 / ratio), NEAR) * self.problem.penalty.l1
         kept[self.point.support] = True
         kept[self._always] = True
-        return np.flatnonzero(kept)
+        features = np.flatnonzero(kept)
+        most = max(SMALLEST_SET, GROWTH * self.point.support.size)
+        return features if features.size <= most else self.choose()
 
     def begin(self, start: Start | None = None) -> Solver[None]:
         """Certify the start, or the model without features where that is better."""

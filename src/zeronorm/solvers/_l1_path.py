@@ -37,6 +37,7 @@ GUESSES, MARGIN = 3, 0.1  # steps by interpolation before bisection; their dista
 EXACT = 1e-10
 # Values of C that share a scan, and scores that one may return (64 MB).
 AHEAD, MOST_SCORES = 5, 1 << 23
+FARTHEST = 1.5  # a scan says little of a C that is so many times its own
 SATURATED = 0.999  # share of the loss without features that is explained where a path may end
 TOL, MAX_ITER = 1e-4, 50  # of every point of `l1_supports`
 FORCED_FACTOR = 1e-6  # forced features are nearly unpenalised: finite where they separate the data
@@ -93,7 +94,7 @@ class Walk:
         """
         run, before = self._run, self.C
         self._restart(C)
-        features = run.strong(before / C)
+        features = run.strong(C / before)
         while run.status is None:
             yield from self._solve(features, share * self._tol)
             features = np.union1d(features, run.choose())
@@ -106,14 +107,16 @@ class Walk:
         one scan certifies all. Those that are not within the tolerance are solved again, over more
         features, until they are: their scans are merged too.
 
+        Cs : those after the first that are much larger than the last C are left for the next call.
         told : every solution, at its C; whether to stop there.
         """
         begin, first = self._run, self.C
+        Cs = [C for number, C in enumerate(Cs) if number == 0 or C / first <= FARTHEST]
         runs: list[Run] = []
         for C in Cs:
             self._ahead(C)
             run = self._run
-            near = np.union1d(run.strong(first / C), run.choose())
+            near = run.strong(C / first)
             runs.append(run)
             run.propose(*self._solved(near))
         waiting = list(zip(Cs, runs, strict=True))

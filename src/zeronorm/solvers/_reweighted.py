@@ -4,7 +4,7 @@
 
 after it with a = l1_j |u_j| of the solution before, either of
 
-    omega_j = epsilon / (a + epsilon)             (majorises log(1 + a / epsilon))
+    omega_j = epsilon / (a + epsilon)             (majorises epsilon log(1 + a / epsilon))
     omega_j = 1 where a < threshold, else FLOOR   (majorises min(a, threshold), the capped l1)
 
 Features at zero keep their penalty, so C means what it means without stages; large coefficients
@@ -103,7 +103,8 @@ def reweighted_sizes(
 ) -> Solver[dict[int, Sized]]:
     """Solve the stages for every size k, each stage at the largest C with at most k features.
 
-    Exactly k, as `l1_sizes` makes it; the stages of all sizes run in lockstep.
+    Exactly k, as `l1_sizes` makes it; the stages of all sizes run in lockstep. A stage that has no
+    solution of k features is left out, and ends them.
     """
     given = np.empty(0, np.int64) if forced is None else forced
 
@@ -119,8 +120,10 @@ def reweighted_sizes(
         history = _numbered(model.result.history, 1)
         for stage in range(2, stages + 1):
             found = yield from search(_reweighted(problem, rule, model.result), [k])
+            history += _numbered(found[k].result.history, stage)
+            if found[k].reached < k:
+                break  # fewer leave nothing of the loss: scores would choose the others
             model = found[k]
-            history += _numbered(model.result.history, stage)
         return replace(model, result=replace(model.result, history=tuple(history)))
 
     first = yield from search(problem, sizes)
