@@ -730,8 +730,8 @@ def test_a_size_in_between_is_solved_over_its_features(data):
     strongest = np.abs(X.T @ (y - y.mean())).argmax()
     X = np.hstack([X, X[:, [strongest]]])
     model = L1LogisticRegression(n_features=1).fit(X, y)
-    assert model.support_.tolist() == [strongest]
-    assert model.coef_[0, strongest] != 0
+    assert model.support_.tolist() in ([strongest], [X.shape[1] - 1])
+    assert model.coef_[0, model.support_[0]] != 0
     best = L1LogisticRegression(model.C_, tol=TIGHT).fit(X, y).objective_
     assert model.objective_ == pytest.approx(best, rel=1e-6)
     assert 0 <= model.dual_gap_ <= 1e-6

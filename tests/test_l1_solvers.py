@@ -226,6 +226,18 @@ def test_tolerances_below_rounding_end_as_stalled():
     assert solve(wide, tol=1e-12, max_iter=1).status is Status.MAX_ITER
 
 
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_columns_far_from_zero(loss):
+    """A column of years would take a hundred times as long, or end without a solution."""
+    X, y = data(12)
+    near = solve(posed(X, y, C=0.5, loss=loss), tol=1e-7)
+    for offset in (1e2, 1e4, 1e6):
+        far = solve(posed(X + offset, y, C=0.5, loss=loss), tol=1e-7, max_iter=12)
+        assert far.status is Status.CONVERGED
+        assert far.objective == pytest.approx(near.objective, rel=1e-6)
+        assert set(far.support[np.abs(far.coef) > 0.01]) <= set(near.support)
+
+
 def test_unpenalised_features_are_in_every_model():
     """The dual has an equality for each: without it there is no bound."""
     X, y = data(11)

@@ -158,10 +158,11 @@ def dense_terms(
     v: _Float,
     h: _Float,
     product: _Float,
+    total: _Float,
     square: _Float,
     n_threads: int,
 ) -> None:
-    """Put x_j'v and sum_i h_i x_ij**2 of the features, (q,), into `product` and `square`: x (n, m), Fortran order."""
+    """Put x_j'v, sum_i h_i x_ij and sum_i h_i x_ij**2 into `product`, `total` and `square`: x (n, m), Fortran order."""
 
 def csc_terms(
     indptr: NDArray[_Index],
@@ -171,10 +172,11 @@ def csc_terms(
     v: _Float,
     h: _Float,
     product: _Float,
+    total: _Float,
     square: _Float,
     n_threads: int,
 ) -> None:
-    """Put x_j'v and sum_i h_i x_ij**2 of the features, (q,), into `product` and `square`: X in CSC."""
+    """Put x_j'v, sum_i h_i x_ij and sum_i h_i x_ij**2 into `product`, `total` and `square`: X in CSC."""
 
 def dense_combine(
     x: _Real,
@@ -199,6 +201,7 @@ def dense_descend(
     features: _Places,
     curvature: _Float,
     gradient: _Float,
+    total: _Float,
     square: _Float,
     penalty: _Float,
     u: _Float,
@@ -224,6 +227,7 @@ def csc_descend(
     features: _Places,
     curvature: _Float,
     gradient: _Float,
+    total: _Float,
     square: _Float,
     penalty: _Float,
     u: _Float,
@@ -247,6 +251,7 @@ def dense_subspace_step(
     features: _Places,
     curvature: _Float,
     gradient: _Float,
+    total: _Float,
     square: _Float,
     penalty: _Float,
     u: _Float,
@@ -268,6 +273,7 @@ def csc_subspace_step(
     features: _Places,
     curvature: _Float,
     gradient: _Float,
+    total: _Float,
     square: _Float,
     penalty: _Float,
     u: _Float,

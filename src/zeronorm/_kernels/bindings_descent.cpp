@@ -23,11 +23,11 @@ DenseColumns<T> columns(const Dense<T>& x) {
 
 template <class Columns>
 void terms(const Columns& x, const Features& features, const Array<double>& v,
-           const Array<double>& h, const OutArray& product, const OutArray& square,
-           std::int64_t n_threads) {
+           const Array<double>& h, const OutArray& product, const OutArray& total,
+           const OutArray& square, std::int64_t n_threads) {
     const nb::gil_scoped_release release;
     column_terms(x, features.data(), length(features, 0), v.data(), h.data(), product.data(),
-                 square.data(), n_threads);
+                 total.data(), square.data(), n_threads);
 }
 
 template <class Columns>
@@ -38,15 +38,16 @@ void add(const Columns& x, const Features& features, const Array<double>& z, con
 
 template <class Columns>
 void sweeps(const Columns& x, const Features& features, const Array<double>& curvature,
-            const Array<double>& gradient, const Array<double>& square, const Matrix& penalty,
-            const Array<double>& u, const Array<double>& largest_step, double nu, bool intercept,
-            double gradient_e, double target, std::int64_t max_sweeps, double shrinking,
-            std::uint64_t seed, const OutIndices& active, const OutArray& d,
+            const Array<double>& gradient, const Array<double>& total, const Array<double>& square,
+            const Matrix& penalty, const Array<double>& u, const Array<double>& largest_step,
+            double nu, bool intercept, double gradient_e, double target, std::int64_t max_sweeps,
+            double shrinking, std::uint64_t seed, const OutIndices& active, const OutArray& d,
             const OutArray& residual, const OutArray& state) {
     const nb::gil_scoped_release release;
     const Model model{length(curvature, 0),
                       curvature.data(),
                       gradient.data(),
+                      total.data(),
                       square.data(),
                       penalty.data(),
                       u.data(),
@@ -68,14 +69,16 @@ void sweeps(const Columns& x, const Features& features, const Array<double>& cur
 
 template <class Columns>
 std::int64_t subspace(const Columns& x, const Features& features, const Array<double>& curvature,
-                      const Array<double>& gradient, const Array<double>& square,
-                      const Matrix& penalty, const Array<double>& u, double nu, bool intercept,
-                      double gradient_e, double target, std::int64_t max_iterations,
-                      const OutArray& d, const OutArray& residual, const OutArray& state) {
+                      const Array<double>& gradient, const Array<double>& total,
+                      const Array<double>& square, const Matrix& penalty, const Array<double>& u,
+                      double nu, bool intercept, double gradient_e, double target,
+                      std::int64_t max_iterations, const OutArray& d, const OutArray& residual,
+                      const OutArray& state) {
     const nb::gil_scoped_release release;
     const Model model{length(curvature, 0),
                       curvature.data(),
                       gradient.data(),
+                      total.data(),
                       square.data(),
                       penalty.data(),
                       u.data(),
@@ -127,20 +130,20 @@ auto of_csc(Result (*f)(const CscColumns<I, T>&, Rest...)) {
 template <class Columns, class Wrap, class... Storage>
 void define(nb::module_& m, const std::string& name, const Wrap& wrap, const Storage&... storage) {
     m.def((name + "_terms").c_str(), wrap(&terms<Columns>), storage..., "features"_a.noconvert(),
-          "v"_a.noconvert(), "h"_a.noconvert(), "product"_a.noconvert(), "square"_a.noconvert(),
-          "n_threads"_a);
+          "v"_a.noconvert(), "h"_a.noconvert(), "product"_a.noconvert(), "total"_a.noconvert(),
+          "square"_a.noconvert(), "n_threads"_a);
     m.def((name + "_combine").c_str(), wrap(&add<Columns>), storage..., "features"_a.noconvert(),
           "z"_a.noconvert(), "v"_a.noconvert());
     m.def((name + "_descend").c_str(), wrap(&sweeps<Columns>), storage..., "features"_a.noconvert(),
-          "curvature"_a.noconvert(), "gradient"_a.noconvert(), "square"_a.noconvert(),
-          "penalty"_a.noconvert(), "u"_a.noconvert(), "largest_step"_a.noconvert(), "nu"_a,
-          "intercept"_a, "gradient_e"_a, "target"_a, "max_sweeps"_a, "shrinking"_a, "seed"_a,
-          "active"_a.noconvert(), "d"_a.noconvert(), "residual"_a.noconvert(),
-          "state"_a.noconvert());
+          "curvature"_a.noconvert(), "gradient"_a.noconvert(), "total"_a.noconvert(),
+          "square"_a.noconvert(), "penalty"_a.noconvert(), "u"_a.noconvert(),
+          "largest_step"_a.noconvert(), "nu"_a, "intercept"_a, "gradient_e"_a, "target"_a,
+          "max_sweeps"_a, "shrinking"_a, "seed"_a, "active"_a.noconvert(), "d"_a.noconvert(),
+          "residual"_a.noconvert(), "state"_a.noconvert());
     m.def((name + "_subspace_step").c_str(), wrap(&subspace<Columns>), storage...,
           "features"_a.noconvert(), "curvature"_a.noconvert(), "gradient"_a.noconvert(),
-          "square"_a.noconvert(), "penalty"_a.noconvert(), "u"_a.noconvert(), "nu"_a, "intercept"_a,
-          "gradient_e"_a, "target"_a, "max_iterations"_a, "d"_a.noconvert(),
+          "total"_a.noconvert(), "square"_a.noconvert(), "penalty"_a.noconvert(), "u"_a.noconvert(),
+          "nu"_a, "intercept"_a, "gradient_e"_a, "target"_a, "max_iterations"_a, "d"_a.noconvert(),
           "residual"_a.noconvert(), "state"_a.noconvert());
     m.def((name + "_newton_cycle").c_str(), wrap(&cycle<Columns>), storage...,
           "features"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),

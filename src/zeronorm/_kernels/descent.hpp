@@ -17,6 +17,11 @@
 
 namespace zeronorm {
 
+// x_j'v, sum_i h_i x_ij and sum_i h_i x_ij^2 of a column.
+struct Terms {
+    double product, total, square;
+};
+
 // Columns of n_rows consecutive elements each, column j beginning at data + j * stride.
 template <class T>
 struct DenseColumns {
@@ -40,12 +45,10 @@ struct DenseColumns {
             total += static_cast<double>(x[e]) * v[e];
         return sum((part[0] + part[1]) + (part[2] + part[3])) + total;
     }
-    // x_j'v and sum_i h_i x_ij^2
-    ZERONORM_INLINE std::pair<double, double> terms(std::int64_t j, const double* v,
-                                                    const double* h) const {
+    ZERONORM_INLINE Terms terms(std::int64_t j, const double* v, const double* h) const {
         const T* const x = data + j * stride;
         constexpr int chains = 2;
-        Lanes part[chains] = {}, square[chains] = {}, a, b, c;
+        Lanes part[chains] = {}, linear[chains] = {}, square[chains] = {}, a, b, c;
         std::int64_t i = 0;
         for (; i + chains * kLaneCount <= n_rows; i += chains * kLaneCount)
             for (int k = 0; k < chains; ++k) {
@@ -53,15 +56,18 @@ struct DenseColumns {
                 load(v + i + k * kLaneCount, b);
                 load(h + i + k * kLaneCount, c);
                 part[k] += a * b;
+                linear[k] += a * c;
                 square[k] += a * a * c;
             }
-        double total = 0.0, rest = 0.0;
+        Terms rest{};
         for (; i < n_rows; ++i) {
             const double value = static_cast<double>(x[i]);
-            total += value * v[i];
-            rest += value * value * h[i];
+            rest.product += value * v[i];
+            rest.total += value * h[i];
+            rest.square += value * value * h[i];
         }
-        return {sum(part[0] + part[1]) + total, sum(square[0] + square[1]) + rest};
+        return {sum(part[0] + part[1]) + rest.product, sum(linear[0] + linear[1]) + rest.total,
+                sum(square[0] + square[1]) + rest.square};
     }
     // v += z x_j
     ZERONORM_INLINE void add(std::int64_t j, double z, double* v) const {
@@ -120,15 +126,15 @@ struct CscColumns {
             part[0] += static_cast<double>(data[e]) * v[indices[e]];
         return (part[0] + part[1]) + (part[2] + part[3]);
     }
-    ZERONORM_INLINE std::pair<double, double> terms(std::int64_t j, const double* v,
-                                                    const double* h) const {
-        double total = 0.0, square = 0.0;
+    ZERONORM_INLINE Terms terms(std::int64_t j, const double* v, const double* h) const {
+        Terms sums{};
         for (I e = indptr[j]; e < indptr[j + 1]; ++e) {
-            const double value = static_cast<double>(data[e]);
-            total += value * v[indices[e]];
-            square += value * value * h[indices[e]];
+            const double value = static_cast<double>(data[e]), weighted = value * h[indices[e]];
+            sums.product += value * v[indices[e]];
+            sums.total += weighted;
+            sums.square += value * weighted;
         }
-        return {total, square};
+        return sums;
     }
     ZERONORM_INLINE void add(std::int64_t j, double z, double* v) const {
         for (I e = indptr[j]; e < indptr[j + 1]; ++e)
@@ -148,10 +154,11 @@ struct CscColumns {
     }
 };
 
-// product_j = x_j'v and square_j = sum_i h_i x_ij^2 of the features.
+// The terms of the features.
 template <class Columns>
 void column_terms(const Columns& x, const std::int64_t* features, std::int64_t q, const double* v,
-                  const double* h, double* product, double* square, std::int64_t n_threads) {
+                  const double* h, double* product, double* total, double* square,
+                  std::int64_t n_threads) {
     std::int64_t work = 0;
     for (std::int64_t j = 0; j < q; ++j)
         work += x.size(features[j]);
@@ -159,8 +166,12 @@ void column_terms(const Columns& x, const std::int64_t* features, std::int64_t q
     parallel_for((q + width - 1) / width, work, n_threads,
                  [&](std::int64_t block) ZERONORM_INLINE_LAMBDA {
                      const std::int64_t last = std::min((block + 1) * width, q);
-                     for (std::int64_t j = block * width; j < last; ++j)
-                         std::tie(product[j], square[j]) = x.terms(features[j], v, h);
+                     for (std::int64_t j = block * width; j < last; ++j) {
+                         const Terms terms = x.terms(features[j], v, h);
+                         product[j] = terms.product;
+                         total[j] = terms.total;
+                         square[j] = terms.square;
+                     }
                  });
 }
 
@@ -224,10 +235,13 @@ class Random {
 
 // The quadratic model of a problem at u, in the step d of the features and e of the intercept:
 //     gradient'd + gradient_e e + 1/2 sum_i h_i (x_i'd + e)^2 + nu/2 ||d||^2 + penalty(u + d)
+// A free intercept is eliminated: e is the best one for every d. What is left is the model of the
+// columns less their means, weighted by h; without it columns far from zero would take forever.
 struct Model {
     std::int64_t n_rows;
     const double* curvature;     // (n_rows,) h
     const double* gradient;      // (q,)
+    const double* total;         // (q,) sum_i h_i x_ij
     const double* square;        // (q,) sum_i h_i x_ij^2
     const double* penalty;       // (q, 4) l1, l2, low, high
     const double* u;             // (q,)
@@ -235,6 +249,28 @@ struct Model {
     double nu;
     bool intercept;
     double gradient_e;
+
+    // 1 / sum_i h_i, 0 where there is no intercept to eliminate.
+    ZERONORM_INLINE double share() const {
+        double sum = 0.0;
+        if (intercept)
+            for (std::int64_t i = 0; i < n_rows; ++i)
+                sum += curvature[i];
+        const double result = sum > 0.0 ? 1.0 / sum : 0.0;
+        return std::isfinite(result) ? result : 0.0;
+    }
+    // The best e where sum_i h_i x_i'd is the sum of `along`.
+    ZERONORM_INLINE double best_offset(const double* along, double share) const {
+        double slope = gradient_e;
+        for (std::int64_t i = 0; i < n_rows; ++i)
+            slope += along[i];
+        const double offset = -slope * share;
+        return share > 0.0 && std::isfinite(offset) ? offset : 0.0;
+    }
+    // The curvature along feature j, the intercept following; never quite 0 by cancellation.
+    ZERONORM_INLINE double bend(std::int64_t j, double share) const {
+        return std::max(square[j] - total[j] * total[j] * share, 1e-14 * square[j]) + nu;
+    }
 };
 
 // How far a descent has come; with d and the residual its state between calls.
@@ -248,7 +284,7 @@ struct Descent {
 };
 
 // Sweeps over the features until the violations add up to at most `target`, or max_sweeps.
-// active (q,): the features in the order of their visits; residual (n_rows,): h_i (x_i'd + e).
+// active (q,): the features in the order of their visits; residual (n_rows,): h_i x_i'd.
 // shrinking: features at zero that are optimal by this share of the largest violation of the
 // previous sweep are not visited again until the others have converged; 0: all are visited.
 template <class Columns>
@@ -256,31 +292,19 @@ void descend(const Columns& x, const std::int64_t* features, std::int64_t q, con
              double target, std::int64_t max_sweeps, double shrinking, Random random,
              std::int64_t* active, double* d, double* residual, Descent& state) {
     const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
-        double total_curvature = 0.0;
-        if (model.intercept)
-            for (std::int64_t i = 0; i < model.n_rows; ++i)
-                total_curvature += model.curvature[i];
+        const double share = model.share();
         for (std::int64_t sweep = 0; sweep < max_sweeps && !state.done; ++sweep) {
             const bool shrinks = shrinking > 0.0 && std::isfinite(state.limit);
             double largest = 0.0, total = 0.0;
-            if (model.intercept && total_curvature > 0.0) {
-                double slope = model.gradient_e;
-                for (std::int64_t i = 0; i < model.n_rows; ++i)
-                    slope += residual[i];
-                const double step = -slope / total_curvature;
-                if (std::isfinite(step)) {  // else curvature has vanished
-                    for (std::int64_t i = 0; i < model.n_rows; ++i)
-                        residual[i] += step * model.curvature[i];
-                    state.offset += step;
-                }
-            }
+            if (share > 0.0) state.offset = model.best_offset(residual, share);
             for (std::int64_t k = state.n_active - 1; k > 0; --k)
                 std::swap(active[k], active[random.below(k + 1)]);
             for (std::int64_t k = 0; k < state.n_active;) {
                 const std::int64_t j = active[k];
                 const Penalty penalty = Penalty::at(model.penalty, j);
                 const double t = model.u[j] + d[j];
-                const double g = model.gradient[j] + model.nu * d[j] + x.dot(features[j], residual);
+                const double g = model.gradient[j] + model.nu * d[j] +
+                                 x.dot(features[j], residual) + state.offset * model.total[j];
                 if (shrinks && t == 0.0 && penalty.settled(g, shrinking * state.limit)) {
                     std::swap(active[k], active[--state.n_active]);
                     continue;  // with the feature that was moved here
@@ -289,7 +313,7 @@ void descend(const Columns& x, const std::int64_t* features, std::int64_t q, con
                 const double violation = penalty.violation(g, t);
                 largest = std::max(largest, violation);
                 total += violation;
-                const double h = model.square[j] + model.nu;
+                const double h = model.bend(j, share);
                 if (!(h + penalty.l2 > 0.0) && std::abs(g) > penalty.l1) continue;  // no minimum
                 double z = penalty.minimiser(g, h, t) - t;
                 if (std::abs(z) > model.largest_step[j])
@@ -297,6 +321,7 @@ void descend(const Columns& x, const std::int64_t* features, std::int64_t q, con
                 if (z == 0.0 || !std::isfinite(z)) continue;
                 d[j] = z == -t ? -model.u[j] : d[j] + z;
                 x.add_weighted(features[j], z, model.curvature, residual);
+                state.offset -= z * model.total[j] * share;
             }
             ++state.n_sweeps;
             state.total = total;
@@ -311,8 +336,8 @@ void descend(const Columns& x, const std::int64_t* features, std::int64_t q, con
     run_block(kernel, 0);
 }
 
-// One step of the features that are not at zero, and of the intercept, towards the minimum of the
-// model with their signs kept: conjugate gradients preconditioned by the diagonal, until the slopes
+// One step of the features that are not at zero towards the minimum of the model with their signs
+// kept: conjugate gradients preconditioned by the diagonal, until the slopes
 // add up to at most `target`. Where coordinates hinder each other this is worth many sweeps.
 // What would change its sign stops at zero, if the model still decreases; else all stop where the
 // first one reaches zero. Returns the iterations.
@@ -331,96 +356,81 @@ std::int64_t subspace_step(const Columns& x, const std::int64_t* features, std::
     std::vector<double> along(static_cast<std::size_t>(n));
     std::int64_t iteration = 0;
     const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
-        double bend_e = 0.0, left_e = 0.0, step_e = 0.0, direction_e = 0.0;
-        if (model.intercept) {
-            left_e = -model.gradient_e;
-            for (std::int64_t i = 0; i < n; ++i) {
-                bend_e += model.curvature[i];
-                left_e -= residual[i];
-            }
-            if (!(bend_e > 0.0)) left_e = 0.0;
-        }
-        const double slope_e = left_e;
-        double size = std::abs(left_e), norm = 0.0;
+        const double share = model.share();
+        if (share > 0.0) offset = model.best_offset(residual, share);
+        double size = 0.0, norm = 0.0;
         for (std::int64_t j = 0; j < q; ++j) {
             const double t = model.u[j] + d[j];
             const Penalty penalty = Penalty::at(model.penalty, j);
-            const double ridge = model.nu + penalty.l2, bend = model.square[j] + ridge;
+            const double ridge = model.nu + penalty.l2, bend = model.bend(j, share) + penalty.l2;
             if (t == 0.0 || !(bend > 0.0)) continue;
             const double slope = -(model.gradient[j] + model.nu * d[j] + penalty.l2 * t +
-                                   std::copysign(penalty.l1, t) + x.dot(features[j], residual));
+                                   std::copysign(penalty.l1, t) + x.dot(features[j], residual) +
+                                   offset * model.total[j]);
             free.push_back({j, t, ridge, bend, slope, 0.0, slope / bend, slope, false});
             size += std::abs(slope);
             norm += slope * slope / bend;
         }
-        if (left_e != 0.0) {
-            direction_e = left_e / bend_e;
-            norm += left_e * direction_e;
-        }
-        // along <- X direction + direction_e; returns the curvature of the model in that direction.
-        const auto extend = [&](double e, auto&& of) ZERONORM_INLINE_LAMBDA {
-            std::fill(along.begin(), along.end(), e);
-            double bent = 0.0;
+        // along_i <- h_i x_i'direction; returns what the intercept adds to x_i'direction, and the
+        // curvature of the model in that direction.
+        const auto extend = [&](auto&& of) ZERONORM_INLINE_LAMBDA {
+            std::fill(along.begin(), along.end(), 0.0);
+            double bent = 0.0, total = 0.0;
             for (const Coordinate& c : free) {
                 const double z = of(c);
                 if (z != 0.0) x.add(features[c.j], z, along.data());
                 bent += c.ridge * z * z;
+                total += z * model.total[c.j];
             }
+            const double e = -total * share;
             for (std::int64_t i = 0; i < n; ++i) {
-                const double weighted = model.curvature[i] * along[static_cast<std::size_t>(i)];
-                bent += weighted * along[static_cast<std::size_t>(i)];
-                along[static_cast<std::size_t>(i)] = weighted;
+                const auto row = static_cast<std::size_t>(i);
+                const double weighted = model.curvature[i] * along[row];
+                bent += model.curvature[i] * (along[row] + e) * (along[row] + e);
+                along[row] = weighted;
             }
-            return bent;
+            return std::pair{e, bent};
         };
         const double least = std::max(target, 1e-12 * size);  // less is rounding
         // Without rounding so many iterations are enough; with it, more would only amplify it.
-        max_iterations = std::min(max_iterations,
-                                  static_cast<std::int64_t>(free.size()) + (bend_e > 0.0 ? 1 : 0));
-        for (; iteration < max_iterations && size > least && !free.empty(); ++iteration) {
-            const double bent =
-                extend(direction_e, [](const Coordinate& c) { return c.direction; });
-            const double share = norm / bent;
-            if (!(bent > 0.0) || !std::isfinite(share)) break;
-            step_e += share * direction_e;
+        max_iterations = std::min(max_iterations, static_cast<std::int64_t>(free.size()));
+        for (; iteration < max_iterations && size > least; ++iteration) {
+            const auto [e, bent] = extend([](const Coordinate& c) { return c.direction; });
+            const double length = norm / bent;
+            if (!(bent > 0.0) || !std::isfinite(length)) break;
             double next = 0.0;
             size = 0.0;
             for (Coordinate& c : free) {
-                c.step += share * c.direction;
-                c.left -= share * (c.ridge * c.direction + x.dot(features[c.j], along.data()));
+                c.step += length * c.direction;
+                c.left -= length * (c.ridge * c.direction + x.dot(features[c.j], along.data()) +
+                                    e * model.total[c.j]);
                 size += std::abs(c.left);
                 next += c.left * c.left / c.bend;
-            }
-            if (bend_e > 0.0) {
-                for (std::int64_t i = 0; i < n; ++i)
-                    left_e -= share * along[static_cast<std::size_t>(i)];
-                size += std::abs(left_e);
-                next += left_e * left_e / bend_e;
             }
             const double kept = next / norm;
             norm = next;
             for (Coordinate& c : free)
                 c.direction = c.left / c.bend + kept * c.direction;
-            if (bend_e > 0.0) direction_e = left_e / bend_e + kept * direction_e;
         }
         if (iteration == 0) return;
         // How far all may go together, and whether the stopped ones leave a decrease.
-        double farthest = 1.0, change = -slope_e * step_e;
+        double farthest = 1.0, change = 0.0;
         for (Coordinate& c : free) {
             c.stopped = (c.t + c.step) * c.t <= 0.0;
             if (c.stopped) farthest = std::min(farthest, -c.t / c.step);
             change -= c.slope * (c.stopped ? -c.t : c.step);
         }
-        change +=
-            0.5 * extend(step_e, [](const Coordinate& c) { return c.stopped ? -c.t : c.step; });
+        const auto bounded = [](const Coordinate& c) { return c.stopped ? -c.t : c.step; };
+        double step_e = 0.0, bent = 0.0;
+        std::tie(step_e, bent) = extend(bounded);
+        change += 0.5 * bent;
         if (!std::isfinite(change)) return;
         if (!(change < 0.0) && farthest < 1.0) {
             for (Coordinate& c : free) {
                 c.stopped = c.stopped && -c.t / c.step <= farthest;
                 c.step *= farthest;
             }
-            step_e *= farthest;
-            extend(step_e, [](const Coordinate& c) { return c.stopped ? -c.t : c.step; });
+            step_e = extend(bounded).first;
         } else if (!(change < 0.0)) {
             return;  // rounding
         }

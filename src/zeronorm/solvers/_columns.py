@@ -107,14 +107,14 @@ class ColumnSet:
         """The number of columns."""
         return self.features.size
 
-    def terms(self, v: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return x_j'v and sum_i h_i x_ij^2, (q,) each."""
-        product, square = np.empty(self.size), np.empty(self.size)
+    def terms(self, v: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return x_j'v, sum_i h_i x_ij and sum_i h_i x_ij^2, (q,) each."""
+        product, total, square = np.empty((3, self.size))
         if self.size:
             self._kernel("terms")(
-                *self.storage, self._position, v, h, product, square, self._n_threads
+                *self.storage, self._position, v, h, product, total, square, self._n_threads
             )
-        return product, square
+        return product, total, square
 
     def combine(self, z: FloatArray, out: FloatArray) -> FloatArray:
         """Add sum_j z_j x_j to `out`, (n,), and return it."""
@@ -230,6 +230,7 @@ class Model:
 
     curvature: FloatArray  # (n,) h
     gradient: FloatArray  # (q,)
+    total: FloatArray  # (q,) sum_i h_i x_ij
     square: FloatArray  # (q,) sum_i h_i x_ij^2
     penalty: FloatArray  # (q, 4) rows of a Penalty
     u: FloatArray  # (q,)
@@ -266,7 +267,7 @@ class Descent:
         columns, model = self._columns, self._model
         self._state[5] = 0.0
         columns._kernel("descend")(
-            *columns.storage, columns._position, model.curvature, model.gradient, model.square,
+            *columns.storage, columns._position, model.curvature, model.gradient, model.total, model.square,
             model.penalty, model.u, model.largest_step, model.nu, model.intercept,
             model.gradient_e, target, max_sweeps, shrinking, seed, self._active, self.step,
             self._residual, self._state,
@@ -280,7 +281,7 @@ class Descent:
         """
         columns, model = self._columns, self._model
         self.n_iterations += columns._kernel("subspace_step")(
-            *columns.storage, columns._position, model.curvature, model.gradient, model.square,
+            *columns.storage, columns._position, model.curvature, model.gradient, model.total, model.square,
             model.penalty, model.u, model.nu, model.intercept, model.gradient_e, target,
             max_iterations, self.step, self._residual, self._state,
         )  # fmt: skip

@@ -26,6 +26,7 @@ SMALL = 1 << 15
 # costs next to nothing, and a descent leaves less.
 CHEAP_GRAM, GRAM_SHARE, GRAM_DESCENT_SHARE = 16, 0.25, 0.01
 LARGEST_COPY = 1 << 26  # elements that are copied for a Gram matrix
+ROUNDING = 1e-7  # least deviation that is told from 0, as a share of the root mean square
 LARGEST_STEP = 10.0  # of a coordinate, in units of the margins: LIBLINEAR's 10 for unit columns
 
 
@@ -115,11 +116,11 @@ def model_at(
     limits : (q,) the largest step of each coordinate.
     """
     curvature = problem.loss.curvature(point.z, problem.y, problem.weight)
-    gradient, square = columns.terms(point.gradient, curvature)
+    gradient, total, square = columns.terms(point.gradient, curvature)
     slope = float(point.gradient.sum()) if problem.intercept else 0.0
     rows = problem.penalty.of(columns.features).rows()
     return Model(
-        curvature, gradient, square, rows, point.u, limits, nu, problem.intercept, slope
+        curvature, gradient, total, square, rows, point.u, limits, nu, problem.intercept, slope
     )  # fmt: skip
 
 
@@ -129,7 +130,12 @@ def largest_steps(problem: L1Problem, columns: ColumnSet) -> FloatArray:
     From the weights of the rows and not from the curvature, which rows of large margins have not.
     """
     weight = problem.weight
-    size = np.sqrt(columns.terms(weight, weight)[1] / float(weight.sum()))
+    share = 1.0 / float(weight.sum())
+    _, total, square = columns.terms(weight, weight)
+    size = np.sqrt(share * square)
+    if problem.intercept:  # which follows every step: what counts is the deviation
+        mean = np.divide(share * total, size, out=np.zeros_like(size), where=size > 0)
+        size *= np.sqrt(np.maximum(1.0 - mean**2, ROUNDING**2))
     steps = np.full(size.size, LARGEST_STEP)
     np.divide(LARGEST_STEP, size, out=steps, where=size > 0)
     return steps

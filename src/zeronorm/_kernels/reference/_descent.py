@@ -23,16 +23,17 @@ def dense_terms(
     v: FloatArray,
     h: FloatArray,
     product: FloatArray,
+    total: FloatArray,
     square: FloatArray,
     n_threads: int,
 ) -> None:
-    """Put x_j'v and sum_i h_i x_ij**2 of the features, (q,), into `product` and `square`.
+    """Put x_j'v, sum_i h_i x_ij and sum_i h_i x_ij**2, (q,), into `product`, `total`, `square`.
 
     x : (n, m) float32 or float64, Fortran order; so for all functions of dense columns.
     features : (q,) columns of x in any order, each once; so for all functions below.
     v, h : (n,).
     """
-    _terms(_dense(x), features, v, h, product, square)
+    _terms(_dense(x), features, v, h, product, total, square)
 
 
 def csc_terms(
@@ -43,6 +44,7 @@ def csc_terms(
     v: FloatArray,
     h: FloatArray,
     product: FloatArray,
+    total: FloatArray,
     square: FloatArray,
     n_threads: int,
 ) -> None:
@@ -50,7 +52,7 @@ def csc_terms(
 
     Each stored entry is squared by itself: sum duplicates first, here and for all functions below.
     """
-    _terms(_csc(indptr, indices, data), features, v, h, product, square)
+    _terms(_csc(indptr, indices, data), features, v, h, product, total, square)
 
 
 def dense_combine(x: NDArray[Any], features: IndexArray, z: FloatArray, v: FloatArray) -> None:
@@ -75,6 +77,7 @@ def dense_descend(
     features: IndexArray,
     curvature: FloatArray,
     gradient: FloatArray,
+    total: FloatArray,
     square: FloatArray,
     penalty: FloatArray,
     u: FloatArray,
@@ -96,10 +99,10 @@ def dense_descend(
         gradient'd + gradient_e e + 1/2 sum_i h_i (x_i'd + e)^2 + nu/2 ||d||^2
             + sum_j l1_j |t_j| + l2_j/2 t_j^2   with t = u + d and low_j <= t_j <= high_j
 
-    A sweep moves e, if there is an intercept, to its minimiser, and then visits the active features
-    in random order. A visit meets a violation, the least |derivative + subgradient|, and moves the
-    feature to its minimiser, or by its largest step towards it; where there is none, it stays.
-    Sweeps end when the violations that one of them met add up to at most `target`.
+    With an intercept e is always the best one for d, so that columns act as if their means,
+    weighted by h, were zero. A sweep visits the active features in random order. A visit meets a violation,
+    the least |derivative + subgradient|, and moves the feature to its minimiser, or by its largest
+    step towards it; where there is none, it stays. Sweeps end when the violations that one of them met add up to at most `target`.
 
     Shrinking: a feature at t_j = 0 that is optimal there by more than `shrinking` times the largest
     violation of the sweep before becomes inactive. When the sum reaches the target, all are active
@@ -110,7 +113,8 @@ def dense_descend(
     ----------
     x, features : see `dense_terms`; vectors of length q belong to the features, in their order.
     curvature : (n,) h, not negative.
-    gradient, square, u : (q,), where `square` is sum_i h_i x_ij^2 and u is within the bounds.
+    gradient, u : (q,), u within the bounds.
+    total, square : (q,) sum_i h_i x_ij and sum_i h_i x_ij^2.
     penalty : (q, 4) rows l1, l2, low, high: low is -inf or 0, high is 0 or inf.
     largest_step : (q,) positive.
     nu, gradient_e, target : see above.
@@ -120,7 +124,7 @@ def dense_descend(
     seed : of the random order in this call.
     active : (q,) places in `features`, in the order of the last visits; inactive ones at the end.
         A permutation, changed.
-    d, residual : (q,) and (n,), the step and h_i (x_i'd + e); changed.
+    d, residual : (q,) and (n,), the step and h_i x_i'd; changed.
     state : (6,) e; number of active features; largest violation of the last sweep; sweeps so far;
         sum of the violations of the last sweep; 1 where the descent is done, else 0. Changed. A
         descent begins with d = 0, residual = 0 and (0, q, inf, 0, inf, 0), and goes on with what
@@ -129,7 +133,7 @@ def dense_descend(
     Source: Yuan, Ho and Lin, JMLR 13, 2012 (the inner problem of newGLMNET, sections 4 and 5).
     """
     _descend(
-        _dense(x), features, curvature, gradient, square, penalty, u, largest_step, nu, intercept,
+        _dense(x), features, curvature, gradient, total, square, penalty, u, largest_step, nu, intercept,
         gradient_e, target, max_sweeps, shrinking, seed, active, d, residual, state,
     )  # fmt: skip
 
@@ -141,6 +145,7 @@ def csc_descend(
     features: IndexArray,
     curvature: FloatArray,
     gradient: FloatArray,
+    total: FloatArray,
     square: FloatArray,
     penalty: FloatArray,
     u: FloatArray,
@@ -159,7 +164,7 @@ def csc_descend(
 ) -> None:
     """Do what `dense_descend` does for X in CSC."""
     _descend(
-        _csc(indptr, indices, data), features, curvature, gradient, square, penalty, u,
+        _csc(indptr, indices, data), features, curvature, gradient, total, square, penalty, u,
         largest_step, nu, intercept, gradient_e, target, max_sweeps, shrinking, seed, active, d,
         residual, state,
     )  # fmt: skip
@@ -170,6 +175,7 @@ def dense_subspace_step(
     features: IndexArray,
     curvature: FloatArray,
     gradient: FloatArray,
+    total: FloatArray,
     square: FloatArray,
     penalty: FloatArray,
     u: FloatArray,
@@ -182,7 +188,7 @@ def dense_subspace_step(
     residual: FloatArray,
     state: FloatArray,
 ) -> int:
-    """Step with the features that are not at zero, and the intercept, their signs kept.
+    """Step with the features that are not at zero, their signs kept.
 
     Conjugate gradients on the model of `dense_descend` restricted to them, preconditioned by its
     diagonal, until the |slopes| add up to at most `target`. A coefficient that would change its
@@ -190,7 +196,7 @@ def dense_subspace_step(
     Changes d, the residual and the step of the intercept, state[0]; returns the iterations.
     """
     return _subspace_step(
-        _dense(x), features, curvature, gradient, square, penalty, u, nu, intercept, gradient_e,
+        _dense(x), features, curvature, gradient, total, square, penalty, u, nu, intercept, gradient_e,
         target, max_iterations, d, residual, state,
     )  # fmt: skip
 
@@ -202,6 +208,7 @@ def csc_subspace_step(
     features: IndexArray,
     curvature: FloatArray,
     gradient: FloatArray,
+    total: FloatArray,
     square: FloatArray,
     penalty: FloatArray,
     u: FloatArray,
@@ -216,7 +223,7 @@ def csc_subspace_step(
 ) -> int:
     """Do what `dense_subspace_step` does for X in CSC."""
     return _subspace_step(
-        _csc(indptr, indices, data), features, curvature, gradient, square, penalty, u, nu,
+        _csc(indptr, indices, data), features, curvature, gradient, total, square, penalty, u, nu,
         intercept, gradient_e, target, max_iterations, d, residual, state,
     )  # fmt: skip
 
@@ -364,11 +371,13 @@ def _terms(
     v: FloatArray,
     h: FloatArray,
     product: FloatArray,
+    total: FloatArray,
     square: FloatArray,
 ) -> None:
     for k, j in enumerate(features):
         rows, x = columns(j)
         product[k] = x @ v[rows]
+        total[k] = x @ h[rows]
         square[k] = (x * x) @ h[rows]
 
 
@@ -383,6 +392,7 @@ def _descend(
     features: IndexArray,
     curvature: FloatArray,
     gradient: FloatArray,
+    total: FloatArray,
     square: FloatArray,
     penalty: FloatArray,
     u: FloatArray,
@@ -400,29 +410,27 @@ def _descend(
     state: FloatArray,
 ) -> None:
     q = features.size
-    offset, limit, total = float(state[0]), float(state[2]), float(state[4])
+    offset, limit, met = float(state[0]), float(state[2]), float(state[4])
     n_active, n_sweeps, done = int(state[1]), int(state[3]), False
     random = _Random(seed)
-    bend_e = curvature.sum() if intercept else 0.0
+    share = _share(curvature, intercept)
+    bend = _bend(total, square, share) + nu
     last = n_sweeps + max_sweeps
     # Where curvature vanishes, steps may be infinite before they are cut.
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         while n_sweeps < last and not done:
             n_sweeps += 1
-            if bend_e > 0:
-                step = -(gradient_e + residual.sum()) / bend_e
-                if np.isfinite(step):  # else curvature has vanished
-                    residual += step * curvature
-                    offset += step
+            if share > 0:
+                offset = _best_offset(gradient_e, residual, share)
             random.shuffle(active, n_active)
             shrinks, margin = shrinking > 0 and np.isfinite(limit), shrinking * limit
-            limit = total = 0.0
+            limit = met = 0.0
             k = 0
             while k < n_active:
                 j = active[k]
                 rows, x = columns(features[j])
                 t = u[j] + d[j]
-                g = float(gradient[j] + nu * d[j] + x @ residual[rows])
+                g = float(gradient[j] + nu * d[j] + x @ residual[rows] + offset * total[j])
                 if shrinks and t == 0 and _settled(penalty[j], g, margin):
                     n_active -= 1
                     active[[k, n_active]] = active[[n_active, k]]
@@ -430,8 +438,8 @@ def _descend(
                 k += 1
                 violation = _violation(penalty[j], g, t)
                 limit = max(limit, violation)
-                total += violation
-                h = square[j] + nu
+                met += violation
+                h = bend[j]
                 if h + penalty[j, 1] <= 0 and abs(g) > penalty[j, 0]:
                     continue  # no minimum
                 z = _minimiser(penalty[j], g, h, t) - t
@@ -440,10 +448,11 @@ def _descend(
                     continue
                 d[j] = -u[j] if z == -t else d[j] + z  # u + d is 0 without rounding
                 residual[rows] += z * (x * curvature[rows])
-            if total <= target:
+                offset -= z * total[j] * share
+            if met <= target:
                 done = n_active == q
                 n_active, limit = q, np.inf
-    state[:] = offset, n_active, limit, n_sweeps, total, done
+    state[:] = offset, n_active, limit, n_sweeps, met, done
 
 
 def _subspace_step(
@@ -451,6 +460,7 @@ def _subspace_step(
     features: IndexArray,
     curvature: FloatArray,
     gradient: FloatArray,
+    total: FloatArray,
     square: FloatArray,
     penalty: FloatArray,
     u: FloatArray,
@@ -463,39 +473,45 @@ def _subspace_step(
     residual: FloatArray,
     state: FloatArray,
 ) -> int:
-    bend = square + nu + penalty[:, 1]
+    share = _share(curvature, intercept)
+    if share > 0:
+        state[0] = _best_offset(gradient_e, residual, share)
+    bend = _bend(total, square, share) + nu + penalty[:, 1]
     free = np.flatnonzero((u + d != 0) & (bend > 0))
     X = np.zeros((curvature.size, free.size))
     for k, j in enumerate(free):
         rows, x = columns(features[j])
         np.add.at(X[:, k], rows, x)
-    with_e = int(intercept and curvature.sum() > 0)
-    # The intercept is the last coordinate.
-    Z = np.column_stack([X, np.ones(len(X))]) if with_e else X
-    t = np.append(u[free] + d[free], [np.inf] * with_e)
-    ridge = np.append(nu + penalty[free, 1], [0.0] * with_e)
-    diagonal = np.append(bend[free], [curvature.sum()] * with_e)
-    own = gradient[free] + nu * d[free] + penalty[free, 1] * t[: free.size]
-    own += np.sign(t[: free.size]) * penalty[free, 0]
-    slope = -(np.append(own, [gradient_e] * with_e) + Z.T @ residual)
-    step, left = np.zeros(slope.size), slope.copy()
+    t, ridge, diagonal = (u + d)[free], (nu + penalty[:, 1])[free], bend[free]
+
+    def extend(direction: FloatArray) -> tuple[FloatArray, float]:
+        """Return X direction and what the intercept adds to it."""
+        return X @ direction, -share * float(total[free] @ direction)
+
+    slope = gradient[free] + nu * d[free] + penalty[free, 1] * t + np.sign(t) * penalty[free, 0]
+    slope = -(slope + X.T @ residual + state[0] * total[free])
+    step, left = np.zeros(free.size), slope.copy()
     direction = left / diagonal
     # Without rounding so many iterations are enough; with it, more would only amplify it.
-    max_iterations = min(max_iterations, slope.size)
+    max_iterations = min(max_iterations, free.size)
     iterations, least = 0, max(target, 1e-12 * np.abs(left).sum())  # less is rounding
-    while iterations < max_iterations and np.abs(left).sum() > least and free.size:
-        bent = Z.T @ (curvature * (Z @ direction)) + ridge * direction
-        norm, size = float(left @ (left / diagonal)), float(direction @ bent)
+    while iterations < max_iterations and np.abs(left).sum() > least:
+        along, e = extend(direction)
+        size = float(curvature @ (along + e) ** 2 + ridge @ direction**2)
+        norm = float(left @ (left / diagonal))
         if not size > 0 or not np.isfinite(norm / size):
             break
         step += norm / size * direction
+        bent = X.T @ (curvature * along) + e * total[free] + ridge * direction
         left -= norm / size * bent
         direction = left / diagonal + float(left @ (left / diagonal)) / norm * direction
         iterations += 1
+    if iterations == 0:
+        return 0
     stopped = (t + step) * t <= 0
     bounded = np.where(stopped, -t, step)
-    along = Z @ bounded
-    change = -slope @ bounded + 0.5 * (curvature @ along**2 + ridge @ bounded**2)
+    along, e = extend(bounded)
+    change = -slope @ bounded + 0.5 * (curvature @ (along + e) ** 2 + ridge @ bounded**2)
     if not np.isfinite(change):
         return iterations
     if not change < 0:
@@ -504,11 +520,29 @@ def _subspace_step(
         reach = np.where(stopped, -t / np.where(stopped, step, 1.0), np.inf)
         stopped = reach == reach.min()
         bounded = np.where(stopped, -t, reach.min() * step)
-        along = Z @ bounded
-    d[free] = np.where(stopped[: free.size], -u[free], d[free] + bounded[: free.size])
+        along, e = extend(bounded)
+    d[free] = np.where(stopped, -u[free], d[free] + bounded)
     residual += curvature * along
-    state[0] += bounded[-1] if with_e else 0.0
+    state[0] += e
     return iterations
+
+
+def _share(curvature: FloatArray, intercept: bool) -> float:
+    """Return 1 / sum_i h_i, 0 where there is no intercept to eliminate."""
+    total = float(curvature.sum())
+    share = 1.0 / total if intercept and total > 0 else 0.0
+    return share if np.isfinite(share) else 0.0
+
+
+def _best_offset(gradient_e: float, along: FloatArray, share: float) -> float:
+    """Return the best e where sum_i h_i x_i'd is the sum of `along`."""
+    offset = -share * (gradient_e + float(along.sum()))
+    return offset if np.isfinite(offset) else 0.0
+
+
+def _bend(total: FloatArray, square: FloatArray, share: float) -> FloatArray:
+    """Return the curvature along every feature, the intercept following; not 0 by cancellation."""
+    return np.maximum(square - share * total**2, 1e-14 * square)
 
 
 def _newton_cycle(
