@@ -267,8 +267,8 @@ class Descent:
         columns, model = self._columns, self._model
         self._state[5] = 0.0
         columns._kernel("descend")(
-            *columns.storage, columns._position, model.curvature, model.gradient, model.total, model.square,
-            model.penalty, model.u, model.largest_step, model.nu, model.intercept,
+            *columns.storage, columns._position, model.curvature, model.gradient, model.total,
+            model.square, model.penalty, model.u, model.largest_step, model.nu, model.intercept,
             model.gradient_e, target, max_sweeps, shrinking, seed, self._active, self.step,
             self._residual, self._state,
         )  # fmt: skip
@@ -281,8 +281,8 @@ class Descent:
         """
         columns, model = self._columns, self._model
         self.n_iterations += columns._kernel("subspace_step")(
-            *columns.storage, columns._position, model.curvature, model.gradient, model.total, model.square,
-            model.penalty, model.u, model.nu, model.intercept, model.gradient_e, target,
+            *columns.storage, columns._position, model.curvature, model.gradient, model.total,
+            model.square, model.penalty, model.u, model.nu, model.intercept, model.gradient_e, target,
             max_iterations, self.step, self._residual, self._state,
         )  # fmt: skip
 

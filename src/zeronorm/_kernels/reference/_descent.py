@@ -100,9 +100,10 @@ def dense_descend(
             + sum_j l1_j |t_j| + l2_j/2 t_j^2   with t = u + d and low_j <= t_j <= high_j
 
     With an intercept e is always the best one for d, so that columns act as if their means,
-    weighted by h, were zero. A sweep visits the active features in random order. A visit meets a violation,
-    the least |derivative + subgradient|, and moves the feature to its minimiser, or by its largest
-    step towards it; where there is none, it stays. Sweeps end when the violations that one of them met add up to at most `target`.
+    weighted by h, were zero. A sweep visits the active features in random order. A visit meets a
+    violation, the least |derivative + subgradient|, and moves the feature to its minimiser, or by
+    its largest step towards it; where there is none, it stays. Sweeps end when the violations that
+    one of them met add up to at most `target`.
 
     Shrinking: a feature at t_j = 0 that is optimal there by more than `shrinking` times the largest
     violation of the sweep before becomes inactive. When the sum reaches the target, all are active
@@ -133,8 +134,8 @@ def dense_descend(
     Source: Yuan, Ho and Lin, JMLR 13, 2012 (the inner problem of newGLMNET, sections 4 and 5).
     """
     _descend(
-        _dense(x), features, curvature, gradient, total, square, penalty, u, largest_step, nu, intercept,
-        gradient_e, target, max_sweeps, shrinking, seed, active, d, residual, state,
+        _dense(x), features, curvature, gradient, total, square, penalty, u, largest_step, nu,
+        intercept, gradient_e, target, max_sweeps, shrinking, seed, active, d, residual, state,
     )  # fmt: skip
 
 
@@ -196,8 +197,8 @@ def dense_subspace_step(
     Changes d, the residual and the step of the intercept, state[0]; returns the iterations.
     """
     return _subspace_step(
-        _dense(x), features, curvature, gradient, total, square, penalty, u, nu, intercept, gradient_e,
-        target, max_iterations, d, residual, state,
+        _dense(x), features, curvature, gradient, total, square, penalty, u, nu, intercept,
+        gradient_e, target, max_iterations, d, residual, state,
     )  # fmt: skip
 
 
