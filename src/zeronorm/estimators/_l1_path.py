@@ -142,7 +142,7 @@ def l1_path(
     described there. For two classes.
 
     The strong rule names the features that may enter at the next C; the pass over X that certifies
-    the solution finds those it left out. Mostly that is one pass for every C.
+    the solution finds those it left out. Mostly one pass serves five values of C.
 
     Parameters
     ----------
