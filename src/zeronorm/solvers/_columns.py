@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from .. import _kernels
 from .._typing import Columns, Design, FloatArray, IndexArray
+from ..designs import Sparse
 from ..designs._operations import resident_columns, score_errors
+from ..designs._wrappers import storage_of as base_of
 from ._cutting_plane import GatheredColumns
 from ._ridge import weighted_gram
 
@@ -185,9 +187,9 @@ class ColumnStore:
         return score_errors(self._design)
 
     @property
-    def in_place(self) -> bool:
-        """Whether no column has to be gathered."""
-        return self._storage is not None
+    def is_sparse(self) -> bool:
+        """Whether the columns are sparse."""
+        return isinstance(base_of(self._design), Sparse)
 
     def missing(self, features: IndexArray) -> IndexArray:
         """Return the features whose columns would have to be gathered."""

@@ -37,7 +37,7 @@ EQUAL = 1e-12  # relative size of a sum that counts as zero
 PATIENCE = 20  # scans in a row that narrow the gap by rounding only, before giving up
 
 # Working sets
-SMALLEST_SET = 1000
+SMALLEST_SET, SMALLEST_SPARSE_SET = 500, 1000
 GROWTH = 3  # a working set has at most so many times the features of the last solution
 NEAR = 0.8  # features drawn by more than this share of their l1 weight fill up a working set
 LIKELY = 0.5  # and by more than this are gathered along
@@ -164,6 +164,7 @@ class Run:
         self.scale = first_dual(problem.loss, problem.y, problem.weight, problem.intercept)[0]
         self._tol, self._max_iter = tol, max_iter
         self._store = ColumnStore(problem.design, n_threads) if store is None else store
+        self._smallest = SMALLEST_SPARSE_SET if self._store.is_sparse else SMALLEST_SET
         self._seen = np.zeros(problem.design.shape[1], bool)
         self._best: tuple[Point, FloatArray, float] | None = None
         self._idle = 0
@@ -222,7 +223,7 @@ class Run:
         kept[self.point.support] = True
         kept[self._always] = True
         features = np.flatnonzero(kept)
-        most = max(SMALLEST_SET, GROWTH * self.point.support.size)
+        most = max(self._smallest, GROWTH * self.point.support.size)
         return features if features.size <= most else self.choose()
 
     def begin(self, start: Start | None = None) -> Solver[None]:
@@ -257,7 +258,7 @@ class Run:
         likely = self.pull > LIKELY * self.problem.penalty.l1
         likely[features] = False
         others = self._store.missing(np.flatnonzero(likely))
-        most = max(missing.size, SMALLEST_SET)
+        most = max(missing.size, self._smallest)
         if others.size > most:
             others = others[largest(self.pull[others] / self.problem.penalty.l1[others], most)]
         return others
@@ -269,13 +270,13 @@ class Run:
     def choose(self) -> IndexArray:
         """Return the next working set, sorted."""
         l1 = self.problem.penalty.l1
-        if l1.size <= SMALLEST_SET:
+        if l1.size <= self._smallest:
             return np.arange(l1.size)
         support = np.union1d(self.point.support, self._always)
         near = self.pull > NEAR * l1
         near[support] = False
         candidates = np.flatnonzero(near)
-        size = max(SMALLEST_SET, GROWTH * support.size) - support.size
+        size = max(self._smallest, GROWTH * support.size) - support.size
         excess = self.pull[candidates] / l1[candidates]
         self.truncated = int(np.count_nonzero(excess > 1.0)) > size
         if candidates.size > size:

@@ -12,7 +12,7 @@ from ._drive import Solver
 from ._l1 import L1Problem, Point, Run, Start
 from ._prox_newton import MAX_NEWTON, prox_newton
 
-INNER_SHARE = 0.03  # of the gap over all features: the gap over the working set to stop at
+INNER_SHARE = 0.1  # of the gap over all features: the gap over the working set to stop at
 TRUNCATED_STEPS = 2  # where features had to stay outside that are drawn in: they matter more
 
 
