@@ -15,9 +15,11 @@ from zeronorm._kernels import FLOAT32_SCAN_ERROR
 from zeronorm._typing import Design, Wrapper
 from zeronorm.designs import Dense, Rows, Scaled, Sparse, as_design
 from zeronorm.designs._operations import (
+    by_column,
     center_scale,
     locate_nonfinite,
     margins,
+    resident_columns,
     scan,
     scan_error,
     top_features,
@@ -1020,3 +1022,34 @@ for X in (x, x.astype(np.float32), sp.csc_array(x), sp.csr_array(x)):
         printed.append(np.array([eval(line) for line in done.stdout.splitlines()]))
     assert np.allclose(printed[0], printed[1], rtol=1e-4, atol=1e-3)
     assert np.allclose(printed[0][[0, 2, 3]], printed[1][[0, 2, 3]], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.uint8])
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_by_column(form, dtype, index):
+    """A conversion would change values, or be made where columns can be read as they are."""
+    rng = np.random.default_rng(0)
+    dense = (rng.integers(0, 100, (70, 40)) * (rng.random((70, 40)) < 0.2)).astype(dtype)
+    X = sp.csr_array(dense).asformat(form)
+    X.indptr, X.indices = X.indptr.astype(index), X.indices.astype(index)
+    design = as_design(X)
+    found = by_column(design)
+    assert (found is design) == (form == "csc" and dtype in (np.float32, np.float64))
+    assert resident_columns(found) is not None
+    assert resident_columns(found)[2].dtype == (np.float64 if dtype == np.float64 else np.float32)
+    np.testing.assert_array_equal(found.gather(slice(0, 40)).toarray(), dense.astype(float))
+    v = rng.standard_normal(70)
+    np.testing.assert_allclose(found.correlate(v, 3, 30), dense[:, 3:30].T.astype(float) @ v)
+    assert by_column(found) is found
+
+
+def test_by_column_leaves_other_designs_alone(monkeypatch):
+    """A file or a wrapper would be read into memory, or a huge matrix doubled."""
+    X = np.ones((5, 3))
+    rows = Rows(as_design(sp.csr_array(X)), np.arange(4))
+    for design in (as_design(X), rows):
+        assert by_column(design) is design
+    monkeypatch.setattr("zeronorm.designs._sparse.MOST_CONVERTED", 14)
+    design = as_design(sp.csr_array(X))
+    assert by_column(design) is design

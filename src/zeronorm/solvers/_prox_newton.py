@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from .._typing import Columns, FloatArray
@@ -92,7 +94,7 @@ class _Minimiser:
             return
         n_sweeps, n_iterations = SWEEPS_ALONE, float(SWEEPS_ALONE)
         while not descent.sweep(target, n_sweeps, seed + descent.n_sweeps, shrinking):
-            if descent.n_iterations and self._gram_is_cheap():
+            if descent.n_iterations and self._gram_is_cheap:
                 self._Z = self._problem.design.gather(as_slice(self._columns.features))
                 descent.sweep_gram(self._Z, target, MAX_SWEEPS)
                 return
@@ -101,6 +103,7 @@ class _Minimiser:
             descent.subspace_step(SUBSPACE_SHARE * target, int(n_iterations))
             n_sweeps, n_iterations = SWEEPS_BETWEEN, ITERATION_GROWTH * n_iterations
 
+    @cached_property
     def _gram_is_cheap(self) -> bool:
         columns, n_rows = self._columns, self._problem.size
         if columns.size > GRAM_SHARE * n_rows or columns.size * n_rows > LARGEST_COPY:
