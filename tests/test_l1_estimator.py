@@ -790,7 +790,8 @@ def test_sizes_that_no_solution_has():
     y = X[:, 0] > 0
     model = L1LogisticRegression(n_features=60)
     message = (
-        r"n_features=60: no l1 solution has more than \d+ features \(at C=.*chosen by their scores"
+        r"n_features=60: within tol=0.0001 no l1 solution was found that has more than \d+ feat"
+        r"ures \(at C=.*chosen by their scores"
     )
     with pytest.warns(UserWarning, match=message) as caught:
         model.fit(X, y)
@@ -802,7 +803,7 @@ def test_sizes_that_no_solution_has():
         warnings.simplefilter("error")
         exact = L1LogisticRegression(n_features=n_real).fit(X, y)
     assert exact.support_.size == n_real
-    with pytest.warns(UserWarning, match="no l1 solution has more than 0 features"):
+    with pytest.warns(UserWarning, match="no l1 solution was .* more than 0 features"):
         model = L1LogisticRegression(n_features=2, fit_intercept=False).fit(np.zeros((20, 3)), y)
     np.testing.assert_array_equal(model.support_, [0, 1])
     assert not model.coef_.any()
@@ -842,6 +843,14 @@ def test_bad_number_of_features(value, data):
 def test_sklearn_contract_of_a_size(estimator, check):
     """Models of a given size would not work inside scikit-learn's tools."""
     check(estimator)
+
+
+def test_size_as_an_array_of_one_and_without_usable_columns(data):
+    """An integer of numpy would be refused, and a range of 1 to 0 be asked for."""
+    X, y = data
+    assert L1LogisticRegression(n_features=np.array(2)).fit(X, y).support_.size == 2
+    with pytest.raises(ValueError, match=r"X must have a column that is not constant.*all its 3"):
+        L1LogisticRegression(n_features=2).fit(np.ones((100, 3)), y)
 
 
 def test_too_many_features(data):
@@ -947,6 +956,7 @@ def test_separable_data_are_finite(loss, solver):
 
 
 POSITIVE = "must be a positive finite number; got"
+HUGE = 10**400  # beyond the range of floats
 PER_COLUMN = r"one number for every column of X \(30\); got shape"
 
 
@@ -955,6 +965,15 @@ PER_COLUMN = r"one number for every column of X \(30\); got shape"
     [
         *[("C", v, f"C {POSITIVE} {v!r}") for v in (0, -1.0, np.nan, np.inf, "1", None, True)],
         *[("tol", v, f"tol {POSITIVE} {v!r}") for v in (0, -1e-3, np.nan, "small")],
+        ("C", np.float64(-1.0), f"C {POSITIVE} -1.0"),
+        ("tol", 1.5, "tol must be at most 1, the gap of a model without features; got 1.5"),
+        *[(name, HUGE, f"{name} must be .*; got 1000") for name in ("C", "tol", "l1_ratio")],
+        ("class_weight", {0: HUGE}, "class_weight must be finite and not negative; got 1000"),
+        ("penalty_factor", [HUGE] * 30, "penalty_factor must be finite .*; got inf for column 0"),
+        *[(name, v, f"{name} must be numbers, one for every column of X .*; got")
+          for name in ("penalty_factor", "signs")
+          for v in (["1"] * 30, [1j] * 30, [None] * 30, [[1], [1, 2]])],
+        ("signs", 1 + 0j, r"signs must be None, -1, 0 or 1, .*; got \(1\+0j\)"),
         *[("l1_ratio", v, f"l1_ratio must be above 0 and at most 1; got {v!r}")
           for v in (0, -0.5, 1.5, np.nan, "1", None, True)],
         *[("max_iter", v, f"max_iter must be an integer of at least 1; got {v!r}")
@@ -988,11 +1007,56 @@ def test_bad_parameter(name, value, message, data):
         L1LogisticRegression(**{name: value}).fit(*data)
 
 
+def test_integers_that_cannot_be_printed(data):
+    """The message of Python's limit of digits would take the place of ours."""
+    with pytest.raises(ValueError, match=f"C {POSITIVE} an integer of thousands of digits"):
+        L1LogisticRegression(10**5000).fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (["1"] * 100, r"sample_weight must be numbers.*; got \['1', '1'"),
+        (np.ones(100, complex), "sample_weight must be numbers.*; got array"),
+        (pd.Series([1.0] * 99 + [None], dtype=object), "sample_weight must be numbers"),
+        ([HUGE] * 100, "sample_weight must be finite and not negative; got inf at row 0"),
+    ],
+    ids=["text", "complex", "missing", "huge"],
+)
+def test_bad_weights(weight, message, data):
+    """What is no number would be taken for one, or fail deep inside."""
+    with pytest.raises(ValueError, match=message):
+        L1LogisticRegression().fit(*data, sample_weight=weight)
+
+
+MISSING = r"y must have a label for every row of X; got {} at row 1"
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([0, "a"], "y must have labels of one type; got 0 at row 0 and 'a' at row 1"),
+        (np.array([1, "a"], object), "y must have labels of one type; got 1 at row 0"),
+        (["a", None], MISSING.format("None")),
+        (["a", np.nan], MISSING.format("nan")),
+        (np.array(["a", pd.NA], object), MISSING.format("<NA>")),
+    ],
+    ids=str,
+)
+def test_mixed_and_missing_labels(labels, message, data):
+    """Numbers would become strings, what is missing a class of its own."""
+    y = labels * 50 if isinstance(labels, list) else np.tile(labels, 50)
+    with pytest.raises(ValueError, match=message):
+        L1LogisticRegression().fit(data[0], y)
+
+
 def test_one_class(data):
     """One class would give a model that always answers the same."""
     X, y = data
     with pytest.raises(ValueError, match="y must have at least two classes; got one class: 'b'"):
         L1LogisticRegression().fit(X, np.full(100, "b"))
+    with pytest.raises(ValueError, match="y must have at least two classes; got one class: 'b'"):
+        L1LogisticRegression().fit(X, np.full(100, "b", dtype=object))
     with pytest.raises(ValueError, match="at least two classes; got one class: 1"):
         L1LogisticRegression().fit(X, y, sample_weight=y)
     with pytest.raises(ValueError, match="at least two classes; got one class: 1"):
@@ -1027,6 +1091,30 @@ def test_huge_values_are_an_error_that_names_the_column(standardize, storage, da
         warnings.simplefilter("error", RuntimeWarning)
         with pytest.raises(ValueError, match="column 11"):
             L1LogisticRegression(standardize=standardize).fit(store(bad, storage, tmp_path), y)
+
+
+@pytest.mark.parametrize("exponent", [75, 100, 150])
+@pytest.mark.parametrize(
+    "options", [{}, {"n_features": 3}, {"solver": "newglmnet"}, {"loss": "squared_hinge"}], ids=str
+)
+def test_columns_too_large_for_standardisation(exponent, options, data):
+    """No feature would be selected, with advice that does not help."""
+    X, y = data
+    X = X * np.where(np.arange(30) == 11, 10.0**exponent, 1.0)
+    with pytest.raises(ValueError, match=r"too large in column 11: .*standardize=True does not"):
+        L1LogisticRegression(standardize=True, **options).fit(X, y)
+    if not options:
+        with pytest.raises(ValueError, match=r"in column 11\. Rescale it\.$"):
+            L1LogisticRegression().fit(X, y)
+
+
+def test_squares_that_only_a_weight_makes_too_large(data):
+    """A large C would do the same to columns that are fine at a small one."""
+    X, y = data
+    X = X * np.where(np.arange(30) == 11, 1e50, 1.0)
+    assert L1LogisticRegression(standardize=True).fit(X, y).dual_gap_ <= 1e-4
+    with pytest.raises(ValueError, match="X has values too large in column 11"):
+        L1LogisticRegression(1e60, standardize=True).fit(X, y)
 
 
 def test_nan_at_predict(data):

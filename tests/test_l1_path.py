@@ -193,6 +193,11 @@ BAD_GRIDS = [
     ([0.1, 1e101], "Cs must be positive and finite .*got 1e"),
     ([0.2, 0.1], "Cs must grow; got 0.1 after 0.2"),
     ([0.2, 0.2], "Cs must grow; got 0.2 after 0.2"),
+    (10_001, "Cs must be at most 10000, or an array of numbers; got 10001"),
+    (10**400, "Cs must be at most 10000, or an array of numbers; got 1000"),
+    ([1, 10**400], "Cs must be positive and finite .*got inf"),
+    (["1", "2"], "Cs must be an integer of at least 2, or an array of numbers; got .'1'"),
+    ([True, 2.0], "Cs must be an integer of at least 2, or an array of numbers; got .True"),
 ]
 
 
@@ -202,6 +207,7 @@ BAD_GRIDS = [
         *[({"Cs": Cs}, message) for Cs, message in BAD_GRIDS],
         ({"C_ratio": 1.0}, "C_ratio must be None or a number above 1; got 1.0"),
         ({"C_ratio": np.inf}, "C_ratio must be None or a number above 1; got inf"),
+        ({"C_ratio": 10**400}, "C_ratio must be None or a number above 1; got 1000"),
         ({"max_features": 0}, "max_features must be None or an integer of at least 1; got 0"),
         ({"tol": 0}, "tol must be a positive"),
         ({"loss": "hinge"}, "loss must be one of"),
@@ -228,6 +234,44 @@ def test_a_path_needs_two_classes_and_a_feature(data, multiclass):
             l1_path(np.zeros((120, 3)), y, Cs=Cs)
         with pytest.raises(ValueError, match="X must have a penalised feature that some C brings"):
             L1LogisticRegressionCV(Cs).fit(np.zeros((120, 3)), y)
+
+
+@pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, np.float32])
+def test_rounding_is_no_score(form, data):
+    """Columns that are constant would enter at a C of 1e14."""
+    X, y = data
+    constant = np.outer(np.ones(120), np.geomspace(0.3, 3e8, 6))
+    for fit in (l1_path, L1LogisticRegressionCV(5).fit):
+        with pytest.raises(ValueError, match="all their scores are 0, but for rounding"):
+            fit(form(constant), y)
+    # A column in small units has scores below that rounding, and is the one that enters.
+    mixed = np.hstack([constant, 1e-6 * X[:, :1]])
+    alone = l1_path(form(mixed[:, 6:]), y, Cs=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        path = l1_path(form(mixed), y, Cs=3)
+    np.testing.assert_allclose(path.Cs, alone.Cs, rtol=1e-6)
+
+
+def test_free_features_that_leave_nothing(data):
+    """The rounding of a loss of 0 would tell at which C others enter: 6e15."""
+    X, _ = data
+    y = X[:, 0] + X[:, 1] > 0.2
+    factor = np.r_[np.zeros(7), 1.0]
+    for fit in (
+        lambda: l1_path(X[:, :8], y, penalty_factor=factor),
+        lambda: L1LogisticRegressionCV(5, penalty_factor=factor).fit(X[:, :8], y),
+    ):
+        with pytest.raises(ValueError, match="do the features without a penalty separate the cl"):
+            fit()
+
+
+def test_solutions_that_a_path_has_not(data):
+    """The message would not say how many there are."""
+    path = l1_path(*data, Cs=[0.1, 0.2])
+    np.testing.assert_array_equal(path.support(-1), path.support(1))
+    with pytest.raises(IndexError, match="between 0 and 1: the path has 2 solutions; got 1000000"):
+        path.support(10**6)
 
 
 def test_several_sizes_in_one_walk(data):
@@ -555,8 +599,14 @@ def test_columns_too_large_to_square(data):
     X, y = data
     X = X[:, :30] * np.where(np.arange(30) == 11, 1e150, 1.0)
     for fit in (l1_path, L1LogisticRegressionCV().fit):
-        with pytest.raises(ValueError, match=r"standardize=False needs .* in column 11"):
+        with pytest.raises(ValueError, match=r"=False needs .* in column 11\. Rescale it\.$"):
             fit(X, y)
+    for fit in (
+        lambda: l1_path(X, y, standardize=True),
+        lambda: L1LogisticRegressionCV(standardize=True).fit(X, y),
+    ):
+        with pytest.raises(ValueError, match=r"X has values too large in column 11"):
+            fit()
 
 
 @pytest.mark.filterwarnings("ignore:No features were selected")  # of noise: the rule is right

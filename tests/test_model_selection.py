@@ -1,10 +1,12 @@
 """Cross-validation of the procedure, and the menu of `tune`."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
-from zeronorm import BudgetClassifier, MinimaxLogisticRegression
+from zeronorm import BudgetClassifier, L1LogisticRegressionCV, MinimaxLogisticRegression
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection import cross_validate
 
@@ -57,6 +59,74 @@ def test_bad_number_of_folds(golub, cv):
     """Folds without one of the classes would fail deep inside."""
     with pytest.raises(ValueError, match="cv must be between 2 and 11"):
         cross_validate(BudgetClassifier(3), *golub, cv=cv)
+
+
+EVEN, ODD = np.arange(0, 38, 2), np.arange(1, 38, 2)
+FOLD = (EVEN, ODD)
+SPLITS = r"cv must be a number of folds, a splitter or splits; got"
+
+
+@pytest.mark.parametrize("method", ["cross_validate", "CV"])
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        ([(np.arange(38) % 2 == 0, np.arange(38) % 2 == 1)],
+         r"got booleans for the training rows of fold 0. Use np.flatnonzero\(mask\)"),
+        ([FOLD, (EVEN, [True, False])], "got booleans for the held-out rows of fold 1"),
+        ([(EVEN.astype(float), ODD)], "as integers; got type float64 for the training rows"),
+        ([(EVEN, ["1", "3"])], "as integers; got type <U1 for the held-out rows of fold 0"),
+        ([(EVEN, [-1])], r"from 0 to 37 \(all rows of X are counted\); got -1 in the held-out"),
+        ([([5, 38], ODD)], "row numbers from 0 to 37 .*; got 38 in the training rows of fold 0"),
+        ([(EVEN, ODD, ODD)], "pairs .train, test. of row numbers; got a tuple of length 3"),
+        ([3, 4], "pairs .train, test. of row numbers; got a int as fold 0"),
+        ([(EVEN[None], ODD)], r"one dimension; got shape \(1, 19\) for the training rows"),
+        ([(EVEN, [[1], [2, 3]])], "one dimension; got shape"),
+        ([FOLD, ([], ODD)], "cv must leave rows for training in every fold; fold 1 has none"),
+        ([(EVEN, [1, 3, 1])], "got row 1 twice in fold 0"),
+        ([], "cv must give at least one .train, test. pair; got none"),
+        *[(cv, SPLITS) for cv in (None, 2.0, "five", {0: FOLD}, True)],
+    ],
+    ids=lambda v: str(v)[:30],
+)  # fmt: skip
+def test_bad_splits(golub, method, cv, message):
+    """Masks would be read as rows 0 and 1, other rows than meant be held out."""
+    fits = {
+        "CV": L1LogisticRegressionCV(5, cv=cv).fit,
+        "cross_validate": partial(cross_validate, BudgetClassifier(3), cv=cv),
+    }
+    with pytest.raises(ValueError, match=message):
+        fits[method](*golub)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 1.5, "0", True, 10**400], ids=lambda v: str(v)[:9])
+def test_bad_seed(golub, seed):
+    """A seed of another kind would fail deep inside, or not be one."""
+    message = "random_state must be None or an integer from 0 to 4294967295; got"
+    with pytest.raises(ValueError, match=message):
+        cross_validate(BudgetClassifier(3), *golub, random_state=seed)
+    with pytest.raises(ValueError, match=message):
+        L1LogisticRegressionCV(random_state=seed).fit(*golub)
+
+
+def test_splits_number_all_rows(golub):
+    """Rows of weight 0 would shift the numbers of those after them."""
+    X, y = golub
+    weight = np.ones(38)
+    weight[[0, 7, 30, 31, 33]] = 0
+    answer = cross_validate(BudgetClassifier(3), X, y, cv=[FOLD, FOLD[::-1]], sample_weight=weight)
+    for number, (train, test) in enumerate([FOLD, FOLD[::-1]]):
+        train, test = train[weight[train] > 0], test[weight[test] > 0]
+        model = BudgetClassifier(3).fit(X[train], y[train])
+        assert answer.scores[0, number] == model.score(X[test], y[test])
+    with pytest.raises(ValueError, match=r"hold out a row of positive weight .*; fold 0 has none"):
+        cross_validate(BudgetClassifier(3), X, y, cv=[(EVEN, [7, 31])], sample_weight=weight)
+
+
+def test_a_class_with_one_row(golub):
+    """Between 2 and 1 folds would be asked for."""
+    y = np.array(["a"] * 37 + ["b"])
+    with pytest.raises(ValueError, match=r"cv needs at least two rows .* got one of class 'b'"):
+        cross_validate(BudgetClassifier(3), golub[0], y)
 
 
 def test_tune_with_a_forced_feature_that_is_constant_in_a_fold():

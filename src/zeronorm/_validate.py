@@ -7,7 +7,7 @@ in `designs`.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from ._typing import Design, FloatArray, IndexArray
 # Squares of weights up to this stay finite.
 LARGEST = 1e100
 LARGEST_SPREAD = 1e50
+LARGEST_GRID = 10_000  # values of C
+LARGEST_SEED = 2**32 - 1
 
 
 def check_data(X: Any) -> Any:
@@ -34,13 +36,67 @@ def check_data(X: Any) -> Any:
     return check_array(X, dtype=None, ensure_all_finite=False, estimator="X")
 
 
+def number(value: Any) -> float:
+    """Return a real number as a float, NaN in place of anything else (booleans too).
+
+    Integers and fractions beyond the range of floats become infinite.
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        return np.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf  # type: ignore[operator]
+
+
+def _numbers(value: Any) -> FloatArray | None:
+    """Return numbers as a float64 array of their own; None where some are no real numbers."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # a ragged sequence
+        return None
+    if array.dtype.kind == "O":
+        flat = array.ravel().tolist()
+        if not all(isinstance(one, numbers.Real) and not isinstance(one, bool) for one in flat):
+            return None
+        return np.array([number(one) for one in flat]).reshape(array.shape)
+    if array.dtype.kind not in "biuf":
+        return None
+    return array.astype(np.float64)
+
+
+def plain(value: Any) -> Any:
+    """Return a label or a number as a plain Python value, as messages show it."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _shown(value: Any) -> str:
+    """Return what was got, as far as a message has room for it."""
+    try:
+        text = repr(plain(value))
+    except ValueError:  # Python does not print integers of more than 4300 digits
+        return "an integer of thousands of digits"
+    return text if len(text) <= 80 else f"{text[:60]}... ({type(value).__name__})"
+
+
+def is_integer(value: Any) -> bool:
+    """Return whether a value is an integer, and no boolean."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+
+
 def check_target(y: Any, n_samples: int) -> np.ndarray:
     """Return y as an array of labels, (n_samples,)."""
     if y is None:
         raise ValueError(
             "requires y to be passed, but the target y is None; pass one label per row of X."
         )
+    if isinstance(y, (list, tuple)):  # as arrays they would become strings, None and NaN too
+        _check_labels(y)
     y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "O":
+        _check_labels(y)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     if len(y) != n_samples:
@@ -51,10 +107,35 @@ def check_target(y: Any, n_samples: int) -> np.ndarray:
     return np.asarray(y)
 
 
+def _check_labels(y: Iterable[Any]) -> None:
+    """Raise where a label is missing, or where some are strings and some numbers."""
+    first: tuple[str, Any, int] | None = None
+    for row, label in enumerate(y):
+        missing = label is None or type(label).__name__ in ("NAType", "NaTType")
+        if missing or (isinstance(label, float) and np.isnan(label)):
+            raise ValueError(
+                f"y must have a label for every row of X; got {label!r} at row {row}. Remove such "
+                "rows, or give them a label."
+            )
+        if isinstance(label, (str, bytes)):
+            kind = "str" if isinstance(label, str) else "bytes"
+        elif isinstance(label, (numbers.Number, np.bool_)):
+            kind = "number"
+        else:
+            continue  # refused with its type further on
+        if first is None:
+            first = (kind, label, row)
+        elif first[0] != kind:
+            raise ValueError(
+                f"y must have labels of one type; got {plain(first[1])!r} at row {first[2]} and "
+                f"{plain(label)!r} at row {row}. Convert them to strings, or to numbers."
+            )
+
+
 def check_two_classes(classes: np.ndarray) -> None:
     """Raise where the labels (of rows with positive weight) have fewer than two classes."""
     if len(classes) < 2:
-        label = classes[0].item() if len(classes) else "none"
+        label = plain(classes[0]) if len(classes) else "none"
         raise ValueError(f"y must have at least two classes; got one class: {label!r}.")
 
 
@@ -62,10 +143,12 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> FloatArray:
     """Return weights as (n_samples,) float64: finite, not negative, not all zero."""
     if sample_weight is None:
         return np.ones(n_samples)
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("sample_weight must be numbers, one per row of X.") from None
+    weight = _numbers(sample_weight)
+    if weight is None:
+        raise ValueError(
+            "sample_weight must be numbers, one per row of X; got "
+            f"{_shown(sample_weight)}. Convert strings, complex and missing values to floats."
+        )
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))
     if weight.ndim != 1:
@@ -86,11 +169,7 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> FloatArray:
 
 def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -> tuple[int, ...]:
     """Return the wanted sizes, sorted: an int, a sequence of ints, or None for min(10, usable)."""
-    if n_usable == 0:
-        raise ValueError(
-            "X must have a column that is not constant, to select from; "
-            f"all its {n_columns} columns are constant."
-        )
+    _check_usable(n_usable, n_columns)
     if n_features is None:
         return (max(min(10, n_usable), n_forced),)
     if isinstance(n_features, np.ndarray) and n_features.ndim == 0:
@@ -116,6 +195,15 @@ def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -
                 f"{n_forced} (the length of forced_features); got {value}."
             )
     return tuple(sorted({int(value) for value in values}))
+
+
+def _check_usable(n_usable: int, n_columns: int) -> None:
+    """Raise where X has no column to select."""
+    if n_usable == 0:
+        raise ValueError(
+            "X must have a column that is not constant, to select from; "
+            f"all its {n_columns} columns are constant."
+        )
 
 
 def check_forced(
@@ -170,41 +258,49 @@ def check_forced(
 
 def check_positive(name: str, value: Any) -> float:
     """Return a positive finite number."""
-    if (
-        isinstance(value, (bool, np.bool_))
-        or not isinstance(value, numbers.Real)
-        or not 0 < float(value) < np.inf
-    ):
-        raise ValueError(f"{name} must be a positive finite number; got {value!r}.")
-    if float(value) > LARGEST:
-        raise ValueError(f"{name} must be at most {LARGEST:g}; got {value!r}.")
-    return float(value)
+    got = number(value)
+    if not 0 < got < np.inf:
+        raise ValueError(f"{name} must be a positive finite number; got {_shown(value)}.")
+    if got > LARGEST:
+        raise ValueError(f"{name} must be at most {LARGEST:g}; got {_shown(value)}.")
+    return got
+
+
+def check_gap(name: str, value: Any) -> float:
+    """Return the share of the objective without features that a certified gap is to be within."""
+    got = check_positive(name, value)
+    if got > 1:
+        raise ValueError(
+            f"{name} must be at most 1, the gap of a model without features; got {value!r}. Use "
+            "1e-4, say."
+        )
+    return got
 
 
 def check_count(name: str, value: Any) -> int | None:
     """Return a positive integer, or None."""
     if value is None:
         return None
-    integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not integral or int(value) < 1:
-        raise ValueError(f"{name} must be None or an integer of at least 1; got {value!r}.")
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if not is_integer(value) or int(value) < 1:
+        raise ValueError(f"{name} must be None or an integer of at least 1; got {_shown(value)}.")
     return int(value)
 
 
 def check_iterations(name: str, value: Any) -> int:
     """Return a positive integer."""
-    integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not integral or int(value) < 1:
-        raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")
+    if not is_integer(value) or int(value) < 1:
+        raise ValueError(f"{name} must be an integer of at least 1; got {_shown(value)}.")
     return int(value)
 
 
 def check_share(name: str, value: Any) -> float:
     """Return a number above 0 and at most 1."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if not real or not 0 < float(value) <= 1:
-        raise ValueError(f"{name} must be above 0 and at most 1; got {value!r}.")
-    return float(value)
+    got = number(value)
+    if not 0 < got <= 1:
+        raise ValueError(f"{name} must be above 0 and at most 1; got {_shown(value)}.")
+    return got
 
 
 def check_penalty_factor(value: Any, n_columns: int) -> FloatArray:
@@ -227,13 +323,18 @@ def check_signs(value: Any, n_columns: int) -> FloatArray:
     """Return the sign that the coefficient of every column may have, (n_columns,); 0: any."""
     if value is None:
         return np.zeros(n_columns)
-    if np.ndim(value) == 0:
-        if isinstance(value, (str, bytes, bool, np.bool_)) or value not in (-1, 0, 1):
+    try:
+        single = np.ndim(value) == 0
+    except ValueError:  # a ragged sequence
+        single = False
+    if single:
+        one = number(value)
+        if one not in (-1, 0, 1):
             raise ValueError(
                 f"signs must be None, -1, 0 or 1, or one of these numbers for every column of X; "
-                f"got {value!r}."
+                f"got {_shown(value)}."
             )
-        return np.full(n_columns, float(value))
+        return np.full(n_columns, one)
     sign = _per_column("signs", value, n_columns)
     bad = np.flatnonzero(~np.isin(sign, (-1, 0, 1)))
     if bad.size:
@@ -246,18 +347,18 @@ def check_signs(value: Any, n_columns: int) -> FloatArray:
 
 def _per_column(name: str, value: Any, n_columns: int) -> FloatArray:
     """Return numbers, one per column of X, as float64."""
-    try:
-        numbers_ = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    found = _numbers(value)
+    if found is None:
         raise ValueError(
-            f"{name} must be numbers, one for every column of X ({n_columns}); got {value!r}."
-        ) from None
-    if numbers_.shape != (n_columns,):
+            f"{name} must be numbers, one for every column of X ({n_columns}); got "
+            f"{_shown(value)}. Convert strings, complex and missing values to floats."
+        )
+    if found.shape != (n_columns,):
         raise ValueError(
             f"{name} must have one number for every column of X ({n_columns}); "
-            f"got shape {numbers_.shape}."
+            f"got shape {found.shape}."
         )
-    return numbers_
+    return found
 
 
 def check_option(name: str, value: Any, options: Sequence[str]) -> str:
@@ -284,18 +385,34 @@ def check_refit_penalty(value: Any) -> float | str:
     return check_positive("refit_C", value)
 
 
-def check_spread(scale: FloatArray) -> None:
+def check_spread(scale: FloatArray, largest: float = np.inf) -> None:
     """Raise where products of columns that are not scaled would overflow further on.
 
     scale : (n_features,) 1 / standard deviation, 0 for constant columns.
+    largest : the deviation from which on standardize=True does not help either.
     """
     used = np.flatnonzero(scale > 0)
     if used.size and scale[used].min() < 1.0 / LARGEST_SPREAD:
         column = used[scale[used].argmin()]
+        std = 1.0 / scale[column]
         raise ValueError(
             f"standardize=False needs columns of X with a standard deviation of at most "
-            f"{LARGEST_SPREAD:g}; got {1.0 / scale[column]:.3g} in column {column}. Rescale it, "
-            "or use standardize=True."
+            f"{LARGEST_SPREAD:g}; got {std:.3g} in column {column}. "
+            + ("Rescale it, or use standardize=True." if std < largest else "Rescale it.")
+        )
+
+
+def check_squares(square: FloatArray, largest: float, first: int = 0) -> None:
+    """Raise where squares of columns overflow further on.
+
+    square : sums of squares of columns, from the column `first` on, times the weights of the rows.
+    """
+    column = int(square.argmax())
+    if not square[column] < largest:
+        raise ValueError(
+            f"X has values too large in column {first + column}: their squares, times the weights "
+            f"of the rows and C, must sum to less than {largest:g}; got {square[column]:.3g}. "
+            "Rescale that column; standardize=True does not help here."
         )
 
 
@@ -347,8 +464,8 @@ def class_factors(class_weight: Any, y: np.ndarray, weight: FloatArray) -> Float
     unknown = [label for label in class_weight if label not in set(classes.tolist())]
     if unknown:
         raise ValueError(
-            f"class_weight has the label {unknown[0]!r}, which is not in y "
-            f"(labels {classes.tolist()!r})."
+            f"class_weight has the label {plain(unknown[0])!r}, which is not in y "
+            f"(labels {[plain(label) for label in classes.tolist()]!r})."
         )
     values = [
         check_not_negative("class_weight", class_weight.get(c, 1.0)) for c in classes.tolist()
@@ -358,14 +475,15 @@ def class_factors(class_weight: Any, y: np.ndarray, weight: FloatArray) -> Float
 
 def check_not_negative(name: str, value: Any) -> float:
     """Return a finite number of at least 0."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not 0 <= float(value) < np.inf:
-        raise ValueError(f"{name} must be finite and not negative; got {value!r}.")
-    return float(value)
+    got = number(value)
+    if not 0 <= got < np.inf:
+        raise ValueError(f"{name} must be finite and not negative; got {_shown(value)}.")
+    return got
 
 
 def check_size(n_features: Any, n_usable: int, n_columns: int, n_free: int) -> int:
     """Return the number of features of an l1 model, the never penalised ones among them."""
+    _check_usable(n_usable, n_columns)
     k = int(n_features)
     if k > n_usable:
         usable = "features" if n_usable == n_columns else "non-constant features"
@@ -382,15 +500,21 @@ def check_size(n_features: Any, n_usable: int, n_columns: int, n_free: int) -> i
 
 def check_grid(Cs: Any) -> int | FloatArray:
     """Return the number of the values of C, or the values: positive, finite and growing."""
-    if isinstance(Cs, numbers.Integral) and int(Cs) >= 2:
+    if isinstance(Cs, np.ndarray) and Cs.ndim == 0:
+        Cs = Cs.item()
+    if is_integer(Cs) and int(Cs) >= 2:
+        if Cs > LARGEST_GRID:
+            raise ValueError(
+                f"Cs must be at most {LARGEST_GRID}, or an array of numbers; got {_shown(Cs)}. It "
+                "is the number of values of C."
+            )
         return int(Cs)
-    try:
-        values = np.array(Cs, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.empty((0, 0))
-    if values.ndim != 1 or values.size == 0 or isinstance(Cs, (str, bytes)):
+    values = _numbers(Cs)
+    flags = isinstance(Cs, (list, tuple)) and any(isinstance(C, (bool, np.bool_)) for C in Cs)
+    flags = flags or getattr(Cs, "dtype", None) == np.bool_
+    if values is None or values.ndim != 1 or values.size == 0 or flags:
         raise ValueError(
-            f"Cs must be an integer of at least 2, or an array of numbers; got {Cs!r}."
+            f"Cs must be an integer of at least 2, or an array of numbers; got {_shown(Cs)}."
         )
     bad = np.flatnonzero(~((values > 0) & (values <= LARGEST)))
     if bad.size:
@@ -407,10 +531,86 @@ def check_grid(Cs: Any) -> int | FloatArray:
 
 def check_ratio(name: str, value: Any) -> float:
     """Return a finite number above 1."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if not real or not 1 < float(value) <= LARGEST:
-        raise ValueError(f"{name} must be None or a number above 1; got {value!r}.")
-    return float(value)
+    got = number(value)
+    if not 1 < got < np.inf:
+        raise ValueError(f"{name} must be None or a number above 1; got {_shown(value)}.")
+    if got > LARGEST:
+        raise ValueError(f"{name} must be at most {LARGEST:g}; got {_shown(value)}.")
+    return got
+
+
+def check_seed(value: Any) -> int | None:
+    """Return the seed of a shuffle, or None for another one at every call."""
+    if value is None:
+        return None
+    if not is_integer(value) or not 0 <= int(value) <= LARGEST_SEED:
+        raise ValueError(
+            f"random_state must be None or an integer from 0 to {LARGEST_SEED}; got "
+            f"{_shown(value)}."
+        )
+    return int(value)
+
+
+def check_splits(splits: Iterable[Any], n_samples: int) -> list[tuple[IndexArray, IndexArray]]:
+    """Return (train, test) row numbers: distinct ones in a test, some in a train."""
+    checked = []
+    for number_, split in enumerate(splits):
+        if not isinstance(split, (Sequence, np.ndarray)) or len(split) != 2:
+            length = f" of length {len(split)}" if hasattr(split, "__len__") else ""
+            raise ValueError(
+                "cv must give pairs (train, test) of row numbers; got a "
+                f"{type(split).__name__}{length} as fold {number_}."
+            )
+        train, test = (
+            _rows(rows, f"the {name} rows of fold {number_}", n_samples)
+            for rows, name in zip(split, ("training", "held-out"), strict=True)
+        )
+        if not train.size:
+            raise ValueError(
+                f"cv must leave rows for training in every fold; fold {number_} has none."
+            )
+        twice = np.flatnonzero(np.bincount(test, minlength=1) > 1)
+        if twice.size:
+            raise ValueError(
+                f"cv must hold out a row once in a fold; got row {twice[0]} twice in fold "
+                f"{number_}. Use np.unique."
+            )
+        checked.append((train, test))
+    if not checked:
+        raise ValueError(
+            "cv must give at least one (train, test) pair; got none. (A generator gives its pairs "
+            "once: pass a list of them.)"
+        )
+    return checked
+
+
+def _rows(rows: Any, what: str, n_samples: int) -> IndexArray:
+    """Return the numbers of some rows."""
+    try:
+        index = np.asarray(rows)
+    except ValueError:
+        index = np.empty((0, 0))
+    if index.ndim != 1:
+        raise ValueError(
+            f"cv must give row numbers in arrays of one dimension; got shape {index.shape} for "
+            f"{what}."
+        )
+    if index.dtype == np.bool_:
+        raise ValueError(
+            f"cv must give row numbers; got booleans for {what}. Use np.flatnonzero(mask)."
+        )
+    if index.size and index.dtype.kind not in "iu":
+        raise ValueError(
+            f"cv must give row numbers as integers; got type {index.dtype} for {what}. Convert "
+            "them with astype(int)."
+        )
+    outside = index[(index < 0) | (index >= n_samples)] if index.size else index
+    if outside.size:
+        raise ValueError(
+            f"cv must give row numbers from 0 to {n_samples - 1} (all rows of X are counted); got "
+            f"{outside[0]} in {what}."
+        )
+    return index.astype(np.int64)
 
 
 def check_groups(groups: Any, n_columns: int) -> IndexArray:
@@ -435,12 +635,14 @@ def check_n_groups(n_groups: Any, n_usable: int, n_forced: int) -> tuple[int, ..
     n_usable : groups with a column that is not constant.
     n_forced : groups with a forced feature.
     """
+    if isinstance(n_groups, np.ndarray) and n_groups.ndim == 0:
+        n_groups = n_groups.item()
     single = np.ndim(n_groups) == 0
     values = [n_groups] if single else list(n_groups)
     if not values:
         raise ValueError("n_groups must be an integer or a list of integers; got an empty list.")
     for value in values:
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        if not is_integer(value):
             raise ValueError(f"n_groups must be an integer or a list of integers; got {value!r}.")
         if not 1 <= int(value) <= n_usable:
             raise ValueError(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, check_cv
+from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 
+from . import _validate
 from ._typing import Design, FloatArray, IndexArray
 from .designs import Rows, Scaled
 from .designs._operations import center_scale, margins
@@ -44,9 +45,9 @@ def cross_validate(
     X: Any,
     y: Any,
     *,
-    cv: int | BaseCrossValidator = 5,
+    cv: int | BaseCrossValidator | Iterable[Any] = 5,
     sample_weight: Any = None,
-    random_state: int = 0,
+    random_state: int | None = 0,
     callback: Callable[[Progress], None] | None = None,
 ) -> CrossValidation:
     """Cross-validate a budget classifier, selection and refit inside every fold.
@@ -59,17 +60,24 @@ def cross_validate(
     estimator : BudgetClassifier, MinimaxLogisticRegression or FeatureGeneratingMachine
         Its parameters are used; it is neither fitted nor changed.
     X, y, sample_weight : as for `fit`.
-    cv : number of stratified folds, or a scikit-learn splitter.
-    random_state : of the shuffle of stratified folds.
+    cv : number of stratified folds of the rows of positive weight, a scikit-learn splitter, or
+        (train, test) pairs of row numbers; the latter two number all rows of X.
+    random_state : of the shuffle of stratified folds, an integer from 0 to 2^32 - 1; None shuffles
+        in another way every time.
     callback : called after every pass over the data.
 
     Raises
     ------
     ValueError
-        Where a class has fewer members than there are folds, and as for `fit`.
+        Where a class has fewer members than there are folds, where `cv` gives no splits of the
+        rows, and as for `fit`.
     """
-    data = estimator._read(X, y, sample_weight)
-    folds = _folds(data.labels, cv, random_state)
+    _validate.check_seed(random_state)
+    # Rows of weight 0 stay until the splits are known, as these number all rows.
+    data = estimator._read(X, y, None)
+    weight = _validate.check_sample_weight(sample_weight, len(data.labels))
+    data = replace(data, sample_weight=weight)
+    folds = splits(data.labels, weight, cv, random_state)
     problems = [estimator._pose(data.rows(train)) for train, _ in folds]
     if estimator.n_features is None:  # the default size follows the usable columns of a fold
         smallest = min(problem.sizes for problem in problems)
@@ -179,23 +187,52 @@ def predict(paths: Sequence[Path], k: int, design: Design, classes: np.ndarray) 
     return np.asarray(classes[scores.argmax(axis=1)])
 
 
-def _folds(
-    labels: np.ndarray, cv: int | BaseCrossValidator, random_state: int
+def splits(
+    labels: np.ndarray, weight: FloatArray, cv: Any, random_state: int | None
 ) -> list[tuple[IndexArray, IndexArray]]:
-    """Return (train, test) row indices."""
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        classes, counts = np.unique(labels, return_counts=True)
-        if cv < 2 or cv > counts.min():
-            smallest = classes.tolist()[counts.argmin()]
-            raise ValueError(
-                f"cv must be between 2 and {counts.min()} (the rows of class {smallest!r}); "
-                f"got {cv}."
-            )
-        splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
-    else:
-        splitter = check_cv(cv, labels, classifier=True)
-    rows = np.zeros(len(labels))
-    return [
-        (np.asarray(train, np.int64), np.asarray(test, np.int64))
-        for train, test in splitter.split(rows, labels)
+    """Return (train, test) row numbers of every fold, without the rows of weight 0.
+
+    cv : number of stratified folds; a splitter, or pairs of row numbers, of all rows.
+    """
+    used = np.flatnonzero(weight > 0)
+    if _validate.is_integer(cv):
+        return [(used[train], used[test]) for train, test in _folds(labels[used], cv, random_state)]
+    pairs: Any = cv
+    if hasattr(cv, "split") and not isinstance(cv, (str, bytes, type)):
+        pairs = cv.split(np.zeros(len(labels)), labels)
+    elif isinstance(cv, (str, bytes, dict, set)) or not isinstance(cv, Iterable):
+        raise ValueError(
+            f"cv must be a number of folds, a splitter or splits; got {cv!r}. Splits are (train, "
+            "test) pairs of row numbers."
+        )
+    folds = [
+        (train[weight[train] > 0], test[weight[test] > 0])
+        for train, test in _validate.check_splits(pairs, len(labels))
     ]
+    for number, (train, test) in enumerate(folds):
+        for rows, deed in ((train, "leave"), (test, "hold out")):
+            if not rows.size:
+                raise ValueError(
+                    f"cv must {deed} a row of positive weight in every fold; fold {number} has "
+                    "none."
+                )
+    return folds
+
+
+def _folds(
+    labels: np.ndarray, cv: Any, random_state: int | None
+) -> list[tuple[IndexArray, IndexArray]]:
+    """Return (train, test) row numbers of stratified folds."""
+    classes, counts = np.unique(labels, return_counts=True)
+    smallest, most = _validate.plain(classes[counts.argmin()]), int(counts.min())
+    if most < 2:
+        raise ValueError(
+            "cv needs at least two rows (of positive weight) of every class; got one of class "
+            f"{smallest!r}. Leave that class out, or pass splits."
+        )
+    if not 2 <= cv <= most:
+        raise ValueError(
+            f"cv must be between 2 and {most} (the rows of class {smallest!r}); got {cv}."
+        )
+    splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
+    return list(splitter.split(np.zeros(len(labels)), labels))

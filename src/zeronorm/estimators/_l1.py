@@ -22,6 +22,7 @@ from ..solvers._columns import Penalty
 from ..solvers._drive import Solver
 from ..solvers._l1 import NEVER, Start
 from ..solvers._l1_path import LARGEST, Sized, l1_sizes
+from ..solvers._prox_newton import LARGEST_SQUARE
 from ._linear import (
     CALLER_OF_FIT,
     GAP_SLACK,
@@ -35,6 +36,8 @@ LOSSES: dict[str, Smooth] = {loss.name: loss for loss in (Logistic(), SquaredHin
 PUBLISHED = ("newglmnet", "glmnet", "cdn")
 # Rounding ends progress at gaps below this, however small a tolerance was asked.
 GAP_FLOOR = 1e-9
+# Deviation up to which standardisation helps: at any C of interest squares do not overflow.
+LARGEST_SCALED = 1e60
 
 
 def _gives_probabilities(estimator: L1LogisticRegression) -> bool:
@@ -101,7 +104,8 @@ class L1LogisticRegression(LinearClassifier):
         constant columns are never selected. X is not changed, and `coef_` is for X as it is.
     class_weight : dict, "balanced" or None
     tol : float
-        The certified gap to stop at, relative to the objective of the model without features.
+        The certified gap to stop at, relative to the objective of the model without features; at
+        most 1.
     max_iter : int
         The most iterations; each ends with a pass over all features.
     warm_start : bool
@@ -268,10 +272,23 @@ class L1LogisticRegression(LinearClassifier):
         return result
 
     def _explain(self, result: Result, design: Design, weight: FloatArray) -> None:
-        """Raise where a solver stalled on values of X that are too large to square."""
-        stalled = result.status is Status.STALLED and not self._solved(result)
-        if stalled and not self.standardize:  # else the scales are known
-            _validate.check_spread(center_scale(design, weight, center=False).scale)
+        """Raise where a gap is open because values of X are too large to square.
+
+        weight : at C = 1.
+        """
+        if gap_of(result) <= self._widest():
+            return
+        if result.status is Status.STALLED and not self.standardize:
+            scale = center_scale(design, weight, center=False).scale
+            _validate.check_spread(scale, LARGEST_SCALED)
+        C = result.history[-1].extra.get("C", float(self.C))  # a path tells which
+        # The curvature at margins of 0 is the largest one.
+        zeros, ones = np.zeros(weight.size), np.ones(weight.size)
+        curvature = LOSSES[self.loss].curvature(zeros, ones, C * weight)
+        n_features, block = design.shape[1], design.block
+        for start in range(0, n_features, block):
+            square = design.moments(curvature, start, min(start + block, n_features))[1]
+            _validate.check_squares(square, LARGEST_SQUARE, start)
 
     def _penalty(self, design: Design, weight: FloatArray) -> Penalty:
         """Return the penalty of the coefficients for X as it is."""
@@ -284,6 +301,11 @@ class L1LogisticRegression(LinearClassifier):
             scale = center_scale(design, weight, center=False).scale
             varies = scale > 0
             if self.standardize:
+                # Where features enter, the weights times C add up to more than 1.
+                _validate.check_squares(
+                    np.divide(1.0, scale, out=np.zeros(n_features), where=varies) ** 2,
+                    LARGEST_SQUARE,
+                )
                 std = np.divide(1.0, scale, out=np.ones(n_features), where=varies)
                 l1, l2 = l1 * std, l2 * std**2
             l1 = np.where(varies, l1, NEVER)
@@ -331,7 +353,7 @@ class L1LogisticRegression(LinearClassifier):
                 f"n_features needs a solver that follows a path, 'auto' or 'working-set'; got "
                 f"solver={self.solver!r}."
             )
-        _validate.check_positive("tol", self.tol)
+        _validate.check_gap("tol", self.tol)
         _validate.check_iterations("max_iter", self.max_iter)
         _validate.check_count("n_threads", self.n_threads)
         for name in ("fit_intercept", "standardize", "warm_start"):
@@ -340,7 +362,11 @@ class L1LogisticRegression(LinearClassifier):
     def _solved(self, result: Result) -> bool:
         """Return whether the gap is within twice `tol`, or within rounding, or was not to be."""
         chosen = result.status is Status.BUDGET  # the best model over features that were chosen
-        return chosen or gap_of(result) <= max(GAP_SLACK * float(self.tol), GAP_FLOOR)
+        return chosen or gap_of(result) <= self._widest()
+
+    def _widest(self) -> float:
+        """Return the gap from which on a problem is not solved."""
+        return max(GAP_SLACK * float(self.tol), GAP_FLOOR)
 
     def _warn_of_gap(self) -> None:
         """Warn of the problem with the largest gap, where it was not solved."""
@@ -372,10 +398,11 @@ class L1LogisticRegression(LinearClassifier):
         if self.n_features is None or self._reached >= int(self.n_features):
             return
         warnings.warn(
-            f"n_features={self.n_features}: no l1 solution has more than {self._reached} features "
-            f"(at C={np.max(self.C_):.3g}) before next to nothing is left of the loss, or C is "
-            f"{LARGEST:g} times that of the first feature. The others were chosen by their scores, "
-            "with coefficients of 0. Use a smaller n_features, or BudgetClassifier.",
+            f"n_features={self.n_features}: within tol={self.tol:g} no l1 solution was found that "
+            f"has more than {self._reached} features (at C={np.max(self.C_):.3g}) before next to "
+            f"nothing is left of the loss, or C is {LARGEST:g} times that of the first feature. "
+            "The others were chosen by their scores, with coefficients of 0. Use a smaller "
+            "n_features or tol, or BudgetClassifier.",
             UserWarning,
             stacklevel=CALLER_OF_FIT,
         )

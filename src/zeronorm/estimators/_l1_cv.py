@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from .. import _validate
 from .._typing import FloatArray, IndexArray
 from ..designs._wrappers import n_threads_of
-from ..model_selection import _folds
+from ..model_selection import splits
 from ..result import Result
 from ..solvers import L1Problem
 from ..solvers._drive import Solver
@@ -47,11 +47,13 @@ class L1LogisticRegressionCV(L1LogisticRegression):
     Parameters
     ----------
     Cs : int or (n_Cs,)
-        As for `l1_path`: so many values in geometric progression, from the C below which no feature
-        enters to 100 times that where X has fewer rows than columns, else 1e4 times; or these
-        values, growing. So many values end early where 1e-3 of the loss is left (for every class).
+        As for `l1_path`: so many values (at most 10,000) in geometric progression, from the C
+        below which no feature enters to 100 times that where X has fewer rows than columns, else
+        1e4 times; or these values, growing. So many values end early where 1e-3 of the loss is
+        left (for every class).
     cv : int, scikit-learn splitter, or (train, test) pairs of row numbers
         So many stratified folds of the rows of positive weight; the others number all rows of X.
+        A row that is twice in a train counts twice.
     scoring : str
         Of the held-out rows, with their sample weights.
 
@@ -61,8 +63,9 @@ class L1LogisticRegressionCV(L1LogisticRegression):
     rule : str
         - "1se": the smallest C whose mean score is within one standard error of the best one.
         - "best": the C with the best mean score, the smallest of equal ones.
-    random_state : int
-        Of the shuffle of stratified folds.
+    random_state : int or None
+        Of the shuffle of stratified folds, from 0 to 2^32 - 1; None shuffles in another way at
+        every fit.
     l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, class_weight, tol, max_iter,
     n_threads : as for `L1LogisticRegression`; tol and max_iter hold at every C.
 
@@ -114,7 +117,7 @@ class L1LogisticRegressionCV(L1LogisticRegression):
         cv: Any = 5,
         scoring: str = "log_loss",
         rule: str = "1se",
-        random_state: int = 0,
+        random_state: int | None = 0,
         l1_ratio: float = 1.0,
         loss: str = "logistic",
         penalty_factor: Any = None,
@@ -172,10 +175,10 @@ class L1LogisticRegressionCV(L1LogisticRegression):
         whole = problems(weight)
         folds: list[list[L1Problem]] = []
         held_out: list[_HeldOut] = []
-        splits = self._splits(labels, weight)
-        if len(splits) < 2:
-            raise ValueError(f"cv must have at least two folds; got {len(splits)}.")
-        for train, test in splits:
+        pairs = splits(labels, weight, self.cv, self.random_state)
+        if len(pairs) < 2:
+            raise ValueError(f"cv must have at least two folds; got {len(pairs)}.")
+        for train, test in pairs:
             part = self._weights(labels, sample_weight * np.bincount(train, minlength=weight.size))
             self._check_fold(len(folds), classes, labels[part > 0], labels[test])
             folds.append(problems(part * (weight.sum() / part.sum())))
@@ -203,17 +206,6 @@ class L1LogisticRegressionCV(L1LogisticRegression):
         """Return sample weights times class weights."""
         return sample_weight * _validate.class_factors(self.class_weight, labels, sample_weight)
 
-    def _splits(
-        self, labels: np.ndarray, weight: FloatArray
-    ) -> list[tuple[IndexArray, IndexArray]]:
-        """Return (train, test) numbers of rows, the tests without rows of weight 0."""
-        used = np.flatnonzero(weight > 0)
-        if isinstance(self.cv, (int, np.integer)):
-            folds = _folds(labels[used], self.cv, self.random_state)
-            return [(used[train], used[test]) for train, test in folds]
-        folds = _folds(labels, self.cv, self.random_state)
-        return [(train, test[weight[test] > 0]) for train, test in folds]
-
     def _check_fold(
         self, number: int, classes: np.ndarray, train: np.ndarray, test: np.ndarray
     ) -> None:
@@ -222,11 +214,7 @@ class L1LogisticRegressionCV(L1LogisticRegression):
         if missing.size:
             raise ValueError(
                 f"cv must leave rows of every class (of positive weight) for training; fold "
-                f"{number} has none of class {missing.tolist()[0]!r}."
-            )
-        if not test.size:
-            raise ValueError(
-                f"cv must hold out a row of positive weight in every fold; fold {number} has none."
+                f"{number} has none of class {_validate.plain(missing[0])!r}."
             )
         if self.scoring == "auc" and len(np.unique(test)) < 2:
             raise ValueError(
@@ -266,10 +254,7 @@ class L1LogisticRegressionCV(L1LogisticRegression):
         _validate.check_grid(self.Cs)
         _validate.check_option("scoring", self.scoring, list(SCORES))
         _validate.check_option("rule", self.rule, RULES)
-        if isinstance(self.cv, (bool, np.bool_)):
-            raise ValueError(
-                f"cv must be a number of folds, a splitter or splits; got {self.cv!r}."
-            )
+        _validate.check_seed(self.random_state)
         if self.scoring == "log_loss" and self.loss != "logistic":
             raise ValueError(
                 f"scoring='log_loss' needs loss='logistic'; got {self.loss!r}, whose scores are no "

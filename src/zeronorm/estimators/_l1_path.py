@@ -27,8 +27,9 @@ from ._linear import one_versus_rest
 # Of the largest C to the smallest one, with fewer samples than features, and else: as in glmnet.
 WIDE_RATIO, TALL_RATIO = 100.0, 1e4
 UNRELATED = (
-    "X must have a penalised feature that some C brings in; all their scores are 0. Are all "
-    "columns constant, or excluded by signs?"
+    "X must have a penalised feature that some C brings in; all their scores are 0, but for "
+    "rounding. Are all columns constant, or excluded by signs, or do the features without a "
+    "penalty separate the classes?"
 )
 
 
@@ -69,8 +70,14 @@ class L1Path:
         )
 
     def support(self, i: int) -> IndexArray:
-        """Return the features of solution i, sorted."""
-        i = range(len(self))[i]
+        """Return the features of solution i, sorted; IndexError where there is none."""
+        try:
+            i = range(len(self))[i]
+        except IndexError:
+            raise IndexError(
+                f"i must be between 0 and {len(self) - 1}: the path has {len(self)} solutions; "
+                f"got {i}."
+            ) from None
         own = slice(self.coef.indptr[i], self.coef.indptr[i + 1])
         return np.asarray(self.coef.indices[own], np.int64)
 
@@ -151,8 +158,8 @@ def l1_path(
     y : (n_samples,) labels of two classes.
     sample_weight : (n_samples,) not negative; integer weights equal repeated rows, within `tol`.
     Cs : int or (n_Cs,)
-        So many values in geometric progression, from the C below which no penalised feature enters;
-        or these values, growing.
+        So many values (at most 10,000) in geometric progression, from the C below which no
+        penalised feature enters; or these values, growing.
     C_ratio : float or None
         Of the last to the first of so many values: by default 100 where X has fewer rows (counted
         by their weights) than columns, else 1e4.

@@ -16,9 +16,10 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..designs import Scaled
 from ..designs._operations import by_column
+from ..designs._wrappers import feature_blocks
 from ..result import Result, Status, Step
 from ..structures import largest
-from ._columns import ColumnStore, Penalty
+from ._columns import ColumnSet, ColumnStore, Penalty
 from ._cutting_plane import Minimax
 from ._drive import Scan, Solver, together
 from ._l1 import NEVER, L1Problem, Point, Run
@@ -28,6 +29,8 @@ from ._working_set import solve_over
 STEP = 1.3  # from C to C, until there are more features than asked for
 # Of the last C to the one at which the first feature enters: of any search; of `l1_supports`.
 LARGEST, LARGEST_SUPPORT = 1e4, 100.0
+# Of ||x_j|| ||alpha||: scores below it are rounding. Of the loss without features: nothing is left.
+NOISE, NOTHING = 1e-12, 1e-9
 ROUNDING = 1e-9  # C is below the first feature by so much of it
 WIDTH = 1e-3  # relative width of a bracket of C: features that enter within it enter together
 ROUGH, FINE = 0.3, 1e-3  # of tol: what is left over a working set, along a path and in a search
@@ -65,10 +68,11 @@ class Walk:
         store: ColumnStore | None = None,
     ) -> None:
         self._problem, self._tol = problem, tol
-        self._run = Run(problem, tol, max_iter, n_threads, store)
+        self._store = ColumnStore(problem.design, n_threads) if store is None else store
+        self._run = Run(problem, tol, max_iter, n_threads, self._store)
         self._l1 = problem.penalty.l1
-        free = np.flatnonzero(self._l1 == 0)
-        self.free: IndexArray = free if forced is None else np.union1d(free, forced)
+        self._unpenalised = np.flatnonzero(self._l1 == 0)
+        self.free = self._unpenalised if forced is None else np.union1d(self._unpenalised, forced)
         self.C = 1.0
         self.smallest = np.inf  # C below which all but the free features are zero
         self.history: list[Step] = []  # of all scans
@@ -77,15 +81,41 @@ class Walk:
         """Find the smallest C that is of interest: one scan, two where features are free."""
         run = self._run
         yield from run.begin()
+        first = run.candidate.vector
         if self.free.size:  # their model does not depend on C
             point, counts = solve_over(run, self.free, EXACT)
             yield from run.certify(point, counts)
         self.history.extend(run.history)
-        share = self.share()
-        share[self.free] = 0.0
-        strongest = float(share.max(initial=0.0))
+        if self._unpenalised.size and run.point.value <= NOTHING * run.scale:
+            return  # they separate the classes, and nothing is left for the others
+        strongest = self._strongest(first)
         if strongest > 0:
             self.smallest = 1.0 / strongest
+
+    def _strongest(self, first: FloatArray) -> float:
+        """Return the largest share of the features that are not free, 0 where all are rounding.
+
+        first : (n,) alpha * y of the model without features, which tells how large scores can be.
+        """
+        run, store = self._run, self._store
+        share = self.share()
+        share[self.free] = 0.0
+        share[self._l1 >= NEVER] = 0.0
+        if not share.any():
+            return 0.0
+        size, rows = float(np.linalg.norm(first)), (first != 0).astype(np.float64)
+        vector = run.candidate.vector
+
+        def is_noise(columns: ColumnSet) -> np.ndarray:
+            score, _, square = columns.terms(vector, rows)
+            return np.abs(score) <= NOISE * np.sqrt(square) * size
+
+        top = np.array([share.argmax()])
+        if not is_noise(store.columns(top))[0]:
+            return float(share[top[0]])
+        for some in feature_blocks(np.flatnonzero(share), first.size):
+            share[some[is_noise(store.passing(some))]] = 0.0
+        return float(share.max())
 
     def to(self, C: float, share: float = ROUGH) -> Solver[Result]:
         """Return the solution at another C, greater or smaller.
