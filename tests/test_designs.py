@@ -22,6 +22,7 @@ from zeronorm.designs._operations import (
     resident_columns,
     scan,
     scan_error,
+    score_errors,
     top_features,
 )
 
@@ -1053,3 +1054,31 @@ def test_by_column_leaves_other_designs_alone(monkeypatch):
     monkeypatch.setattr("zeronorm.designs._sparse.MOST_CONVERTED", 14)
     design = as_design(sp.csr_array(X))
     assert by_column(design) is design
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-22, 1e-3, 1.0, 1e10, 1e15])
+@pytest.mark.parametrize("n", [1, 7, 3000])
+def test_norm_bounds(n, scale):
+    """Bounds of the error of float32 scans would be too small."""
+    rng = np.random.default_rng(n)
+    X = np.asfortranarray(scale * rng.standard_normal((n, 9)), dtype=np.float32)
+    X[:, 3] = 0
+    bounds, exact = as_design(X).norm_bounds(), np.linalg.norm(X.astype(float), axis=0)
+    assert (bounds >= exact).all()
+    if 1e-3 <= scale <= 1e10:
+        np.testing.assert_allclose(bounds, exact, rtol=1e-3, atol=1e-15)
+
+
+def test_norm_bounds_of_other_storages():
+    """A file would be read for them, or float64 be rounded."""
+    X = np.ones((5, 3))
+    for stored in (X, np.ascontiguousarray(X, np.float32), X.astype(np.int8, order="F")):
+        assert as_design(stored).norm_bounds() is None
+    wide = np.asfortranarray(X, dtype=np.float32)
+    assert as_design(1e25 * wide).norm_bounds() is None  # squares overflow
+    assert score_errors(as_design(wide)) is not None
+    np.testing.assert_allclose(
+        score_errors(as_design(wide)),
+        score_errors(as_design(np.ascontiguousarray(wide))),
+        rtol=1e-3,
+    )

@@ -25,6 +25,7 @@ CONVERTED = 1 << 21
 COLUMNS_PER_THREAD = 2048
 # Rows gathered at a time from row-wise storage: the lines of the wanted columns stay in the cache.
 GATHER_ROWS = 256
+MOST_FLOAT32_TERMS = 1 << 20  # of a sum in float32 whose bound is of any use
 
 
 class Dense:
@@ -128,6 +129,27 @@ class Dense:
         if not self._is_native or x.dtype.kind != "f" or _is_mapped(x) or not x.flags.f_contiguous:
             return None
         return (x,)
+
+    def norm_bounds(self) -> FloatArray | None:
+        """Return numbers a little above ||x_j||, summed in float32; None where that is no faster.
+
+        Several times faster than moments. Squares that underflow are counted as if they just did
+        not; None where some overflow.
+        """
+        resident = self.resident_columns()
+        n_samples, n_features = self.shape
+        if resident is None or self._type != np.float32 or n_samples > MOST_FLOAT32_TERMS:
+            return None
+        square = np.empty(n_features)
+        with np.errstate(over="ignore", under="ignore"):
+            for start in range(0, n_features, self.block):
+                part = resident[0].T[start : start + self.block]
+                square[start : start + self.block] = np.vecdot(part, part)
+            # Every product and every sum may round, by half of float32's precision.
+            square *= 1.0 + 2.0 * n_samples * float(np.finfo(np.float32).eps)
+        if not np.isfinite(square).all():
+            return None
+        return np.asarray(np.sqrt(square + n_samples * float(np.finfo(np.float32).tiny)))
 
     @property
     def _by_row(self) -> bool:

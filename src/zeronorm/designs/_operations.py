@@ -260,13 +260,17 @@ def score_errors(design: Design, weight: FloatArray | None = None) -> FloatArray
 
 
 def _column_norms(design: Design, weight: FloatArray | None) -> FloatArray:
-    """Return ||x_j|| of the stored columns times the scale that `design` applies to them."""
+    """Return ||x_j|| of the stored columns times the scale of `design`, or a little more."""
     n, m = design.shape
     if isinstance(design, Scaled):
         if design.mean is not None and weight is not None and np.ptp(weight) == 0:
             # ||x_j||^2 = n (mean^2 + std^2) and scale = 1 / std
             return np.asarray(np.sqrt(n * ((design.mean * design.scale) ** 2 + 1.0)))
         return _column_norms(design.base, None) * design.scale
+    offered = getattr(design, "norm_bounds", None)
+    bounds = None if offered is None else offered()
+    if bounds is not None:
+        return np.asarray(bounds)
     square = np.empty(m)
     for start in range(0, m, design.block):
         stop = min(start + design.block, m)
