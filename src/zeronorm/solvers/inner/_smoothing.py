@@ -47,7 +47,7 @@ ROW_BLOCK = 512  # rows copied at a time
 # objective and bound.
 FLOAT32_ABOVE, FLOAT32_RANGE = 1 << 20, (1e-30, 1e30)
 # Rows visited in the order of storage, which memory is faster at. Longer runs slow convergence down
-# (with 32 of them up to 15 times as many sweeps): coordinate descent needs its random order.
+# (much longer runs take many more sweeps): coordinate descent needs its random order.
 RUN = 4
 
 
