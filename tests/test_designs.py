@@ -15,11 +15,12 @@ from zeronorm._kernels import FLOAT32_SCAN_ERROR
 from zeronorm._typing import Design, Wrapper
 from zeronorm.designs import Dense, Rows, Scaled, Sparse, as_design
 from zeronorm.designs._operations import (
-    by_column,
+    arranged,
     center_scale,
     locate_nonfinite,
     margins,
     resident_columns,
+    resident_rows,
     scan,
     scan_error,
     score_errors,
@@ -1028,32 +1029,64 @@ for X in (x, x.astype(np.float32), sp.csc_array(x), sp.csr_array(x)):
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.uint8])
 @pytest.mark.parametrize("form", ["csr", "csc"])
-def test_by_column(form, dtype, index):
+def test_arranged_by_column(form, dtype, index):
     """A conversion would change values, or be made where columns can be read as they are."""
     rng = np.random.default_rng(0)
     dense = (rng.integers(0, 100, (70, 40)) * (rng.random((70, 40)) < 0.2)).astype(dtype)
     X = sp.csr_array(dense).asformat(form)
     X.indptr, X.indices = X.indptr.astype(index), X.indices.astype(index)
     design = as_design(X)
-    found = by_column(design)
+    found = arranged(design)
     assert (found is design) == (form == "csc" and dtype in (np.float32, np.float64))
     assert resident_columns(found) is not None
     assert resident_columns(found)[2].dtype == (np.float64 if dtype == np.float64 else np.float32)
     np.testing.assert_array_equal(found.gather(slice(0, 40)).toarray(), dense.astype(float))
     v = rng.standard_normal(70)
     np.testing.assert_allclose(found.correlate(v, 3, 30), dense[:, 3:30].T.astype(float) @ v)
-    assert by_column(found) is found
+    assert arranged(found) is found
 
 
-def test_by_column_leaves_other_designs_alone(monkeypatch):
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_arranged_by_row(form, dtype, index):
+    """Gram matrices of few columns with short rows would not be used, or be those of other data."""
+    rng = np.random.default_rng(0)
+    dense = (rng.integers(1, 100, (9000, 40)) * (rng.random((9000, 40)) < 0.2)).astype(dtype)
+    X = sp.csr_array(dense).asformat(form)
+    X.indptr, X.indices = X.indptr.astype(index), X.indices.astype(index)
+    design = as_design(X)
+    found = arranged(design)
+    assert (found is design) == (form == "csr")
+    assert resident_columns(found) is None
+    indptr, indices, values = resident_rows(found)
+    assert values.dtype == (np.float32 if form == "csc" and dtype == np.int8 else dtype)
+    np.testing.assert_array_equal(
+        sp.csr_array((values, indices, indptr), shape=dense.shape).toarray(), dense
+    )
+    assert arranged(found) is found
+
+
+def test_arranged_by_row_only_where_gram_matrices_are_cheap():
+    """Products of pairs in long rows, of many columns or few rows would cost more than sweeps."""
+    rng = np.random.default_rng(0)
+    for n, p, density in ((9000, 40, 0.9), (4000, 600, 0.02), (1200, 320, 0.09), (500, 40, 0.2)):
+        design = arranged(
+            as_design(sp.random_array((n, p), density=density, rng=rng, format="csr"))
+        )
+        assert resident_columns(design) is not None
+        assert resident_rows(design) is None
+
+
+def test_arranged_leaves_other_designs_alone(monkeypatch):
     """A file or a wrapper would be read into memory, or a huge matrix doubled."""
     X = np.ones((5, 3))
     rows = Rows(as_design(sp.csr_array(X)), np.arange(4))
     for design in (as_design(X), rows):
-        assert by_column(design) is design
+        assert arranged(design) is design
     monkeypatch.setattr("zeronorm.designs._sparse.MOST_CONVERTED", 14)
     design = as_design(sp.csr_array(X))
-    assert by_column(design) is design
+    assert arranged(design) is design
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-22, 1e-3, 1.0, 1e10, 1e15])

@@ -99,7 +99,7 @@ def test_every_native_function_has_a_twin():
     # A kernel would go without specification, or the reference build miss it.
     public = {name for name in dir(native) if not name.startswith("_")}
     assert public <= set(NAMES)
-    assert len(FUNCTIONS) == 27
+    assert len(FUNCTIONS) == 30
     assert native.FLOAT32_SCAN_ERROR == reference.FLOAT32_SCAN_ERROR
 
 
@@ -436,6 +436,61 @@ def test_sparse_gram(seed, n, q, index, repeats, shuffled):
     reference.sparse_gram(*z[:2], np.abs(data), np.abs(weight), scale, 1)
     assert_close(found, expected, scale)
     assert np.array_equal(found, found.T)
+
+
+def few_columns(dtype, index, n=9000, p=40, shuffled=False):
+    """CSR storage of many rows and few columns, which have sums for every part of the rows."""
+    rng = np.random.default_rng(3)
+    x = rng.integers(-9 if dtype != np.uint8 else 0, 10, (n, p)) * (rng.random((n, p)) < 0.4)
+    rows = sp.csr_array(x.astype(dtype))
+    indices, values = rows.indices.astype(index), rows.data
+    if shuffled:
+        for first, last in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
+            order = rng.permutation(last - first)
+            indices[first:last] = indices[first:last][order]
+            values[first:last] = values[first:last][order]
+    return x.astype(float), (rows.indptr.astype(index), indices, values)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("index", INDEX_TYPES)
+@pytest.mark.parametrize("dtype", DENSE_TYPES)
+def test_few_columns_by_row(dtype, index, shuffled):
+    # Tall problems would have another gradient or Hessian, or one that depends on the threads.
+    x, rows = few_columns(dtype, index, shuffled=shuffled)
+    n, p = x.shape
+    rng = np.random.default_rng(0)
+    v, h, z = rng.standard_normal(n), rng.standard_normal(n), rng.standard_normal(p)
+    h[::3] = 0
+    position = np.full(p, -1, np.int32)
+    chosen = rng.permutation(p)[:23]
+    position[chosen] = np.arange(23)
+    Z = x[:, chosen]
+    first = None
+    for module in (native, reference):
+        for n_threads in THREADS:
+            terms, sums, gram = filled(3, p), v.copy(), filled(23, 23)
+            scores, more = filled(p, 1), filled(p, 3)
+            module.csr_terms(*rows, v, h, *terms, n_threads)
+            module.csr_combine(*rows, z, sums, n_threads)
+            module.csr_gram(*rows, position, h, gram, n_threads)
+            module.csr_correlate(*rows, v[:, None], scores, n_threads)
+            module.csr_correlate(*rows, np.column_stack([h, v, h]), more, n_threads)
+            for found, expected, scale in (
+                (terms[0], x.T @ v, abs(x).T @ abs(v)),
+                (terms[1], x.T @ h, abs(x).T @ abs(h)),
+                (terms[2], (x**2).T @ h, (x**2).T @ abs(h)),
+                (sums, v + x @ z, abs(v) + abs(x) @ abs(z)),
+                (gram, Z.T @ (h[:, None] * Z), abs(Z).T @ (abs(h)[:, None] * abs(Z))),
+                (scores[:, 0], x.T @ v, abs(x).T @ abs(v)),
+            ):
+                assert_close(found, expected, scale)
+            found = (terms, sums, gram, scores, more)
+            if module is native:
+                assert np.array_equal(gram, gram.T)
+                first = found if first is None else first
+                assert all(map(np.array_equal, found, first))
+                assert np.array_equal(more[:, 1], scores[:, 0])
 
 
 def test_sparse_gram_bits():

@@ -22,9 +22,9 @@ from zeronorm.solvers import (
     run_together,
     working_set,
 )
-from zeronorm.solvers._columns import Penalty
+from zeronorm.solvers._columns import Penalty, RowSet
 from zeronorm.solvers._l1 import Run, Start
-from zeronorm.solvers._prox_newton import largest_steps
+from zeronorm.solvers._prox_newton import largest_steps, prox_newton
 
 LOSSES = [Logistic(), SquaredHinge()]
 
@@ -361,6 +361,60 @@ def test_classes_share_their_scans():
     np.testing.assert_array_equal(together[0].coef, alone.coef)
     np.testing.assert_allclose(together[1].coef, -alone.coef, rtol=1e-6)
     assert passes[-1] == len(alone.history)
+
+
+def tall(n=6000, m=40, seed=0):
+    """Many rows of a few small integers."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(1, 5, (n, m)) * (rng.random((n, m)) < 0.15)
+    margin = X @ (rng.standard_normal(m) * (np.arange(m) < 12)) - 0.5
+    return X.astype(float), np.where(margin + rng.logistic(size=n) > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("kind", ["l1", "net", "factors", "free", "signs"])
+def test_tall_sparse_data_by_row(loss, intercept, kind):
+    """Steps with Gram matrices of the drawn features would end elsewhere than sweeps."""
+    X, y = tall()
+    m = X.shape[1]
+    rng = np.random.default_rng(1)
+    penalty = {
+        "l1": {},
+        "net": {"l1": np.full(m, 0.6), "l2": np.full(m, 0.4)},
+        "factors": {"l1": rng.choice([0.5, 1.0, 3.0], m)},
+        "free": {"l1": np.where(np.arange(m) == 20, 0.0, 1.0)},
+        "signs": {"low": np.where(np.arange(m) % 2, 0.0, -np.inf)},
+    }[kind]
+    options = {"C": 0.01, "loss": loss, "intercept": intercept, **penalty}
+    by_row, by_column = posed(sp.csr_array(X), y, **options), posed(sp.csc_array(X), y, **options)
+    run_by_row = Run(by_row, 1e-4, 9, 1)
+    assert isinstance(run_by_row.columns(np.arange(m)), RowSet)
+    result, expected = solve(by_row, tol=1e-11), solve(by_column, tol=1e-11)
+    assert result.status is Status.CONVERGED
+    assert 3 < result.support.size < m
+    np.testing.assert_array_equal(result.support, expected.support)
+    np.testing.assert_allclose(result.coef, expected.coef, rtol=1e-4, atol=1e-7)
+    assert result.objective == pytest.approx(expected.objective, rel=1e-11)
+    assert kkt(X, by_row, result) <= 1e-4
+    for solver in ("newglmnet", "cdn"):
+        published = solve(by_row, solver, tol=1e-8).objective
+        assert published == pytest.approx(expected.objective, rel=1e-7)
+
+
+def test_gram_matrices_of_vanishing_curvature():
+    """From margins so large that no row bends, a step would be of any size and none accepted."""
+    X, y = tall()
+    problem = posed(sp.csr_array(X), y, C=1.0, intercept=False)
+    coef = 40.0 * np.where(np.arange(12) % 2, 1.0, -1.0)
+    with np.errstate(over="raise"):
+        cold, warm = solve(problem), None
+        start = Start(np.arange(12), coef, 0.0)
+        begun = Run(problem, 1e-10, 500, 1)
+        point = begun._point(start)
+        moved, _ = prox_newton(begun, begun.columns(np.arange(40)), point.on(np.arange(40)), 1e-8)
+        warm = moved.value + problem.penalty.value(moved.u)
+    assert warm == pytest.approx(cold.objective, rel=1e-9)
 
 
 # ---------------------------------------------------------------------------- what went wrong once

@@ -59,6 +59,43 @@ def csr_correlate(
 ) -> None:
     """Put X'v into `out` for X in CSR: v (n, m), out (p, m), both C-ordered."""
 
+def csr_terms(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Data,
+    v: _Float,
+    h: _Float,
+    product: _Float,
+    total: _Float,
+    square: _Float,
+    n_threads: int,
+) -> None:
+    """Put x_j'v, sum_i h_i x_ij and sum_i h_i x_ij**2 into `product`, `total` and `square`: X in CSR."""
+
+def csr_combine(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Data,
+    z: _Float,
+    v: _Float,
+    n_threads: int,
+) -> None:
+    """Add X z to v, (n,), for X in CSR."""
+
+def csr_gram(
+    indptr: NDArray[_Index],
+    indices: NDArray[_Index],
+    data: _Data,
+    position: NDArray[np.int32],
+    weight: _Float,
+    out: _Float,
+    n_threads: int,
+) -> None:
+    """Put Z' diag(weight) Z into `out`, (q, q), for the columns Z of X in CSR with position >= 0.
+
+    position : (p,) where a column is in Z, -1 where it is not. X has no repeated entries.
+    """
+
 def csr_moments(
     indptr: NDArray[_Index],
     indices: NDArray[_Index],
@@ -301,6 +338,7 @@ def gram_descend(
     gram: _Float,
     penalty: _Float,
     u: _Float,
+    largest_step: _Float,
     target: float,
     max_sweeps: int,
     d: _Float,

@@ -106,12 +106,13 @@ double cycle(const Columns& x, const Features& features, const Array<double>& y,
 }
 
 std::pair<std::int64_t, double> gram_descend(const Matrix& gram, const Matrix& penalty,
-                                             const Array<double>& u, double target,
+                                             const Array<double>& u,
+                                             const Array<double>& largest_step, double target,
                                              std::int64_t max_sweeps, const OutArray& d,
                                              const OutArray& slope) {
     const nb::gil_scoped_release release;
-    return descend_gram(gram.data(), length(u, 0), penalty.data(), u.data(), target, max_sweeps,
-                        d.data(), slope.data());
+    return descend_gram(gram.data(), length(u, 0), penalty.data(), u.data(), largest_step.data(),
+                        target, max_sweeps, d.data(), slope.data());
 }
 
 // Makes the storage the first arguments of a function of columns.
@@ -175,7 +176,8 @@ void bind_descent(nb::module_& m) {
     define_csc<std::int64_t, float>(m);
     define_csc<std::int64_t, double>(m);
     m.def("gram_descend", &gram_descend, "gram"_a.noconvert(), "penalty"_a.noconvert(),
-          "u"_a.noconvert(), "target"_a, "max_sweeps"_a, "d"_a.noconvert(), "slope"_a.noconvert());
+          "u"_a.noconvert(), "largest_step"_a.noconvert(), "target"_a, "max_sweeps"_a,
+          "d"_a.noconvert(), "slope"_a.noconvert());
 }
 
 }  // namespace zeronorm

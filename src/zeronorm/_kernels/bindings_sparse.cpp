@@ -54,6 +54,33 @@ void csr_moments(const Array<I>& indptr, const Array<I>& indices, const Array<T>
     moments(x, weight.data(), total.data(), square.data(), n_threads);
 }
 
+template <class I, class T>
+void csr_terms(const Array<I>& indptr, const Array<I>& indices, const Array<T>& data,
+               const Array<double>& v, const Array<double>& h, const OutArray& product,
+               const OutArray& total, const OutArray& square, std::int64_t n_threads) {
+    const nb::gil_scoped_release release;
+    const Csr<I, T> x{indptr.data(), indices.data(), data.data(), length(v, 0), length(product, 0)};
+    row_terms(x, v.data(), h.data(), product.data(), total.data(), square.data(), n_threads);
+}
+
+template <class I, class T>
+void csr_combine(const Array<I>& indptr, const Array<I>& indices, const Array<T>& data,
+                 const Array<double>& z, const OutArray& v, std::int64_t n_threads) {
+    const nb::gil_scoped_release release;
+    const Csr<I, T> x{indptr.data(), indices.data(), data.data(), length(v, 0), length(z, 0)};
+    row_combine(x, z.data(), v.data(), n_threads);
+}
+
+template <class I, class T>
+void csr_gram(const Array<I>& indptr, const Array<I>& indices, const Array<T>& data,
+              const Array<std::int32_t>& position, const Array<double>& weight,
+              const OutMatrix& out, std::int64_t n_threads) {
+    const nb::gil_scoped_release release;
+    const Csr<I, T> x{indptr.data(), indices.data(), data.data(), length(weight, 0),
+                      length(position, 0)};
+    row_gram(x, position.data(), length(out, 0), weight.data(), out.data(), n_threads);
+}
+
 // Hands an array over to NumPy.
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::unique_ptr<T[]>&& values, std::int64_t size) {
@@ -134,6 +161,14 @@ void bind_types(nb::module_& m) {
     correlate("csr_correlate", &csr_correlate<I, T>);
     moments("csc_moments", &csc_moments<I, T>);
     moments("csr_moments", &csr_moments<I, T>);
+    m.def("csr_terms", &csr_terms<I, T>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+          "data"_a.noconvert(), "v"_a.noconvert(), "h"_a.noconvert(), "product"_a.noconvert(),
+          "total"_a.noconvert(), "square"_a.noconvert(), "n_threads"_a);
+    m.def("csr_combine", &csr_combine<I, T>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+          "data"_a.noconvert(), "z"_a.noconvert(), "v"_a.noconvert(), "n_threads"_a);
+    m.def("csr_gram", &csr_gram<I, T>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+          "data"_a.noconvert(), "position"_a.noconvert(), "weight"_a.noconvert(),
+          "out"_a.noconvert(), "n_threads"_a);
     m.def("csr_gather", &csr_gather<I, T>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
           "data"_a.noconvert(), "position"_a.noconvert(), "n_columns"_a, "n_threads"_a);
     m.def("csr_to_csc", &csr_to_csc<I, T>, "indptr"_a.noconvert(), "indices"_a.noconvert(),

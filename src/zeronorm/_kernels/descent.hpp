@@ -449,8 +449,9 @@ std::int64_t subspace_step(const Columns& x, const std::int64_t* features, std::
 // Returns the number of sweeps, and the sum of the violations met in the last one.
 inline std::pair<std::int64_t, double> descend_gram(const double* A, std::int64_t q,
                                                     const double* penalties, const double* u,
-                                                    double target, std::int64_t max_sweeps,
-                                                    double* d, double* slope) {
+                                                    const double* largest_step, double target,
+                                                    std::int64_t max_sweeps, double* d,
+                                                    double* slope) {
     std::int64_t n_sweeps = 0;
     double total = 0.0;
     const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
@@ -462,7 +463,8 @@ inline std::pair<std::int64_t, double> descend_gram(const double* A, std::int64_
                 const double t = u[j] + d[j];
                 total += penalty.violation(slope[j], t);
                 if (!(column[j] + penalty.l2 > 0.0) && std::abs(slope[j]) > penalty.l1) continue;
-                const double z = penalty.minimiser(slope[j], column[j], t) - t;
+                double z = penalty.minimiser(slope[j], column[j], t) - t;
+                if (std::abs(z) > largest_step[j]) z = std::copysign(largest_step[j], z);
                 if (z == 0.0 || !std::isfinite(z)) continue;
                 d[j] = z == -t ? -u[j] : d[j] + z;
                 for (std::int64_t k = 0; k < q; ++k)

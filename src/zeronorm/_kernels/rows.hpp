@@ -101,29 +101,71 @@ void scatter(const Csr<I, T>& x, std::int64_t n_threads, const Clear& clear, con
     });
 }
 
-// out (n_columns x m, row by row) = X' v.
+// How many parts of the rows have `width` sums of their own in sum_rows: as many as let putting
+// them together cost little. work: additions in all. Fixed, so that bits do not depend on threads.
+inline std::int64_t row_parts(std::int64_t width, double work) {
+    constexpr double most_parts = 16.0, work_per_sum = 32.0;
+    const double affordable = work / (work_per_sum * static_cast<double>(width + 1));
+    return static_cast<std::int64_t>(std::clamp(affordable, 1.0, most_parts));
+}
+
+// `width` sums over all rows: add(first, last, sums) adds those of some rows to sums that are 0 at
+// first. Every part of the rows is summed by one thread, and parts are put together in order.
+template <class Add>
+void sum_rows(std::int64_t n_rows, std::int64_t n_parts, std::int64_t width, double work,
+              double* out, std::int64_t n_threads, const Add& add) {
+    std::vector<double> sums(static_cast<std::size_t>((n_parts - 1) * width));
+    parallel_for(n_parts, static_cast<std::int64_t>(std::min(work, 1e15)), n_threads,
+                 [&](std::int64_t part) ZERONORM_INLINE_LAMBDA {
+                     double* sum = part == 0 ? out : sums.data() + (part - 1) * width;
+                     std::fill(sum, sum + width, 0.0);
+                     add(part * n_rows / n_parts, (part + 1) * n_rows / n_parts, sum);
+                 });
+    for (std::int64_t part = 1; part < n_parts; ++part) {
+        const double* sum = sums.data() + (part - 1) * width;
+        for (std::int64_t k = 0; k < width; ++k)
+            out[k] += sum[k];
+    }
+}
+
+// out (n_columns x m, row by row) = X' v. Few columns have sums for every part of the rows, many
+// are divided among the threads.
 template <class I, class T>
 void correlate(const Csr<I, T>& x, const double* v, std::int64_t m, double* out,
                std::int64_t n_threads) {
+    const auto add_entries = [=](std::int64_t i, I first, I last,
+                                 double* sums) ZERONORM_INLINE_LAMBDA {
+        if (m == 1) {
+            const double factor = v[i];
+            for (I e = first; e < last; ++e)
+                sums[x.indices[e]] += static_cast<double>(x.data[e]) * factor;
+            return;
+        }
+        const double* __restrict factor = v + i * m;
+        for (I e = first; e < last; ++e) {
+            const double value = static_cast<double>(x.data[e]);
+            double* __restrict sum = sums + static_cast<std::int64_t>(x.indices[e]) * m;
+            for (std::int64_t k = 0; k < m; ++k)
+                sum[k] += value * factor[k];
+        }
+    };
+    constexpr std::int64_t few = 4096;
+    const auto n_stored = static_cast<double>(x.n_stored());
+    const std::int64_t n_parts = row_parts(x.n_columns, n_stored);  // the same for any m
+    if (x.n_columns <= few && n_parts > 1) {
+        sum_rows(x.n_rows, n_parts, x.n_columns * m, n_stored, out, n_threads,
+                 [=](std::int64_t first, std::int64_t last, double* sums) ZERONORM_INLINE_LAMBDA {
+                     for (std::int64_t i = first; i < last; ++i)
+                         add_entries(i, x.indptr[i], x.indptr[i + 1], sums);
+                 });
+        return;
+    }
     scatter(
         x, n_threads,
         [=](std::int64_t first, std::int64_t last)
             ZERONORM_INLINE_LAMBDA { std::fill(out + first * m, out + last * m, 0.0); },
-        [=](std::int64_t i, I first, I last) ZERONORM_INLINE_LAMBDA {
-            if (m == 1) {
-                const double factor = v[i];
-                for (I e = first; e < last; ++e)
-                    out[x.indices[e]] += static_cast<double>(x.data[e]) * factor;
-                return;
-            }
-            const double* __restrict factor = v + i * m;
-            for (I e = first; e < last; ++e) {
-                const double value = static_cast<double>(x.data[e]);
-                double* __restrict sum = out + static_cast<std::int64_t>(x.indices[e]) * m;
-                for (std::int64_t k = 0; k < m; ++k)
-                    sum[k] += value * factor[k];
-            }
-        });
+        [=](std::int64_t i, I first, I last)
+            ZERONORM_INLINE_LAMBDA { add_entries(i, first, last, out); });
 }
 
 // total[j] = sum_i s_i x_ij, square[j] = sum_i s_i x_ij^2.
@@ -145,6 +187,95 @@ void moments(const Csr<I, T>& x, const double* weight, double* total, double* sq
                 square[x.indices[e]] += weighted * value;
             }
         });
+}
+
+// product[j] = x_j'v, total[j] = sum_i h_i x_ij, square[j] = sum_i h_i x_ij^2.
+template <class I, class T>
+void row_terms(const Csr<I, T>& x, const double* v, const double* h, double* product, double* total,
+               double* square, std::int64_t n_threads) {
+    std::vector<double> terms(static_cast<std::size_t>(3 * x.n_columns));
+    const auto work = static_cast<double>(x.n_stored());
+    const std::int64_t width = 3 * x.n_columns;
+    sum_rows(x.n_rows, row_parts(width, work), width, work, terms.data(), n_threads,
+             [=](std::int64_t first, std::int64_t last, double* sums) ZERONORM_INLINE_LAMBDA {
+                 for (std::int64_t i = first; i < last; ++i) {
+                     const double vi = v[i], hi = h[i];
+                     for (I e = x.indptr[i]; e < x.indptr[i + 1]; ++e) {
+                         const double value = static_cast<double>(x.data[e]), weighted = value * hi;
+                         double* sum = sums + 3 * static_cast<std::int64_t>(x.indices[e]);
+                         sum[0] += value * vi;
+                         sum[1] += weighted;
+                         sum[2] += value * weighted;
+                     }
+                 }
+             });
+    for (std::int64_t j = 0; j < x.n_columns; ++j) {
+        const auto at = static_cast<std::size_t>(3 * j);
+        product[j] = terms[at];
+        total[j] = terms[at + 1];
+        square[j] = terms[at + 2];
+    }
+}
+
+// v += X z.
+template <class I, class T>
+void row_combine(const Csr<I, T>& x, const double* z, double* v, std::int64_t n_threads) {
+    constexpr std::int64_t height = 1024;
+    parallel_for((x.n_rows + height - 1) / height, x.n_stored(), n_threads,
+                 [=](std::int64_t block) ZERONORM_INLINE_LAMBDA {
+                     const std::int64_t last = std::min((block + 1) * height, x.n_rows);
+                     for (std::int64_t i = block * height; i < last; ++i) {
+                         double sum = 0.0;
+                         for (I e = x.indptr[i]; e < x.indptr[i + 1]; ++e)
+                             sum += static_cast<double>(x.data[e]) * z[x.indices[e]];
+                         v[i] += sum;
+                     }
+                 });
+}
+
+// out (q x q) = Z' diag(weight) Z, symmetric, for some columns Z of X. Every pair of entries of a
+// row of Z is met once and added on one side of the diagonal, whichever order the row has. position
+// (n_columns,): where a column of X is in Z, -1 where it is not.
+template <class I, class T>
+void row_gram(const Csr<I, T>& x, const std::int32_t* position, std::int64_t q,
+              const double* weight, double* out, std::int64_t n_threads) {
+    double n_pairs = 0.0;  // as if all columns were in Z
+    for (std::int64_t i = 0; i < x.n_rows; ++i) {
+        const auto length = static_cast<double>(x.indptr[i + 1] - x.indptr[i]);
+        n_pairs += 0.5 * length * (length + 1.0);
+    }
+    struct Entry {
+        std::int64_t column;
+        double value;
+    };
+    sum_rows(x.n_rows, row_parts(q * q, n_pairs), q * q, n_pairs, out, n_threads,
+             [=](std::int64_t first, std::int64_t last, double* sums) ZERONORM_INLINE_LAMBDA {
+                 std::vector<Entry> row;
+                 for (std::int64_t i = first; i < last; ++i) {
+                     const double s = weight[i];
+                     if (s == 0.0) continue;
+                     const auto stored = static_cast<std::size_t>(x.indptr[i + 1] - x.indptr[i]);
+                     if (row.size() <= stored) row.resize(stored + 1);
+                     Entry* const entries = row.data();
+                     std::int64_t length = 0;
+                     for (I e = x.indptr[i]; e < x.indptr[i + 1]; ++e) {
+                         const std::int64_t column = position[x.indices[e]];
+                         entries[length] = {column, static_cast<double>(x.data[e])};
+                         length += column >= 0;
+                     }
+                     for (std::int64_t a = 0; a < length; ++a) {
+                         const double factor = s * entries[a].value;
+                         double* const sum = sums + entries[a].column * q;
+                         for (std::int64_t b = a; b < length; ++b)
+                             sum[entries[b].column] += factor * entries[b].value;
+                     }
+                 }
+             });
+    for (std::int64_t a = 0; a < q; ++a)
+        for (std::int64_t b = 0; b < a; ++b) {
+            const double sum = out[a * q + b] + out[b * q + a];
+            out[a * q + b] = out[b * q + a] = sum;
+        }
 }
 
 // Compressed sparse columns, owned.

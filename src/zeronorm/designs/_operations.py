@@ -23,11 +23,12 @@ from ._wrappers import (
 )
 
 __all__ = [
-    "by_column",
+    "arranged",
     "center_scale",
     "locate_nonfinite",
     "margins",
     "resident_columns",
+    "resident_rows",
     "scan",
     "scan_error",
     "score_errors",
@@ -278,13 +279,23 @@ def _column_norms(design: Design, weight: FloatArray | None) -> FloatArray:
     return np.sqrt(square)
 
 
-def by_column(design: Design) -> Design:
-    """Return a design that reads columns fast: sparse storage by row is copied once into CSC.
+def arranged(design: Design) -> Design:
+    """Return a design in the storage that coordinate descent wants; sparse data may be copied once.
 
-    Every other design is returned as it is, and what is too large for a copy.
+    By column, or by row where that is how Gram matrices of all columns are cheap. Every other
+    design is returned as it is, and what is too large for a copy.
     """
-    offered = getattr(design, "by_column", None)
+    offered = getattr(design, "arranged", None)
     return design if offered is None else offered()
+
+
+def resident_rows(design: Design) -> tuple[Any, ...] | None:
+    """Return (indptr, indices, data) of CSR in memory where Gram matrices of all columns are cheap.
+
+    None for every other design.
+    """
+    offered = getattr(design, "resident_rows", None)
+    return None if offered is None else offered()
 
 
 def resident_columns(design: Design) -> tuple[Any, ...] | None:

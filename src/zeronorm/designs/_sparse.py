@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ BLOCK_ENTRIES = 1 << 23
 ROW_ENTRIES = 1 << 26
 # A matrix of more entries (4 GB in CSC of float64) is not copied into another storage.
 MOST_CONVERTED = 350_000_000
+# Gram matrices of all columns are cheap where columns are at most so many, and few for the rows,
+# and rows are short: so many products in a row for an entry. Of fewer entries they save nothing.
+MOST_GRAM_COLUMNS, GRAM_SHARE, MOST_PRODUCTS, LEAST_ENTRIES = 512, 0.25, 9.0, 1 << 15
 
 
 class Sparse:
@@ -140,25 +144,46 @@ class Sparse:
             found = take_columns(*found, place)
         return compressed(*found, n_samples)
 
-    def by_column(self) -> Sparse:
-        """Return the same matrix in CSC of float32 or float64: itself, or converted once.
+    def arranged(self) -> Sparse:
+        """Return the same matrix as coordinate descent wants it: itself, or copied once.
 
-        Itself as well where its entries are too many for 32 bits or for a copy, see MOST_CONVERTED.
+        By column, of float32 or float64; by row where `is_tall`. Itself as well where its entries
+        are too many for 32 bits or for a copy, see MOST_CONVERTED.
         """
         n_samples, n_features = self.shape
         if self._data.size > MOST_CONVERTED or n_samples > np.iinfo(np.int32).max:
             return self
-        if not self._by_column:
-            arrays = csr_to_csc(self._indptr, self._indices, self._data, n_features, self.n_threads)
-            is_sorted = True
-        elif self._data.dtype.kind != "f":
-            arrays = self._indptr, self._indices, self._data.astype(np.float32)
-            is_sorted = self._is_sorted
+        indptr, indices, data = self._indptr, self._indices, self._data
+        is_sorted = True
+        if self._by_column == self.is_tall:
+            n_minor = n_samples if self._by_column else n_features
+            indptr, indices, data = csr_to_csc(indptr, indices, data, n_minor, self.n_threads)
+        elif self._by_column and data.dtype.kind != "f":
+            data, is_sorted = data.astype(np.float32), self._is_sorted
         else:
             return self
         return Sparse(
-            *arrays, self.shape, by_column=True, is_sorted=is_sorted, n_threads=self.n_threads
-        )
+            indptr, indices, data, self.shape,
+            by_column=not self.is_tall, is_sorted=is_sorted, n_threads=self.n_threads,
+        )  # fmt: skip
+
+    @cached_property
+    def is_tall(self) -> bool:
+        """Whether a Gram matrix of all columns costs about as much as a few passes."""
+        n_samples, n_features = self.shape
+        if not LEAST_ENTRIES <= self._data.size <= MOST_CONVERTED:
+            return False
+        if n_features > min(MOST_GRAM_COLUMNS, GRAM_SHARE * n_samples):
+            return False
+        lengths = np.bincount(self._indices) if self._by_column else np.diff(self._indptr)
+        per_row = lengths.astype(np.float64)
+        return float(per_row @ (per_row + 1.0)) <= 2.0 * MOST_PRODUCTS * self._data.size
+
+    def resident_rows(self) -> tuple[NDArray[Any], ...] | None:
+        """Return (indptr, indices, data) of CSR where `is_tall`."""
+        if self._by_column or not self.is_tall:
+            return None
+        return self._indptr, self._indices, self._data
 
     def resident_columns(self) -> tuple[NDArray[Any], ...] | None:
         """Return (indptr, indices, data) of float CSC: see `_operations.resident_columns`."""

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .. import _validate
 from .._typing import Design, FloatArray, Smooth
-from ..designs._operations import by_column, center_scale
+from ..designs._operations import arranged, center_scale
 from ..designs._wrappers import n_threads_of
 from ..losses import Logistic, SquaredHinge
 from ..result import Result, Status, Step
@@ -211,7 +211,7 @@ class L1LogisticRegression(LinearClassifier):
         return self
 
     def _stored(self, design: Design) -> Design:
-        return by_column(design)
+        return arranged(design)
 
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from .. import _kernels
 from .._typing import Columns, Design, FloatArray, IndexArray
 from ..designs import Sparse
-from ..designs._operations import resident_columns, score_errors
+from ..designs._operations import resident_columns, resident_rows, score_errors
 from ..designs._wrappers import storage_of as base_of
 from ._cutting_plane import GatheredColumns
-from ._ridge import weighted_gram
 
 ROOM = 500  # columns that room is made for at first
 
@@ -129,15 +128,10 @@ class ColumnSet:
         """Whether the columns are stored as CSC."""
         return self._kind == "csc"
 
+    @property
     def gram_cost(self) -> float:
-        """Return about how many sweeps over the columns a Gram matrix of them costs."""
-        if not self.is_sparse:
-            return 2.0 + self.size / 20.0
-        indptr, indices, _ = self.storage
-        if self.size < indptr.size - 1:
-            return float("inf")  # counting would cost about as much
-        per_row = np.bincount(indices).astype(np.float64)
-        return float(5.0 + 0.6 * (per_row @ per_row) / max(indices.size, 1))
+        """About how many sweeps over the columns a Gram matrix of them costs."""
+        return float("inf") if self.is_sparse else 2.0 + self.size / 20.0
 
     def descent(self, model: Model) -> Descent:
         """Return a coordinate descent on a quadratic model, at step 0."""
@@ -170,6 +164,66 @@ class ColumnSet:
         return getattr(_kernels, f"{self._kind}_{name}")
 
 
+class RowSet:
+    """Some of the few columns of a CSR matrix, for descents with Gram matrices.
+
+    Parameters
+    ----------
+    storage : what `resident_rows` returns.
+    features : (q,) features of X.
+    n_features : of X.
+    """
+
+    def __init__(
+        self, storage: tuple[Any, ...], features: IndexArray, n_features: int, n_threads: int = 1
+    ) -> None:
+        self.features = np.ascontiguousarray(features, dtype=np.int64)
+        self._indptr, self._indices, self._data = storage
+        self._n_features, self._n_threads = n_features, n_threads
+
+    def of(self, chosen: IndexArray) -> RowSet:
+        """Return some of these columns, by their place here."""
+        storage = self._indptr, self._indices, self._data
+        return RowSet(storage, self.features[chosen], self._n_features, self._n_threads)
+
+    @property
+    def size(self) -> int:
+        """The number of columns."""
+        return self.features.size
+
+    def terms(self, v: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return x_j'v, sum_i h_i x_ij and sum_i h_i x_ij^2, (q,) each."""
+        product, total, square = np.empty((3, self._n_features))
+        _kernels.csr_terms(
+            self._indptr, self._indices, self._data, v, h, product, total, square, self._n_threads
+        )
+        if self.size == self._n_features:
+            return product, total, square
+        return product[self.features], total[self.features], square[self.features]
+
+    def combine(self, z: FloatArray, out: FloatArray) -> FloatArray:
+        """Add sum_j z_j x_j to `out`, (n,), and return it."""
+        coef = np.zeros(self._n_features)
+        coef[self.features] = z
+        _kernels.csr_combine(self._indptr, self._indices, self._data, coef, out, self._n_threads)
+        return out
+
+    def gram(self, weight: FloatArray) -> FloatArray:
+        """Return X' diag(weight) X of the columns, (q, q)."""
+        position = np.full(self._n_features, -1, np.int32)
+        position[self.features] = np.arange(self.size)
+        gram = np.empty((self.size, self.size))
+        if self.size:
+            _kernels.csr_gram(
+                self._indptr, self._indices, self._data, position, weight, gram, self._n_threads
+            )
+        return gram
+
+    def descent(self, model: Model) -> Descent:
+        """Return a coordinate descent on a quadratic model, at step 0: by `sweep_gram` only."""
+        return Descent(self, model)
+
+
 class ColumnStore:
     """The columns of a design: in place where X lies by column, else those gathered so far.
 
@@ -179,7 +233,9 @@ class ColumnStore:
     def __init__(self, design: Design, n_threads: int = 1) -> None:
         self._design, self._n_threads = design, n_threads
         self._storage = resident_columns(design)
-        self._gathered = GatheredColumns(design, ROOM) if self._storage is None else None
+        self._rows = resident_rows(design)
+        resides = self._storage is not None or self._rows is not None
+        self._gathered = None if resides else GatheredColumns(design, ROOM)
 
     @cached_property
     def score_errors(self) -> FloatArray | None:
@@ -197,10 +253,12 @@ class ColumnStore:
             return features[:0]
         return features[self._gathered.position(features) < 0]
 
-    def columns(self, features: IndexArray, along: IndexArray | None = None) -> ColumnSet:
+    def columns(self, features: IndexArray, along: IndexArray | None = None) -> ColumnSet | RowSet:
         """Return some columns; what is missing is gathered, and `along` with it."""
         if self._storage is not None:
             return ColumnSet(self._storage, features, self._n_threads)
+        if self._rows is not None:
+            return RowSet(self._rows, features, self._design.shape[1], self._n_threads)
         gathered = self._gathered
         assert gathered is not None
         missing = self.missing(features)
@@ -222,8 +280,9 @@ class ColumnStore:
         """Return all columns; X is copied unless it is in memory by column."""
         m = self._design.shape[1]
         if self._storage is None:
-            self._storage, self._gathered = storage_of(self._design.gather(slice(0, m))), None
-        return self.columns(np.arange(m))
+            self._storage = storage_of(self._design.gather(slice(0, m)))
+            self._rows = self._gathered = None
+        return ColumnSet(self._storage, np.arange(m), self._n_threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,14 +300,21 @@ class Model:
     intercept: bool
     gradient_e: float
 
+    def of(self, chosen: IndexArray) -> Model:
+        """Return the model in some of the features, the others at rest."""
+        return Model(
+            self.curvature, self.gradient[chosen], self.total[chosen], self.square[chosen],
+            self.penalty[chosen], self.u[chosen], self.largest_step[chosen], self.nu,
+            self.intercept, self.gradient_e,
+        )  # fmt: skip
+
 
 class Descent:
     """Coordinate descent on a quadratic model; `sweep` goes on where the last one ended."""
 
-    def __init__(self, columns: ColumnSet, model: Model) -> None:
+    def __init__(self, columns: ColumnSet | RowSet, model: Model) -> None:
         self._columns, self._model = columns, model
         self.step = np.zeros(columns.size)  # d
-        self._residual = np.zeros(model.curvature.size)
         self.n_iterations = 0  # of conjugate gradients
         self._active = np.arange(columns.size, dtype=np.int64)
         # offset e, active features, limit, sweeps, sum of violations, done: as the kernel has them
@@ -267,6 +333,7 @@ class Descent:
             previous sweep are left out until the others have converged; 0: none.
         """
         columns, model = self._columns, self._model
+        assert isinstance(columns, ColumnSet)
         self._state[5] = 0.0
         columns._kernel("descend")(
             *columns.storage, columns._position, model.curvature, model.gradient, model.total,
@@ -282,37 +349,47 @@ class Descent:
         By conjugate gradients, until their slopes add up to at most `target`.
         """
         columns, model = self._columns, self._model
+        assert isinstance(columns, ColumnSet)
         self.n_iterations += columns._kernel("subspace_step")(
             *columns.storage, columns._position, model.curvature, model.gradient, model.total,
             model.square, model.penalty, model.u, model.nu, model.intercept, model.gradient_e,
             target, max_iterations, self.step, self._residual, self._state,
         )  # fmt: skip
 
-    def sweep_gram(self, Z: Columns, target: float, max_sweeps: int) -> None:
-        """Go on with the Gram matrix of the columns Z: for few columns of many rows.
+    def sweep_gram(self, gram: FloatArray, target: float, max_sweeps: int) -> None:
+        """Go on with the Gram matrix of the columns, weighted by h: for few columns of many rows.
 
         A sweep costs as many operations as features move, times q, whatever the number of rows. The
         step of the intercept is eliminated; the residual is not kept up to date, so that `sweep`
-        must not follow.
+        must not follow. Changes `gram`.
         """
         model = self._model
-        gram = weighted_gram(Z, model.curvature)
         gram.flat[:: model.u.size + 1] += model.nu
         slope = model.gradient.copy()
         total = float(model.curvature.sum())
-        cross = np.zeros(model.u.size)
-        if model.intercept and total > 0:
-            cross = np.asarray(Z.T @ model.curvature)
-            gram -= np.outer(cross, cross / total)
-            slope -= cross * (model.gradient_e / total)
+        eliminates = model.intercept and total > 0
+        if eliminates:
+            gram -= np.outer(model.total, model.total / total)
+            slope -= model.total * (model.gradient_e / total)
         slope += gram @ self.step
         sweeps, violation = _kernels.gram_descend(
-            np.ascontiguousarray(gram), model.penalty, model.u, target, max_sweeps, self.step, slope
+            np.ascontiguousarray(gram),
+            model.penalty,
+            model.u,
+            model.largest_step,
+            target,
+            max_sweeps,
+            self.step,
+            slope,
         )
-        if model.intercept and total > 0:
-            self._state[0] = -(model.gradient_e + float(cross @ self.step)) / total
+        if eliminates:
+            self._state[0] = -(model.gradient_e + float(model.total @ self.step)) / total
         self._state[3] += sweeps
         self._state[4] = violation
+
+    @cached_property
+    def _residual(self) -> FloatArray:
+        return np.zeros(self._model.curvature.size)  # h_i x_i'd
 
     @property
     def offset(self) -> float:

@@ -26,7 +26,7 @@ from ..designs._wrappers import feature_blocks
 from ..losses import Logistic, balance, fit_intercept
 from ..result import Result, Status, Step
 from ..structures import largest
-from ._columns import ColumnSet, ColumnStore, Penalty
+from ._columns import ColumnSet, ColumnStore, Penalty, RowSet
 from ._cutting_plane import first_dual
 from ._drive import Scan, Solver
 from ._stopwatch import Stopwatch
@@ -246,7 +246,7 @@ class Run:
         value, gradient = problem.loss.value_gradient(z, problem.y, problem.weight)
         return Point(start.support, start.coef, start.intercept, z, value, gradient)
 
-    def columns(self, features: IndexArray) -> ColumnSet:
+    def columns(self, features: IndexArray) -> ColumnSet | RowSet:
         """Return some columns: in place, or gathered."""
         return self._store.columns(features, self._likely(features))
 
@@ -327,7 +327,7 @@ class Run:
             self.status = Status.MAX_ITER
 
     def bound_over(
-        self, columns: ColumnSet, penalty: Penalty, point: Point, gradient: FloatArray
+        self, columns: ColumnSet | RowSet, penalty: Penalty, point: Point, gradient: FloatArray
     ) -> float:
         """Return the bound at a point for the problem over some columns: where to stop there."""
         if self._equalities is None:

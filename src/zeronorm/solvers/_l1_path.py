@@ -15,11 +15,11 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..designs import Scaled
-from ..designs._operations import by_column
+from ..designs._operations import arranged
 from ..designs._wrappers import feature_blocks
 from ..result import Result, Status, Step
 from ..structures import largest
-from ._columns import ColumnSet, ColumnStore, Penalty
+from ._columns import ColumnSet, ColumnStore, Penalty, RowSet
 from ._cutting_plane import Minimax
 from ._drive import Scan, Solver, together
 from ._l1 import NEVER, L1Problem, Point, Run
@@ -106,7 +106,7 @@ class Walk:
         size, rows = float(np.linalg.norm(first)), (first != 0).astype(np.float64)
         vector = run.candidate.vector
 
-        def is_noise(columns: ColumnSet) -> np.ndarray:
+        def is_noise(columns: ColumnSet | RowSet) -> np.ndarray:
             score, _, square = columns.terms(vector, rows)
             return np.abs(score) <= NOISE * np.sqrt(square) * size
 
@@ -525,7 +525,7 @@ def posed(task: Task, forced: IndexArray, allowed: np.ndarray) -> L1Problem:
     if isinstance(design, Scaled):
         l1 = np.divide(1.0, design.scale, out=np.full(l1.size, NEVER), where=design.scale > 0)
         design = design.base
-    design = by_column(design)
+    design = arranged(design)
     l1[forced] *= FORCED_FACTOR
     l1[~allowed] = NEVER
     everything = np.full(l1.size, np.inf)

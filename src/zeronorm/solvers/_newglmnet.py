@@ -102,7 +102,9 @@ def _newton_over_all(
             sweep(descent, inner * first, run.n_iter, 1.0 / problem.size if published else 0.0)
             if published and descent.n_sweeps == 1:
                 inner /= 4.0
-            moved = moved_along(problem, some, point, model, descent, search=published)
+            moved = moved_along(
+                problem, some, point, model, descent.step, descent.offset, search=published
+            )
             counts = {"sweeps": descent.n_sweeps, "visited": some.size}
         yield from run.certify(point if moved is None else moved[0], counts)
     return run.result()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from .._typing import Columns, FloatArray
 from ..designs._wrappers import as_slice
-from ._columns import ColumnSet, Descent, Model
-from ._l1 import PRECISION, L1Problem, Point, Run, with_best_intercept
+from ._columns import ColumnSet, Descent, Model, RowSet
+from ._l1 import NEAR, PRECISION, L1Problem, Point, Run, with_best_intercept
+from ._ridge import weighted_gram
 
 SIGMA, MAX_HALVINGS = 0.01, 20  # of the line search, as published
 LARGEST_SQUARE = 1e140  # sum of squares of a column
@@ -33,7 +32,7 @@ LARGEST_STEP = 10.0  # of a coordinate, in units of the margins: LIBLINEAR's 10 
 
 
 def prox_newton(
-    run: Run, columns: ColumnSet, point: Point, goal: float, most_steps: int = MAX_NEWTON
+    run: Run, columns: ColumnSet | RowSet, point: Point, goal: float, most_steps: int = MAX_NEWTON
 ) -> tuple[Point, dict[str, float]]:
     """Take proximal Newton steps over the columns to a gap of `goal`, at most so many."""
     problem = run.problem
@@ -55,8 +54,8 @@ def prox_newton(
         bound = max(bound, run.bound_over(columns, penalty, point, model.gradient))
         if point.value + penalty.value(point.u) - bound <= goal:
             break
-        descent = minimiser.descent(model, violation, steps)
-        moved = moved_along(problem, columns, point, model, descent)
+        step, offset = minimiser.step(model, violation, steps)
+        moved = moved_along(problem, columns, point, model, step, offset)
         if moved is None:
             break
         before = (point, violation) if moved[1] else None
@@ -67,52 +66,84 @@ def prox_newton(
 class _Minimiser:
     """Minimises the models of the steps over the same columns, as far as it pays."""
 
-    def __init__(self, problem: L1Problem, columns: ColumnSet) -> None:
+    def __init__(self, problem: L1Problem, columns: ColumnSet | RowSet) -> None:
         self._problem, self._columns = problem, columns
         self._share = DESCENT_SHARE
         self._Z: Columns | None = None  # the columns, once their Gram matrix is of use
         self.counts = {"sweeps": 0, "iterations": 0}
 
-    def descent(self, model: Model, violation: float, seed: int) -> Descent:
-        """Descend from 0 until a share of the violation there is left."""
-        descent = self._columns.descent(model)
+    def step(self, model: Model, violation: float, seed: int) -> tuple[FloatArray, float]:
+        """Descend from 0 until a share of the violation there is left; return (d, e)."""
+        columns = self._columns
+        if isinstance(columns, RowSet):
+            return self._step_by_row(columns, model, violation)
+        descent = columns.descent(model)
         if self._Z is not None:
-            descent.sweep_gram(self._Z, GRAM_DESCENT_SHARE * violation, MAX_SWEEPS)
+            gram = weighted_gram(self._Z, model.curvature)
+            descent.sweep_gram(gram, GRAM_DESCENT_SHARE * violation, MAX_SWEEPS)
         else:
-            self._sweep(descent, self._share * violation, seed)
-        self.counts["sweeps"] += descent.n_sweeps
-        self.counts["iterations"] += descent.n_iterations
+            self._sweep(columns, descent, model, self._share * violation, seed)
         if descent.n_sweeps == 1:
             self._share = max(0.25 * self._share, SMALLEST_SHARE)
-        return descent
+        self._count(descent)
+        return descent.step, descent.offset
 
-    def _sweep(self, descent: Descent, target: float, seed: int) -> None:
+    def _step_by_row(
+        self, columns: RowSet, model: Model, violation: float
+    ) -> tuple[FloatArray, float]:
+        """Descend over the features that are not zero, and those that are drawn from it.
+
+        What the Gram matrix costs grows with the square of their number; what is drawn later has
+        its turn in the next step.
+        """
+        penalty = self._problem.penalty.of(columns.features)
+        some = np.flatnonzero((model.u != 0) | (penalty.pull(-model.gradient) >= NEAR * penalty.l1))
+        chosen = columns.of(some)
+        descent = chosen.descent(model.of(some))
+        gram = chosen.gram(model.curvature)
+        descent.sweep_gram(gram, GRAM_DESCENT_SHARE * violation, MAX_SWEEPS)
+        self._count(descent)
+        step = np.zeros(columns.size)
+        step[some] = descent.step
+        return step, descent.offset
+
+    def _count(self, descent: Descent) -> None:
+        self.counts["sweeps"] += descent.n_sweeps
+        self.counts["iterations"] += descent.n_iterations
+
+    def _sweep(
+        self, columns: ColumnSet, descent: Descent, model: Model, target: float, seed: int
+    ) -> None:
         """Sweep; where that takes long, step on the support too, or use the Gram matrix."""
         shrinking = 1.0 / self._problem.size
-        if self._columns.size * self._problem.size < SMALL:
+        if columns.size * self._problem.size < SMALL:
             sweep(descent, target, seed, shrinking)
             return
         n_sweeps, n_iterations = SWEEPS_ALONE, float(SWEEPS_ALONE)
         while not descent.sweep(target, n_sweeps, seed + descent.n_sweeps, shrinking):
-            if descent.n_iterations and self._gram_is_cheap:
-                self._Z = self._problem.design.gather(as_slice(self._columns.features))
-                descent.sweep_gram(self._Z, target, MAX_SWEEPS)
+            if descent.n_iterations and self._gram_is_cheap(columns):
+                self._Z = self._problem.design.gather(as_slice(columns.features))
+                gram = weighted_gram(self._Z, model.curvature)
+                descent.sweep_gram(gram, target, MAX_SWEEPS)
                 return
             if descent.n_sweeps >= MAX_SWEEPS:
                 return
             descent.subspace_step(SUBSPACE_SHARE * target, int(n_iterations))
             n_sweeps, n_iterations = SWEEPS_BETWEEN, ITERATION_GROWTH * n_iterations
 
-    @cached_property
-    def _gram_is_cheap(self) -> bool:
-        columns, n_rows = self._columns, self._problem.size
+    def _gram_is_cheap(self, columns: ColumnSet) -> bool:
+        n_rows = self._problem.size
         if columns.size > GRAM_SHARE * n_rows or columns.size * n_rows > LARGEST_COPY:
             return False
-        return columns.gram_cost() <= CHEAP_GRAM
+        return columns.gram_cost <= CHEAP_GRAM
 
 
 def model_at(
-    problem: L1Problem, columns: ColumnSet, point: Point, limits: FloatArray, nu: float = 0.0
+    problem: L1Problem,
+    columns: ColumnSet | RowSet,
+    point: Point,
+    limits: FloatArray,
+    nu: float = 0.0,
 ) -> Model:
     """Return the quadratic model of the problem at a point, over the columns.
 
@@ -127,7 +158,7 @@ def model_at(
     )  # fmt: skip
 
 
-def largest_steps(problem: L1Problem, columns: ColumnSet) -> FloatArray:
+def largest_steps(problem: L1Problem, columns: ColumnSet | RowSet) -> FloatArray:
     """Return the largest step of each coordinate: it moves margins by about LARGEST_STEP.
 
     From the weights of the rows and not from the curvature, which rows of large margins have not.
@@ -154,20 +185,20 @@ def sweep(descent: Descent, target: float, seed: int, shrinking: float) -> None:
 
 def moved_along(
     problem: L1Problem,
-    columns: ColumnSet,
+    columns: ColumnSet | RowSet,
     point: Point,
     model: Model,
-    descent: Descent,
+    d: FloatArray,
+    e: float,
     *,
     search: bool = True,
 ) -> tuple[Point, bool] | None:
-    """Return the point after the line search along a step; None where nothing decreases.
+    """Return the point after the line search along the step d, e; None where nothing decreases.
 
     The second part says that the objective changed by rounding only: whether the step is one to the
     better, the violations have to tell.
     """
     penalty = problem.penalty.of(columns.features)
-    d, e = descent.step, descent.offset
     before = penalty.value(point.u)
     slope = float(model.gradient @ d) + model.gradient_e * e
     slope += penalty.value(point.u + d) - before

@@ -233,6 +233,7 @@ def gram_descend(
     gram: FloatArray,
     penalty: FloatArray,
     u: FloatArray,
+    largest_step: FloatArray,
     target: float,
     max_sweeps: int,
     d: FloatArray,
@@ -243,12 +244,12 @@ def gram_descend(
         slope'd + 1/2 d'Ad + sum_j l1_j |t_j| + l2_j/2 t_j^2,   t = u + d,  low_j <= t_j <= high_j
 
     What `dense_descend` does, for few features: a visit costs nothing where the feature stays.
-    Steps have no limit; a feature without curvature, A_jj = 0, stays.
+    A feature without curvature, A_jj = 0, stays.
 
     Parameters
     ----------
     gram : (q, q) A, symmetric and positive semidefinite.
-    penalty, u : (q, 4) and (q,), see `dense_descend`.
+    penalty, u, largest_step : (q, 4), (q,) and (q,), see `dense_descend`.
     target : sweeps end when the violations that one of them met add up to at most this.
     max_sweeps : at most so many sweeps.
     d, slope : (q,) the step, and the derivative of the quadratic part there; changed.
@@ -268,6 +269,8 @@ def gram_descend(
                 if h + row[1] <= 0 and abs(g) > row[0]:
                     continue
                 z = _minimiser(row, g, h, t) - t
+                if abs(z) > largest_step[j]:
+                    z = float(np.copysign(largest_step[j], z))
                 if z == 0 or not np.isfinite(z):
                     continue
                 d[j] = -u[j] if z == -t else d[j] + z

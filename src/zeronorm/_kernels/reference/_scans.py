@@ -108,6 +108,56 @@ def csr_moments(
     _entry_moments(indices, row, data, weight, total, square)
 
 
+def csr_terms(
+    indptr: IndexStorage,
+    indices: IndexStorage,
+    data: NDArray[Any],
+    v: FloatArray,
+    h: FloatArray,
+    product: FloatArray,
+    total: FloatArray,
+    square: FloatArray,
+    n_threads: int,
+) -> None:
+    """Put x_j'v, sum_i h_i x_ij and sum_i h_i x_ij**2 into `product`, `total` and `square`.
+
+    For X in CSR with few columns: every thread sums all of them. Sum duplicates first.
+    """
+    csr_correlate(indptr, indices, data, v[:, None], product[:, None], n_threads)
+    csr_moments(indptr, indices, data, h, total, square, n_threads)
+
+
+def csr_combine(
+    indptr: IndexStorage,
+    indices: IndexStorage,
+    data: NDArray[Any],
+    z: FloatArray,
+    v: FloatArray,
+    n_threads: int,
+) -> None:
+    """Add X z to v, (n,), for X in CSR."""
+    v += sp.csr_array((data, indices, indptr), shape=(v.size, z.size)).astype(np.float64) @ z
+
+
+def csr_gram(
+    indptr: IndexStorage,
+    indices: IndexStorage,
+    data: NDArray[Any],
+    position: NDArray[np.int32],
+    weight: FloatArray,
+    out: FloatArray,
+    n_threads: int,
+) -> None:
+    """Put Z' diag(weight) Z into `out`, (q, q), for some columns Z of X in CSR.
+
+    position : (p,) where a column of X is in Z, -1 where it is not. Sum duplicates first.
+    """
+    x = sp.csr_array((data, indices, indptr), shape=(weight.size, position.size)).astype(float)
+    chosen = np.flatnonzero(position >= 0)
+    z = x.tocsc()[:, chosen[np.argsort(position[chosen])]]
+    out[:] = (z.T @ (sp.diags_array(weight) @ z)).toarray()
+
+
 def _entry_moments(
     column: NDArray[Any],
     row: NDArray[Any],
