@@ -25,6 +25,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import oracles
 from conftest import make_classification
@@ -34,11 +35,14 @@ from zeronorm import (
     GreedyLogisticRegression,
     L1LogisticRegression,
     MinimaxLogisticRegression,
+    _validate,
+    l1_path,
 )
 from zeronorm.certificate import verify
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.estimators._minimax import SMOOTHING
+from zeronorm.model_selection import cross_validate
 from zeronorm.result import Status
 from zeronorm.solvers import INNER_SOLVERS, newton
 
@@ -1587,3 +1591,27 @@ def test_interrupt_between_scans(make):
     assert not hasattr(model, "support_")
     model.set_params(n_features=2, block_size=None)
     assert model.fit(X[:100, :20], y[:100]).support_.size == 2
+
+
+@pytest.mark.parametrize("call", ["fit", "path", "validate"])
+def test_blas_has_one_thread_from_first_to_last(call, monkeypatch):
+    """One product with several threads leaves them spinning: a fit took twice as long."""
+    limits = []
+
+    def watched(y, n):
+        limits.extend(
+            pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
+        )
+        return original(y, n)
+
+    original = _validate.check_target
+    monkeypatch.setattr(_validate, "check_target", watched)
+    X, y = load_golub(return_X_y=True)
+    with threadpool_limits(2):
+        {
+            "fit": lambda: L1LogisticRegression().fit(X, y),
+            "path": lambda: l1_path(X, y, Cs=2),
+            "validate": lambda: cross_validate(BudgetClassifier(3), X, y, cv=2),
+        }[call]()
+    assert limits
+    assert set(limits) == {1}

@@ -16,6 +16,7 @@ from .designs._operations import center_scale, margins
 from .losses import Logistic
 from .result import Path
 from .solvers import MENU, Progress, Task, follow, run_together, together
+from .solvers._blas import one_blas_thread
 from .solvers._drive import Solver
 
 TUNE_FEWER_FOLDS = 300  # samples from which three folds are enough to choose a procedure
@@ -40,6 +41,7 @@ class CrossValidation:
         return np.asarray(self.scores.std(axis=1, ddof=1) / np.sqrt(n_folds))
 
 
+@one_blas_thread
 def cross_validate(
     estimator: Any,
     X: Any,

@@ -20,6 +20,7 @@ from ..designs._wrappers import n_threads_of
 from ..result import Result
 from ..solvers import L1Problem, run
 from ..solvers import l1_path as solve_path
+from ..solvers._blas import one_blas_thread
 from ..solvers._l1_path import saturated
 from ._l1 import L1LogisticRegression, gap_of
 from ._linear import one_versus_rest
@@ -122,6 +123,7 @@ class L1Path:
         return np.asarray(expit(self.decision_function(X)))
 
 
+@one_blas_thread
 def l1_path(
     X: Any,
     y: Any,

@@ -22,6 +22,7 @@ from .._typing import Design, FloatArray, IndexArray
 from ..designs import Rows, as_design
 from ..designs._operations import margins
 from ..solvers import Progress, run_together
+from ..solvers._blas import one_blas_thread
 from ..solvers._drive import Solver
 
 try:  # scikit-learn's callback API is experimental: used where it exists
@@ -107,6 +108,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, Bas
     def _store(self, results: list[Any]) -> None:
         """Set the attributes that the results of the solvers give."""
 
+    @one_blas_thread
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Read the data, run the solvers in lockstep and set the attributes.
 

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
-from typing import Any, TypeVar
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 T = TypeVar("T")
 R = TypeVar("R")
+P = ParamSpec("P")
 
 _n_threads: ContextVar[int | None] = ContextVar("n_threads", default=None)
 
@@ -49,6 +50,21 @@ def solver_threads(n_threads: int | None) -> Iterator[None]:
                 _limiter.restore_original_limits()
                 _limiter = None
         _n_threads.reset(token)
+
+
+def one_blas_thread(function: Callable[P, R]) -> Callable[P, R]:
+    """Give a function one thread of the BLAS, from its first line to its last.
+
+    One product outside, even of two vectors, wakes the threads of the BLAS, and for a while they
+    wait by computing: on shared cores everything after it takes up to twice as long.
+    """
+
+    @wraps(function)
+    def limited(*args: P.args, **kwargs: P.kwargs) -> R:
+        with solver_threads(_n_threads.get()):
+            return function(*args, **kwargs)
+
+    return limited
 
 
 def map_threads(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
