@@ -251,7 +251,7 @@ def l1_path(
             f"tol={tol:g}): {worst.status.value}. `dual_gap` has those of all. "
             f"{model._remedy(worst)}",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=3,  # the decorator counts
         )
     return path_of(Cs, results, design.shape[1], n_scans, classes, loss, data.names)
 
