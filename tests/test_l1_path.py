@@ -21,8 +21,11 @@ from conftest import make_classification
 from generators import sparse
 from zeronorm import L1LogisticRegression, L1LogisticRegressionCV, l1_path
 from zeronorm.designs import as_design
+from zeronorm.designs._operations import scan
 from zeronorm.losses import Logistic
+from zeronorm.result import Status
 from zeronorm.solvers import L1Problem, run
+from zeronorm.solvers import l1_path as solve_path
 from zeronorm.solvers._columns import Penalty
 from zeronorm.solvers._l1_path import l1_sizes
 
@@ -627,3 +630,48 @@ def test_columns_too_large_to_square(data):
 def test_sklearn_contract(estimator, check):
     """It would not work inside scikit-learn's tools."""
     check(estimator)
+
+
+def scanned(problem, values, tol):
+    """The solutions of a path, and how many vectors its scans had."""
+    n_vectors, answer = 0, None
+    solver = solve_path(
+        problem, lambda _: values, tol=tol, max_iter=100, enough=lambda *_: False, n_threads=1
+    )
+    while True:
+        try:
+            request = solver.send(answer)
+        except StopIteration as stop:
+            return stop.value, n_vectors
+        answer = scan(request.design, request.vector)
+        n_vectors += answer.size // problem.design.shape[1]
+
+
+@pytest.mark.parametrize("storage", ["float64", "float32", "csr"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_scans_certify_what_lies_between_them(storage, intercept):
+    """Every C would be scanned, or the certificate of one that is not would be none."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((150, 900)) + 0.3
+    y = np.where(X[:, :5].sum(axis=1) + rng.standard_normal(150) > 1.5, 1.0, -1.0)
+    X = {
+        "float64": np.asfortranarray(X),
+        "float32": np.asfortranarray(X, dtype=np.float32),
+        "csr": sp.csr_array(X * (rng.random(X.shape) < 0.3)),
+    }[storage]
+    m = X.shape[1]
+    everything = np.full(m, np.inf)
+    penalty = Penalty(np.ones(m), np.zeros(m), -everything, everything)
+    design = as_design(X)
+    problem = L1Problem(design, y, np.ones(150), penalty, Logistic(), intercept, 150.0)
+    values = np.geomspace(0.05, 1.0, 60)
+    exact, _ = scanned(problem, values, 1e-10)
+    for tol, most in ((0.03, 20), (1e-8, 300)):
+        found, n_vectors = scanned(problem, values, tol)
+        assert len(found) == 60
+        assert n_vectors <= most
+        for (C, result), (_, best) in zip(found, exact, strict=True):
+            assert result.status is Status.CONVERGED
+            assert result.bounds["dual"] <= best.objective * (1 + 1e-12)
+            assert result.objective >= best.bounds["dual"] * (1 - 1e-12)
+            assert result.objective - result.bounds["dual"] <= tol * C * 150 * np.log(2)

@@ -158,6 +158,7 @@ class Run:
         self.bound = -np.inf
         self.point: Point
         self.candidate: Candidate
+        self.alpha: FloatArray  # (n,) of the last scan
         self.scores: FloatArray  # (m,) X'(alpha * y) at the point
         self.pull = np.empty(0)  # (m,) after the first scan
         self.truncated = False  # whether the last choice left out features that are drawn in
@@ -202,6 +203,7 @@ class Run:
         self.bound, self._best, self._idle = -np.inf, None, 0
         self.scale *= factor
         self.scores, self.pull = factor * self.scores, factor * self.pull
+        self.alpha = factor * self.alpha
         point = self.point
         self.point = replace(point, value=factor * point.value, gradient=factor * point.gradient)
 
@@ -297,13 +299,45 @@ class Run:
         vector = alpha * self.problem.y
         self.candidate = Candidate(point, alpha, feasible, vector, seconds, counts)
 
-    def accept(self, scores: FloatArray) -> None:
-        """Take the scores of the candidate: its gap, its row of the history, whether to stop."""
+    def accept_between(self, lower: Run, upper: Run, share: float) -> bool:
+        """Take the candidate without a scan of its own, where two others certify it.
+
+        Scores are linear in alpha, so that those of every alpha between two are known; between the
+        solutions at two C, it errs by the square of their distance.
+
+        lower, upper : at a smaller and a larger C.
+        share : where between them this C is.
+        """
+        if not (lower.candidate.feasible and upper.candidate.feasible):
+            return False
+        total = float(self.problem.weight.sum())
+        a = (1.0 - share) * total / float(lower.problem.weight.sum())
+        b = share * total / float(upper.problem.weight.sum())
+        alpha, scores = a * lower.alpha + b * upper.alpha, a * lower.scores + b * upper.scores
+        candidate, penalty = self.candidate, self.problem.penalty
+        point = candidate.point
+        objective = point.value + penalty.of(point.features).value(point.u)
+        bound = _bound(self.problem, penalty, alpha, penalty.pull(scores))
+        if objective - bound > self._tol * self.scale:
+            return False
+        self.candidate = replace(candidate, alpha=alpha, vector=alpha * self.problem.y)
+        norms = [float(np.linalg.norm(run.alpha)) for run in (lower, upper)]
+        self.accept(scores, a * norms[0] + b * norms[1])
+        if self.status is None:  # exact scores say otherwise
+            self.candidate = candidate
+        return self.status is not None
+
+    def accept(self, scores: FloatArray, size: float | None = None) -> None:
+        """Take the scores of the candidate: its gap, its row of the history, whether to stop.
+
+        size : to which the errors of scores in float32 are proportional; by default the norm of the
+            vector.
+        """
         problem, penalty, candidate = self.problem, self.problem.penalty, self.candidate
         point, alpha, feasible = candidate.point, candidate.alpha, candidate.feasible
-        self.scores, self.pull = scores, penalty.pull(scores)
+        self.scores, self.pull, self.alpha = scores, penalty.pull(scores), alpha
         if self._error is not None:
-            self._recompute(candidate.vector)
+            self._recompute(candidate.vector, size)
         self.point = point
         before = (self._best[2], self.bound) if self._best is not None else (np.inf, -np.inf)
         if feasible:
@@ -373,14 +407,14 @@ class Run:
         size = np.abs(V).T @ np.abs(alpha)
         return alpha, inside and bool(np.all(np.abs(rest) <= EQUAL * size))
 
-    def _recompute(self, v: FloatArray) -> None:
+    def _recompute(self, v: FloatArray, size: float | None) -> None:
         """Replace scores in float32 by exact ones where they can decide the bound.
 
         That is where the largest |c_j| / l1_j may be, and where l2_j > 0 counts what is above l1_j.
         """
         assert self._error is not None
         penalty = self.problem.penalty
-        error = self._error * float(np.linalg.norm(v))
+        error = self._error * (float(np.linalg.norm(v)) if size is None else size)
         high = self.pull + error > penalty.l1
         bounded = high & (penalty.l1 > 0)
         low = (self.pull[bounded] - error[bounded]) / penalty.l1[bounded]

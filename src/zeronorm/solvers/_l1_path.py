@@ -38,8 +38,9 @@ GUESSES, MARGIN = 3, 0.1  # steps by interpolation before bisection; their dista
 # The gap of a model over free features, which tells where others enter, and over k chosen ones,
 # which is all but zero just above that C.
 EXACT = 1e-10
-# Values of C that share a scan, and scores that one may return (64 MB).
-AHEAD, MOST_SCORES = 5, 1 << 23
+# Values of C that are certified together, at first and at most, and scores that a scan may return
+# (64 MB).
+FEW, AHEAD, MOST_SCORES = 5, 10, 1 << 23
 FARTHEST = 1.5  # a scan says little of a C that is so many times its own
 SATURATED = 0.999  # share of the loss without features that is explained where a path may end
 TOL, MAX_ITER = 1e-4, 50  # of every point of `l1_supports`
@@ -74,6 +75,8 @@ class Walk:
         self._unpenalised = np.flatnonzero(self._l1 == 0)
         self.free = self._unpenalised if forced is None else np.union1d(self._unpenalised, forced)
         self.C = 1.0
+        # Values of C of the next call of `along`, at most so many; 0: one scan for each.
+        self._reach, self._most = FEW, AHEAD
         self.smallest = np.inf  # C below which all but the free features are zero
         self.history: list[Step] = []  # of all scans
 
@@ -133,15 +136,18 @@ class Walk:
     def along(self, Cs: Sequence[float], told: Callable[[Result], bool]) -> Solver[int]:
         """Go on along a growing C, several values to a scan; return how many have a solution.
 
-        Each is solved from the one before, over the features that the last scan makes likely, and
-        one scan certifies all. Those that are not within the tolerance are solved again, over more
-        features, until they are: their scans are merged too.
+        Each is solved from the one before, over the features that the last scan makes likely. The
+        largest is scanned, and certifies those below it as far as it goes. One scan certifies the
+        others. Those that are not within the tolerance are solved again, over more features, until
+        they are: their scans are merged too.
 
-        Cs : those after the first that are much larger than the last C are left for the next call.
+        Cs : those after the first that are much larger than the last C, or too many, are left for
+            the next call.
         told : every solution, at its C; whether to stop there.
         """
         begin, first = self._run, self.C
         Cs = [C for number, C in enumerate(Cs) if number == 0 or C / first <= FARTHEST]
+        Cs = Cs[: self._reach or FEW]
         runs: list[Run] = []
         for C in Cs:
             self._ahead(C)
@@ -150,6 +156,8 @@ class Walk:
             runs.append(run)
             run.propose(*self._solved(near))
         waiting = list(zip(Cs, runs, strict=True))
+        if self._reach > 0:
+            waiting = yield from self._between(begin, first, waiting)
         while waiting:
             vectors = np.column_stack([run.candidate.vector for _, run in waiting])
             scores = yield Scan(begin.problem.design, vectors)
@@ -165,6 +173,32 @@ class Walk:
             if told(self._result()):
                 return number + 1
         return len(Cs)
+
+    def _between(
+        self, begin: Run, first: float, waiting: list[tuple[float, Run]]
+    ) -> Solver[list[tuple[float, Run]]]:
+        """Scan at the largest C only; return those that are still to be certified.
+
+        Where many are left, the next call reaches less far.
+        """
+        C_last, last = waiting[-1]
+        last.accept((yield Scan(begin.problem.design, last.candidate.vector)))
+        # Without penalised features the solution is the same at all C up to the smallest.
+        low = self.smallest if np.isin(begin.point.support, self.free).all() else first
+        left = []
+        for C, run in waiting[:-1]:
+            share = min(max(C - low, 0.0) / (C_last - low), 1.0) if C_last > low else 0.0
+            if not run.accept_between(begin, last, share):
+                left.append((C, run))
+        if 2 * len(left) > len(waiting):
+            self._reach = self._most = FEW if self._reach > FEW else 0
+        elif not left:
+            self._reach = self._most
+        if last.status is None:
+            self._run, self.C = last, C_last
+            last.propose(*self._solved(np.union1d(last.point.features, last.choose())))
+            left.append((C_last, last))
+        return left
 
     def over(self, features: IndexArray, start: Mark, end: Mark) -> Solver[Result]:
         """Return the solution over some features at the C of `end`; it is certified against all.
