@@ -1026,6 +1026,13 @@ for X in (x, x.astype(np.float32), sp.csc_array(x), sp.csr_array(x)):
     assert np.allclose(printed[0][[0, 2, 3]], printed[1][[0, 2, 3]], rtol=1e-9, atol=1e-9)
 
 
+def stored_as(dense, form, index):
+    """The matrix in CSR or CSC with indices of a type."""
+    X = sp.csr_array(dense).asformat(form)
+    X.indptr, X.indices = X.indptr.astype(index), X.indices.astype(index)
+    return X
+
+
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.uint8])
 @pytest.mark.parametrize("form", ["csr", "csc"])
@@ -1033,9 +1040,7 @@ def test_arranged_by_column(form, dtype, index):
     """A conversion would change values, or be made where columns can be read as they are."""
     rng = np.random.default_rng(0)
     dense = (rng.integers(0, 100, (70, 40)) * (rng.random((70, 40)) < 0.2)).astype(dtype)
-    X = sp.csr_array(dense).asformat(form)
-    X.indptr, X.indices = X.indptr.astype(index), X.indices.astype(index)
-    design = as_design(X)
+    design = as_design(stored_as(dense, form, index))
     found = arranged(design)
     assert (found is design) == (form == "csc" and dtype in (np.float32, np.float64))
     assert resident_columns(found) is not None
@@ -1053,9 +1058,7 @@ def test_arranged_by_row(form, dtype, index):
     """Gram matrices of few columns with short rows would not be used, or be those of other data."""
     rng = np.random.default_rng(0)
     dense = (rng.integers(1, 100, (9000, 40)) * (rng.random((9000, 40)) < 0.2)).astype(dtype)
-    X = sp.csr_array(dense).asformat(form)
-    X.indptr, X.indices = X.indptr.astype(index), X.indices.astype(index)
-    design = as_design(X)
+    design = as_design(stored_as(dense, form, index))
     found = arranged(design)
     assert (found is design) == (form == "csr")
     assert resident_columns(found) is None

@@ -1595,7 +1595,7 @@ def test_interrupt_between_scans(make):
 
 @pytest.mark.parametrize("call", ["fit", "path", "validate"])
 def test_blas_has_one_thread_from_first_to_last(call, monkeypatch):
-    """One product with several threads leaves them spinning: a fit took twice as long."""
+    """One product with several threads would leave them spinning, and slow down the fit."""
     limits = []
 
     def watched(y, n):

@@ -73,20 +73,24 @@ def kkt(X, problem, result):
     return max(violation, abs(gradient.sum()) if problem.intercept else 0.0)
 
 
+def penalty_of(kind, m):
+    """What differs from l1 weights of one."""
+    return {
+        "l1": {},
+        "net": {"l1": np.full(m, 0.6), "l2": np.full(m, 0.4)},
+        "factors": {"l1": np.random.default_rng(1).choice([0.5, 1.0, 3.0], m)},
+        "free": {"l1": np.where(np.arange(m) == 20, 0.0, 1.0)},
+        "signs": {"low": np.where(np.arange(m) % 2, 0.0, -np.inf)},
+    }[kind]
+
+
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("kind", ["l1", "net", "factors", "signs"])
 def test_working_sets_end_at_the_optimum(loss, intercept, kind):
     """Violations outside of the last working set would be overlooked."""
     X, y = data()
-    m = X.shape[1]
-    rng = np.random.default_rng(1)
-    penalty = {
-        "l1": {},
-        "net": {"l1": np.full(m, 0.6), "l2": np.full(m, 0.4)},
-        "factors": {"l1": rng.choice([0.5, 1.0, 3.0], m)},
-        "signs": {"low": np.where(np.arange(m) % 2, 0.0, -np.inf)},
-    }[kind]
+    penalty = penalty_of(kind, X.shape[1])
     problem = posed(X, y, loss=loss, intercept=intercept, **penalty)
     result = solve(problem)
     assert result.status is Status.CONVERGED
@@ -378,15 +382,7 @@ def test_tall_sparse_data_by_row(loss, intercept, kind):
     """Steps with Gram matrices of the drawn features would end elsewhere than sweeps."""
     X, y = tall()
     m = X.shape[1]
-    rng = np.random.default_rng(1)
-    penalty = {
-        "l1": {},
-        "net": {"l1": np.full(m, 0.6), "l2": np.full(m, 0.4)},
-        "factors": {"l1": rng.choice([0.5, 1.0, 3.0], m)},
-        "free": {"l1": np.where(np.arange(m) == 20, 0.0, 1.0)},
-        "signs": {"low": np.where(np.arange(m) % 2, 0.0, -np.inf)},
-    }[kind]
-    options = {"C": 0.01, "loss": loss, "intercept": intercept, **penalty}
+    options = {"C": 0.01, "loss": loss, "intercept": intercept, **penalty_of(kind, m)}
     by_row, by_column = posed(sp.csr_array(X), y, **options), posed(sp.csc_array(X), y, **options)
     run_by_row = Run(by_row, 1e-4, 9, 1)
     assert isinstance(run_by_row.columns(np.arange(m)), RowSet)
@@ -407,13 +403,11 @@ def test_gram_matrices_of_vanishing_curvature():
     X, y = tall()
     problem = posed(sp.csr_array(X), y, C=1.0, intercept=False)
     coef = 40.0 * np.where(np.arange(12) % 2, 1.0, -1.0)
-    with np.errstate(over="raise"):
-        cold, warm = solve(problem), None
-        start = Start(np.arange(12), coef, 0.0)
-        begun = Run(problem, 1e-10, 500, 1)
-        point = begun._point(start)
-        moved, _ = prox_newton(begun, begun.columns(np.arange(40)), point.on(np.arange(40)), 1e-8)
-        warm = moved.value + problem.penalty.value(moved.u)
+    begun, features = Run(problem, 1e-10, 500, 1), np.arange(40)
+    point = begun._point(Start(np.arange(12), coef, 0.0)).on(features)
+    moved, _ = prox_newton(begun, begun.columns(features), point, 1e-8)
+    warm = moved.value + problem.penalty.value(moved.u)
+    cold = solve(problem)
     assert warm == pytest.approx(cold.objective, rel=1e-9)
 
 

@@ -56,7 +56,7 @@ def one_blas_thread(function: Callable[P, R]) -> Callable[P, R]:
     """Give a function one thread of the BLAS, from its first line to its last.
 
     One product outside, even of two vectors, wakes the threads of the BLAS, and for a while they
-    wait by computing: on shared cores everything after it takes up to twice as long.
+    wait by computing, at the cost of what comes after it on the same cores.
     """
 
     @wraps(function)

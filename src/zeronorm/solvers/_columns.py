@@ -373,15 +373,9 @@ class Descent:
             slope -= model.total * (model.gradient_e / total)
         slope += gram @ self.step
         sweeps, violation = _kernels.gram_descend(
-            np.ascontiguousarray(gram),
-            model.penalty,
-            model.u,
-            model.largest_step,
-            target,
-            max_sweeps,
-            self.step,
-            slope,
-        )
+            np.ascontiguousarray(gram), model.penalty, model.u, model.largest_step,
+            target, max_sweeps, self.step, slope,
+        )  # fmt: skip
         if eliminates:
             self._state[0] = -(model.gradient_e + float(model.total @ self.step)) / total
         self._state[3] += sweeps

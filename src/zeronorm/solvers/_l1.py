@@ -318,7 +318,7 @@ class Run:
         point = candidate.point
         objective = point.value + penalty.of(point.features).value(point.u)
         bound = _bound(self.problem, penalty, alpha, penalty.pull(scores))
-        if objective - bound > self._tol * self.scale:
+        if not objective - bound <= self._tol * self.scale:
             return False
         self.candidate = replace(candidate, alpha=alpha, vector=alpha * self.problem.y)
         norms = [float(np.linalg.norm(run.alpha)) for run in (lower, upper)]

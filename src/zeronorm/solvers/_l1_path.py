@@ -75,7 +75,8 @@ class Walk:
         self._unpenalised = np.flatnonzero(self._l1 == 0)
         self.free = self._unpenalised if forced is None else np.union1d(self._unpenalised, forced)
         self.C = 1.0
-        # Values of C of the next call of `along`, at most so many; 0: one scan for each.
+        # Values of C of the next call of `along`, and the most to come; 0: too few of them are
+        # certified without a scan of their own.
         self._reach, self._most = FEW, AHEAD
         self.smallest = np.inf  # C below which all but the free features are zero
         self.history: list[Step] = []  # of all scans
