@@ -297,7 +297,7 @@ Gathered<Out, Value> gather(const Csr<I, T>& x, const Place& place, std::int64_t
     // Every part has counts of its own: they must not outweigh the entries.
     const std::int64_t n_stored = x.n_stored();
     const std::int64_t n_parts = std::clamp<std::int64_t>(
-        std::min(n_threads, n_stored / std::max(kWorkPerThread, 2 * n_wanted)), 1, 64);
+        std::min(n_threads, n_stored / std::max(kWorkPerThread, n_wanted)), 1, 64);
     std::vector<std::int64_t> cuts(static_cast<std::size_t>(n_parts) + 1, x.n_rows);
     for (std::int64_t part = 0; part < n_parts; ++part)
         cuts[static_cast<std::size_t>(part)] =

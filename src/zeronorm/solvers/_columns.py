@@ -20,7 +20,7 @@ from ._cutting_plane import GatheredColumns
 ROOM = 500  # columns that room is made for at first
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Penalty:
     """sum_j l1_j |u_j| + l2_j / 2 u_j^2 for low <= u <= high."""
 
@@ -28,6 +28,22 @@ class Penalty:
     l2: FloatArray  # (m,) not negative
     low: FloatArray  # (m,) -inf or 0
     high: FloatArray  # (m,) 0 or inf
+
+    @cached_property
+    def level(self) -> float | FloatArray:
+        """l1: one number where it is the same for all features, which spares passes over many."""
+        first = float(self.l1[0]) if self.l1.size else 0.0
+        return first if bool((self.l1 == first).all()) else self.l1
+
+    @cached_property
+    def has_signs(self) -> bool:
+        """Whether some u_j may have one sign only."""
+        return bool((self.low == 0).any() or (self.high == 0).any())
+
+    @cached_property
+    def bounds_all(self) -> bool:
+        """Whether the dual bounds the score of every feature."""
+        return bool((self.l1 > 0).all() and (self.l2 == 0).all())
 
     def of(self, features: IndexArray) -> Penalty:
         """Return the penalty of some features."""
@@ -51,6 +67,15 @@ class Penalty:
         at_zero = np.maximum(np.maximum(up, down), 0.0)
         return np.where(u == 0, at_zero, np.abs(g + np.sign(u) * self.l1))
 
+    def strongest(self, pull: FloatArray) -> float:
+        """Return the largest pull_j / l1_j of the features with a bounded score."""
+        if not self.bounds_all:
+            bounded = (self.l2 == 0) & (self.l1 > 0)
+            return float((pull[bounded] / self.l1[bounded]).max(initial=0.0))
+        if isinstance(self.level, float):
+            return float(pull.max(initial=0.0)) / self.level
+        return float((pull / self.l1).max(initial=0.0))
+
     def settled(self, gradient: FloatArray, margin: float) -> NDArray[np.bool_]:
         """Return whether 0 is optimal with a margin, for every coordinate."""
         return ((self.high <= 0) | (gradient + self.l1 > margin)) & (
@@ -62,7 +87,7 @@ class Penalty:
 
         A feature at zero is optimal where it is at most l1_j.
         """
-        if not (self.low == 0).any() and not (self.high == 0).any():
+        if not self.has_signs:
             return np.abs(scores)
         up = np.where(self.high > 0, scores, 0.0)
         down = np.where(self.low < 0, -scores, 0.0)

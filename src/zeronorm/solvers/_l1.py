@@ -123,17 +123,12 @@ def _bound(
     entropy : -conjugate(alpha) where it is known. As the conjugate is convex and 0 at 0, t times
         that is a bound of its value at t alpha, without logarithms.
     """
-    bounded = (penalty.l2 == 0) & (penalty.l1 > 0)
-    if bounded.all():
-        ratio = float((pull / penalty.l1).max(initial=0.0))
-    else:
-        ratio = float((pull[bounded] / penalty.l1[bounded]).max(initial=0.0))
-    t = 1.0 / max(1.0, ratio)
+    t = 1.0 / max(1.0, penalty.strongest(pull))
     if entropy is None:
         value = -problem.loss.conjugate(t * alpha, problem.y, problem.weight)
     else:
         value = t * entropy
-    if not bounded.all():
+    if not penalty.bounds_all:
         ridge = penalty.l2 > 0
         excess = np.maximum(t * pull[ridge] - penalty.l1[ridge], 0.0)
         value -= 0.5 * float((excess**2 / penalty.l2[ridge]).sum())
@@ -221,7 +216,7 @@ class Run:
 
         ratio : C now / C at the last scan.
         """
-        kept = self.pull >= max(2.0 - max(ratio, 1.0 / ratio), NEAR) * self.problem.penalty.l1
+        kept = self.pull >= max(2.0 - max(ratio, 1.0 / ratio), NEAR) * self.problem.penalty.level
         kept[self.point.support] = True
         kept[self._always] = True
         features = np.flatnonzero(kept)
@@ -257,7 +252,7 @@ class Run:
         missing = self._store.missing(features)
         if not missing.size or not self.pull.size:
             return None
-        likely = self.pull > LIKELY * self.problem.penalty.l1
+        likely = self.pull > LIKELY * self.problem.penalty.level
         likely[features] = False
         others = self._store.missing(np.flatnonzero(likely))
         most = max(missing.size, self._smallest)
@@ -271,11 +266,12 @@ class Run:
 
     def choose(self) -> IndexArray:
         """Return the next working set, sorted."""
-        l1 = self.problem.penalty.l1
+        penalty = self.problem.penalty
+        l1 = penalty.l1
         if l1.size <= self._smallest:
             return np.arange(l1.size)
         support = np.union1d(self.point.support, self._always)
-        near = self.pull > NEAR * l1
+        near = self.pull > NEAR * penalty.level
         near[support] = False
         candidates = np.flatnonzero(near)
         size = max(self._smallest, GROWTH * support.size) - support.size
