@@ -257,13 +257,14 @@ class Run:
         assert np.array_equal(np.sort(self.active), np.arange(m.features.size))
         return bool(self.state[5])
 
-    def subspace_step(self, target=0.0, max_iterations=3):
+    def subspace_step(self, target=0.0, max_iterations=3, largest_step=10.0):
         """Step with the features that are not zero; return the iterations."""
         m = self.model
+        largest_step = np.full(m.u.size, largest_step)
         return call(
             self.module, self.form, "subspace_step", m.x, m.features, m.curvature, m.gradient,
-            m.total, m.square, m.penalty, m.u, m.nu, m.intercept, m.gradient_e, target,
-            max_iterations, self.d, self.residual, self.state,
+            m.total, m.square, m.penalty, m.u, largest_step, m.nu, m.intercept, m.gradient_e,
+            target, max_iterations, self.d, self.residual, self.state,
         )  # fmt: skip
 
     @property
@@ -640,7 +641,8 @@ def test_subspace_step_is_its_twin(form, n):
             iterations = []
             for run in runs:
                 run.sweep(1e-9, case // 2, seed=case)
-                iterations.append(run.subspace_step(1e-9, 1 + case % 3))
+                largest_step = 10.0 if case < 6 else np.linspace(1e-4, 1e-2, q)
+                iterations.append(run.subspace_step(1e-9, 1 + case % 3, largest_step))
             assert iterations[0] == iterations[1]
             assert_same(*runs)
 
@@ -730,6 +732,21 @@ def test_subspace_steps_without_anything_to_do(module, form):
         if model is not huge:
             assert not run.d.any()
             assert model is empty or run.state[0] == 0
+
+
+@each_module
+@pytest.mark.parametrize("form", [FORMS[1], FORMS[-1]], ids=["dense", "csc"])
+def test_a_subspace_step_keeps_within_its_reach(module, form):
+    """Without curvature a step would be of any size, and no line search short enough."""
+    model = model_of(2, 16, 5, kind=0, nu=0.0, curvature=np.full(16, 1e-60))
+    model = replace(model, u=np.full(5, 1e6) * np.sign(model.gradient))
+    free, bound = Run(module, form, model), Run(module, form, model)
+    free.subspace_step(max_iterations=20, largest_step=INF)
+    limits = np.linspace(0.1, 0.5, 5)
+    bound.subspace_step(max_iterations=20, largest_step=limits)
+    assert np.abs(bound.d / limits).max() == pytest.approx(100.0)
+    assert bound.objective() < model.objective(np.zeros(5), 0.0)
+    assert np.abs(free.d).max() >= 1e6  # to where the first is zero
 
 
 def test_arrays_of_another_layout_are_refused():

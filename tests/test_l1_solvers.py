@@ -398,17 +398,26 @@ def test_tall_sparse_data_by_row(loss, intercept, kind):
         assert published == pytest.approx(expected.objective, rel=1e-7)
 
 
-def test_gram_matrices_of_vanishing_curvature():
-    """From margins so large that no row bends, a step would be of any size and none accepted."""
-    X, y = tall()
-    problem = posed(sp.csr_array(X), y, C=1.0, intercept=False)
-    coef = 40.0 * np.where(np.arange(12) % 2, 1.0, -1.0)
-    begun, features = Run(problem, 1e-10, 500, 1), np.arange(40)
-    point = begun._point(Start(np.arange(12), coef, 0.0)).on(features)
-    moved, _ = prox_newton(begun, begun.columns(features), point, 1e-8)
-    warm = moved.value + problem.penalty.value(moved.u)
-    cold = solve(problem)
-    assert warm == pytest.approx(cold.objective, rel=1e-9)
+@pytest.mark.parametrize("by_row", [True, False])
+def test_steps_from_where_nothing_bends(by_row):
+    """Steps would be of any size, whichever way they are found, and no line search enough."""
+    if by_row:
+        X, y = tall()
+        X = sp.csr_array(X)
+    else:  # the descent takes so many sweeps that it steps on the support too
+        rng = np.random.default_rng(0)
+        X = (rng.random((6000, 40)) < rng.uniform(0.01, 0.16, 40)).astype(float)
+        margin = X @ rng.normal(scale=2, size=40) - 3.5
+        X, y = sp.csc_array(X), np.where(margin + rng.logistic(size=6000) > 0, 1.0, -1.0)
+    problem, features = posed(X, y, C=1.0, intercept=False), np.arange(40)
+    begun = Run(problem, 1e-10, 500, 1)
+    columns = begun.columns(features)
+    assert isinstance(columns, RowSet) == by_row
+    point = begun._point(Start(features, np.full(40, -30.0), 0.0))
+    point, counts = prox_newton(begun, columns, point, 1e-8)
+    assert by_row or counts["iterations"] > 0
+    warm = point.value + problem.penalty.value(point.u)
+    assert warm == pytest.approx(solve(problem).objective, rel=1e-9)
 
 
 # ---------------------------------------------------------------------------- what went wrong once

@@ -71,9 +71,9 @@ template <class Columns>
 std::int64_t subspace(const Columns& x, const Features& features, const Array<double>& curvature,
                       const Array<double>& gradient, const Array<double>& total,
                       const Array<double>& square, const Matrix& penalty, const Array<double>& u,
-                      double nu, bool intercept, double gradient_e, double target,
-                      std::int64_t max_iterations, const OutArray& d, const OutArray& residual,
-                      const OutArray& state) {
+                      const Array<double>& largest_step, double nu, bool intercept,
+                      double gradient_e, double target, std::int64_t max_iterations,
+                      const OutArray& d, const OutArray& residual, const OutArray& state) {
     const nb::gil_scoped_release release;
     const Model model{length(curvature, 0),
                       curvature.data(),
@@ -82,7 +82,7 @@ std::int64_t subspace(const Columns& x, const Features& features, const Array<do
                       square.data(),
                       penalty.data(),
                       u.data(),
-                      nullptr,
+                      largest_step.data(),
                       nu,
                       intercept,
                       gradient_e};
@@ -144,8 +144,8 @@ void define(nb::module_& m, const std::string& name, const Wrap& wrap, const Sto
     m.def((name + "_subspace_step").c_str(), wrap(&subspace<Columns>), storage...,
           "features"_a.noconvert(), "curvature"_a.noconvert(), "gradient"_a.noconvert(),
           "total"_a.noconvert(), "square"_a.noconvert(), "penalty"_a.noconvert(), "u"_a.noconvert(),
-          "nu"_a, "intercept"_a, "gradient_e"_a, "target"_a, "max_iterations"_a, "d"_a.noconvert(),
-          "residual"_a.noconvert(), "state"_a.noconvert());
+          "largest_step"_a.noconvert(), "nu"_a, "intercept"_a, "gradient_e"_a, "target"_a,
+          "max_iterations"_a, "d"_a.noconvert(), "residual"_a.noconvert(), "state"_a.noconvert());
     m.def((name + "_newton_cycle").c_str(), wrap(&cycle<Columns>), storage...,
           "features"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
           "penalty"_a.noconvert(), "squared_hinge"_a, "nu"_a, "sigma"_a,

@@ -339,8 +339,10 @@ void descend(const Columns& x, const std::int64_t* features, std::int64_t q, con
 // One step of the features that are not at zero towards the minimum of the model with their signs
 // kept: conjugate gradients preconditioned by the diagonal, until the slopes
 // add up to at most `target`. Where coordinates hinder each other this is worth many sweeps.
-// What would change its sign stops at zero, if the model still decreases; else all stop where the
-// first one reaches zero. Returns the iterations.
+// All step less far where one would exceed its largest step a hundred times: steps that cancel each
+// other may be long, but without curvature they would have no end. What would change its sign stops
+// at zero, if the model still decreases; else all stop where the first one reaches zero. Returns
+// the iterations.
 template <class Columns>
 std::int64_t subspace_step(const Columns& x, const std::int64_t* features, std::int64_t q,
                            const Model& model, double target, std::int64_t max_iterations,
@@ -413,6 +415,12 @@ std::int64_t subspace_step(const Columns& x, const std::int64_t* features, std::
                 c.direction = c.left / c.bend + kept * c.direction;
         }
         if (iteration == 0) return;
+        double excess = 1.0;
+        for (const Coordinate& c : free)
+            excess = std::max(excess, std::abs(c.step) / (100.0 * model.largest_step[c.j]));
+        if (excess > 1.0)
+            for (Coordinate& c : free)
+                c.step /= excess;
         // How far all may go together, and whether the stopped ones leave a decrease.
         double farthest = 1.0, change = 0.0;
         for (Coordinate& c : free) {

@@ -377,8 +377,8 @@ class Descent:
         assert isinstance(columns, ColumnSet)
         self.n_iterations += columns._kernel("subspace_step")(
             *columns.storage, columns._position, model.curvature, model.gradient, model.total,
-            model.square, model.penalty, model.u, model.nu, model.intercept, model.gradient_e,
-            target, max_iterations, self.step, self._residual, self._state,
+            model.square, model.penalty, model.u, model.largest_step, model.nu, model.intercept,
+            model.gradient_e, target, max_iterations, self.step, self._residual, self._state,
         )  # fmt: skip
 
     def sweep_gram(self, gram: FloatArray, target: float, max_sweeps: int) -> None:

@@ -180,6 +180,7 @@ def dense_subspace_step(
     square: FloatArray,
     penalty: FloatArray,
     u: FloatArray,
+    largest_step: FloatArray,
     nu: float,
     intercept: bool,
     gradient_e: float,
@@ -192,13 +193,14 @@ def dense_subspace_step(
     """Step with the features that are not at zero, their signs kept.
 
     Conjugate gradients on the model of `dense_descend` restricted to them, preconditioned by its
-    diagonal, until the |slopes| add up to at most `target`. A coefficient that would change its
-    sign stops at zero if the model still decreases; else all stop where the first reaches zero.
-    Changes d, the residual and the step of the intercept, state[0]; returns the iterations.
+    diagonal, until the |slopes| add up to at most `target`. All step less far where one would
+    exceed its largest step a hundred times. A coefficient that would change its sign stops at zero if the model
+    still decreases; else all stop where the first reaches zero. Changes d, the residual and
+    the step of the intercept, state[0]; returns the iterations.
     """
     return _subspace_step(
-        _dense(x), features, curvature, gradient, total, square, penalty, u, nu, intercept,
-        gradient_e, target, max_iterations, d, residual, state,
+        _dense(x), features, curvature, gradient, total, square, penalty, u, largest_step, nu,
+        intercept, gradient_e, target, max_iterations, d, residual, state,
     )  # fmt: skip
 
 
@@ -213,6 +215,7 @@ def csc_subspace_step(
     square: FloatArray,
     penalty: FloatArray,
     u: FloatArray,
+    largest_step: FloatArray,
     nu: float,
     intercept: bool,
     gradient_e: float,
@@ -224,8 +227,8 @@ def csc_subspace_step(
 ) -> int:
     """Do what `dense_subspace_step` does for X in CSC."""
     return _subspace_step(
-        _csc(indptr, indices, data), features, curvature, gradient, total, square, penalty, u, nu,
-        intercept, gradient_e, target, max_iterations, d, residual, state,
+        _csc(indptr, indices, data), features, curvature, gradient, total, square, penalty, u,
+        largest_step, nu, intercept, gradient_e, target, max_iterations, d, residual, state,
     )  # fmt: skip
 
 
@@ -468,6 +471,7 @@ def _subspace_step(
     square: FloatArray,
     penalty: FloatArray,
     u: FloatArray,
+    largest_step: FloatArray,
     nu: float,
     intercept: bool,
     gradient_e: float,
@@ -512,6 +516,7 @@ def _subspace_step(
         iterations += 1
     if iterations == 0:
         return 0
+    step /= max(1.0, float((np.abs(step) / (100.0 * largest_step[free])).max()))
     stopped = (t + step) * t <= 0
     bounded = np.where(stopped, -t, step)
     along, e = extend(bounded)
