@@ -148,7 +148,27 @@ def sparse_calls(X: sp.csr_array, n_threads: int) -> dict[str, dict[str, Callabl
             "moments": lambda: native.csr_moments(*csr, weight, total, square, t),
             "audit": lambda: native.audit_indices(*csr[:2], p),
             "gather 900 columns": lambda: native.csr_gather(*csr, position, 900, t),
+            "to CSC": lambda: native.csr_to_csc(*csr, p, t),
         },
+    }
+
+
+def tall_calls(n_threads: int) -> tuple[sp.csr_array, dict[str, Callable[[], Any]]]:
+    """Return X of few columns, by row, SciPy's product and the kernels that solve by row."""
+    X = uniform(100_000, 200, 0.07)
+    n, p = X.shape
+    rng = np.random.default_rng(1)
+    v, h, z = rng.standard_normal((n, 1)), rng.random(n), rng.standard_normal(p)
+    product, total, square = np.empty((3, p))
+    out, along, gram = np.empty((p, 1)), np.zeros(n), np.empty((p, p))
+    vector, everything = v[:, 0].copy(), np.arange(p, dtype=np.int32)
+    csr, t = (X.indptr, X.indices, X.data), n_threads
+    return X, {
+        "SciPy": lambda: X.T @ vector,
+        "correlate": lambda: native.csr_correlate(*csr, v, out, t),
+        "terms": lambda: native.csr_terms(*csr, vector, h, product, total, square, t),
+        "combine": lambda: native.csr_combine(*csr, z, along, t),
+        "gram": lambda: native.csr_gram(*csr, everything, h, gram, t),
     }
 
 
@@ -195,6 +215,11 @@ def run(quick: bool, repeats: int) -> list[dict[str, Any]]:
                 size = 8 * X.nnz + 4 * (pointers + 1)
                 add(storage, threads, measure(calls, "SciPy", size, X.nnz, repeats))
     for threads in THREADS:
+        X, calls = tall_calls(threads)
+        storage = f"tall CSR, {X.shape[0]} x {X.shape[1]}, {X.nnz / 1e6:.1f} M entries"
+        print(f"{storage}, {threads} threads", flush=True)
+        size = 8 * X.nnz + 4 * (X.shape[0] + 1)
+        add(storage, threads, measure(calls, "SciPy", size, X.nnz, repeats))
         Z, calls = gram_calls(threads)
         storage = f"CSC, {Z.shape[0]} x {Z.shape[1]}, {Z.nnz / 1e6:.1f} M entries"
         print(f"{storage}, {threads} threads", flush=True)

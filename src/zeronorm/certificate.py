@@ -95,6 +95,7 @@ def verify(
     y : (n,) labels of two classes; the larger one (the second of `classes_`) counts as +1.
     certificate : what to check; loss, intercept and forced features are those that it names.
     sample_weight : (n,) the weights of the fit, times those of the classes.
+    rtol : difference that counts as rounding, relative to the objective.
 
     Returns
     -------
