@@ -23,8 +23,8 @@ SWEEPS_ALONE, SWEEPS_BETWEEN, SUBSPACE_SHARE, ITERATION_GROWTH = 20, 10, 0.3, 1.
 # rounding, save nothing.
 SMALL = 1 << 15
 # Gram matrices are formed where they cost at most so many sweeps, and of so many columns as a share
-# of the rows, that is of their weights: integer weights equal repeated rows. A sweep then costs next
-# to nothing, and a descent leaves less.
+# of the rows, that is of their weights: integer weights equal repeated rows. A sweep then costs
+# next to nothing, and a descent leaves less.
 CHEAP_GRAM, GRAM_SHARE, GRAM_DESCENT_SHARE = 16, 0.25, 0.01
 LARGEST_COPY = 1 << 26  # elements that are copied for a Gram matrix
 ROUNDING = 1e-7  # least deviation that is told from 0, as a share of the root mean square

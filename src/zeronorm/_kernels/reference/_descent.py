@@ -194,9 +194,9 @@ def dense_subspace_step(
 
     Conjugate gradients on the model of `dense_descend` restricted to them, preconditioned by its
     diagonal, until the |slopes| add up to at most `target`. All step less far where one would
-    exceed its largest step a hundred times. A coefficient that would change its sign stops at zero if the model
-    still decreases; else all stop where the first reaches zero. Changes d, the residual and
-    the step of the intercept, state[0]; returns the iterations.
+    exceed its largest step a hundred times. A coefficient that would change its sign stops at zero
+    if the model still decreases; else all stop where the first reaches zero. Changes d, the
+    residual and the step of the intercept, state[0]; returns the iterations.
     """
     return _subspace_step(
         _dense(x), features, curvature, gradient, total, square, penalty, u, largest_step, nu,
