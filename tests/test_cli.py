@@ -676,7 +676,7 @@ def test_help_says_what_there_is(run):
         (["select", "golub", "-k", "3", "-o", "."], "--output must be a file; . is a directory"),
         (
             ["select", "golub", "-k", "3", "--method", "lasso"],
-            "method must be one of 'auto', 'l1', 'reweighted-l1', 'greedy'; got 'lasso'",
+            "method must be one of 'auto', 'l1', 'reweighted-l1', 'greedy', 'l0'; got 'lasso'",
         ),
         (
             ["select", "golub", "-k", "3", "--method", "l1", "--tune"],

@@ -33,6 +33,7 @@ from zeronorm import (
     BudgetClassifier,
     FeatureGeneratingMachine,
     GreedyLogisticRegression,
+    L0LogisticRegression,
     L1LogisticRegression,
     MinimaxLogisticRegression,
     _validate,
@@ -86,13 +87,16 @@ def assert_same_model(a, b, *, atol=1e-8, classes=True):
         *(MinimaxLogisticRegression(solver=name, fit_intercept=False) for name in SMOOTHING),
         *(
             BudgetClassifier(n_features=2, method=name)
-            for name in ("l1", "reweighted-l1", "greedy")
+            for name in ("l1", "reweighted-l1", "greedy", "l0")
         ),
         GreedyLogisticRegression(),
         GreedyLogisticRegression(n_features=1),
         GreedyLogisticRegression(n_features=2, fit_C=1e8),
         GreedyLogisticRegression(standardize=False, refit_C=1.0),
         GreedyLogisticRegression(class_weight="balanced", warm_start=True),
+        L0LogisticRegression(),
+        L0LogisticRegression(n_features=2, solver="splicing"),
+        L0LogisticRegression(n_features=1, solver="iht", standardize=False, refit_C=1.0),
         L1LogisticRegression(),
         L1LogisticRegression(fit_intercept=False),
         L1LogisticRegression(loss="squared_hinge"),
@@ -161,6 +165,8 @@ def test_defaults_are_the_documented_ones():
         del common[name]
     own = {"tol": 1e-6, "fit_C": 0.1, "groups": None, "n_groups": None}
     assert GreedyLogisticRegression().get_params() == {**common, **own}
+    own = {"tol": 1e-4, "solver": "auto"}
+    assert L0LogisticRegression().get_params() == {**common, **own}
 
 
 @pytest.mark.parametrize("k", [1, 7, 20, 21])

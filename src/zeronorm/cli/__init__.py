@@ -125,7 +125,8 @@ def select(
     method: Annotated[
         str,
         typer.Option(
-            metavar="METHOD", help="What finds the features: auto, l1, reweighted-l1 or greedy."
+            metavar="METHOD",
+            help="What finds the features: auto, l1, reweighted-l1, greedy or l0.",
         ),
     ] = "auto",
     tune: Annotated[

@@ -38,12 +38,14 @@ _ENTERED = {
     "auto": ("block", "the scan at which it entered"),
     "l1": ("point", "the point of the path at which it entered"),
     "greedy": ("step", "the step at which it entered"),
+    "l0": ("step", "the scan or round of exchanges at which it became a candidate"),
     "tune": ("step", "the step of the chosen procedure at which it entered"),
 }
 _METHODS = {
     "l1": "l1: the path, at the largest C with at most {k} features",
     "reweighted-l1": "reweighted-l1: the path in stages that penalise large coefficients less",
     "greedy": "greedy: in every scan the feature that fits best what is left",
+    "l0": "l0: exchanges among all features until none is found that helps",
 }
 _GAP = 2  # cells between two columns of a table
 _MAX_ROWS = 50  # features shown

@@ -2,6 +2,7 @@
 
 from ._budget import BudgetClassifier
 from ._greedy import GreedyLogisticRegression
+from ._l0 import L0LogisticRegression
 from ._l1 import L1LogisticRegression
 from ._l1_cv import L1LogisticRegressionCV
 from ._l1_path import L1Path, l1_path
@@ -12,6 +13,7 @@ __all__ = [
     "BudgetClassifier",
     "FeatureGeneratingMachine",
     "GreedyLogisticRegression",
+    "L0LogisticRegression",
     "L1LogisticRegression",
     "L1LogisticRegressionCV",
     "L1Path",

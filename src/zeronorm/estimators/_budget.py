@@ -13,7 +13,7 @@ from ..solvers import Procedure, Task, follow, select
 from ..solvers._drive import Solver
 from ._base import CuttingPlaneClassifier
 
-METHODS = ["auto", "l1", "reweighted-l1", "greedy"]
+METHODS = ["auto", "l1", "reweighted-l1", "greedy", "l0"]
 
 
 class BudgetClassifier(CuttingPlaneClassifier):
@@ -42,6 +42,7 @@ class BudgetClassifier(CuttingPlaneClassifier):
         - "l1": the l1 path, at the largest C with at most k features.
         - "reweighted-l1": the same in stages that penalise large coefficients less.
         - "greedy": the feature that fits best what is left, k times, a scan for each.
+        - "l0": exchanges among all features, see `L0LogisticRegression`.
     refit_C : "loo" or float
         C of the final fit on the scaling of X; "loo" chooses by approximate leave-one-out log-loss.
     block_size, max_blocks : int or None

@@ -3,8 +3,9 @@
 from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax, minimax_pooled
 from ._drive import Progress, Scan, run, run_together, together
-from ._exchange import eliminate, splice
+from ._exchange import eliminate, splice, swap
 from ._greedy import greedy
+from ._l0 import select_l0
 from ._l1 import L1Problem
 from ._l1_path import l1_path, l1_supports
 from ._menu import MENU, Procedure, follow
@@ -56,9 +57,11 @@ __all__ = [
     "run",
     "run_together",
     "select",
+    "select_l0",
     "select_l1",
     "select_nested",
     "splice",
+    "swap",
     "together",
     "working_set",
 ]

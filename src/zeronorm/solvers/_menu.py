@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..result import Path
 from ._drive import Solver
 from ._greedy import greedy
+from ._l0 import select_l0
 from ._select import select, select_l1, select_nested
 from ._task import Task
 
@@ -16,7 +17,7 @@ from ._task import Task
 class Procedure:
     """A method with its C."""
 
-    method: str  # "pool", "nested" (with blocks of k/10), "l1", "reweighted-l1" or "greedy"
+    method: str  # "pool", "nested" (with blocks of k/10), "l1", "reweighted-l1", "greedy" or "l0"
     C: float  # of the selection where it has one, and of the certificate
 
 
@@ -53,6 +54,8 @@ def follow(
         )  # fmt: skip
     if procedure.method == "greedy":
         return greedy(task, sizes, C=C, refit_C=refit_C, certify=certify, seconds=seconds)
+    if procedure.method == "l0":
+        return select_l0(task, sizes, C=C, refit_C=refit_C, certify=certify, seconds=seconds)
     return select_l1(
         task, sizes, C=C, refit_C=refit_C, reweighted=procedure.method == "reweighted-l1",
         certify=certify, seconds=seconds,

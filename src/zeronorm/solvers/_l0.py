@@ -1,0 +1,414 @@
+"""The best k features found: hard thresholding, splicing and swaps, candidates by scans.
+
+    min_{u, b}  1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)   subject to  ||u||_0 <= k          (L0)
+
+Exchanges work on a pool of gathered candidates. A scan at their result, c = X'(alpha y), shows the
+features outside the pool that would lower the objective most: they join it, and the exchanges go on
+until a scan shows nothing that helps. So all features compete, at a scan a round.
+
+Sources: Blumensath and Davies, Applied and Computational Harmonic Analysis 27(3), 2009 (iterative
+hard thresholding); Zhu et al., PNAS 117(52), 2020 (splicing); Hazimeh and Mazumder, Operations
+Research 68(5), 2020 (swaps).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._typing import Columns, FloatArray, IndexArray
+from ..losses import fit_intercept
+from ..result import Path, Result, Status, Step
+from ..structures import largest
+from ._cutting_plane import GatheredColumns, Minimax, first_dual, minimax
+from ._drive import Scan, Solver
+from ._exchange import eliminate, splice, swap, take
+from ._ridge import Ridge, ridge
+from ._select import POOL_BLOCKS, POOL_FACTOR, POOL_MIN, SHARED_POOL, _Clock, _finish, refit_support
+from ._task import Task
+
+SOLVERS = ("auto", "exchange", "splicing", "iht")
+FIT_TOL = 1e-7  # of the fits that supports are compared by, at most a tenth of what counts
+NEW_MIN = 20  # candidates that a scan adds: so many, or k
+MAX_ROUNDS = 20
+IHT_ITERATIONS = 200
+SUFFICIENT = 1e-3  # decrease of a thresholding step, as a share of t/2 ||step||^2
+MOST_DOUBLINGS = 60
+IHT_FEATURES = 50  # supports above this size start from elimination only
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A support with its fit."""
+
+    support: IndexArray  # sorted features
+    fit: Ridge
+
+    @property
+    def objective(self) -> float:
+        return self.fit.objective
+
+
+class Search:
+    """The pool of candidates of one problem, and the best support of every size so far."""
+
+    def __init__(self, task: Task, C: float, sizes: Sequence[int], tol: float) -> None:
+        self.task, self.sizes, self.tol = task, sorted(set(sizes)), tol
+        self.weight = C * task.sample_weight
+        self.forced = np.empty(0, np.int64) if task.forced is None else np.sort(task.forced)
+        self.pool = GatheredColumns(task.design, 0)
+        self.best: dict[int, Found] = {}
+        self.history: list[Step] = []
+        self.zero_value, self.zero_alpha, _ = first_dual(
+            task.loss, task.y, self.weight, task.intercept
+        )
+
+    def add(self, features: IndexArray) -> IndexArray:
+        """Gather what is not in the pool; return what that was."""
+        fresh = features[self.pool.position(features) < 0]
+        if fresh.size:
+            self.pool.add(fresh)
+        return fresh
+
+    def fit(self, support: IndexArray, start: tuple[FloatArray, float] | None = None) -> Ridge:
+        """Solve (L0) on a support of the pool."""
+        Z = take(self.pool.columns(), self.pool.position(support))
+        task = self.task
+        return ridge(
+            Z,
+            task.y,
+            self.weight,
+            task.loss,
+            intercept=task.intercept,
+            start=start,
+            tol=min(FIT_TOL, 0.1 * self.tol),
+        )
+
+    def offer(self, support: IndexArray) -> bool:
+        """Keep a support of the pool where it is better than the best of its size."""
+        support = np.sort(support)
+        known = self.best.get(support.size)
+        if known is not None and np.array_equal(known.support, support):
+            return False
+        fit = self.fit(support)
+        if known is not None and not fit.objective < known.objective * (1.0 - self.tol):
+            return False
+        self.best[support.size] = Found(support, fit)
+        return True
+
+    def improve(self, support: IndexArray, *, swaps: bool = True) -> IndexArray:
+        """Return what splicing and swaps make of a support of the pool."""
+        task, Z = self.task, self.pool.columns()
+        keep, place = self.pool.position(self.forced), self.pool.position(support)
+        while True:
+            place = splice(
+                Z, task.y, self.weight, task.loss, place, intercept=task.intercept, keep=keep,
+                tol=self.tol,
+            )  # fmt: skip
+            if not swaps:
+                break
+            before = np.sort(place)
+            place = swap(
+                Z, task.y, self.weight, task.loss, before, intercept=task.intercept, keep=keep,
+                tol=self.tol,
+            )  # fmt: skip
+            if np.array_equal(place, before):
+                break
+        return np.sort(self.pool.features[place])
+
+    def eliminated(self) -> dict[int, IndexArray]:
+        """Return supports of all sizes by backward elimination from the whole pool."""
+        task = self.task
+        keep = self.pool.position(self.forced)
+        found = eliminate(
+            self.pool.columns(), task.y, self.weight, task.loss, self.sizes,
+            intercept=task.intercept, keep=keep,
+        )  # fmt: skip
+        return {k: np.sort(self.pool.features[place]) for k, place in found.items()}
+
+    def neighbours(self) -> None:
+        """Offer to every size the best of the next one: less its weakest, or with one more."""
+        for smaller, larger in zip(self.sizes[:-1], self.sizes[1:], strict=True):
+            self.offer(self._cut(self.best[larger], smaller))
+        for smaller, larger in zip(self.sizes[:-1], self.sizes[1:], strict=True):
+            self.offer(self._filled(self.best[smaller], larger))
+
+    def _cut(self, found: Found, k: int) -> IndexArray:
+        strength = np.abs(found.fit.coef)
+        strength[np.isin(found.support, self.forced)] = np.inf
+        return found.support[largest(strength, k)]
+
+    def _filled(self, found: Found, k: int) -> IndexArray:
+        scores = np.abs(self.pool.columns().T @ (found.fit.alpha * self.task.y))
+        scores[self.pool.position(found.support)] = -1.0
+        more = self.pool.features[largest(scores, k - found.support.size)]
+        return np.append(found.support, more)
+
+    def candidates(self, scores: FloatArray, k: int) -> IndexArray:
+        """Return the strongest features outside of the pool, at most max(k, NEW_MIN)."""
+        strength = self.strength(scores)
+        strength[self.pool.features] = -1.0
+        top = largest(strength, min(max(k, NEW_MIN), strength.size))
+        return top[strength[top] > 0]
+
+    def strength(self, scores: FloatArray) -> FloatArray:
+        """Return |c_j|, -1 for features that may not be used."""
+        strength = np.abs(scores)
+        if self.task.usable is not None:
+            strength[~self.task.usable] = -1.0
+        return strength
+
+    def record(self, k: int, entered: IndexArray) -> None:
+        """Add the best of size k to the history."""
+        fit = self.best[k].fit
+        self.history.append(
+            Step(fit.objective, fit.bound, k, entered, {}, {"gap": fit.gap}, Status.CONVERGED)
+        )
+
+
+def select_l0(
+    task: Task,
+    sizes: Sequence[int],
+    *,
+    C: float = 0.1,
+    refit_C: float | str = "loo",
+    solver: str = "auto",
+    tol: float = 1e-4,
+    certify: bool = True,
+    start: Sequence[IndexArray] = (),
+    seconds: dict[str, float] | None = None,
+) -> Solver[Path]:
+    """Select exactly k features for every k of `sizes` by solving (L0), by a generator of scans.
+
+    Parameters
+    ----------
+    solver : "exchange" (and "auto"): from elimination inside a pool of the minimax cutting plane
+        and from hard thresholding, by splicing and swaps, with scans for further candidates until
+        none helps. "splicing": the same from the strongest features, without swaps. "iht":
+        iterative hard thresholding alone, a scan for each step.
+    tol : decrease of the objective that counts, as a share of it.
+    start : features of an earlier fit: the pool has them from the start.
+    certify : whether to scan once more for the certificates.
+    seconds : filled with the seconds of each phase.
+    """
+    clock = _Clock(seconds)
+    search = Search(task, C, sizes, tol)
+    pools: list[Minimax] = []
+    with clock.phase("gather"):
+        search.add(search.forced)
+        for features in start:
+            usable = features if task.usable is None else features[task.usable[features]]
+            search.add(usable)
+    if solver == "iht":
+        for k in search.sizes:
+            support = yield from _threshold(search, k)
+            search.offer(support)
+            search.record(k, support)
+    else:
+        if solver == "splicing":
+            scores = yield Scan(task.design, search.zero_alpha * task.y)
+            for k in search.sizes:
+                strength = search.strength(scores)
+                strength[search.forced] = np.inf
+                support = largest(strength, k)
+                entered = search.add(support)
+                search.offer(support)
+                search.record(k, entered)
+        else:
+            pools = yield from _pools(task, C, search)
+            with clock.phase("select"):
+                for support in _starts(search):
+                    search.offer(search.improve(support))
+        yield from _exchange(search, clock, swaps=solver != "splicing")
+    fits = {}
+    with clock.phase("refit"):
+        for k in search.sizes:
+            support = search.best[k].support
+            Z = take(search.pool.columns(), search.pool.position(support))
+            fits[k] = (support, refit_support(task, Z, support, refit_C))
+    return (yield from _finish(task, fits, [_answer(search, pools)], C, certify, clock))
+
+
+def _pools(task: Task, C: float, search: Search) -> Solver[list[Minimax]]:
+    """Fill the pool by the minimax cutting plane: three times as many features as wanted."""
+    n_usable = task.design.shape[1] if task.usable is None else int(task.usable.sum())
+    answers = []
+    left = search.sizes[::-1]
+    while left:
+        group = [k for k in left if SHARED_POOL * k >= left[0]]
+        left = [k for k in left if k not in group]
+        size = min(n_usable, max(POOL_FACTOR * group[0], POOL_MIN))
+        answer = yield from minimax(
+            task.design, task.y, task.loss, size, C=C, block_size=-(-size // POOL_BLOCKS),
+            sample_weight=task.sample_weight, intercept=task.intercept, forced=task.forced,
+            usable=task.usable, final_scan=False, l0_sizes=tuple(group),
+        )  # fmt: skip
+        search.add(answer.result.support)
+        history = tuple(replace(step, extra={}, status=None) for step in answer.result.history)
+        answers.append(replace(answer, result=replace(answer.result, history=history)))
+    return answers
+
+
+def _starts(search: Search) -> Iterator[IndexArray]:
+    """Return supports of all sizes to begin exchanges with."""
+    yield from search.eliminated().values()
+    task = search.task
+    Z = search.pool.columns()
+    keep = search.pool.position(search.forced)
+    for k in search.sizes:
+        if k > IHT_FEATURES or k >= search.pool.size:
+            continue
+        place = hard_threshold(Z, task, search.weight, k, keep, search.tol)
+        yield np.sort(search.pool.features[place])
+
+
+def _exchange(search: Search, clock: _Clock, *, swaps: bool) -> Solver[None]:
+    """Exchange until a scan at the best support of every size shows nothing that helps."""
+    task = search.task
+    waiting = list(search.sizes)
+    for _ in range(MAX_ROUNDS):
+        vectors = np.column_stack([search.best[k].fit.alpha * task.y for k in waiting])
+        scores = yield Scan(task.design, vectors)
+        with clock.phase("gather"):
+            fresh = {
+                k: search.add(search.candidates(np.ascontiguousarray(scores[:, place]), k))
+                for place, k in enumerate(waiting)
+            }
+        with clock.phase("select"):
+            before = {k: search.best[k] for k in search.sizes}
+            for k in waiting:
+                search.offer(search.improve(search.best[k].support, swaps=swaps))
+                search.record(k, fresh[k])
+            search.neighbours()
+            waiting = [k for k in search.sizes if search.best[k] is not before[k]]
+        if not waiting:
+            return
+
+
+def hard_threshold(
+    Z: Columns, task: Task, weight: FloatArray, k: int, keep: IndexArray, tol: float = 1e-7
+) -> IndexArray:
+    """Return the support, places in Z, of iterative hard thresholding on gathered columns."""
+    state = Thresholding(task, weight, k, keep, tol)
+    for _ in range(IHT_ITERATIONS):
+        if not state.step(np.asarray(Z.T @ state.vector), lambda features: take(Z, features)):
+            break
+    return state.support
+
+
+def _threshold(search: Search, k: int) -> Solver[IndexArray]:
+    """Return the support of iterative hard thresholding on all features, a scan for each step."""
+    task = search.task
+
+    def columns(features: IndexArray) -> Columns:
+        search.add(features)
+        return take(search.pool.columns(), search.pool.position(features))
+
+    state = Thresholding(task, search.weight, k, search.forced, search.tol)
+    for _ in range(IHT_ITERATIONS):
+        scores = yield Scan(task.design, state.vector)
+        if task.usable is not None:
+            scores = np.where(task.usable, scores, 0.0)
+        if not state.step(scores, columns):
+            break
+    return state.support
+
+
+class Thresholding:
+    """The iterates of hard thresholding: u <- H_k(u - grad / t), the intercept always at its best.
+
+    The first t is the mean curvature of a standardised column, later ones are those of Barzilai and
+    Borwein; t doubles until the objective falls by enough, so that it never rises.
+    """
+
+    def __init__(
+        self, task: Task, weight: FloatArray, k: int, keep: IndexArray, tol: float
+    ) -> None:
+        self._tol = tol
+        self._task, self._weight, self._k, self._keep = task, weight, k, keep
+        self.support, self._coef = np.empty(0, np.int64), np.empty(0)
+        self._place(np.zeros(task.y.size))
+        self._objective = self._loss
+        self._before: tuple[IndexArray, FloatArray, FloatArray] | None = None
+
+    @property
+    def vector(self) -> FloatArray:
+        """What to correlate with the columns: minus the gradient of the loss in the margins."""
+        return -self._gradient
+
+    def _place(self, z: FloatArray) -> None:
+        """Go to margins z, without the intercept."""
+        task = self._task
+        if task.intercept:
+            b, self._loss, self._gradient = fit_intercept(task.loss, z, task.y, self._weight)
+            self._margins = z + b
+        else:
+            self._loss, self._gradient = task.loss.value_gradient(z, task.y, self._weight)
+            self._margins = z
+
+    def step(self, scores: FloatArray, columns: Callable[[IndexArray], Columns]) -> bool:
+        """Take a step from the scores at the point; return whether to go on.
+
+        columns : returns the columns of some features.
+        """
+        old, u = self.support, self._coef
+        full = np.zeros(scores.size)
+        full[old] = u
+        descent = scores - full
+        t = self._curvature(scores, full)
+        for _ in range(MOST_DOUBLINGS):
+            target = full + descent / t
+            strength = np.abs(target)
+            strength[self._keep] = np.inf
+            new = np.sort(largest(strength, self._k))
+            moved = target[new]
+            change = float(np.sum((moved - full[new]) ** 2) + np.sum(full[old] ** 2))
+            change -= float(np.sum(full[np.intersect1d(old, new)] ** 2))
+            point = self._loss, self._gradient, self._margins
+            self._place(np.asarray(columns(new) @ moved))
+            objective = self._loss + 0.5 * float(moved @ moved)
+            if objective <= self._objective - 0.5 * SUFFICIENT * t * change:
+                break
+            self._loss, self._gradient, self._margins = point
+            t *= 2.0
+        else:
+            return False
+        decrease = self._objective - objective
+        self._before = (old, u, scores)
+        self.support, self._coef, self._objective = new, moved, objective
+        return decrease > self._tol * abs(objective)
+
+    def _curvature(self, scores: FloatArray, full: FloatArray) -> float:
+        """Return the t to try first."""
+        curvature = self._task.loss.curvature(self._margins, self._task.y, self._weight)
+        mean = 1.0 + float(curvature.sum())
+        if self._before is None:
+            return mean
+        old, u, old_scores = self._before
+        features = np.union1d(old, self.support)
+        moved = full[features]
+        moved[np.searchsorted(features, old)] -= u
+        bend = float(moved @ (moved - (scores - old_scores)[features]))
+        size = float(moved @ moved)
+        return bend / size if bend > 0 and size > 0 else mean
+
+
+def _answer(search: Search, pools: list[Minimax]) -> Minimax:
+    """Return the history of scans and exchanges, and the bounds found on the way.
+
+    Every candidate entered once. What the pools leave of their own problem does not matter here.
+    """
+    seen = np.zeros(search.task.design.shape[1], bool)
+    steps = []
+    for step in [*(step for pool in pools for step in pool.result.history), *search.history]:
+        fresh = step.entered[~seen[step.entered]]
+        seen[fresh] = True
+        steps.append(replace(step, entered=fresh))
+    support = np.sort(search.pool.features)
+    result = Result(support, np.empty(0), 0.0, np.nan, {}, None, Status.BUDGET, tuple(steps))
+    return Minimax(result, {k: best for pool in pools for k, best in pool.l0_bounds.items()})
+
+
+__all__ = ["SOLVERS", "hard_threshold", "select_l0"]

@@ -1,0 +1,346 @@
+"""The best k features: oracles by enumeration, exchanges, thresholding, storages, messages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import oracles
+from conftest import make_classification
+from zeronorm import BudgetClassifier, L0LogisticRegression, persistence
+from zeronorm.certificate import verify
+from zeronorm.datasets import load_golub
+from zeronorm.designs import as_design
+from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.solvers import Task, run
+from zeronorm.solvers._exchange import splice, swap
+from zeronorm.solvers._l0 import SOLVERS, Search, Thresholding, select_l0
+from zeronorm.solvers._ridge import ridge
+
+LOGISTIC = Logistic()
+TIGHT = 1e-10
+EXCHANGES = ("exchange", "splicing")
+
+
+def solve(X, y, k, *, C, intercept=True, weight=None, loss=LOGISTIC, forced=None, **options):
+    """Return the certificate of the best k features on the scaling of X."""
+    weight = np.ones(len(y)) if weight is None else weight
+    usable = np.ptp(X.toarray() if sp.issparse(X) else X, axis=0) > 0
+    task = Task(
+        as_design(X), y.astype(float), weight, "none", loss, intercept, forced, None, usable
+    )
+    path = run(select_l0(task, [k], C=C, refit_C=1.0, **{"tol": TIGHT, **options}))
+    return path[k].certificate
+
+
+def specified(seed, n, p, k):
+    """Return the instances whose optima the mean loss with a small ridge has."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    w = np.zeros(p)
+    w[:k] = [1.5, -1, 0.8, 0.6][:k]
+    return X, np.where(X @ w + 0.2 + rng.logistic(size=n) > 0, 1, -1)
+
+
+@pytest.mark.parametrize(
+    ("seed", "n", "p", "k", "ridge_", "optimum", "support", "b", "w"),
+    [
+        (0, 60, 8, 2, 0.0, 0.4719869161, [0, 4], 0.44329091, [2.10435593, -0.55833960]),
+        (1, 80, 10, 3, 0.0, 0.4660569115, [0, 1, 2], 0.23420775,
+         [1.56040038, -0.85169958, 0.65233546]),
+        (2, 80, 10, 3, 0.01, 0.4949950899, [0, 1, 2], 0.50386763,
+         [1.25159058, -0.67587100, 0.74118869]),
+        (3, 100, 12, 4, 0.0, 0.3249554624, [0, 1, 2, 8], -0.12374986,
+         [1.51827366, -2.50750483, 1.27973416, -0.67871492]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("solver", EXCHANGES)
+def test_specified_optima(solver, seed, n, p, k, ridge_, optimum, support, b, w):
+    """The optimum of the mean loss with ridge mu is that of C = 1 / (mu n), times mu."""
+    X, y = specified(seed, n, p, k)
+    mu = ridge_ or 1e-10
+    found = solve(X, y, k, C=1.0 / (mu * n), solver=solver)
+    assert found.support.tolist() == support
+    assert mu * found.objective == pytest.approx(optimum, abs=2e-9)
+    np.testing.assert_allclose(found.coef, w, atol=1e-5)
+    assert found.intercept == pytest.approx(b, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_certificate_optima(seed):
+    """On the six instances of the certificates the local optimum is the global one."""
+    X, y, _ = oracles.certificate_instance(seed)
+    value, support = oracles.enumerate_supports(X, y, 0.3, 3, intercept=False)[0]
+    found = solve(X, y, 3, C=0.3, intercept=False)
+    assert found.objective == pytest.approx(value, rel=1e-8)
+    assert tuple(found.support) == support
+    assert found.bound <= value * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("loss", [LOGISTIC, SquaredHinge()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_against_enumeration(loss, intercept):
+    """Local search would miss optima that are near, or report less than one."""
+    hits = dict.fromkeys(SOLVERS, 0)
+    rng = np.random.default_rng(7)
+    n_instances = 20
+    for seed in range(n_instances):
+        X, y, _ = oracles.certificate_instance(seed)
+        X = X + 0.5 * rng.standard_normal((60, 1))  # correlated columns
+        k, C, weight = 1 + seed % 4, 10.0 ** rng.uniform(-2, 1), rng.integers(1, 4, 60) / 2.0
+        best = oracles.enumerate_supports(
+            X, y, C, k, loss=loss.name, intercept=intercept, weight=weight
+        )[0][0]
+        for solver in SOLVERS:
+            found = solve(
+                X, y, k, C=C, intercept=intercept, weight=weight, loss=loss, solver=solver
+            )
+            assert found.objective >= best * (1 - 1e-9)
+            assert found.bound <= best * (1 + 1e-9)
+            hits[solver] += found.objective <= best * (1 + 1e-7)
+    assert hits["exchange"] == hits["auto"] >= n_instances - 1
+    assert hits["splicing"] >= 0.7 * n_instances
+    assert hits["iht"] >= 0.3 * n_instances
+
+
+def test_features_are_found_outside_of_the_pool():
+    """One column tells nothing by itself, but how to correct the other one."""
+    rng = np.random.default_rng(0)
+    n, p = 300, 400
+    X, signal, noise = rng.standard_normal((n, p)), *rng.standard_normal((2, n))
+    y = np.where(signal + 0.05 * rng.logistic(size=n) > 0, 1, -1)
+    noise -= y * (y @ noise) / n
+    X[:, 0], X[:, 1] = signal + 2 * noise, noise
+    weakest = np.argsort(np.abs(X.T @ y))[:50]
+    assert 1 in weakest
+    for solver in EXCHANGES:
+        found = solve(X, y, 2, C=10.0, solver=solver)
+        assert found.support.tolist() == [0, 1], solver
+
+
+def pooled(seed=0, n=200, p=40, C=0.5):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) + rng.standard_normal((n, 1))
+    w = rng.standard_normal(p) * (np.arange(p) < 8)
+    y = np.where(X @ w + rng.logistic(size=n) > 0, 1.0, -1.0)
+    return np.asfortranarray(X), y, np.full(n, C)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("seed", range(5))
+def test_swaps_end_where_no_single_exchange_helps(form, seed):
+    """A swap would raise the objective, or one that helps be missed."""
+    X, y, weight = pooled(seed)
+    Z = sp.csc_array(X) if form == "sparse" else X
+    start = np.arange(32, 40)
+    place = swap(Z, y, weight, LOGISTIC, start)
+
+    def value(support):
+        return ridge(X[:, support], y, weight, LOGISTIC, tol=1e-9).objective
+
+    assert place.size == 8
+    assert value(place) < value(start)
+    best = value(place)
+    others = np.setdiff1d(np.arange(40), place)
+    single = [
+        value(np.append(np.delete(place, leaving), entering))
+        for leaving in range(8)
+        for entering in others
+    ]
+    assert min(single) >= best * (1 - 1e-6)
+    kept = swap(Z, y, weight, LOGISTIC, start, keep=np.array([33]))
+    assert 33 in kept
+
+
+def test_swaps_go_on_where_splicing_ends():
+    """Splicing exchanges the weakest only; somewhere a stronger one has a better substitute."""
+    better = 0
+    for seed in range(30):
+        X, y, weight = pooled(seed, n=60, p=40, C=1.0)
+        spliced = splice(X, y, weight, LOGISTIC, np.arange(6))
+        swapped = swap(X, y, weight, LOGISTIC, spliced)
+        first, second = (
+            ridge(X[:, support], y, weight, LOGISTIC, tol=1e-9).objective
+            for support in (spliced, swapped)
+        )
+        assert second <= first * (1 + 1e-9)
+        better += second < first * (1 - 1e-6)
+    assert better >= 5
+
+
+def test_swaps_without_choice():
+    X, y, weight = pooled(p=8)
+    assert swap(X, y, weight, LOGISTIC, np.arange(8)).tolist() == list(range(8))
+    keep = np.array([1, 3])
+    assert swap(X, y, weight, LOGISTIC, keep, keep=keep).tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_thresholding_never_ascends(intercept):
+    """A step would raise the objective, or have other than k features."""
+    for seed in range(10):
+        X, y, weight = pooled(seed)
+        task = Task(as_design(X), y, np.ones(len(y)), "none", intercept=intercept)
+        state = Thresholding(task, weight, 5, np.array([7]), 1e-9)
+        values = [state._objective]
+        while state.step(X.T @ state.vector, lambda features, X=X: X[:, features]):
+            values.append(state._objective)
+            assert state.support.size == 5
+            assert 7 in state.support
+        assert len(values) > 3
+        assert np.all(np.diff(values) < 0)
+        margins = X[:, state.support] @ state._coef
+        if intercept:
+            assert abs(state._gradient.sum()) < 1e-6 * weight.sum()
+        else:
+            np.testing.assert_allclose(state._margins, margins)
+        # Stationary: a small enough step stays on the support, where the gradient vanishes.
+        assert np.abs((X.T @ state.vector)[state.support] - state._coef).max() < 1e-2
+
+
+def test_a_thresholding_step_is_its_formula():
+    """u <- H_k(u - grad / t) with t = 1 + sum of the curvatures, where that descends."""
+    X, y, weight = pooled(3, C=0.01)
+    task = Task(as_design(X), y, np.ones(len(y)), "none", intercept=False)
+    state = Thresholding(task, weight, 4, np.empty(0, int), 1e-9)
+    gradient = -X.T @ (weight * y / 2)
+    target = -gradient / (1 + weight.sum() / 4)
+    support = np.sort(np.argsort(-np.abs(target))[:4])
+    state.step(-gradient, lambda features: X[:, features])
+    assert state.support.tolist() == support.tolist()
+    ratio = state._coef / target[support]
+    halvings = -np.log2(ratio)
+    assert np.allclose(halvings, np.round(halvings[0]))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_order_of_columns_and_rows(solver):
+    """The support would depend on the order of the columns."""
+    X, y = make_classification(80, 60, seed=5)
+    order = np.random.default_rng(0).permutation(60)
+    options = {"solver": solver, "tol": 1e-9}
+    first = L0LogisticRegression([3, 6], **options).fit(X, y)
+    second = L0LogisticRegression([3, 6], **options).fit(X[:, order], y)
+    for k in (3, 6):
+        assert np.array_equal(np.sort(order[second.path_[k].support]), first.path_[k].support)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_storages_agree(solver, tmp_path):
+    """One storage would lead to other features than another."""
+    X, y = make_classification(70, 50, seed=3)
+    X = np.round(4 * X) * (np.abs(X) > 0.7)
+    make = lambda: L0LogisticRegression(5, solver=solver, refit_C=1.0, tol=1e-9)  # noqa: E731
+    np.save(tmp_path / "X.npy", X)
+    expected = make().fit(X, y)
+    for other in (
+        np.asfortranarray(X), X.astype(np.float32), X.astype(np.int8),
+        np.load(tmp_path / "X.npy", mmap_mode="r"),
+    ):  # fmt: skip
+        found = make().fit(other, y)
+        np.testing.assert_array_equal(found.support_, expected.support_)
+        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-5, atol=1e-8)
+    rows, columns = (make().fit(form(X), y) for form in (sp.csr_array, sp.csc_array))
+    np.testing.assert_array_equal(rows.support_, columns.support_)
+    assert verify(X, y, expected.certificate_)["gap"] == pytest.approx(
+        expected.certificate_.gap, abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_weights_are_repeated_rows(solver):
+    X, y = make_classification(50, 30, seed=2)
+    weight = np.random.default_rng(1).integers(0, 3, 50)
+    make = lambda: L0LogisticRegression(4, solver=solver, refit_C=1.0, tol=1e-9)  # noqa: E731
+    first = make().fit(X, y, sample_weight=weight)
+    second = make().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_array_equal(first.support_, second.support_)
+    np.testing.assert_allclose(first.coef_, second.coef_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_forced_constant_and_all_features(solver):
+    """A forced feature would be missing, a constant one selected, or k = all fail."""
+    X, y = make_classification(60, 20, seed=4)
+    X[:, 9] = 3.0
+    model = L0LogisticRegression([3, 19], solver=solver, forced_features=[13, 2]).fit(X, y)
+    assert {2, 13} <= set(model.path_[3].support)
+    assert model.path_[19].support.tolist() == [j for j in range(20) if j != 9]
+    assert model.certificate_.proven
+    alone = L0LogisticRegression(2, solver=solver, forced_features=[13, 2]).fit(X, y)
+    assert alone.support_.tolist() == [2, 13]
+    with pytest.raises(ValueError, match="n_features"):
+        L0LogisticRegression(20, solver=solver).fit(X, y)
+
+
+def test_sizes_help_each_other():
+    """With more features the objective would not be lower, or the history not tell sizes."""
+    X, y = load_golub(return_X_y=True)
+    sizes = [1, 2, 3, 5, 8, 12]
+    model = L0LogisticRegression(sizes).fit(X, y)
+    objectives = [model.path_[k].certificate.objective for k in sizes]
+    assert np.all(np.diff(objectives) < 0)
+    assert {step.n_features for step in model.history_} >= set(sizes)
+    order = model.path_.order
+    assert np.unique(order).size == order.size
+    for k in sizes:
+        assert set(model.path_[k].support) <= set(order)
+        assert np.all(model.path_[k].entered >= 1)
+    budget = BudgetClassifier(sizes).fit(X, y)
+    for k in sizes:
+        ours, theirs = model.path_[k].certificate, budget.path_[k].certificate
+        assert ours.objective <= theirs.objective * (1 + 1e-4)
+    assert model.n_scans_ < 20
+
+
+def test_the_best_of_a_size_is_never_given_up():
+    X, y, _ = pooled(1)
+    search = Search(Task(as_design(X), y, np.ones(len(y)), "none"), 0.5, [3], 1e-6)
+    search.add(np.arange(40))
+    assert search.offer(np.array([30, 20, 10]))
+    assert not search.offer(np.array([10, 20, 30]))
+    first = search.best[3]
+    better = search.improve(first.support)
+    assert search.offer(better)
+    assert not search.offer(first.support)
+    assert search.best[3].objective < first.objective
+
+
+def test_warm_start_has_the_old_candidates():
+    X, y = make_classification(60, 200, seed=6)
+    model = L0LogisticRegression(4, warm_start=True, solver="splicing").fit(X, y)
+    first, scans = model.support_, model.n_scans_
+    assert model.fit(X, y).n_scans_ <= scans
+    np.testing.assert_array_equal(model.support_, first)
+
+
+def test_several_classes_and_persistence(tmp_path):
+    X, y = make_classification(90, 25, seed=8, n_classes=3)
+    model = L0LogisticRegression(3).fit(X, y)
+    assert len(model.estimators_) == 3
+    assert all(path[3].support.size == 3 for path in model.estimators_)
+    persistence.save(model, tmp_path / "model.npz")
+    loaded = persistence.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_bad_parameters():
+    X, y = make_classification(30, 8, seed=0)
+    for options, message in (
+        ({"solver": "magic"}, "solver"), ({"C": 0}, "C"), ({"tol": -1}, "tol"),
+        ({"n_features": 0}, "n_features"), ({"n_features": 9}, "n_features"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            L0LogisticRegression(**options).fit(X, y)
+    X[3, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        L0LogisticRegression(2).fit(X, y)
+
+
+def test_duplicated_columns():
+    """Ties would go to the larger index, or the same column be taken twice for nothing."""
+    X, y = make_classification(60, 30, seed=9)
+    single = L0LogisticRegression(4, tol=1e-9).fit(X, y)
+    doubled = L0LogisticRegression(4, tol=1e-9).fit(np.hstack([X, X]), y)
+    assert doubled.certificate_.objective <= single.certificate_.objective * (1 + 1e-9)
