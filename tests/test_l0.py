@@ -274,6 +274,14 @@ def test_forced_constant_and_all_features(solver):
         L0LogisticRegression(20, solver=solver).fit(X, y)
 
 
+def test_thresholding_without_a_gradient():
+    """Where no column tells anything, a constant one would be taken."""
+    X = np.array([[5.0, 1.0], [5.0, -1.0], [5.0, 1.0], [5.0, -1.0]])
+    y = np.array([1, 1, -1, -1])
+    for solver in SOLVERS:
+        assert L0LogisticRegression(1, solver=solver).fit(X, y).support_.tolist() == [1]
+
+
 def test_sizes_help_each_other():
     """With more features the objective would not be lower, or the history not tell sizes."""
     X, y = load_golub(return_X_y=True)

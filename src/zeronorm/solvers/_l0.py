@@ -306,11 +306,9 @@ def _threshold(search: Search, k: int) -> Solver[IndexArray]:
         search.add(features)
         return take(search.pool.columns(), search.pool.position(features))
 
-    state = Thresholding(task, search.weight, k, search.forced, search.tol)
+    state = Thresholding(task, search.weight, k, search.forced, search.tol, task.usable)
     for _ in range(IHT_ITERATIONS):
         scores = yield Scan(task.design, state.vector)
-        if task.usable is not None:
-            scores = np.where(task.usable, scores, 0.0)
         if not state.step(scores, columns):
             break
     return state.support
@@ -324,9 +322,15 @@ class Thresholding:
     """
 
     def __init__(
-        self, task: Task, weight: FloatArray, k: int, keep: IndexArray, tol: float
+        self,
+        task: Task,
+        weight: FloatArray,
+        k: int,
+        keep: IndexArray,
+        tol: float,
+        usable: np.ndarray | None = None,
     ) -> None:
-        self._tol = tol
+        self._tol, self._usable = tol, usable
         self._task, self._weight, self._k, self._keep = task, weight, k, keep
         self.support, self._coef = np.empty(0, np.int64), np.empty(0)
         self._place(np.zeros(task.y.size))
@@ -362,6 +366,8 @@ class Thresholding:
             target = full + descent / t
             strength = np.abs(target)
             strength[self._keep] = np.inf
+            if self._usable is not None:
+                strength[~self._usable] = -1.0
             new = np.sort(largest(strength, self._k))
             moved = target[new]
             change = float(np.sum((moved - full[new]) ** 2) + np.sum(full[old] ** 2))
