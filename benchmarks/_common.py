@@ -257,6 +257,12 @@ def write(folder: Path, name: str, data: Mapping[str, Any], markdown: str) -> No
     print(f"wrote {folder / name}.json and .md", file=sys.stderr)
 
 
+def kept(folder: Path, name: str) -> list[dict[str, Any]]:
+    """Return the records of an earlier run on the same machine."""
+    file = folder / f"{name}.json"
+    return list(json.loads(file.read_text())["records"]) if file.exists() else []
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()

@@ -25,7 +25,6 @@ release 1.9.1, so it takes part with liblinear and saga.
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -702,7 +701,7 @@ def main() -> None:
     named = {one.name: one for one in contestants}
     references = [named.get(method) or Contestant(method, 1, folder) for method in REFERENCES]
     about = common.machine()
-    records = kept(options) if options.keep else []
+    records = common.kept(options.results, options.name) if options.keep else []
     for name, sizes in wanted.items():
         for record in measure(name, sizes, contestants, references, options):
             records = [one for one in records if task_name(one) != task_name(record)] + [record]
@@ -710,12 +709,6 @@ def main() -> None:
             report(records, about, options)
     for one in contestants + references:
         one.close()
-
-
-def kept(options: Any) -> list[dict[str, Any]]:
-    """Return the records of an earlier run on the same machine."""
-    file = Path(options.results) / f"{options.name}.json"
-    return list(json.loads(file.read_text())["records"]) if file.exists() else []
 
 
 def report(records: list[dict[str, Any]], about: dict[str, Any], options: Any) -> None:

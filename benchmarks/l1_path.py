@@ -205,14 +205,20 @@ def main() -> None:
     parser.add_argument("--sets", default=",".join(PROBLEMS))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds for one path")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the other sets that the result file has"
+    )
     options = parser.parse_args()
     folder = common.peer_folder(options.peers)
     contestants = [l1.Contestant(method, threads, folder) for method, threads in METHODS]
-    about, records = common.machine(), []
+    about = common.machine()
+    records = common.kept(options.results, "l1_path") if options.keep else []
     for name in options.sets.split(","):
         with common.log(f"{name}, 100 values of C"):
             path = Path100(name, PROBLEMS[name], common.data_folder(options.data))
-            records.append(measure(path, contestants, options))
+            record = measure(path, contestants, options)
+        records = [one for one in records if one["set"] != name] + [record]
+        records.sort(key=lambda one: list(PROBLEMS).index(one["set"]))
         report(records, about, options)
     for one in contestants:
         one.close()
