@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .certificate import certify, prove, verify
     from .estimators import (
         BudgetClassifier,
         FeatureGeneratingMachine,
@@ -33,6 +34,7 @@ _ESTIMATORS = (
     "ReweightedL1LogisticRegression",
     "l1_path",
 )
+_CERTIFICATES = ("certify", "prove", "verify")
 
 __all__ = [
     "BudgetClassifier",
@@ -45,7 +47,10 @@ __all__ = [
     "MinimaxLogisticRegression",
     "ReweightedL1LogisticRegression",
     "__version__",
+    "certify",
     "l1_path",
+    "prove",
+    "verify",
 ]
 
 
@@ -53,6 +58,8 @@ def __getattr__(name: str) -> Any:
     # Estimators are imported on use: the command and `import zeronorm` start at once.
     if name in _ESTIMATORS:
         return getattr(importlib.import_module(".estimators", __name__), name)
+    if name in _CERTIFICATES:
+        return getattr(importlib.import_module(".certificate", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

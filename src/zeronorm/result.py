@@ -25,6 +25,12 @@ class Status(Enum):
     REPEATED = "the most active block was generated before: the optimum over blocks is reached"
     STALLED = "the solver found no further progress; the gap is above the tolerance"
     MAX_ITER = "the largest number of iterations is reached; the gap is above the tolerance"
+    OPTIMAL = "no better support exists"
+    GAP = "the wanted gap is proven"
+    TIME_LIMIT = "the time limit is reached; the gap is above the wanted one"
+    NODE_LIMIT = "the largest number of nodes is reached; the gap is above the wanted one"
+    CANDIDATES = "too many features are left to branch on; the gap is above the wanted one"
+    INTERRUPTED = "interrupted; the gap is above the wanted one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,23 @@ class Step:
     seconds: Mapping[str, float] = field(default_factory=dict)  # by phase: scan, gather, solve
     extra: Mapping[str, float] = field(default_factory=dict)  # residuals and counts by name
     status: Status | None = None  # of the inner problem; None where none was solved at this step
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The tree of a branch and bound: a proof that anyone can check, node by node.
+
+    The models of a node have all its fixed features and no others than its fixed and free ones. At
+    the root the forced features are fixed, all others free. The dual point of a node bounds its
+    models, rules out free features and fixes some (see `zeronorm.certificate.verify`); what is left
+    is divided by one free feature: the models with it and those without.
+    """
+
+    parent: IndexArray  # (n_nodes,) number of the node above, smaller than its own; -1 at the root
+    feature: IndexArray  # (n_nodes,) what divides it from its sibling; -1: a node without sibling
+    inside: np.ndarray  # (n_nodes,) bool: whether its models have that feature
+    row: IndexArray  # (n_nodes,) its row of `dual`; -1: not examined, the dual of its parent counts
+    dual: FloatArray  # (n_examined, n_samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +90,10 @@ class Certificate:
     fit_intercept: bool = True  # whether b is free; else it is 0
     # Features forced by the user: the bound holds among models with them.
     forced: IndexArray = field(default_factory=lambda: np.empty(0, np.int64))
+    tree: Tree | None = None  # what proves the bound where `dual` alone does not
+    # Other features whose columns equal, up to the sign, that of a feature of the support: they can
+    # take its place. Only `certify` and `prove` look for them.
+    equivalents: Mapping[int, IndexArray] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Return the figures, without the arrays."""
@@ -91,6 +118,37 @@ class Certificate:
     def proven(self) -> bool:
         """Whether the support is optimal: gap <= 1e-9."""
         return self.gap <= 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """Where a branch and bound stands."""
+
+    seconds: float
+    n_nodes: int  # examined so far
+    n_open: int  # still to be examined
+    objective: float  # of the best model
+    bound: float
+
+    @property
+    def gap(self) -> float:
+        """(objective - bound) / objective, not negative."""
+        return max(0.0, self.objective - self.bound) / max(abs(self.objective), 1e-300)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a branch and bound has shown."""
+
+    certificate: Certificate  # of the best support found, with the tree
+    status: Status  # OPTIMAL, GAP, or what stopped it
+    improved: bool  # whether that support is better than the one to be proven
+    history: tuple[Progressed, ...]  # the last row is the end
+
+    @property
+    def support(self) -> IndexArray:
+        """(k,) the best support found, sorted."""
+        return self.certificate.support
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +183,7 @@ class Selection:
     entered: IndexArray  # (k,) outer step, from 1, at which each feature of the support entered
     certificate: Certificate | None
     loo_loss: float  # mean approximate leave-one-out log-loss of the refit
+    proof: Proof | None = None  # where one was asked for; it ends in the certificate
 
     @property
     def n_features(self) -> int:

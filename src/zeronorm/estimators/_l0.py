@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _validate
 from .._typing import IndexArray
-from ..result import Path
+from ..result import Path, Proof
 from ..solvers import Task
 from ..solvers._drive import Solver
 from ..solvers._l0 import SOLVERS, select_l0
@@ -47,6 +47,12 @@ class L0LogisticRegression(BudgetedClassifier):
     tol : float
         An exchange is made, and thresholding goes on, where the objective falls by more than this
         share of itself.
+    gap : float or None
+        Where it is given, branch and bound goes on until no support of this size can lower the
+        objective by more than this share of it (0: none at all), or until the time is over; a
+        better support found on the way is the model. `proof_` tells how it ended.
+    time_limit : float
+        Seconds of that, for every size and class.
     warm_start : bool
         Whether the candidates of the previous fit are candidates from the start.
     fit_intercept, standardize, class_weight, n_threads
@@ -54,7 +60,8 @@ class L0LogisticRegression(BudgetedClassifier):
 
     Attributes
     ----------
-    As of `BudgetClassifier`. A `Step` of `history_` is a scan of the pool, or a round of exchanges
+    As of `BudgetClassifier`, and `proof_` (a `Proof`, a list of them for several classes), where
+    `gap` was given. A `Step` of `history_` is a scan of the pool, or a round of exchanges
     with the objective of one size and the candidates that entered.
 
     References
@@ -89,6 +96,8 @@ class L0LogisticRegression(BudgetedClassifier):
         forced_features: Any = None,
         class_weight: Any = None,
         tol: float = 1e-4,
+        gap: float | None = None,
+        time_limit: float = 60.0,
         warm_start: bool = False,
         n_threads: int | None = None,
     ) -> None:
@@ -101,6 +110,8 @@ class L0LogisticRegression(BudgetedClassifier):
         self.forced_features = forced_features
         self.class_weight = class_weight
         self.tol = tol
+        self.gap = gap
+        self.time_limit = time_limit
         self.warm_start = warm_start
         self.n_threads = n_threads
 
@@ -115,11 +126,23 @@ class L0LogisticRegression(BudgetedClassifier):
         return select_l0(
             task, sizes, C=float(self.C), refit_C=self.refit_C, solver=self.solver,
             tol=float(self.tol), certify=certify, start=start, seconds=seconds,
+            gap=None if self.gap is None else float(self.gap), time_limit=float(self.time_limit),
         )  # fmt: skip
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         _validate.check_option("solver", self.solver, SOLVERS)
+        if self.gap is not None:
+            _validate.check_not_negative("gap", self.gap)
+        _validate.check_positive("time_limit", self.time_limit)
+
+    @property
+    def proof_(self) -> Proof | list[Proof | None] | None:
+        """How branch and bound ended, where `gap` was given; a list for several classes."""
+        if not hasattr(self, "estimators_"):
+            raise AttributeError("proof_ is set by fit.")
+        proofs = [path[max(path)].proof for path in self.estimators_]
+        return proofs[0] if len(proofs) == 1 else proofs
 
 
 __all__ = ["L0LogisticRegression"]

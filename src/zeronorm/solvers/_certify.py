@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .._typing import Design, FloatArray, IndexArray, Smooth
-from ..certificate import Bound, prove
 from ..designs._operations import score_errors, top_features
 from ..result import Certificate
+from ._bounds import Bound, bound_at
 from ._cutting_plane import BestDual
 from ._drive import Scan, Solver
 from ._ridge import ridge
@@ -72,10 +72,10 @@ def certify_supports(
         for column in range(vectors.shape[1]):
             index, alpha = owners[first + column], alphas[first + column]
             support, fit = supports[index], fits[index]
-            magnitude = _safe_magnitudes(
+            magnitude = safe_magnitudes(
                 design, scores[:, column], vectors[:, column], support, norms, usable
             )
-            proof = prove(loss, alpha, y, weight, magnitude, support.size, forced, fit.objective)
+            proof = bound_at(loss, alpha, y, weight, magnitude, support.size, forced, fit.objective)
             best[index] = proof.joined(best[index])
         clock.stop()
     certificates = []
@@ -102,7 +102,7 @@ def certify_supports(
     return certificates
 
 
-def _safe_magnitudes(
+def safe_magnitudes(
     design: Design,
     scores: FloatArray,
     v: FloatArray,

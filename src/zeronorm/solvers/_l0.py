@@ -20,11 +20,12 @@ import numpy as np
 
 from .._typing import Columns, FloatArray, IndexArray
 from ..losses import fit_intercept
-from ..result import Path, Result, Status, Step
+from ..result import Path, Proof, Result, Status, Step
 from ..structures import largest
 from ._cutting_plane import GatheredColumns, Minimax, first_dual, minimax
 from ._drive import Scan, Solver
 from ._exchange import eliminate, splice, swap, take
+from ._prove import prove_support
 from ._ridge import Ridge, ridge
 from ._select import POOL_BLOCKS, POOL_FACTOR, POOL_MIN, SHARED_POOL, _Clock, _finish, refit_support
 from ._task import Task
@@ -177,6 +178,8 @@ def select_l0(
     solver: str = "auto",
     tol: float = 1e-4,
     certify: bool = True,
+    gap: float | None = None,
+    time_limit: float = 60.0,
     start: Sequence[IndexArray] = (),
     seconds: dict[str, float] | None = None,
 ) -> Solver[Path]:
@@ -191,6 +194,8 @@ def select_l0(
     tol : decrease of the objective that counts, as a share of it.
     start : features of an earlier fit: the pool has them from the start.
     certify : whether to scan once more for the certificates.
+    gap : where it is given, branch and bound goes on to such a certified gap of every size, so
+        many seconds at most; a better support that it finds is the answer.
     seconds : filled with the seconds of each phase.
     """
     clock = _Clock(seconds)
@@ -222,13 +227,24 @@ def select_l0(
                 for support in _starts(search):
                     search.offer(search.improve(support))
         yield from _exchange(search, clock, swaps=solver != "splicing")
+    proofs: dict[int, Proof] = {}
+    if gap is not None:
+        known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
+        for k in search.sizes:
+            dual = known[k].alpha if k in known else None
+            with clock.phase("prove"):
+                proofs[k] = yield from prove_support(
+                    task, search.best[k].support, C=C, gap=gap, time_limit=time_limit, start=dual
+                )
+            search.add(proofs[k].support)
+            search.offer(proofs[k].support)
     fits = {}
     with clock.phase("refit"):
         for k in search.sizes:
-            support = search.best[k].support
+            support = proofs[k].support if k in proofs else search.best[k].support
             Z = take(search.pool.columns(), search.pool.position(support))
             fits[k] = (support, refit_support(task, Z, support, refit_C))
-    return (yield from _finish(task, fits, [_answer(search, pools)], C, certify, clock))
+    return (yield from _finish(task, fits, [_answer(search, pools)], C, certify, clock, proofs))
 
 
 def _pools(task: Task, C: float, search: Search) -> Solver[list[Minimax]]:

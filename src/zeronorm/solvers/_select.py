@@ -13,14 +13,14 @@ Only the pool and the certificate scan the data: about seven passes, for any k.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
 from .._typing import Columns, IndexArray
 from ..designs import Scaled
-from ..result import Certificate, Path, Selection
+from ..result import Certificate, Path, Proof, Selection
 from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax
 from ._drive import Solver
@@ -196,11 +196,15 @@ def _finish(
     C: float,
     certify: bool,
     clock: _Clock,
+    proofs: Mapping[int, Proof] | None = None,
 ) -> Solver[Path]:
-    """Certify the supports and put the path together."""
+    """Certify the supports, where they are not proven, and put the path together."""
     sizes = sorted(fits)
+    proofs = {} if proofs is None else proofs
     certificates: list[Certificate | None] = [None] * len(sizes)
-    if certify:
+    if proofs:
+        certificates[:] = [proofs[k].certificate for k in sizes]
+    elif certify:
         known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
         stopwatch = Stopwatch()
         certificates[:] = yield from certify_supports(
@@ -214,7 +218,7 @@ def _finish(
         support, fit = fits[k]
         selections[k] = Selection(
             support, fit.coef, fit.intercept, fit.C, _entry_steps(pools, support), certificate,
-            fit.loo_loss,
+            fit.loo_loss, proofs.get(k),
         )  # fmt: skip
     first = pools[0].result
     gaps = [step.extra.get("gap", 0.0) for pool in pools for step in pool.result.history]

@@ -1,0 +1,352 @@
+"""Branch and bound for the l0 problem on gathered candidates.
+
+A node has features that are fixed in and features that are free. The relaxation over them
+(`_relaxation`) gives a dual point: its bound ends the node where no model of it can be better than
+wanted, and else rules out and fixes features (`_bounds`). What is left is divided by the free
+feature whose share d_j in the relaxation is nearest to one half. The node of the smallest bound
+comes first; rounded relaxations, with swaps, give better models on the way.
+
+Source: Bertsimas, King and Mazumder, Annals of Statistics 44(2), 2016 (the l0 problem as one for
+branch and bound); Atamturk and Gomez, ICML 2020 (safe screening of its variables).
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._typing import Columns, FloatArray, IndexArray, Smooth
+from ..result import Progressed, Status, Tree
+from ..structures import largest
+from ._bounds import Bound, bound_at
+from ._exchange import swap, take
+from ._relaxation import Relaxed, relax
+from ._ridge import Ridge, ridge
+
+PROVEN = 1e-9  # relative gap that counts as none
+NODE_TOL, LEAF_TOL = 1e-4, 1e-11
+TREE_BYTES = 2**30  # of dual points
+REPORT_SECONDS = 0.5
+SWAP_COLUMNS = 2000  # swaps on the way look at as many candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The l0 problem over gathered columns, the forced ones first."""
+
+    Z: Columns  # (n, p)
+    features: IndexArray  # (p,) what they are in X
+    y: FloatArray
+    weight: FloatArray  # (n,) sample weights times C
+    loss: Smooth
+    intercept: bool
+    n_features: int
+    n_forced: int
+
+    def fit(self, support: IndexArray, tol: float = LEAF_TOL) -> Ridge:
+        """Solve the problem on a support, positions in Z."""
+        return ridge(
+            take(self.Z, support), self.y, self.weight, self.loss, intercept=self.intercept, tol=tol
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Models with all of `fixed` and some of `free`, positions in Z."""
+
+    bound: float  # of its parent
+    number: int  # in the tree
+    fixed: IndexArray
+    free: IndexArray
+    start: tuple[IndexArray, FloatArray, float]  # coefficients and intercept of the parent
+
+    def __lt__(self, other: Node) -> bool:
+        """Order by bound; of equal ones the deeper comes first, then the later."""
+        mine = (self.bound, -self.fixed.size, -self.number)
+        return mine < (other.bound, -other.fixed.size, -other.number)
+
+
+class BranchAndBound:
+    """A search that can be stopped at any node and go on."""
+
+    def __init__(
+        self,
+        problem: Candidates,
+        support: IndexArray,
+        gap: float,
+        dual: FloatArray,
+        bound: float,
+        tree: Tree | None = None,
+    ) -> None:
+        """Begin with the best known support, positions in Z.
+
+        gap : the wanted one, relative.
+        dual, bound : what has ruled out the features that are no candidates, and its bound.
+        tree : of an earlier search for the same problem, to go on from, whatever its gap was.
+        """
+        self._problem, self._gap = problem, max(gap, 0.5 * PROVEN)
+        self.support = np.sort(support)
+        self.objective = problem.fit(self.support).objective
+        self._seen = {tuple(self.support.tolist())}
+        # The bound of what is behind: of pruned nodes and of features that are ruled out.
+        self._least = self.target
+        self._parent: list[int] = []
+        self._feature: list[int] = []
+        self._inside: list[bool] = []
+        self._row: list[int] = []
+        self._dual: list[FloatArray] = []
+        root = np.arange(problem.Z.shape[1])
+        nothing = np.empty(0, np.int64), np.empty(0), 0.0
+        fixed, free = root[: problem.n_forced], root[problem.n_forced :]
+        self._open: list[Node] = []
+        if tree is None:
+            self._row[self._number(-1, -1, False)] = 0  # all features
+            self._dual.append(dual)
+            number = self._number(0, -1, False)  # the candidates
+            self._open = [Node(bound, number, fixed, free, nothing)]
+        else:
+            self._replay(tree, Node(bound, 1, fixed, free, nothing))
+        self.history: list[Progressed] = []
+        self._seconds = 0.0  # of earlier runs
+
+    @property
+    def target(self) -> float:
+        """What a bound has to exceed: the wanted gap below the best objective."""
+        return self.objective - self._gap * abs(self.objective)
+
+    @property
+    def bound(self) -> float:
+        """The bound proven so far."""
+        waiting = self._open[0].bound if self._open else np.inf
+        return min(waiting, self._least, self.objective)
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of examined nodes."""
+        return len(self._dual) - 1
+
+    def tree(self) -> Tree:
+        """Return the tree so far."""
+        features = np.append(self._problem.features, -1)  # position -1 stays -1
+        return Tree(
+            np.array(self._parent, np.int64),
+            features[np.array(self._feature, np.int64)],
+            np.array(self._inside, bool),
+            np.array(self._row, np.int64),
+            np.array(self._dual).reshape(len(self._dual), self._problem.y.size),
+        )
+
+    def run(
+        self,
+        time_limit: float,
+        max_nodes: int | None = None,
+        report: Callable[[Progressed], None] | None = None,
+    ) -> Status:
+        """Search until the wanted gap is proven, so many seconds or nodes at most.
+
+        report : called with every row that is added to the history.
+        """
+        begin = time.perf_counter()
+        limit = TREE_BYTES // (8 * self._problem.y.size)
+        limit = limit if max_nodes is None else min(limit, max_nodes)
+        reported = -np.inf
+
+        def record() -> None:
+            nonlocal reported
+            reported = time.perf_counter()
+            seconds = self._seconds + reported - begin
+            row = Progressed(seconds, self.n_nodes, len(self._open), self.objective, self.bound)
+            self.history.append(row)
+            if report is not None:
+                report(row)
+
+        status = Status.GAP
+        try:
+            while self._open and self._open[0].bound < self.target:
+                if self.n_nodes >= limit:
+                    status = Status.NODE_LIMIT
+                    break
+                if time.perf_counter() - begin >= time_limit:
+                    status = Status.TIME_LIMIT
+                    break
+                before = self.objective
+                node = self._open[0]
+                self._examine(node)  # an interrupt leaves the node where it was
+                if self.objective < before or time.perf_counter() - reported >= REPORT_SECONDS:
+                    record()
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        record()
+        self._seconds += time.perf_counter() - begin
+        if status is Status.GAP and self.history[-1].gap <= PROVEN:
+            return Status.OPTIMAL
+        return status
+
+    def _replay(self, tree: Tree, root: Node) -> None:
+        """Rebuild the open nodes of an earlier search; nodes that it left too early are open again.
+
+        root : node 1, the candidates. Decisions are made anew: the target may be another.
+        """
+        position = {feature: place for place, feature in enumerate(self._problem.features.tolist())}
+        self._parent = tree.parent.tolist()
+        self._feature = [position.get(feature, -1) for feature in tree.feature.tolist()]
+        self._inside, self._row = tree.inside.tolist(), tree.row.tolist()
+        self._dual = list(tree.dual)
+        children: dict[int, list[int]] = {}
+        for number, parent in enumerate(self._parent):
+            children.setdefault(parent, []).append(number)
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            row = self._row[node.number]
+            if row < 0:
+                self._open.append(node)
+                continue
+            chosen = np.concatenate([node.fixed, node.free])
+            n_free = min(self._problem.n_features - node.fixed.size, node.free.size)
+            known = self._bound(self._dual[row], chosen, node.fixed.size, n_free)
+            bound = max(known.value, node.bound)
+            if bound >= self.target:
+                self._least = min(self._least, bound)
+            elif node.number not in children:
+                self._open.append(replace(node, bound=bound))
+            else:
+                fixed, free = self._decide(node, known)
+                for number in children[node.number]:
+                    feature, inside = self._feature[number], self._inside[number]
+                    if (feature in fixed and not inside) or fixed.size > self._problem.n_features:
+                        continue
+                    into, left = fixed, free
+                    if feature >= 0 and feature not in fixed:
+                        if inside and feature not in free:
+                            continue
+                        into = np.append(fixed, feature) if inside else fixed
+                        left = free[free != feature]
+                    waiting.append(Node(bound, number, into, left, node.start))
+        heapq.heapify(self._open)
+
+    def _number(self, parent: int, feature: int, inside: bool) -> int:
+        """Return the number of a new node of the tree."""
+        self._parent.append(parent)
+        self._feature.append(feature)
+        self._inside.append(inside)
+        self._row.append(-1)
+        return len(self._parent) - 1
+
+    def _examine(self, node: Node) -> None:
+        """Bound a node; divide it where that is not enough."""
+        problem = self._problem
+        chosen = np.concatenate([node.fixed, node.free])
+        n_fixed = node.fixed.size
+        n_free = min(problem.n_features - n_fixed, node.free.size)
+        single = n_free == node.free.size  # one model with all of its features is best
+        answer = self._relax(node, chosen, n_free, LEAF_TOL if single else NODE_TOL)
+        self._round(chosen, n_fixed, answer)
+        known = self._bound(answer.alpha, chosen, n_fixed, n_free)
+        if not single and known.value < self.target and _is_integral(answer.share):
+            # The relaxation is a model; it ends here unless the bound is too rough.
+            answer = self._relax(node, chosen, n_free, LEAF_TOL)
+            self._round(chosen, n_fixed, answer)
+            known = self._bound(answer.alpha, chosen, n_fixed, n_free)
+        heapq.heappop(self._open)
+        self._row[node.number] = len(self._dual)
+        self._dual.append(known.dual)
+        bound = max(known.value, node.bound)
+        if single or bound >= self.target:
+            self._least = min(self._least, bound)
+            return
+        self._divide(node, chosen, answer, known, bound)
+
+    def _relax(self, node: Node, chosen: IndexArray, n_free: int, tol: float) -> Relaxed:
+        problem = self._problem
+        places, coef, b = node.start
+        u = np.zeros(problem.Z.shape[1])
+        u[places] = coef
+        return relax(
+            take(problem.Z, chosen), problem.y, problem.weight, problem.loss, node.fixed.size,
+            n_free, intercept=problem.intercept, start=(u[chosen], b), tol=tol, cutoff=self.target,
+        )  # fmt: skip
+
+    def _bound(self, alpha: FloatArray, chosen: IndexArray, n_fixed: int, n_free: int) -> Bound:
+        problem = self._problem
+        scores = np.asarray(take(problem.Z, chosen).T @ (alpha * problem.y))
+        return bound_at(
+            problem.loss, alpha, problem.y, problem.weight, np.abs(scores),
+            n_fixed + n_free, np.arange(n_fixed), self.target,
+        )  # fmt: skip
+
+    def _round(self, chosen: IndexArray, n_fixed: int, answer: Relaxed) -> None:
+        """Try the model of the largest coefficients; where it is better, improve it by swaps."""
+        problem = self._problem
+        strength = np.abs(answer.coef)
+        strength[:n_fixed] = np.inf
+        support = np.sort(chosen[largest(strength, min(problem.n_features, chosen.size))])
+        if not self._offer(support) or problem.Z.shape[1] > SWAP_COLUMNS:
+            return
+        forced = np.arange(problem.n_forced)
+        self._offer(
+            swap(
+                problem.Z, problem.y, problem.weight, problem.loss, self.support,
+                intercept=problem.intercept, keep=forced,
+            )
+        )  # fmt: skip
+
+    def _offer(self, support: IndexArray) -> bool:
+        """Keep a support where it is better than the best one."""
+        key = tuple(support.tolist())
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        fit = self._problem.fit(support)
+        if not fit.objective < self.objective - PROVEN * abs(self.objective):
+            return False
+        self.support, self.objective = support, fit.objective
+        return True
+
+    def _divide(
+        self, node: Node, chosen: IndexArray, answer: Relaxed, known: Bound, bound: float
+    ) -> None:
+        """Add the nodes of what is left of a node."""
+        fixed, free = self._decide(node, known)
+        if fixed.size > self._problem.n_features:
+            return  # no model has them all: none is better
+        used = np.flatnonzero(answer.coef)
+        start = chosen[used], answer.coef[used], answer.intercept
+        if fixed.size + free.size <= self._problem.n_features:
+            number = self._number(node.number, -1, False)
+            heapq.heappush(self._open, Node(bound, number, fixed, free, start))
+            return
+        everywhere = np.zeros(self._problem.Z.shape[1])
+        everywhere[chosen] = answer.share
+        share = everywhere[free]
+        place = int(np.argmin(np.abs(share - 0.5)))
+        if not 0.0 < share[place] < 1.0:  # all are 0 or 1
+            place = int(np.argmax(share))
+        feature, others = int(free[place]), np.delete(free, place)
+        with_it = np.append(fixed, free[place])
+        with_others = others if with_it.size < self._problem.n_features else others[:0]
+        number = self._number(node.number, feature, True)
+        heapq.heappush(self._open, Node(bound, number, with_it, with_others, start))
+        number = self._number(node.number, feature, False)
+        heapq.heappush(self._open, Node(bound, number, fixed, others, start))
+
+    def _decide(self, node: Node, known: Bound) -> tuple[IndexArray, IndexArray]:
+        """Return the fixed and the free features that are left after what a bound decides."""
+        n_fixed = node.fixed.size
+        out, into = known.dropped[n_fixed:], known.fixed[n_fixed:]
+        if out.any() or into.any():
+            self._least = min(self._least, self.target)
+        fixed = np.concatenate([node.fixed, node.free[into]])
+        free = node.free[~(out | into)]
+        return fixed, free if fixed.size < self._problem.n_features else free[:0]
+
+
+def _is_integral(share: FloatArray) -> bool:
+    return bool(np.all((share == 0) | (share == 1)))
+
+
+__all__ = ["BranchAndBound", "Candidates"]

@@ -1,0 +1,263 @@
+"""Prove how good a support is: tighten the bound by scans, then branch on what is left.
+
+The relaxation over a pool of gathered columns gives a dual point; a scan with it bounds the problem
+over all features and shows which of them are missing in the pool: cutting planes for the minimax
+model with r = k, each solved to the end. At the last dual point most features are ruled out; what
+is left is gathered and branched on, without further scans.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._typing import Columns, FloatArray, IndexArray
+from ..designs._operations import score_errors
+from ..result import Certificate, Progressed, Proof, Status, Tree
+from ..structures import largest
+from ._bounds import Bound, bound_at
+from ._branch import BranchAndBound, Candidates
+from ._certify import safe_magnitudes
+from ._cutting_plane import GatheredColumns
+from ._drive import Scan, Solver
+from ._exchange import take
+from ._relaxation import relax
+from ._ridge import ridge
+from ._task import Task
+
+MAX_SCANS = 50  # of tightening
+TIGHT_TOL = 1e-4  # gap of the relaxation, relative
+NEW_FACTOR, NEW_MIN = 5, 50  # features that a scan adds to the pool
+# Columns are compared, so many at most, where scores agree to this share; equal ones agree to that.
+SAME_SCORE, SAME_COLUMN, MOST_COMPARED = 1e-5, 1e-9, 2000
+CANDIDATE_BYTES = 2**30  # of gathered candidates; nothing is branched on above
+
+
+@dataclass(frozen=True, slots=True)
+class _Tightened:
+    """The best dual point of the relaxation over all features."""
+
+    bound: Bound
+    magnitude: FloatArray  # (m,) |c_j| at the dual point before scaling, or bounds of it
+    alpha: FloatArray  # (n,) that point
+
+
+def prove_support(
+    task: Task,
+    support: IndexArray,
+    *,
+    C: float,
+    gap: float | None,
+    time_limit: float = 60.0,
+    max_nodes: int | None = None,
+    start: FloatArray | None = None,
+    resume: Tree | None = None,
+    report: Callable[[Progressed], None] | None = None,
+) -> Solver[Proof]:
+    """Prove that no support of this size is better than one found, up to a relative gap.
+
+    Parameters
+    ----------
+    support : (k,) sorted features, the best known.
+    C : weight of the summed loss.
+    gap : the wanted one, (objective - bound) / objective; 0: a proof that no better support
+        exists. None: nothing is branched on, the bound is that of the relaxation.
+    time_limit : seconds; the search stops at the first node, the tightening at the first scan,
+        after it.
+    max_nodes : of the tree.
+    start : (n,) a dual point to scan along with that of the support.
+    resume : the tree of an earlier proof of the same problem, to go on from.
+    report : called now and then with where the search stands.
+    """
+    begin = time.perf_counter()
+    forced = np.empty(0, np.int64) if task.forced is None else np.sort(task.forced)
+    weight = C * task.sample_weight
+    pool = GatheredColumns(task.design, 0)
+    pool.add(np.concatenate([forced, np.setdiff1d(support, forced)]))
+    known = ridge(
+        take(pool.columns(), pool.position(support)), task.y, weight, task.loss,
+        intercept=task.intercept, tol=1e-12,
+    )  # fmt: skip
+    objective = known.objective
+    target = objective - max(gap or 0.0, 0.0) * abs(objective)
+    duals = [known.alpha] if start is None else [known.alpha, start]
+    if resume is not None:
+        duals = [resume.dual[resume.row[0]]]
+    tight = yield from _tighten(
+        task, weight, support.size, forced, pool, duals, objective, target,
+        1 if resume is not None else MAX_SCANS, begin + time_limit,
+    )  # fmt: skip
+    certificate = _certificate(task, C, support, forced, objective, tight)
+
+    def at(seconds: float, n_nodes: int = 0, n_open: int = 1) -> Progressed:
+        bound = min(tight.bound.value, objective)
+        return Progressed(seconds, n_nodes, n_open, objective, bound)
+
+    row = at(time.perf_counter() - begin)
+    if report is not None:
+        report(row)
+    status = Status.OPTIMAL if certificate.proven else Status.GAP
+    if gap is None or certificate.proven or tight.bound.value >= target:
+        return Proof(certificate, status, False, (row,))
+    aim = bound_at(
+        task.loss, tight.alpha, task.y, weight, tight.magnitude, support.size, forced, target
+    )
+    left = ~aim.dropped if task.usable is None else ~aim.dropped & task.usable
+    left[support] = True
+    left[forced] = False
+    candidates = np.concatenate([forced, np.flatnonzero(left)])
+    if candidates.size * task.y.size * 8 > CANDIDATE_BYTES:
+        return Proof(certificate, Status.CANDIDATES, False, (row,))
+    Z = task.design.gather(candidates)
+    problem = Candidates(
+        Z, candidates, task.y, weight, task.loss, task.intercept, support.size, forced.size
+    )
+    place = np.empty(task.design.shape[1], np.int64)
+    place[candidates] = np.arange(candidates.size)
+    search = BranchAndBound(problem, place[support], gap, aim.dual, aim.value, resume)
+    spent = time.perf_counter() - begin
+
+    def later(step: Progressed) -> Progressed:
+        return replace(step, seconds=step.seconds + spent)
+
+    status = search.run(
+        time_limit - spent, max_nodes, None if report is None else lambda step: report(later(step))
+    )
+    best = np.sort(candidates[search.support])
+    certificate = _certificate(task, C, best, forced, search.objective, tight)
+    certificate = replace(
+        certificate, bound=max(certificate.bound, search.bound), tree=search.tree()
+    )
+    history = (row, *(later(step) for step in search.history))
+    return Proof(certificate, status, not np.array_equal(best, support), history)
+
+
+def _tighten(
+    task: Task,
+    weight: FloatArray,
+    k: int,
+    forced: IndexArray,
+    pool: GatheredColumns,
+    duals: list[FloatArray],
+    objective: float,
+    target: float,
+    max_scans: int,
+    deadline: float,
+) -> Solver[_Tightened]:
+    """Solve the relaxation over all features to TIGHT_TOL, or until its bound reaches the target.
+
+    pool : columns with those of the best support, the forced ones first; it grows.
+    duals : dual points to begin with.
+    """
+    design, y = task.design, task.y
+    errors = score_errors(design, task.sample_weight)
+    start: tuple[FloatArray, float] | None = None
+    best: _Tightened | None = None
+    relaxed = np.inf
+    for _ in range(max_scans):
+        vectors = np.column_stack([alpha * y for alpha in duals])
+        scores = yield Scan(design, vectors)
+        for column, alpha in enumerate(duals):
+            magnitude = safe_magnitudes(
+                design, scores[:, column], vectors[:, column], pool.features[:k], errors,
+                task.usable,
+            )  # fmt: skip
+            bound = bound_at(task.loss, alpha, y, weight, magnitude, k, forced, objective)
+            if best is None or bound.value > best.bound.value:
+                best = _Tightened(bound, magnitude, alpha)
+        assert best is not None
+        done = relaxed - best.bound.value <= TIGHT_TOL * abs(best.bound.value)
+        if done or best.bound.value >= target or time.perf_counter() > deadline:
+            break
+        outside = magnitude.copy()  # of the last dual point
+        outside[pool.features] = -1.0
+        if task.usable is not None:
+            outside[~task.usable] = -1.0
+        fresh = largest(outside, min(max(NEW_FACTOR * k, NEW_MIN), outside.size))
+        fresh = fresh[outside[fresh] >= 0]
+        if not fresh.size:
+            break
+        pool.add(fresh)
+        if start is not None:
+            start = np.append(start[0], np.zeros(fresh.size)), start[1]
+        answer = relax(
+            pool.columns(), y, weight, task.loss, forced.size,
+            min(k - forced.size, pool.size - forced.size), intercept=task.intercept, start=start,
+            tol=0.1 * TIGHT_TOL,
+        )  # fmt: skip
+        start, relaxed = (answer.coef, answer.intercept), answer.objective
+        duals = [answer.alpha]
+    assert best is not None
+    return best
+
+
+def _certificate(
+    task: Task,
+    C: float,
+    support: IndexArray,
+    forced: IndexArray,
+    objective: float,
+    tight: _Tightened,
+) -> Certificate:
+    known = tight.bound
+    fit = ridge(
+        task.design.gather(support), task.y, C * task.sample_weight, task.loss,
+        intercept=task.intercept, tol=1e-12,
+    )  # fmt: skip
+    dropped = known.dropped if task.usable is None else known.dropped | ~task.usable
+    return Certificate(
+        C=C,
+        scaling=task.scaling,
+        support=support,
+        coef=fit.coef,
+        intercept=fit.intercept,
+        objective=objective,
+        bound=min(known.value, objective),
+        dual=known.dual,
+        fixed_in=int(known.fixed.sum()),
+        candidates=int((~dropped).sum()),
+        loss=task.loss.name,
+        fit_intercept=task.intercept,
+        forced=forced,
+        equivalents=_equivalents(task, support, tight.magnitude),
+    )
+
+
+def _equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict[int, IndexArray]:
+    """Return the features with the column of one of the support, up to the sign."""
+    near = np.zeros(magnitude.size, bool)
+    order = np.argsort(magnitude[support])
+    known = magnitude[support][order]
+    for side in ("left", "right"):
+        place = np.searchsorted(known, magnitude, side=side)
+        for step in (-1, 0):
+            closest = known[np.clip(place + step, 0, known.size - 1)]
+            near |= np.abs(magnitude - closest) <= SAME_SCORE * closest
+    if task.usable is not None:
+        near &= task.usable
+    near[support] = False
+    others = np.flatnonzero(near)[:MOST_COMPARED]
+    if not others.size:
+        return {}
+    Z, own = (_dense(task.design.gather(some)) for some in (others, support))
+    found = {}
+    for feature, column in zip(support.tolist(), own.T, strict=True):
+        limit = SAME_COLUMN * float(np.abs(column).max())
+        away = np.minimum(
+            np.abs(Z - column[:, None]).max(axis=0), np.abs(Z + column[:, None]).max(axis=0)
+        )
+        same = others[away <= limit]
+        if same.size:
+            found[feature] = same
+    return found
+
+
+def _dense(Z: Columns) -> FloatArray:
+    return np.asarray(Z.toarray() if sp.issparse(Z) else Z)
+
+
+__all__ = ["prove_support"]
