@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from . import _validate
 from ._typing import FloatArray, IndexArray
@@ -220,7 +221,9 @@ def _pose(
 
 def _supports(model: Any) -> list[IndexArray]:
     """Return the sorted support of every binary problem of a model."""
-    if isinstance(model, BudgetedClassifier) and hasattr(model, "estimators_"):
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    if isinstance(model, BudgetedClassifier):
         return [path[max(path)].support for path in model.estimators_]
     if hasattr(model, "coef_"):
         coef = np.atleast_2d(_dense(model.coef_))
@@ -253,6 +256,8 @@ def _indices(model: Any) -> np.ndarray:
         given = np.empty(0, object)
     if given.dtype == bool and given.ndim == 1:
         return np.flatnonzero(given)
+    if given.shape == (0,) and given.dtype != object:
+        return np.empty(0, np.int64)
     if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any():
         raise ValueError(f"{rule}; got {model!r:.80}.")
     if np.unique(given).size < given.size:

@@ -1,0 +1,458 @@
+"""Relaxation, branch and bound, and the verifier of trees."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import SelectKBest
+from sklearn.svm import LinearSVC
+
+import oracles
+import zeronorm
+from zeronorm import BudgetClassifier, FeatureGeneratingMachine, L0LogisticRegression
+from zeronorm.datasets import load_golub
+from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.result import Status
+from zeronorm.solvers._bounds import bound_at
+from zeronorm.solvers._relaxation import proximal_shares, relax, support_norm
+
+LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
+NONE = np.empty(0, np.int64)
+
+
+def instance(seed, n=30, p=8, *, correlated=True):
+    """Return a small problem with columns that stand in for each other."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    if correlated:
+        X[:, 1:] += rng.uniform(0, 1.5) * X[:, :1]
+    w = rng.standard_normal(p) * (rng.random(p) < 0.5)
+    y = np.where(X @ w + rng.logistic(size=n) > 0, 1.0, -1.0)
+    y[0], y[1] = 1.0, -1.0
+    return X, y
+
+
+def optima(X, y, C, k, *, intercept, weight=None):
+    """Return the optimum of every support of size k, by Newton's method on all of them at once."""
+    n, p = X.shape
+    weight = np.full(n, C) if weight is None else C * weight
+    supports = np.array(list(itertools.combinations(range(p), k)))
+    Z = X.T[supports].transpose(0, 2, 1)
+    ridge = np.ones(k + intercept)
+    if intercept:
+        Z = np.concatenate([Z, np.ones((len(Z), n, 1))], axis=2)
+        ridge[-1] = 0.0
+    u = np.zeros((len(Z), Z.shape[2]))
+
+    def objective(u):
+        z = np.einsum("sij,sj->si", Z, u)
+        return np.logaddexp(0, -y * z) @ weight + 0.5 * (u * u) @ ridge, z
+
+    for _ in range(60):
+        value, z = objective(u)
+        slope = 1 / (1 + np.exp(y * z))
+        gradient = ridge * u - np.einsum("sij,si->sj", Z, weight * y * slope)
+        bend = np.einsum("sij,si,sik->sjk", Z, weight * slope * (1 - slope), Z)
+        bend += np.diag(ridge + 1e-14)
+        step = np.linalg.solve(bend, gradient[:, :, None])[:, :, 0]
+        share = np.ones(len(Z))
+        for _ in range(30):
+            worse = objective(u - share[:, None] * step)[0] > value * (1 + 1e-12)
+            if not worse.any():
+                break
+            share[worse] /= 2
+        u -= share[:, None] * step
+        if np.abs(gradient).max() < 1e-9 * C * n:
+            break
+    return objective(u)[0], supports
+
+
+# ------------------------------------------------------------------------------- the relaxation
+
+
+@pytest.mark.parametrize("q", [1, 2, 3, 7])
+def test_support_norm_is_that_of_the_definition(q):
+    rng = np.random.default_rng(q)
+    for _ in range(50):
+        u = rng.standard_normal(7) * (rng.random(7) < 0.7)
+        value, threshold = support_norm(u, q)
+        assert value == pytest.approx(oracles.k_support(u, q)[0], rel=1e-9, abs=1e-12)
+        share = np.minimum(1.0, np.abs(u) / threshold) if threshold > 0 else (u != 0).astype(float)
+        assert share.sum() <= q + 1e-9
+        used = u != 0
+        assert 0.5 * np.sum(u[used] ** 2 / share[used]) == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("curvature", [0.2, 1.0, 30.0])
+def test_proximal_shares_minimise(curvature):
+    """No other share of the budget gives a smaller proximal objective."""
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        q = int(rng.integers(1, 6))
+        v = rng.standard_normal(9) * (rng.random(9) < 0.8)
+        v[3] = v[4]  # a tie
+        share = proximal_shares(np.abs(v), q, curvature)
+        assert share.sum() <= q + 1e-9
+        assert np.all((share >= 0) & (share <= 1))
+        u = v * curvature * share / (curvature * share + 1)
+
+        def value(u, v=v, q=q):
+            return 0.5 * curvature * np.sum((u - v) ** 2) + support_norm(u, q)[0]
+
+        for _ in range(30):
+            other = u + rng.choice([1e-3, 0.1, 1.0]) * rng.standard_normal(9)
+            assert value(u) <= value(other) + 1e-12
+
+
+@pytest.mark.parametrize("loss", list(LOSSES))
+@pytest.mark.parametrize("intercept", [False, True])
+def test_relaxation_agrees_with_a_conic_solver(loss, intercept):
+    for seed in range(6):
+        X, y = instance(seed, n=25, p=9)
+        for k in (1, 3, 6):
+            conic = oracles.full_problem(X, y, k, 0.4, loss=loss, intercept=intercept)
+            found = relax(X, y, np.full(25, 0.4), LOSSES[loss], 0, k, intercept=intercept, tol=1e-9)
+            assert found.objective == pytest.approx(conic.objective, rel=1e-6)
+            assert found.bound == pytest.approx(conic.objective, rel=1e-6)
+            assert found.bound <= found.objective + 1e-12
+
+
+def test_bounds_and_decisions_of_thousands_of_instances_are_safe():
+    """A bound above the optimum, or a feature of a better model ruled out, would be a lie."""
+    decided = 0
+    for seed in range(2000):
+        X, y = instance(seed, n=24, p=6)
+        intercept = bool(seed % 2)
+        C, k = 10.0 ** (seed % 5 - 2), 1 + seed % 3
+        weight = np.full(24, C)
+        values, supports = optima(X, y, C, k, intercept=intercept)
+        best = values.min()
+        found = relax(X, y, weight, Logistic(), 0, k, intercept=intercept)
+        assert found.bound <= best * (1 + 1e-9)
+        # As if the third best model were the best known one.
+        upper = np.sort(values)[min(2, len(values) - 1)]
+        scores = np.abs(X.T @ (found.alpha * y))
+        known = bound_at(Logistic(), found.alpha, y, weight, scores, k, NONE, upper)
+        better = supports[values < upper * (1 - 1e-8)]
+        assert not known.dropped[better].any()
+        assert np.all([np.isin(np.flatnonzero(known.fixed), support).all() for support in better])
+        decided += known.dropped.sum() + known.fixed.sum()
+    assert decided > 1000
+
+
+# -------------------------------------------------------------------------------------- the proof
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_proven_optima_are_those_of_enumeration(intercept):
+    for seed in range(60):
+        X, y = instance(seed)
+        C, k = (0.05, 0.5, 5.0)[seed % 3], 2 + seed % 3
+        values, supports = optima(X, y, C, k, intercept=intercept)
+        poor = supports[np.argmax(values)]  # the search begins with the worst model
+        proof = zeronorm.prove(poor, X, y, gap=0, C=C, fit_intercept=intercept, standardize=False)
+        assert proof.status is Status.OPTIMAL
+        assert proof.certificate.proven
+        assert proof.certificate.objective == pytest.approx(values.min(), rel=1e-8)
+        assert proof.improved == bool(values.max() > values.min() * (1 + 1e-8))
+        zeronorm.verify(X, y, proof.certificate, rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_gap_and_history_are_true(seed):
+    X, y = instance(seed, n=60, p=14)
+    values, _ = optima(X, y, 1.0, 4, intercept=True)
+    rows = []
+    proof = zeronorm.prove(
+        np.arange(4), X, y, gap=0.02, C=1.0, standardize=False, callback=rows.append
+    )
+    assert proof.status in (Status.GAP, Status.OPTIMAL)
+    certificate = proof.certificate
+    assert certificate.gap <= 0.02 + 1e-12
+    assert certificate.bound <= values.min() * (1 + 1e-9)
+    assert certificate.objective >= values.min() * (1 - 1e-9)
+    assert tuple(rows) == proof.history
+    assert [row.objective for row in rows] == sorted((row.objective for row in rows), reverse=True)
+    assert np.all(np.diff([row.n_nodes for row in rows]) >= 0)
+    assert all(row.bound <= values.min() * (1 + 1e-9) for row in rows)
+    assert proof.history[-1].bound == pytest.approx(certificate.bound)
+    zeronorm.verify(X, y, certificate)
+
+
+def test_weights_and_forced_features_count():
+    X, y = instance(3)
+    rng = np.random.default_rng(0)
+    weight = rng.integers(0, 4, 30).astype(float)
+    weight[:2] = 1
+    model = L0LogisticRegression(3, C=0.5, standardize=False, forced_features=[6], gap=0)
+    model.fit(X, y, sample_weight=weight)
+    found = oracles.enumerate_supports(
+        X[weight > 0], y[weight > 0], 0.5, 3, forced=[6], intercept=True, weight=weight[weight > 0]
+    )
+    assert model.certificate_.objective == pytest.approx(found[0][0], rel=1e-7)
+    assert tuple(model.support_) == found[0][1]
+    assert model.proof_.status is Status.OPTIMAL
+    zeronorm.verify(X, y, model.certificate_, sample_weight=weight)
+    repeated = zeronorm.prove(
+        model, *(np.repeat(part, weight.astype(int), axis=0) for part in (X, y)), gap=0
+    )
+    assert repeated.certificate.objective == pytest.approx(model.certificate_.objective, rel=1e-9)
+    assert tuple(repeated.certificate.forced) == (6,)
+
+
+def test_storages_agree():
+    X, y = instance(8, n=50, p=20)
+    X = np.where(np.abs(X) > 0.8, X, 0.0).astype(np.float32)
+    expected = None
+    for data in (X, np.asfortranarray(X), sp.csr_array(X), sp.csc_array(X)):
+        proof = zeronorm.prove([0, 1, 2, 3], data, y, gap=0, standardize=False)
+        if expected is None:
+            expected = proof.certificate
+        assert proof.certificate.objective == pytest.approx(expected.objective, rel=1e-9)
+        np.testing.assert_array_equal(proof.support, expected.support)
+        zeronorm.verify(X, y, proof.certificate)
+
+
+def test_squared_hinge_of_a_feature_generating_machine():
+    X, y = instance(4, n=40, p=10)
+    model = FeatureGeneratingMachine(3, C=0.5).fit(X, y)
+    proof = zeronorm.prove(model, X, y, gap=0)
+    Z = oracles.standardise(X)[0]
+    found = oracles.enumerate_supports(
+        Z, y, 0.5, 3, loss="squared_hinge", intercept=bool(model.fit_intercept)
+    )
+    assert proof.certificate.loss == "squared_hinge"
+    assert proof.certificate.objective == pytest.approx(found[0][0], rel=1e-6)
+    zeronorm.verify(X, y, proof.certificate)
+
+
+def test_classes_have_proofs_of_their_own():
+    X, _ = instance(5, n=60, p=12)
+    y = np.digitize(X[:, 0] + 0.5 * X[:, 3], [-0.5, 0.8])
+    model = L0LogisticRegression(2, C=0.3, gap=0).fit(X, y)
+    assert [proof.status for proof in model.proof_] == [Status.OPTIMAL] * 3
+    for label, certificate in zip(model.classes_, model.certificate_, strict=True):
+        zeronorm.verify(X, (y == label).astype(int), certificate)
+    certificates = zeronorm.certify(model, X, y)
+    assert [c.support.size for c in certificates] == [2, 2, 2]
+
+
+def test_golub_is_proven_and_read_from_a_pickle():
+    """The whole of it on real data: exchanges, proof, verifier."""
+    X, y = load_golub(return_X_y=True)
+    model = L0LogisticRegression(n_features=8, gap=0).fit(X, y)
+    certificate = pickle.loads(pickle.dumps(model.certificate_))
+    assert certificate.proven
+    assert certificate.tree.row.size > 1
+    checked = zeronorm.verify(X, y, certificate, rtol=1e-8)
+    assert checked["gap"] <= 1e-8
+    before = BudgetClassifier(n_features=8).fit(X, y).certificate_
+    tight = zeronorm.certify(BudgetClassifier(n_features=8).fit(X, y), X, y)
+    assert before.bound < tight.bound <= certificate.objective <= tight.objective
+    assert tight.candidates <= before.candidates
+    zeronorm.verify(X, y, tight)
+
+
+# ------------------------------------------------------------------------------- stop and go on
+
+
+def test_limits_keep_what_is_proven_and_the_search_goes_on():
+    X, y = load_golub(return_X_y=True)
+    model = L0LogisticRegression(n_features=8).fit(X, y)
+    short = zeronorm.prove(model, X, y, gap=0, max_nodes=20)
+    assert short.status is Status.NODE_LIMIT
+    assert short.history[-1].n_nodes == 20
+    assert 0 < short.certificate.gap < zeronorm.certify(model, X, y).gap
+    zeronorm.verify(X, y, short.certificate)
+    onward = zeronorm.prove(model, X, y, gap=0, resume=short)
+    whole = zeronorm.prove(model, X, y, gap=0)
+    assert onward.status is whole.status is Status.OPTIMAL
+    assert onward.certificate.objective == pytest.approx(whole.certificate.objective, rel=1e-12)
+    assert onward.history[-1].n_nodes <= whole.history[-1].n_nodes + 30
+    zeronorm.verify(X, y, onward.certificate, rtol=1e-8)
+    rough = zeronorm.prove(model, X, y, gap=0.005)
+    assert rough.status is Status.GAP
+    finer = zeronorm.prove(model, X, y, gap=0, resume=rough)  # with another wanted gap
+    assert finer.status is Status.OPTIMAL
+    zeronorm.verify(X, y, finer.certificate, rtol=1e-8)
+
+
+def test_time_limit_is_reported():
+    X, y = load_golub(return_X_y=True)
+    model = L0LogisticRegression(n_features=8).fit(X, y)
+    proof = zeronorm.prove(model, X, y, gap=0, time_limit=1e-9)
+    assert proof.status is Status.TIME_LIMIT
+    assert proof.certificate.gap > 0
+    zeronorm.verify(X, y, proof.certificate)
+
+
+def test_interrupt_keeps_what_is_proven():
+    X, y = load_golub(return_X_y=True)
+    model = L0LogisticRegression(n_features=8).fit(X, y)
+
+    rows = []
+
+    def interrupt(row):
+        rows.append(row)
+        if row.n_nodes > 5 and rows[-2].n_nodes <= 5:
+            raise KeyboardInterrupt
+
+    # Rows come with better models too: begin with a poor one.
+    proof = zeronorm.prove(np.arange(8), X, y, gap=0, callback=interrupt)
+    assert proof.status is Status.INTERRUPTED
+    assert proof.certificate.objective > proof.certificate.bound
+    zeronorm.verify(X, y, proof.certificate)
+    onward = zeronorm.prove(np.arange(8), X, y, gap=0, resume=proof)
+    assert onward.status is Status.OPTIMAL
+    best = zeronorm.prove(model, X, y, gap=0)
+    assert onward.certificate.objective == pytest.approx(best.certificate.objective, rel=1e-9)
+
+
+def test_too_many_candidates_are_said(monkeypatch):
+    X, y = load_golub(return_X_y=True)
+    monkeypatch.setattr("zeronorm.solvers._prove.CANDIDATE_BYTES", 1000)
+    proof = zeronorm.prove(np.arange(8), X, y, gap=0)
+    assert proof.status is Status.CANDIDATES
+    assert proof.certificate.tree is None
+    zeronorm.verify(X, y, proof.certificate)
+
+
+# ------------------------------------------------------------------------ models of other makers
+
+
+def test_any_support_is_certified():
+    X, y = load_golub(return_X_y=True)
+    ranking = SelectKBest(k=6).fit(X, y)
+    lasso = LinearSVC(penalty="l1", dual=False, C=0.01).fit(X, y)
+    index = np.flatnonzero(ranking.get_support())
+    expected = zeronorm.certify(index, X, y)
+    for model in (ranking, ranking.get_support(), index[::-1], index.tolist()):
+        assert zeronorm.certify(model, X, y).objective == expected.objective
+    certificate = zeronorm.certify(lasso, X, y, C=0.5)
+    np.testing.assert_array_equal(certificate.support, np.flatnonzero(lasso.coef_[0]))
+    assert certificate.C == 0.5
+    zeronorm.verify(X, y, certificate)
+
+
+def test_problem_is_that_of_the_model():
+    X, y = instance(9, n=60, p=12)
+    weights = {-1.0: 1.0, 1.0: 3.0}
+    model = BudgetClassifier(
+        3, C=0.7, fit_intercept=False, standardize=False, class_weight=weights, forced_features=[2]
+    ).fit(X, y)
+    certificate = zeronorm.certify(model, X, y)
+    own = model.certificate_
+    assert certificate.objective == pytest.approx(own.objective, rel=1e-9)
+    assert (certificate.C, certificate.scaling, certificate.fit_intercept) == (0.7, "none", False)
+    assert tuple(certificate.forced) == (2,)
+    assert certificate.bound >= own.bound * (1 - 1e-9)
+    assert zeronorm.certify(model, X, y, C=0.2).C == 0.2
+
+
+def test_equal_columns_are_named():
+    X, y = instance(2, n=50, p=10)
+    X = np.column_stack([X, X[:, 3], -2.0 * X[:, 0], X[:, 3] + 1e-3 * X[:, 1]])
+    certificate = zeronorm.certify([0, 3, 5], X, y)
+    found = {feature: same.tolist() for feature, same in certificate.equivalents.items()}
+    assert found == {0: [11], 3: [10]}
+    assert zeronorm.certify([1, 5], X, y).equivalents == {}
+
+
+# ------------------------------------------------------------------------------ the verifier
+
+
+def proven():
+    X, y = load_golub(return_X_y=True)
+    model = L0LogisticRegression(n_features=5).fit(X, y)
+    return X, y, zeronorm.prove(model, X, y, gap=0).certificate
+
+
+def forge(certificate, **changes):
+    tree = dataclasses.replace(certificate.tree, **changes)
+    return dataclasses.replace(certificate, tree=tree)
+
+
+def test_verifier_sees_through_false_trees():
+    X, y, certificate = proven()
+    tree = certificate.tree
+    zeronorm.verify(X, y, certificate)
+    with pytest.raises(ValueError, match="claims the bound"):
+        zeronorm.verify(X, y, dataclasses.replace(certificate, bound=1.02 * certificate.bound))
+    leaf = np.flatnonzero(~np.isin(np.arange(tree.parent.size), tree.parent))
+    divided = np.flatnonzero(tree.feature >= 0)
+    # Half of a division is missing.
+    gone = np.delete(np.arange(tree.parent.size), divided[-1])
+    rename = np.full(tree.parent.size + 1, -1)
+    rename[gone] = np.arange(gone.size)
+    cut = {
+        "parent": rename[tree.parent[gone]],
+        "feature": tree.feature[gone],
+        "inside": tree.inside[gone],
+        "row": tree.row[gone],
+    }
+    with pytest.raises(ValueError, match="divided with a rest"):
+        zeronorm.verify(X, y, forge(certificate, **cut))
+    # A dual point that proves nothing at a leaf.
+    dual = tree.dual.copy()
+    dual[tree.row[leaf[-1]]] *= 0.1
+    with pytest.raises(ValueError, match="claims the bound"):
+        zeronorm.verify(X, y, forge(certificate, dual=dual))
+    # One that is not feasible.
+    dual = tree.dual.copy()
+    dual[tree.row[leaf[-1]]] += 1.0
+    with pytest.raises(ValueError, match="not feasible"):
+        zeronorm.verify(X, y, forge(certificate, dual=dual))
+    # Both halves with the feature.
+    with pytest.raises(ValueError, match="divided with a rest"):
+        zeronorm.verify(X, y, forge(certificate, inside=np.ones_like(tree.inside)))
+
+
+# -------------------------------------------------------------------------------- bad input
+
+
+def test_bad_models_are_refused():
+    X, y = instance(1)
+    with pytest.raises(ValueError, match="there is nothing to certify"):
+        zeronorm.certify([], X, y)
+    for model in ("genes", [0.5, 1.0], [[1, 2]], [-1, 2], object()):
+        with pytest.raises(ValueError, match="model must be a fitted classifier"):
+            zeronorm.certify(model, X, y)
+    with pytest.raises(ValueError, match="got an index twice"):
+        zeronorm.certify([1, 1], X, y)
+    with pytest.raises(ValueError, match="has feature 9, but X has 8 columns"):
+        zeronorm.certify([1, 9], X, y)
+    constant = X.copy()
+    constant[:, 2] = 4.0
+    with pytest.raises(ValueError, match=r"constant columns of X, \[2\]"):
+        zeronorm.certify([1, 2], constant, y)
+    with pytest.raises(ValueError, match="1 supports, but y has 3 classes"):
+        zeronorm.certify([1, 2], X, np.arange(30) % 3)
+    with pytest.raises(NotFittedError):
+        zeronorm.certify(BudgetClassifier(3), X, y)
+
+
+def test_bad_options_are_refused():
+    X, y = instance(1)
+    for options, match in (
+        ({"gap": -0.1}, "gap must"),
+        ({"gap": np.nan}, "gap must"),
+        ({"time_limit": 0}, "time_limit must"),
+        ({"max_nodes": 0}, "max_nodes must"),
+        ({"C": -1}, "C must"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            zeronorm.prove([1, 2], X, y, **options)
+    proof = zeronorm.prove([1, 2], X, y)
+    with pytest.raises(ValueError, match="a proof of another problem"):
+        zeronorm.prove([1, 2, 3], X, y, resume=proof)
+    with pytest.raises(ValueError, match="a proof for each problem"):
+        zeronorm.prove([1, 2], X, y, resume=[proof, proof])
+    for options, match in (({"gap": -1}, "gap must"), ({"time_limit": -1}, "time_limit must")):
+        with pytest.raises(ValueError, match=match):
+            L0LogisticRegression(2, **options).fit(X, y)
