@@ -7,13 +7,13 @@ further scan of the data is needed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Columns, FloatArray, IndexArray, Smooth
-from ._ridge import Ridge, ridge
+from ._ridge import Ridge, ridge, take
 
 # Drop this share of the remaining features at once, and one at a time from this size on: dropping
 # one by one everywhere selects no better and costs several times as much.
@@ -23,13 +23,6 @@ MAX_ROUNDS = 30
 # Swaps: the weakest features that may leave, the exchanges that are tried before giving up, and of
 # these how many for one leaving feature.
 MOST_LEAVING, MOST_TRIALS, TRIALS_EACH = 64, 12, 3
-
-
-def take(Z: Columns, columns: IndexArray) -> Columns:
-    """Return Z[:, columns]; dense stays in F order."""
-    if sp.issparse(Z):
-        return cast("Columns", Z[:, columns])
-    return cast("Columns", np.asarray(Z).T[columns].T)
 
 
 def eliminate(
@@ -64,7 +57,7 @@ def eliminate(
     start: tuple[FloatArray, float] | None = None
     for size in sorted(set(sizes), reverse=True):
         while left.size > size:
-            fit = ridge(take(Z, left), y, weight, loss, intercept=intercept, start=start, tol=tol)
+            fit = ridge(Z, y, weight, loss, columns=left, intercept=intercept, start=start, tol=tol)
             count = 1 if left.size <= ONE_BY_ONE else max(1, int(DROP_SHARE * left.size))
             count = min(count, left.size - size)
             magnitude = np.where(protected[left], np.inf, np.abs(fit.coef))
@@ -104,7 +97,7 @@ def splice(
     protected[[] if keep is None else keep] = True
     square: Any = Z.multiply(Z).tocsc() if sp.issparse(Z) else None
     current = np.sort(support)
-    fit = ridge(take(Z, current), y, weight, loss, intercept=intercept, tol=tol)
+    fit = ridge(Z, y, weight, loss, columns=current, intercept=intercept, tol=tol)
     for _ in range(max_rounds):
         outside = np.setdiff1d(np.arange(p), current)
         movable = np.flatnonzero(~protected[current])
@@ -132,7 +125,7 @@ def splice(
             start = np.concatenate([fit.coef[stay], np.zeros(count)])[order]
             trial = trial[order]
             candidate = ridge(
-                take(Z, trial), y, weight, loss, intercept=intercept,
+                Z, y, weight, loss, columns=trial, intercept=intercept,
                 start=(start, fit.intercept), tol=tol, cutoff=limit,
             )  # fmt: skip
             if candidate.objective < limit:
@@ -169,7 +162,7 @@ def swap(
     protected[[] if keep is None else keep] = True
     square = Z.multiply(Z).tocsc() if sp.issparse(Z) else np.asarray(Z) ** 2
     current = np.sort(support)
-    fit = ridge(take(Z, current), y, weight, loss, intercept=intercept, tol=tol)
+    fit = ridge(Z, y, weight, loss, columns=current, intercept=intercept, tol=tol)
     while True:
         outside = np.setdiff1d(np.arange(Z.shape[1]), current)
         movable = np.flatnonzero(~protected[current])
@@ -190,7 +183,7 @@ def swap(
             start = np.append(fit.coef[stay], 0.0)[order]
             trial = trial[order]
             candidate = ridge(
-                take(Z, trial), y, weight, loss, intercept=intercept,
+                Z, y, weight, loss, columns=trial, intercept=intercept,
                 start=(start, fit.intercept), tol=tol, cutoff=limit,
             )  # fmt: skip
             if candidate.objective < limit:
