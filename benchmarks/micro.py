@@ -2,9 +2,10 @@
 
 Every dense kernel is timed in turn with a plain read of the same memory (`read`: the largest 32-bit
 integer of it, by NumPy's vectorised maximum, cut in pieces of 4 MB over the same number of
-threads), every sparse one with SciPy's product of the same matrix and vector. Bytes are those of X
-as stored (data, indices and indptr), counted once, whatever the number of vectors. Speeds are
-medians; ratios are medians of the ratios within one turn.
+threads), every sparse one with SciPy's product of the same matrix and vector, the solution of a
+ridge problem with that of the NumPy twin. Bytes are those of X as stored (data, indices and
+indptr), counted once, whatever the number of vectors. Speeds are medians; ratios are medians of the
+ratios within one turn.
 
     python benchmarks/micro.py            full size: dense float32 of 5000 x 100000, 2 GB
     python benchmarks/micro.py --quick    a tenth of it
@@ -21,6 +22,7 @@ import scipy.sparse as sp
 
 import _common as common
 from zeronorm._kernels import _native as native
+from zeronorm._kernels import reference
 
 N_ROWS = 5000
 THREADS = (1, 2)
@@ -185,6 +187,22 @@ def gram_calls(n_threads: int) -> tuple[sp.csc_array, dict[str, Callable[[], Any
     }
 
 
+def ridge_calls() -> tuple[np.ndarray, dict[str, Callable[[], Any]]]:
+    """Return Z, 1000 x 20, and the ways to a ridge solution on it, without and with the kernel."""
+    n, p = 1000, 20
+    rng = np.random.default_rng(0)
+    Z = np.asfortranarray(rng.standard_normal((n, p)))
+    y = np.where(Z[:, :3].sum(axis=1) + rng.logistic(size=n) > 0, 1.0, -1.0)
+    weight, ones, columns = np.full(n, 0.02), np.ones(p), np.arange(p)
+    numbers = (y, weight, ones, False, True, 0.0, 1e-7, np.inf)
+
+    def solve(kernel: Callable[..., Any]) -> Callable[[], Any]:
+        out = np.empty(n), np.empty(n), np.empty(p)
+        return lambda: kernel(Z, columns, *numbers, np.zeros(p), *out)
+
+    return Z, {"NumPy": solve(reference.dense_ridge), "ridge": solve(native.dense_ridge)}
+
+
 def run(quick: bool, repeats: int) -> list[dict[str, Any]]:
     """Measure everything; one record per storage, kernel and number of threads."""
     records: list[dict[str, Any]] = []
@@ -224,6 +242,10 @@ def run(quick: bool, repeats: int) -> list[dict[str, Any]]:
         storage = f"CSC, {Z.shape[0]} x {Z.shape[1]}, {Z.nnz / 1e6:.1f} M entries"
         print(f"{storage}, {threads} threads", flush=True)
         add(storage, threads, measure(calls, "SciPy", 12 * Z.nnz, Z.nnz, repeats))
+    Z, calls = ridge_calls()
+    storage = f"ridge, float64 F, {Z.shape[0]} x {Z.shape[1]}"
+    print(f"{storage}, 1 thread", flush=True)
+    add(storage, 1, measure(calls, "NumPy", Z.nbytes, Z.size, 10 * repeats))
     return records
 
 
@@ -286,6 +308,7 @@ def report(records: list[dict[str, Any]], asked: list[dict[str, Any]], repeats: 
     rows = []
     for record in records:
         base = "SciPy" if "entries" in record["storage"] else "read"
+        base = "NumPy" if record["storage"].startswith("ridge") else base
         rows.append(
             [
                 record["storage"],
@@ -303,8 +326,8 @@ def report(records: list[dict[str, Any]], asked: list[dict[str, Any]], repeats: 
             "# Kernels against the speed of memory",
             f"`python benchmarks/micro.py`. Medians of {repeats} turns. `read` takes the largest "
             "32-bit integer of the same memory; SciPy is `X.T @ v` with the same types (the Gram "
-            "matrix: `Z.T @ (w * Z)`), always one thread. Bytes of X count once, whatever the "
-            "number of vectors.",
+            "matrix: `Z.T @ (w * Z)`), always one thread; NumPy is the kernel's twin. Bytes of "
+            "X count once, whatever the number of vectors.",
             common.bars_table(asked),
             common.table(header, rows),
         ]

@@ -99,7 +99,7 @@ def test_every_native_function_has_a_twin():
     # A kernel would go without specification, or the reference build miss it.
     public = {name for name in dir(native) if not name.startswith("_")}
     assert public <= set(NAMES)
-    assert len(FUNCTIONS) == 30
+    assert len(FUNCTIONS) == 31
     assert native.FLOAT32_SCAN_ERROR == reference.FLOAT32_SCAN_ERROR
 
 
@@ -1001,6 +1001,208 @@ def test_losses_of_numbers_that_are_none(module):
     assert module.logistic_conjugate(np.array([0.5, 0.0]), np.array([1.0, 0.0])) == pytest.approx(
         -np.log(2)
     )
+
+
+# Ridge
+
+
+def ridge_problem(seed, n, p, scale=0.0):
+    """x (n, m), p positions in it, y of both classes, weights and penalties; read-only."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, p + 3)) * 10.0 ** rng.uniform(-scale, scale, p + 3)
+    x += rng.uniform(-1, 1, p + 3) * np.abs(x).max(axis=0, initial=0.0)
+    columns = rng.permutation(p + 3)[:p]
+    y = rng.choice([-1.0, 1.0], n)
+    y[:2] = [1.0, -1.0][:n]
+    weight = 10 ** rng.uniform(-2, 2) * rng.uniform(0.1, 1.0, n) * (rng.random(n) < 0.9)
+    weight[:2] = 1.0
+    penalty = (
+        rng.uniform(0.5, 2.0, p) * np.median(np.abs(x), axis=0)[columns] ** 2 if n else (np.ones(p))
+    )
+    for array in (x, columns, y, weight, penalty):
+        array.flags.writeable = False
+    return x, columns, y, weight, penalty
+
+
+def solved(module, problem, squared_hinge, intercept, tol=1e-7, cutoff=np.inf, start=None):
+    """u, b, margins, alpha, scores, objective, bound and gap by name."""
+    n, p = problem[0].shape[0], problem[1].size
+    u, b = (np.zeros(p), 0.0) if start is None else (start[0].copy(), start[1])
+    margins, alpha, scores = filled(n), filled(n), filled(p)
+    numbers = module.dense_ridge(
+        *problem, squared_hinge, intercept, b, tol, cutoff, u, margins, alpha, scores
+    )
+    names = ("b", "objective", "bound", "gap")
+    arrays = {"u": u, "margins": margins, "alpha": alpha, "scores": scores}
+    return dict(zip(names, numbers, strict=True)) | arrays
+
+
+def assert_same_ridge(found, expected, problem, rounding=1e-9):
+    """Equal up to rounding, of every array relative to its largest element."""
+    zero = (expected["objective"] - expected["bound"]) / expected["gap"] if expected["gap"] else 1.0
+    for name in ("objective", "bound"):
+        assert abs(found[name] - expected[name]) <= 1e-12 * max(abs(zero), abs(expected[name]))
+    assert abs(found["gap"] - expected["gap"]) <= 1e-11
+    unit = np.sqrt(problem[4])
+    size = max(1e-300, np.abs(expected["u"] * unit).max(initial=0.0))
+    assert np.all(np.abs((found["u"] - expected["u"]) * unit) <= rounding * size)
+    largest = max(1.0, np.abs(expected["margins"]).max(initial=0.0))
+    assert abs(found["b"] - expected["b"]) <= rounding * max(largest, abs(expected["b"]))
+    assert np.all(np.abs(found["margins"] - expected["margins"]) <= rounding * largest)
+    assert np.all(np.abs(found["alpha"] - expected["alpha"]) <= rounding * largest * problem[3])
+    signed = np.abs(problem[0][:, problem[1]]).T @ problem[3]
+    assert np.all(np.abs(found["scores"] - expected["scores"]) <= rounding * largest * signed)
+
+
+each_ridge = pytest.mark.parametrize("squared_hinge", [False, True], ids=["logistic", "hinge"])
+each_intercept = pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "origin"])
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.sampled_from((2, 3, 7, 8, 9, 31, 200, 511, 513, 1030)),
+    p=st.sampled_from((0, 1, 2, 3, 4, 5, 8, 13, 31)),
+    squared_hinge=st.booleans(),
+    intercept=st.booleans(),
+    layout=st.sampled_from(("F", "C", "every second row", "every third column")),
+    tol=st.sampled_from((1e-2, 1e-7)),
+    warm=st.booleans(),
+)
+@LOOSE
+def test_ridge(seed, n, p, squared_hinge, intercept, layout, tol, warm):
+    # Exchanges would compare supports by wrong objectives, certificates claim wrong bounds.
+    p = min(n, p)
+    problem = ridge_problem(seed, n, p, scale=3.0)
+    stored = {
+        "F": np.asfortranarray(problem[0]),
+        "C": problem[0],
+        "every second row": np.repeat(problem[0], 2, axis=0)[::2],
+        "every third column": np.repeat(problem[0], 3, axis=1)[:, ::3],
+    }[layout]
+    start = None
+    if warm:
+        rng = np.random.default_rng(seed)
+        start = rng.standard_normal(p) / np.sqrt(problem[4]), rng.standard_normal() * intercept
+    options = (squared_hinge, intercept, tol, np.inf, start)
+    found = solved(native, (stored, *problem[1:]), *options)
+    assert_same_ridge(found, solved(reference, problem, *options), problem)
+    assert found["gap"] <= tol + 1e-12
+
+
+@each_ridge
+@each_intercept
+@pytest.mark.parametrize("shape", [(40, 3), (700, 20), (64, 64)])
+def test_ridge_to_the_last_digit(squared_hinge, intercept, shape):
+    # Certificates would not reach the gap they are asked for.
+    problem = ridge_problem(1, *shape)
+    found = solved(native, problem, squared_hinge, intercept, tol=1e-12)
+    expected = solved(reference, problem, squared_hinge, intercept, tol=1e-12)
+    assert_same_ridge(found, expected, problem, rounding=1e-5)
+    assert abs(found["gap"]) <= 1e-12
+
+
+@pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
+@each_ridge
+def test_ridge_far_from_the_origin_has_a_dual_point(module, squared_hinge):
+    # The intercept has too few digits to balance the classes: the bound would be none.
+    x, columns, y, weight, penalty = ridge_problem(9, 200, 2)
+    start = np.full(2, 1e4), -2e10
+    problem = np.asfortranarray(x + 1e6), columns, y, weight, penalty
+    found = solved(module, problem, squared_hinge, True, 0.5, -1e300, start)
+    assert np.abs(found["margins"]).max() < 1e8
+    assert abs(found["alpha"] @ y) <= 1e-14 * found["alpha"].sum()
+
+
+@each_ridge
+@each_intercept
+def test_ridge_stops_at_a_cutoff(squared_hinge, intercept):
+    # A trial that cannot win would be solved to its end.
+    problem = ridge_problem(2, 300, 6)
+    best = solved(native, problem, squared_hinge, intercept, tol=1e-12)
+    cutoff = 1e-9 * best["objective"]
+    found = solved(native, problem, squared_hinge, intercept, 1e-12, cutoff)
+    expected = solved(reference, problem, squared_hinge, intercept, 1e-12, cutoff)
+    assert_same_ridge(found, expected, problem)
+    assert cutoff <= found["bound"] < best["bound"]
+    assert not found["u"].any()
+
+
+@each_ridge
+@each_intercept
+@pytest.mark.parametrize("power", [-150, -70, 70, 150])
+def test_ridge_of_columns_in_any_units(squared_hinge, intercept, power):
+    # Squares and their sums would overflow or underflow.
+    x, columns, y, weight, penalty = ridge_problem(3, 120, 5)
+    units = 10.0 ** (power * np.array([1.0, -1.0, 0.5, 0.0, 1.0, 1.0, 0.0, 1.0]))
+    plain = solved(native, (x, columns, y, weight, penalty), squared_hinge, intercept)
+    scaled = x * units, columns, y, weight, penalty * units[columns] ** 2
+    found = solved(native, scaled, squared_hinge, intercept)
+    assert found["objective"] == pytest.approx(plain["objective"], rel=1e-12)
+    assert found["bound"] == pytest.approx(plain["bound"], rel=1e-12)
+    np.testing.assert_allclose(found["u"] * units[columns], plain["u"], rtol=1e-9)
+
+
+@each_ridge
+@each_intercept
+def test_ridge_of_columns_that_nearly_agree(squared_hinge, intercept):
+    # Rounding makes the Newton system indefinite: the fit would end in NaN, or not at all.
+    x, columns, y, weight, _ = ridge_problem(4, 90, 6)
+    close = x[:, :1] + 1e-9 * np.abs(x[:, :1]) * x
+    problem = close, columns, y, 1e8 * weight, np.full(6, 1e-6)
+    found = solved(native, problem, squared_hinge, intercept)
+    expected = solved(reference, problem, squared_hinge, intercept)
+    assert found["objective"] == pytest.approx(expected["objective"], rel=1e-4)
+    assert found["bound"] <= found["objective"]
+    assert np.isfinite(found["u"]).all()
+
+
+@each_ridge
+@each_intercept
+@pytest.mark.parametrize("C", [1e-200, 1e3, 1e9])
+def test_ridge_on_separated_rows(squared_hinge, intercept, C):
+    # Huge margins and vanishing dual variables would give NaN, or a bound that is none.
+    x, columns, y, weight, penalty = ridge_problem(5, 60, 4)
+    problem = np.abs(x) * y[:, None], columns, y, C * weight, penalty
+    found = solved(native, problem, squared_hinge, intercept)
+    expected = solved(reference, problem, squared_hinge, intercept)
+    assert found["objective"] == pytest.approx(expected["objective"], rel=1e-6, abs=1e-300)
+    assert found["bound"] <= found["objective"] * (1 + 1e-12)
+    assert found["gap"] <= 1e-7
+
+
+@pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
+@each_ridge
+def test_ridge_of_one_class_and_of_no_rows(module, squared_hinge):
+    # The intercept goes as far as the loss has digits, not further.
+    x, columns, _, _, penalty = ridge_problem(6, 30, 3)
+    for rows in (30, 1, 0):
+        problem = x[:rows], columns[: min(3, rows)], np.ones(rows), np.ones(rows), penalty[:rows]
+        found = solved(module, problem, squared_hinge, True)
+        assert 0 <= found["objective"] <= 1e-60
+        assert np.isfinite(found["b"])
+        assert not found["u"].any()
+
+
+@pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
+@each_ridge
+@each_intercept
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e200])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_ridge_refuses_what_overflows(module, squared_hinge, intercept, wrong):
+    # A step of NaN would be taken for no progress, and the start for the solution.
+    x, columns, y, weight, penalty = ridge_problem(7, 50, 3)
+    x = x.copy()
+    x[11, columns[1]] = wrong
+    with pytest.raises(np.linalg.LinAlgError, match="not finite"):
+        solved(module, (x, columns, y, weight, penalty), squared_hinge, intercept)
+
+
+@each_ridge
+def test_ridge_is_deterministic(squared_hinge):
+    # Two fits of the same support would differ by what the memory held before.
+    problem = ridge_problem(8, 333, 9)
+    first, second = (solved(native, problem, squared_hinge, True) for _ in range(2))
+    assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
 def test_the_gil_is_released():

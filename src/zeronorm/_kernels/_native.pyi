@@ -336,6 +336,24 @@ def logistic_curvature(z: _Float, weight: _Float, out: _Float) -> None:
 def logistic_conjugate(alpha: _Float, weight: _Float) -> float:
     """Return the conjugate of the logistic loss."""
 
+def dense_ridge(
+    x: _Float,
+    columns: _Places,
+    y: _Float,
+    weight: _Float,
+    penalty: _Float,
+    squared_hinge: bool,
+    intercept: bool,
+    start: float,
+    tol: float,
+    cutoff: float,
+    u: _Float,
+    margins: _Float,
+    alpha: _Float,
+    scores: _Float,
+) -> tuple[float, float, float, float]:
+    """Solve a ridge problem on some columns of x (n, m), any strides; intercept, objective, bound, gap."""
+
 def gram_descend(
     gram: _Float,
     penalty: _Float,

@@ -12,4 +12,5 @@ NB_MODULE(_native, m) {
     zeronorm::bind_smoothing(m);
     zeronorm::bind_descent(m);
     zeronorm::bind_losses(m);
+    zeronorm::bind_ridge(m);
 }

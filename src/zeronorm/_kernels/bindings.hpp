@@ -33,5 +33,6 @@ void bind_sparse(nb::module_& m);
 void bind_smoothing(nb::module_& m);
 void bind_descent(nb::module_& m);
 void bind_losses(nb::module_& m);
+void bind_ridge(nb::module_& m);
 
 }  // namespace zeronorm

@@ -57,21 +57,31 @@ ZERONORM_INLINE void exp_minus_size(const Lanes& t, Lanes& to) {
     to = t == t ? to : t;
 }
 
+// value = log(1 + exp(-y z)), sigma = sigma(-y z), curvature = sigma (1 - sigma).
+ZERONORM_INLINE void logistic_terms(const Lanes& z, const Lanes& label, Lanes& value, Lanes& sigma,
+                                    Lanes& curvature) {
+    const Lanes t = -(z * label);
+    Lanes small;
+    exp_minus_size(t, small);
+    log1p_unit(small, value);
+    value += t > 0.0 ? t : Lanes{};
+    const Lanes above = 1.0 + small;
+    sigma = (t > 0.0 ? Lanes{} + 1.0 : small) / above;
+    curvature = small / (above * above);
+}
+
 // sum_i s_i log(1 + exp(-y_i z_i)); gradient_i = -s_i y_i sigma(-y_i z_i).
 inline double logistic(const double* z, const double* y, const double* weight, std::int64_t n_rows,
                        double* gradient) {
     RowSum total;
     const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
         each_group(n_rows, [&](std::int64_t i, std::int64_t n) ZERONORM_INLINE_LAMBDA {
-            Lanes t, label, s, small, value;
+            Lanes t, label, s, value, sigma, curvature;
             load_some(z + i, n, t);
             load_some(y + i, n, label);
             load_some(weight + i, n, s);
-            t = -(t * label);
-            exp_minus_size(t, small);
-            log1p_unit(small, value);
-            total.add(s * ((t > 0.0 ? t : Lanes{}) + value));
-            const Lanes sigma = (t > 0.0 ? Lanes{} + 1.0 : small) / (1.0 + small);
+            logistic_terms(t, label, value, sigma, curvature);
+            total.add(s * value);
             store_some(-(label * s) * sigma, n, gradient + i);
         });
     };

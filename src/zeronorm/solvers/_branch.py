@@ -23,9 +23,9 @@ from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..result import Progressed, Status, Tree
 from ..structures import largest
 from ._bounds import Bound, bound_at
-from ._exchange import swap, take
+from ._exchange import swap
 from ._relaxation import Relaxed, relax
-from ._ridge import Ridge, ridge
+from ._ridge import Ridge, ridge, take
 
 PROVEN = 1e-9  # relative gap that counts as none
 NODE_TOL, LEAF_TOL = 1e-4, 1e-11
@@ -50,8 +50,9 @@ class Candidates:
     def fit(self, support: IndexArray, tol: float = LEAF_TOL) -> Ridge:
         """Solve the problem on a support, positions in Z."""
         return ridge(
-            take(self.Z, support), self.y, self.weight, self.loss, intercept=self.intercept, tol=tol
-        )
+            self.Z, self.y, self.weight, self.loss, columns=support, intercept=self.intercept,
+            tol=tol,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ further scan of the data is needed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Columns, FloatArray, IndexArray, Smooth
-from ._ridge import Ridge, ridge
+from ._ridge import Ridge, ridge, take
 
 # Drop this share of the remaining features at once, and one at a time from this size on: dropping
 # one by one everywhere selects no better and costs several times as much.
@@ -23,13 +23,6 @@ MAX_ROUNDS = 30
 # Swaps: the weakest features that may leave, the exchanges that are tried before giving up, and of
 # these how many for one leaving feature.
 MOST_LEAVING, MOST_TRIALS, TRIALS_EACH = 64, 12, 3
-
-
-def take(Z: Columns, columns: IndexArray) -> Columns:
-    """Return Z[:, columns]; dense stays in F order."""
-    if sp.issparse(Z):
-        return cast("Columns", Z[:, columns])
-    return cast("Columns", np.asarray(Z).T[columns].T)
 
 
 def eliminate(
@@ -64,7 +57,7 @@ def eliminate(
     start: tuple[FloatArray, float] | None = None
     for size in sorted(set(sizes), reverse=True):
         while left.size > size:
-            fit = ridge(take(Z, left), y, weight, loss, intercept=intercept, start=start, tol=tol)
+            fit = ridge(Z, y, weight, loss, columns=left, intercept=intercept, start=start, tol=tol)
             count = 1 if left.size <= ONE_BY_ONE else max(1, int(DROP_SHARE * left.size))
             count = min(count, left.size - size)
             magnitude = np.where(protected[left], np.inf, np.abs(fit.coef))
@@ -102,22 +95,18 @@ def splice(
     p = Z.shape[1]
     protected = np.zeros(p, bool)
     protected[[] if keep is None else keep] = True
-    square: Any = Z.multiply(Z).tocsc() if sp.issparse(Z) else None
+    square = _squares(Z)
     current = np.sort(support)
-    fit = ridge(take(Z, current), y, weight, loss, intercept=intercept, tol=tol)
+    fit = ridge(Z, y, weight, loss, columns=current, intercept=intercept, tol=tol)
     for _ in range(max_rounds):
-        outside = np.setdiff1d(np.arange(p), current)
+        outside = _others(p, current)
         movable = np.flatnonzero(~protected[current])
         most = min(MAX_EXCHANGE, movable.size, outside.size)
         if most == 0:
             break
         curvature = loss.curvature(fit.margins, y, weight)
         scores = np.asarray(Z.T @ (fit.alpha * y))
-        if square is not None:
-            bend = 1.0 + np.asarray(square.T @ curvature)
-        else:
-            dense = np.asarray(Z)
-            bend = 1.0 + np.einsum("ij,ij,i->j", dense, dense, curvature)
+        bend = 1.0 + np.asarray(square.T @ curvature)
         backward = bend[current[movable]] * fit.coef[movable] ** 2
         forward = scores[outside] ** 2 / bend[outside]
         weakest = movable[np.lexsort((-current[movable], backward))]
@@ -132,7 +121,7 @@ def splice(
             start = np.concatenate([fit.coef[stay], np.zeros(count)])[order]
             trial = trial[order]
             candidate = ridge(
-                take(Z, trial), y, weight, loss, intercept=intercept,
+                Z, y, weight, loss, columns=trial, intercept=intercept,
                 start=(start, fit.intercept), tol=tol, cutoff=limit,
             )  # fmt: skip
             if candidate.objective < limit:
@@ -167,11 +156,11 @@ def swap(
     """
     protected = np.zeros(Z.shape[1], bool)
     protected[[] if keep is None else keep] = True
-    square = Z.multiply(Z).tocsc() if sp.issparse(Z) else np.asarray(Z) ** 2
+    square = _squares(Z)
     current = np.sort(support)
-    fit = ridge(take(Z, current), y, weight, loss, intercept=intercept, tol=tol)
+    fit = ridge(Z, y, weight, loss, columns=current, intercept=intercept, tol=tol)
     while True:
-        outside = np.setdiff1d(np.arange(Z.shape[1]), current)
+        outside = _others(Z.shape[1], current)
         movable = np.flatnonzero(~protected[current])
         if not outside.size or not movable.size:
             return current
@@ -190,7 +179,7 @@ def swap(
             start = np.append(fit.coef[stay], 0.0)[order]
             trial = trial[order]
             candidate = ridge(
-                take(Z, trial), y, weight, loss, intercept=intercept,
+                Z, y, weight, loss, columns=trial, intercept=intercept,
                 start=(start, fit.intercept), tol=tol, cutoff=limit,
             )  # fmt: skip
             if candidate.objective < limit:
@@ -198,6 +187,18 @@ def swap(
                 break
         else:
             return current
+
+
+def _squares(Z: Columns) -> Any:
+    """Return the squares of the elements of Z, stored alike."""
+    return Z.multiply(Z).tocsc() if sp.issparse(Z) else np.square(np.asarray(Z))
+
+
+def _others(p: int, current: IndexArray) -> IndexArray:
+    """Return the positions below p that are not in `current`, sorted."""
+    outside = np.ones(p, bool)
+    outside[current] = False
+    return np.flatnonzero(outside)
 
 
 def _promises(
@@ -211,15 +212,14 @@ def _promises(
     leaving: IndexArray,
 ) -> FloatArray:
     """Return estimates of the objective with one feature for another, (leaving, pool)."""
-    n = y.size
-    residual, curvature = np.empty((n, leaving.size)), np.empty((n, leaving.size))
+    # Columns in Fortran order: they are written one by one, and read by the BLAS.
+    residual, curvature = (np.empty((y.size, leaving.size), order="F") for _ in range(2))
     value = np.empty(leaving.size)
     columns = take(Z, current[leaving])
+    dense = np.asarray(columns.toarray() if sp.issparse(columns) else columns)
     penalty = 0.5 * float(fit.coef @ fit.coef)
     for place, j in enumerate(leaving):
-        column = columns[:, [place]]
-        part = column.toarray()[:, 0] if sp.issparse(column) else np.asarray(column)[:, 0]
-        margins = fit.margins - fit.coef[j] * part
+        margins = fit.margins - fit.coef[j] * dense[:, place]
         loss_value, residual[:, place] = loss.value_gradient(margins, y, weight)
         curvature[:, place] = loss.curvature(margins, y, weight)
         value[place] = loss_value + penalty - 0.5 * fit.coef[j] ** 2

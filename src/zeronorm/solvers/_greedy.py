@@ -36,8 +36,7 @@ from ..designs._wrappers import IN_MEMORY
 from ..result import Path, Result, Status, Step
 from ._cutting_plane import GatheredColumns, Minimax, first_dual
 from ._drive import Scan, Solver
-from ._exchange import take
-from ._ridge import Ridge, ridge
+from ._ridge import Ridge, ridge, take
 from ._select import _Clock, _finish, refit_support
 from ._task import Task
 

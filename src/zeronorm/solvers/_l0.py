@@ -24,9 +24,9 @@ from ..result import Path, Proof, Result, Status, Step
 from ..structures import largest
 from ._cutting_plane import GatheredColumns, Minimax, first_dual, minimax
 from ._drive import Scan, Solver
-from ._exchange import eliminate, splice, swap, take
+from ._exchange import eliminate, splice, swap
 from ._prove import prove_support
-from ._ridge import Ridge, ridge
+from ._ridge import Ridge, ridge, take
 from ._select import POOL_BLOCKS, POOL_FACTOR, POOL_MIN, SHARED_POOL, _Clock, _finish, refit_support
 from ._task import Task
 
@@ -75,13 +75,13 @@ class Search:
 
     def fit(self, support: IndexArray, start: tuple[FloatArray, float] | None = None) -> Ridge:
         """Solve (L0) on a support of the pool."""
-        Z = take(self.pool.columns(), self.pool.position(support))
         task = self.task
         return ridge(
-            Z,
+            self.pool.columns(),
             task.y,
             self.weight,
             task.loss,
+            columns=self.pool.position(support),
             intercept=task.intercept,
             start=start,
             tol=min(FIT_TOL, 0.1 * self.tol),

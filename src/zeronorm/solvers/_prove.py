@@ -24,7 +24,6 @@ from ._branch import BranchAndBound, Candidates
 from ._certify import safe_magnitudes
 from ._cutting_plane import GatheredColumns
 from ._drive import Scan, Solver
-from ._exchange import take
 from ._relaxation import relax
 from ._ridge import ridge
 from ._task import Task
@@ -79,7 +78,7 @@ def prove_support(
     pool = GatheredColumns(task.design, 0)
     pool.add(np.concatenate([forced, np.setdiff1d(support, forced)]))
     known = ridge(
-        take(pool.columns(), pool.position(support)), task.y, weight, task.loss,
+        pool.columns(), task.y, weight, task.loss, columns=pool.position(support),
         intercept=task.intercept, tol=1e-12,
     )  # fmt: skip
     objective = known.objective

@@ -31,8 +31,7 @@ import scipy.sparse as sp
 from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..losses import balance, dual_bound, fit_intercept
 from ..structures import largest
-from ._exchange import take
-from ._ridge import solve_positive, weighted_gram
+from ._ridge import solve_positive, take, weighted_gram
 
 MAX_ITERATIONS = 200
 FINEST = 1e-10  # relative gap that rounding allows

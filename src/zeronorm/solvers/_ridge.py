@@ -3,25 +3,29 @@
     min_{u, b}  1/2 sum_j p_j u_j^2 + sum_i s_i f(y_i, z_i'u + b)                          (R)
 
 with s the sample weights times C. Elimination, exchanges, the final refit and certificates are
-sequences of such problems, warm-started. Steps are BLAS and LAPACK; with more columns than rows
-the Newton system is solved in the space of the rows.
+sequences of such problems, warm-started. A kernel solves the small dense ones; the steps of others
+are BLAS and LAPACK, and with more columns than rows the Newton system is solved in the space of the
+rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
-from .._kernels import sparse_gram
-from .._typing import Columns, FloatArray, Smooth
-from ..losses import balance, dual_bound, fit_intercept
+from .._kernels import dense_ridge, sparse_gram
+from .._typing import Columns, FloatArray, IndexArray, Smooth
+from ..losses import Logistic, SquaredHinge, balance, dual_bound, fit_intercept
 from ._blas import current_threads, map_threads
 
 MAX_NEWTON = 100
+# Dense problems of at most so many multiply-adds in a Gram matrix, and no more columns than rows,
+# are solved by one call of a kernel; above it the BLAS is faster.
+KERNEL_GRAM = 2e7
 # Gram matrices above this many multiply-adds are formed in float32: they only shape the step,
 # objective, gradient and gap stay float64.
 FLOAT32_GRAM = 5e7
@@ -127,7 +131,8 @@ def cholesky(matrix: FloatArray) -> FloatArray:
     largest = float(diagonal.max(initial=0.0))
     while True:
         factor, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=0)
-        if info == 0:
+        # Not every LAPACK refuses NaN; it stays on the diagonal then.
+        if info == 0 and np.isfinite(np.einsum("ii->i", factor)).all():
             return np.asarray(factor)
         if not shift <= largest < np.inf:
             raise np.linalg.LinAlgError("the Newton system is not finite: the data overflow.")
@@ -146,12 +151,20 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
     return np.asarray(np.tril(dtrtri(cholesky(matrix), lower=1)[0]))
 
 
+def take(Z: Columns, columns: IndexArray) -> Columns:
+    """Return Z[:, columns]; dense stays in F order."""
+    if sp.issparse(Z):
+        return cast("Columns", Z[:, columns])
+    return cast("Columns", np.asarray(Z).T[columns].T)
+
+
 def ridge(
     Z: Columns,
     y: FloatArray,
     weight: FloatArray,
     loss: Smooth,
     *,
+    columns: IndexArray | None = None,
     penalty: FloatArray | float = 1.0,
     intercept: bool = True,
     start: tuple[FloatArray, float] | None = None,
@@ -162,19 +175,51 @@ def ridge(
 
     Parameters
     ----------
-    Z : (n, p) gathered columns, dense or CSC.
+    Z : (n, m) gathered columns, dense or CSC.
     y : (n,) labels +-1.
     weight : (n,) sample weights times C, positive.
+    columns : (p,) positions in Z of the columns of the problem; None: all of them.
     penalty : (p,) or a number, positive: the p_j.
     intercept : whether b is free (and unpenalised) or zero.
     start : (u, b) to start from.
     cutoff : stop as soon as the bound shows that the optimum is not below this value.
     tol : stop at (objective - bound) <= tol * objective at u = 0, or where rounding ends progress.
+
+    Raises
+    ------
+    LinAlgError : a Newton system is not finite.
     """
-    p = Z.shape[1]
-    diagonal = np.broadcast_to(np.asarray(penalty, dtype=np.float64), (p,))
+    n = Z.shape[0]
+    p = Z.shape[1] if columns is None else columns.size
+    diagonal = np.full(p, penalty, dtype=np.float64)
     u = np.zeros(p) if start is None else start[0].copy()
     b = 0.0 if start is None or not intercept else start[1]
+    small = p <= n and n * p * p <= KERNEL_GRAM
+    if sp.issparse(Z) or not small or not isinstance(loss, Logistic | SquaredHinge):
+        chosen = Z if columns is None else take(Z, columns)
+        return newton(chosen, y, weight, loss, diagonal, intercept, u, b, tol, cutoff)
+    margins, alpha, scores = np.empty(n), np.empty(n), np.empty(p)
+    b, objective, bound, gap = dense_ridge(
+        np.asarray(Z), np.arange(p) if columns is None else columns, y, weight, diagonal,
+        isinstance(loss, SquaredHinge), intercept, b, tol, cutoff, u, margins, alpha, scores,
+    )  # fmt: skip
+    return Ridge(u, b, margins, alpha, scores, objective, bound, gap)
+
+
+def newton(
+    Z: Columns,
+    y: FloatArray,
+    weight: FloatArray,
+    loss: Smooth,
+    diagonal: FloatArray,
+    intercept: bool,
+    u: FloatArray,
+    b: float,
+    tol: float,
+    cutoff: float,
+) -> Ridge:
+    """Solve (R) from (u, b) as `ridge` does, for any storage, loss and size; diagonal: the p_j."""
+    p = Z.shape[1]
     zero_value = _zero_objective(loss, y, weight, intercept)
     z = np.asarray(Z @ u)
     best_bound = -np.inf
@@ -217,8 +262,10 @@ def ridge(
 
 
 def _zero_objective(loss: Smooth, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
-    """Return the objective of the model without features."""
-    zero = np.zeros_like(y)
+    """Return the objective of the model without features, where rows differ by label only."""
+    positive = y > 0
+    weight = np.array([weight[positive].sum(), weight[~positive].sum()])
+    zero, y = np.zeros(2), np.array([1.0, -1.0])
     if intercept:
         return fit_intercept(loss, zero, y, weight)[1]
     return loss.value_gradient(zero, y, weight)[0]

@@ -24,10 +24,11 @@ from ..result import Certificate, Path, Proof, Selection
 from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax
 from ._drive import Solver
-from ._exchange import eliminate, splice, take
+from ._exchange import eliminate, splice
 from ._l1_path import l1_supports
 from ._refit import Refit, refit
 from ._reweighted import reweighted_supports
+from ._ridge import take
 from ._stopwatch import Stopwatch
 from ._task import Task
 from .inner import InnerSolver, newton

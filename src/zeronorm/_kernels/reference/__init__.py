@@ -20,6 +20,7 @@ from ._descent import (
     gram_descend,
 )
 from ._losses import logistic_conjugate, logistic_curvature, logistic_value_gradient
+from ._ridge import dense_ridge
 from ._scans import (
     FLOAT32_SCAN_ERROR,
     audit_indices,
@@ -62,6 +63,7 @@ __all__ = [
     "dense_descend",
     "dense_moments",
     "dense_newton_cycle",
+    "dense_ridge",
     "dense_smoothing_sweep",
     "dense_subspace_step",
     "dense_terms",

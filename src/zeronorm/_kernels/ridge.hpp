@@ -1,0 +1,544 @@
+// Newton's method for a ridge problem on a few dense columns, from start to certificate.
+//
+//     min_{u, b}  1/2 sum_j p_j u_j^2 + sum_i s_i f(y_i, z_i'u + b)
+//
+// Rows are padded to whole cache lines by rows of weight 0, columns to whole groups by columns of
+// zeros, so that no loop has an end of its own.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+
+#include "lanes.hpp"
+#include "losses.hpp"
+#include "parallel.hpp"
+
+namespace zeronorm {
+
+// The matrix of a Newton step is not finite.
+struct NotFinite : std::runtime_error {
+    NotFinite() : std::runtime_error("the Newton system is not finite: the data overflow.") {}
+};
+
+inline constexpr std::int64_t kLine = 8;        // numbers in a cache line
+inline constexpr std::int64_t kGramRows = 512;  // rows whose products are summed in registers
+inline constexpr std::int64_t kGramLeft = 2;    // columns on the left of such products
+inline constexpr std::int64_t kGramRight = 4;   // columns on the right
+inline constexpr int kMaxNewton = 100, kMaxHalvings = 40, kMaxIntercept = 200, kMaxScale = 200;
+
+ZERONORM_INLINE std::int64_t whole(std::int64_t size, std::int64_t unit) {
+    return (size + unit - 1) / unit * unit;
+}
+
+// Zeros that begin with a cache line.
+class Buffer {
+  public:
+    explicit Buffer(std::int64_t size)
+        : memory_(std::make_unique<double[]>(static_cast<std::size_t>(size + kLine))) {
+        constexpr std::uintptr_t line = kLine * sizeof(double);
+        const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
+        start_ = memory_.get() + (line - address % line) % line / sizeof(double);
+    }
+    operator double*() const { return start_; }
+
+  private:
+    std::unique_ptr<double[]> memory_;
+    double* start_;
+};
+
+// Sums over all rows at some margins.
+struct RowTotals {
+    double value, slope, size, bend;  // loss, d/db, sum of |d/dz_i|, d2/db2
+};
+
+struct LogisticLoss {
+    static ZERONORM_INLINE void terms(const Lanes& z, const Lanes& label, Lanes& value,
+                                      Lanes& descent, Lanes& curvature) {
+        logistic_terms(z, label, value, descent, curvature);
+    }
+
+    static double conjugate(const double* alpha, const double* weight, std::int64_t n_rows) {
+        return logistic_conjugate(alpha, weight, n_rows);
+    }
+
+    // The t that maximises sum_i s_i H(t alpha_i / s_i) - t^2 quadratic: Newton's method on the
+    // strictly decreasing derivative, inside a bracket. share, log_share: work space.
+    static double best_scale(const double* alpha, const double* weight, std::int64_t n_rows,
+                             double quadratic, double* share, double* log_share) {
+        double largest = 0.0, total = 0.0;
+        const auto prepare = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+            Lanes most{};
+            RowSum sum;
+            for (std::int64_t i = 0; i < n_rows; i += kLaneCount) {
+                Lanes a, s, logarithm;
+                load(alpha + i, a);
+                load(weight + i, s);
+                const Lanes part = s > 0.0 ? a / s : Lanes{};
+                // Below the normal range it is the logarithm of about the smallest normal number:
+                // t needs no more, and a bound is one for every t.
+                logarithm = part > 0.0 ? part : Lanes{} + 1.0;
+                log_positive(logarithm);
+                most = part > most ? part : most;
+                sum.add(part > 0.0 ? a : Lanes{});
+                store(part, share + i);
+                store(logarithm, log_share + i);
+            }
+            largest = maximum(most);
+            total = sum.value();
+        };
+        run_block(prepare, 0);
+        if (!(largest > 0.0)) return 1.0;
+
+        double low = 0.0, high = std::min(1.0 / largest, 1e300);
+        double t = std::min(1.0, 0.5 * high);
+        for (int iteration = 0; iteration < kMaxScale; ++iteration) {
+            double entropy_slope = 0.0, entropy_bend = 0.0;
+            const auto differentiate = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+                constexpr double infinity = std::numeric_limits<double>::infinity();
+                RowSum first, second;
+                for (std::int64_t i = 0; i < n_rows; i += kLaneCount) {
+                    Lanes a, part, log_part, logarithm;
+                    load(alpha + i, a);
+                    load(share + i, part);
+                    load(log_share + i, log_part);
+                    const Lanes odds = 1.0 - t * part;
+                    logarithm = odds > 0.0 ? odds : Lanes{} + 1.0;
+                    log_positive(logarithm);
+                    logarithm = odds > 0.0 ? logarithm : Lanes{} - infinity;
+                    first.add(part > 0.0 ? a * (logarithm - log_part) : Lanes{});
+                    second.add(part > 0.0 ? a / odds : Lanes{});
+                }
+                entropy_slope = first.value();
+                entropy_bend = second.value();
+            };
+            run_block(differentiate, 0);
+            const double slope = entropy_slope - total * std::log(t) - 2.0 * t * quadratic;
+            (slope > 0.0 ? low : high) = t;
+            const double bend = entropy_bend / t + 2.0 * quadratic;
+            double proposal = bend > 0.0 ? t + slope / bend : high;  // 0: all alpha_i underflow
+            if (!(low < proposal && proposal < high))
+                proposal = low > 0.0 ? std::sqrt(low) * std::sqrt(high) : 0.1 * high;
+            if (std::abs(proposal - t) <= 1e-10 * t) return proposal;
+            t = proposal;
+        }
+        return t;
+    }
+};
+
+struct SquaredHingeLoss {
+    static ZERONORM_INLINE void terms(const Lanes& z, const Lanes& label, Lanes& value,
+                                      Lanes& descent, Lanes& curvature) {
+        const Lanes rest = 1.0 - label * z;
+        descent = rest < 0.0 ? Lanes{} : rest;  // NaN stays
+        value = 0.5 * descent * descent;
+        curvature = rest > 0.0 ? Lanes{} + 1.0 : Lanes{};
+    }
+
+    static double conjugate(const double* alpha, const double* weight, std::int64_t n_rows) {
+        const Sums sums(alpha, weight, n_rows);
+        return 0.5 * sums.square - sums.total;
+    }
+
+    static double best_scale(const double* alpha, const double* weight, std::int64_t n_rows,
+                             double quadratic, double*, double*) {
+        const Sums sums(alpha, weight, n_rows);
+        const double square = 2.0 * quadratic + sums.square;
+        return sums.total > 0.0 && square > 0.0 ? sums.total / square : 1.0;
+    }
+
+  private:
+    // Of alpha_i and of alpha_i^2 / s_i.
+    struct Sums {
+        double total = 0.0, square = 0.0;
+
+        Sums(const double* alpha, const double* weight, std::int64_t n_rows) {
+            const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+                RowSum first, second;
+                for (std::int64_t i = 0; i < n_rows; i += kLaneCount) {
+                    Lanes a, s;
+                    load(alpha + i, a);
+                    load(weight + i, s);
+                    first.add(a);
+                    second.add(s > 0.0 ? a * (a / s) : Lanes{});
+                }
+                total = first.value();
+                square = second.value();
+            };
+            run_block(kernel, 0);
+        }
+    };
+};
+
+// descent_i = -s_i y_i f'(y_i, z_i + b), curvature_i = s_i f''(y_i, z_i + b), and their sums.
+template <class Loss>
+RowTotals evaluate(const double* z, double b, const double* y, const double* weight,
+                   std::int64_t n_rows, double* descent, double* curvature) {
+    RowTotals totals{};
+    const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+        RowSum value, slope, size, bend;
+        for (std::int64_t i = 0; i < n_rows; i += kLaneCount) {
+            Lanes margin, label, s, f, pull, second;
+            load(z + i, margin);
+            load(y + i, label);
+            load(weight + i, s);
+            margin += b;
+            Loss::terms(margin, label, f, pull, second);
+            pull *= s;
+            second *= s;
+            store(pull, descent + i);
+            store(second, curvature + i);
+            value.add(s * f);
+            slope.add(-(label * pull));
+            size.add(pull);
+            bend.add(second);
+        }
+        totals = {value.value(), slope.value(), size.value(), bend.value()};
+    };
+    run_block(kernel, 0);
+    return totals;
+}
+
+// Moves b to argmin_b sum_i s_i f(y_i, z_i + b) from where `totals` were evaluated: Newton's method
+// on the increasing derivative, with a bracket that bisection can fall back to.
+template <class Loss>
+void fit_intercept(const double* z, double& b, const double* y, const double* weight,
+                   std::int64_t n_rows, double* descent, double* curvature, RowTotals& totals) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    double low = -infinity, high = infinity, width = 1.0;
+    for (int iteration = 0; iteration < kMaxIntercept; ++iteration) {
+        if (!(std::abs(totals.slope) > 1e-13 * totals.size)) return;
+        (totals.slope > 0.0 ? high : low) = b;
+        double proposal = totals.bend > 0.0 ? b - totals.slope / totals.bend : infinity;
+        if (!(low < proposal && proposal < high) || std::abs(proposal - b) > 10.0 * width) {
+            if (std::isinf(low) || std::isinf(high)) {  // expand towards the missing end
+                proposal = b - std::copysign(width, totals.slope);
+                width *= 4.0;
+            } else {
+                proposal = 0.5 * (low + high);
+            }
+        }
+        if (std::abs(proposal - b) <= 1e-15 * std::max(1.0, std::abs(b))) return;
+        b = proposal;
+        totals = evaluate<Loss>(z, b, y, weight, n_rows, descent, curvature);
+    }
+}
+
+// gram (upper triangle, row by row, `width` numbers each) = Z' diag(weight) Z, cross = Z' weight.
+// `width` is a multiple of kGramRight, `scaled` has room for kGramLeft columns of kGramRows.
+inline void weighted_gram(const double* z, std::int64_t n_rows, std::int64_t width,
+                          const double* weight, double* gram, double* cross, double* scaled) {
+    std::fill_n(gram, width * width, 0.0);
+    std::fill_n(cross, width, 0.0);
+    const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+        for (std::int64_t first = 0; first < n_rows; first += kGramRows) {
+            const std::int64_t rows = std::min(kGramRows, n_rows - first);
+            for (std::int64_t a = 0; a < width; a += kGramLeft) {
+                for (std::int64_t k = 0; k < kGramLeft; ++k) {
+                    const double* const column = z + (a + k) * n_rows + first;
+                    Lanes total{};
+                    for (std::int64_t i = 0; i < rows; i += kLaneCount) {
+                        Lanes x, s;
+                        load(column + i, x);
+                        load(weight + first + i, s);
+                        x *= s;
+                        total += x;
+                        store(x, scaled + k * kGramRows + i);
+                    }
+                    cross[a + k] += sum(total);
+                }
+                for (std::int64_t b = a / kGramRight * kGramRight; b < width; b += kGramRight) {
+                    const double* const right = z + b * n_rows + first;
+                    Lanes product[kGramLeft][kGramRight] = {};
+                    for (std::int64_t i = 0; i < rows; i += kLaneCount) {
+                        Lanes left[kGramLeft], x;
+                        for (std::int64_t k = 0; k < kGramLeft; ++k)
+                            load(scaled + k * kGramRows + i, left[k]);
+                        for (std::int64_t l = 0; l < kGramRight; ++l) {
+                            load(right + l * n_rows + i, x);
+                            for (std::int64_t k = 0; k < kGramLeft; ++k)
+                                product[k][l] += left[k] * x;
+                        }
+                    }
+                    for (std::int64_t k = 0; k < kGramLeft; ++k)
+                        for (std::int64_t l = 0; l < kGramRight; ++l)
+                            gram[(a + k) * width + b + l] += sum(product[k][l]);
+                }
+            }
+        }
+    };
+    run_block(kernel, 0);
+}
+
+// Puts the upper factor R of R'R = matrix + shift I over `factor`, (p, p) in rows of `width`; the
+// upper triangle of `matrix` is read. The shift is 0, or at rounding level where rounding has made
+// the matrix indefinite.
+inline void cholesky(const double* matrix, std::int64_t p, std::int64_t width, double* factor) {
+    double largest = 0.0;
+    for (std::int64_t a = 0; a < p; ++a) {
+        const double entry = matrix[a * width + a];
+        if (!std::isfinite(entry)) throw NotFinite();
+        largest = std::max(largest, entry);
+    }
+    for (double shift = 0.0;; shift = std::max(1e-14 * largest, 10.0 * shift)) {
+        bool positive = true;
+        const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+            for (std::int64_t a = 0; a < p; ++a) {
+                std::copy_n(matrix + a * width + a, p - a, factor + a * width + a);
+                factor[a * width + a] += shift;
+            }
+            for (std::int64_t a = 0; a < p && positive; ++a) {
+                double* const row = factor + a * width;
+                positive = row[a] > 0.0;
+                const double unit = 1.0 / std::sqrt(row[a]);
+                for (std::int64_t b = a; b < p; ++b)
+                    row[b] *= unit;
+                for (std::int64_t k = a + 1; k < p; ++k) {
+                    double* const below = factor + k * width;
+                    const double multiple = row[k];
+                    for (std::int64_t b = k; b < p; ++b)
+                        below[b] -= multiple * row[b];
+                }
+            }
+        };
+        run_block(kernel, 0);
+        if (positive) return;
+        if (shift > largest) throw NotFinite();
+    }
+}
+
+// x <- (R'R)^-1 x
+inline void solve_factored(const double* factor, std::int64_t p, std::int64_t width, double* x) {
+    for (std::int64_t a = 0; a < p; ++a) {
+        const double* const row = factor + a * width;
+        x[a] /= row[a];
+        for (std::int64_t b = a + 1; b < p; ++b)
+            x[b] -= row[b] * x[a];
+    }
+    for (std::int64_t a = p; a-- > 0;) {
+        const double* const row = factor + a * width;
+        double rest = x[a];
+        for (std::int64_t b = a + 1; b < p; ++b)
+            rest -= row[b] * x[b];
+        x[a] = rest / row[a];
+    }
+}
+
+// What a solution has besides its arrays.
+struct RidgeAnswer {
+    double intercept, objective, bound, gap;
+};
+
+template <class Loss>
+class RidgeSolver {
+  public:
+    // x: n rows, p chosen columns, by strides in elements.
+    RidgeSolver(const double* x, std::int64_t row_stride, std::int64_t column_stride,
+                const std::int64_t* columns, std::int64_t n, std::int64_t p, const double* y,
+                const double* weight, const double* penalty)
+        : n_(n), p_(p), n_rows_(whole(n, kLine)), width_(whole(p, kGramRight)), penalty_(penalty) {
+        for (std::int64_t j = 0; j < p; ++j) {
+            const double* const column = x + columns[j] * column_stride;
+            double* const target = z_ + j * n_rows_;
+            for (std::int64_t i = 0; i < n; ++i)
+                target[i] = column[i * row_stride];
+        }
+        std::copy_n(y, n, static_cast<double*>(y_));
+        std::copy_n(weight, n, static_cast<double*>(weight_));
+    }
+
+    // u: the start, then the solution. margins, alpha (n,) and scores (p,) are written.
+    RidgeAnswer solve(bool intercept, double b, double tol, double cutoff, double* u,
+                      double* margins, double* alpha, double* scores) {
+        const double zero_value = zero_objective(intercept);
+        combine(u, margin_);
+        RowTotals totals = evaluate(margin_, b);
+        double objective = 0.0, bound = -std::numeric_limits<double>::infinity();
+        for (int iteration = 0;; ++iteration) {
+            if (intercept) fit_intercept(margin_, b, totals);
+            objective = totals.value + half_penalty(u);
+            dual_point(intercept, scores);
+            double quadratic = 0.0;
+            for (std::int64_t j = 0; j < p_; ++j)
+                quadratic += 0.5 * scores[j] * (scores[j] / penalty_[j]);
+            bound = std::max(bound, dual_bound(quadratic));
+            if (objective - bound <= tol * zero_value || bound >= cutoff || p_ == 0) break;
+            if (iteration == kMaxNewton - 1) break;
+            for (std::int64_t j = 0; j < p_; ++j)
+                slope_[j] = scores[j] - penalty_[j] * u[j];
+            const double shift = newton_direction(intercept, totals.bend);
+            if (!line_search(u, b, shift, objective, totals)) break;
+        }
+        for (std::int64_t i = 0; i < n_; ++i)
+            margins[i] = margin_[i] + b;
+        std::copy_n(static_cast<double*>(alpha_), n_, alpha);
+        return {b, objective, bound, zero_value > 0.0 ? (objective - bound) / zero_value : 0.0};
+    }
+
+  private:
+    RowTotals evaluate(const double* z, double b) {
+        return zeronorm::evaluate<Loss>(z, b, y_, weight_, n_rows_, descent_, curvature_);
+    }
+
+    void fit_intercept(const double* z, double& b, RowTotals& totals) {
+        zeronorm::fit_intercept<Loss>(z, b, y_, weight_, n_rows_, descent_, curvature_, totals);
+    }
+
+    // The objective of the model without features, where rows differ by their label only.
+    double zero_objective(bool intercept) {
+        double y[kLaneCount] = {1.0, -1.0, 1.0, 1.0}, weight[kLaneCount] = {}, z[kLaneCount] = {};
+        double descent[kLaneCount], curvature[kLaneCount], b = 0.0;
+        for (std::int64_t i = 0; i < n_; ++i)
+            weight[y_[i] > 0.0 ? 0 : 1] += weight_[i];
+        RowTotals totals =
+            zeronorm::evaluate<Loss>(z, b, y, weight, kLaneCount, descent, curvature);
+        if (intercept)
+            zeronorm::fit_intercept<Loss>(z, b, y, weight, kLaneCount, descent, curvature, totals);
+        return totals.value;
+    }
+
+    double half_penalty(const double* u) const {
+        double total = 0.0;
+        for (std::int64_t j = 0; j < p_; ++j)
+            total += penalty_[j] * u[j] * u[j];
+        return 0.5 * total;
+    }
+
+    // to = Z u
+    void combine(const double* u, double* to) const {
+        const double* const z = z_;
+        const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+            for (std::int64_t i = 0; i < n_rows_; i += kLine) {
+                Lanes first{}, second{}, x;
+                for (std::int64_t j = 0; j < p_; ++j) {
+                    const double* const part = z + j * n_rows_ + i;
+                    load(part, x);
+                    first += x * u[j];
+                    load(part + kLaneCount, x);
+                    second += x * u[j];
+                }
+                store(first, to + i);
+                store(second, to + i + kLaneCount);
+            }
+        };
+        run_block(kernel, 0);
+    }
+
+    // alpha from the last evaluation, the heavier class shrunk so that sum_i alpha_i y_i = 0 where
+    // the intercept is free; scores = Z'(alpha y).
+    void dual_point(bool intercept, double* scores) {
+        const double *const z = z_, *const y = y_, *const descent = descent_;
+        double *const alpha = alpha_, *const vector = signed_;
+        const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+            RowSum above, below;
+            for (std::int64_t i = 0; i < n_rows_; i += kLaneCount) {
+                Lanes a, label;
+                load(descent + i, a);
+                load(y + i, label);
+                above.add(label > 0.0 ? a : Lanes{});
+                below.add(label > 0.0 ? Lanes{} : a);
+            }
+            const double up = above.value(), down = below.value();
+            const bool shrink = intercept && up != down && up > 0.0 && down > 0.0;
+            const double keep_up = shrink ? std::min(1.0, down / up) : 1.0;
+            const double keep_down = shrink ? std::min(1.0, up / down) : 1.0;
+            for (std::int64_t i = 0; i < n_rows_; i += kLaneCount) {
+                Lanes a, label;
+                load(descent + i, a);
+                load(y + i, label);
+                a *= label > 0.0 ? Lanes{} + keep_up : Lanes{} + keep_down;
+                store(a, alpha + i);
+                store(a * label, vector + i);
+            }
+            for (std::int64_t j = 0; j < p_; ++j) {
+                const double* const column = z + j * n_rows_;
+                Lanes first{}, second{}, x, v;
+                for (std::int64_t i = 0; i < n_rows_; i += kLine) {
+                    load(column + i, x);
+                    load(vector + i, v);
+                    first += x * v;
+                    load(column + i + kLaneCount, x);
+                    load(vector + i + kLaneCount, v);
+                    second += x * v;
+                }
+                scores[j] = sum(first + second);
+            }
+        };
+        run_block(kernel, 0);
+    }
+
+    // max_t -conjugate(t alpha) - t^2 quadratic
+    double dual_bound(double quadratic) {
+        const double scale =
+            Loss::best_scale(alpha_, weight_, n_rows_, quadratic, signed_, trial_margin_);
+        for (std::int64_t i = 0; i < n_rows_; ++i)
+            signed_[i] = scale * alpha_[i];
+        return -Loss::conjugate(signed_, weight_, n_rows_) - scale * (scale * quadratic);
+    }
+
+    // Puts the Newton direction in u into direction_, returns the one in b. The system is
+    // (diag(p) + Z'WZ - (Z'w)(Z'w)' / sum w) d = slope: the rank-one term eliminates b.
+    double newton_direction(bool intercept, double total) {
+        weighted_gram(z_, n_rows_, width_, curvature_, gram_, cross_, scaled_);
+        const bool centre = intercept && total > 0.0;
+        for (std::int64_t a = 0; a < p_; ++a) {
+            double* const row = gram_ + a * width_;
+            if (centre)
+                for (std::int64_t b = a; b < p_; ++b)
+                    row[b] -= cross_[a] * (cross_[b] / total);
+            row[a] += penalty_[a];
+            unit_[a] = 1.0 / std::sqrt(row[a]);  // the columns may differ in scale by many orders
+        }
+        for (std::int64_t a = 0; a < p_; ++a) {
+            for (std::int64_t b = a; b < p_; ++b)
+                gram_[a * width_ + b] = gram_[a * width_ + b] * unit_[a] * unit_[b];
+            direction_[a] = unit_[a] * slope_[a];
+        }
+        cholesky(gram_, p_, width_, factor_);
+        solve_factored(factor_, p_, width_, direction_);
+        double shift = 0.0;
+        for (std::int64_t a = 0; a < p_; ++a) {
+            direction_[a] *= unit_[a];
+            shift += cross_[a] * direction_[a];
+        }
+        return centre ? -shift / total : 0.0;
+    }
+
+    // Moves along the direction by halves until the objective falls by enough; false: it does not.
+    bool line_search(double* u, double& b, double shift, double objective, RowTotals& totals) {
+        combine(direction_, along_);
+        double decrease = 0.0;
+        for (std::int64_t j = 0; j < p_; ++j)
+            decrease += slope_[j] * direction_[j];
+        double step = 1.0;
+        for (int halving = 0; halving < kMaxHalvings; ++halving, step *= 0.5) {
+            for (std::int64_t j = 0; j < p_; ++j)
+                trial_[j] = u[j] + step * direction_[j];
+            for (std::int64_t i = 0; i < n_rows_; ++i)
+                trial_margin_[i] = margin_[i] + step * along_[i];
+            totals = evaluate(trial_margin_, b + step * shift);
+            if (totals.value + half_penalty(trial_) <= objective - 1e-4 * step * decrease) {
+                std::copy_n(static_cast<double*>(trial_), p_, u);
+                std::copy_n(static_cast<double*>(trial_margin_), n_rows_,
+                            static_cast<double*>(margin_));
+                b += step * shift;
+                return true;
+            }
+        }
+        return false;  // rounding: no decrease is left
+    }
+
+    std::int64_t n_, p_, n_rows_, width_;  // the last two with padding
+    const double* penalty_;
+    Buffer z_{n_rows_ * width_}, y_{n_rows_}, weight_{n_rows_}, margin_{n_rows_},
+        trial_margin_{n_rows_}, along_{n_rows_}, descent_{n_rows_}, curvature_{n_rows_},
+        alpha_{n_rows_}, signed_{n_rows_}, trial_{p_}, slope_{p_}, direction_{p_}, unit_{p_},
+        cross_{width_}, gram_{width_ * width_}, factor_{width_ * width_},
+        scaled_{kGramLeft * kGramRows};
+};
+
+}  // namespace zeronorm
