@@ -1,6 +1,6 @@
 """The best k features, package by package: objective and seconds at exactly k features.
 
-    python benchmarks/l0.py                       all instances; about an hour
+    python benchmarks/l0.py                       all instances; hours, most of them fastsparsegams
     python benchmarks/l0.py --sets 500x500,madelon --k 10 --methods zeronorm,abess --repeats 1
     python benchmarks/l0.py --sets mice --keep    measured again, the rest of the file stays
     python benchmarks/l0.py --big                 the 5000 x 100000 problem, beside what is there
@@ -286,11 +286,10 @@ def judged(
     return row
 
 
-def big(contestants: list[Contestant], options: Any) -> list[dict[str, Any]]:
-    """Return CPU seconds and memory of one fit of every size on the 5000 x 100000 problem."""
+def big(contestants: list[Contestant], options: Any) -> Iterator[dict[str, Any]]:
+    """Yield CPU seconds and memory of one fit of every size on the 5000 x 100000 problem."""
     data = protocol.Synthetic(**BIG)
     y, truth = data.labels(), data.truth[0]
-    records = []
     for one in contestants:
         # An address space holds more than what is resident: libraries, stacks, unused heaps.
         bound = 0.0 if one.method == "zeronorm" else options.gb
@@ -318,8 +317,7 @@ def big(contestants: list[Contestant], options: Any) -> list[dict[str, Any]]:
                     record["error"] = f"{error}, under {bound:.0f} GB" if bound else str(error)
                 finally:
                     one.close()
-            records.append(record)
-    return records
+            yield record
 
 
 # -------------------------------------------------------------------------------------- reports
@@ -586,6 +584,7 @@ def main() -> None:
     parser.add_argument("--k", default=",".join(map(str, SIZES)))
     parser.add_argument("--C", default=",".join(REGIMES), help=f"of {', '.join(REGIMES)}")
     parser.add_argument("--methods", default=",".join(peers.METHODS), help="packages to run")
+    parser.add_argument("--threads", default="1,2", help="of those that have threads")
     parser.add_argument("--repeats", type=int, default=3, help="turns")
     parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds for one fit")
     parser.add_argument("--long", type=float, default=10.0, help="seconds of a fit made only once")
@@ -596,6 +595,7 @@ def main() -> None:
     options = parser.parse_args()
     names, methods = chosen(options.sets), options.methods.split(",")
     options.sizes, options.regimes = list(map(int, options.k.split(","))), options.C.split(",")
+    options.threads = list(map(int, options.threads.split(",")))
     for option, given, known in (
         ("methods", methods, peers.METHODS),
         ("C", options.regimes, REGIMES),
@@ -609,13 +609,15 @@ def main() -> None:
     records = before.get("records", []) if keep else []
     large = before.get("big", []) if keep else []
     if options.big:
-        large = [one for one in large if one["name"] not in methods]
-        large += big([Contestant(method, 1, options) for method in methods], options)
-        return report(records, large, about, options)
+        for one in big([Contestant(method, 1, options) for method in methods], options):
+            same = (one["name"], one["k"])
+            large = [old for old in large if (old["name"], old["k"]) != same] + [one]
+            report(records, large, about, options)
+        return
     contestants = [
         Contestant(method, threads, options)
         for method in methods
-        for threads in ((1, 2) if method in THREADED else (1,))
+        for threads in (options.threads if method in THREADED else (1,))
     ]
     order = list(SETS)
     for name in names:
