@@ -1,0 +1,263 @@
+"""The best k features by one library in its own environment: requests as in `_peers.py`.
+
+    python _l0_peers.py METHOD THREADS
+
+{"op": "version"}
+{"op": "limit", "gb": 16}              ends an allocation beyond this size of the process
+{"op": "warm"}                         first call, on a tiny problem
+{"op": "load", "path": folder}         X.npy and y.npy of the folder
+{"op": "load", "synthetic": {...}}     a `_protocol.Synthetic`, drawn here
+{"op": "fit", "k": k, "C": C, "repeats": 5}
+{"op": "drop"}                         frees the data
+
+All are asked for exactly k features that minimise
+
+    1/2 ||u||^2 + C sum_i log(1 + exp(-y_i (x_i'u + b))),     b free
+
+for a dense X in column order and y in {-1, +1}: what a library has to convert, it converts within
+the call. Only the supports matter: nothing that is returned here is compared but they.
+
+zeronorm        L0LogisticRegression(n_features=k, C=C, tol=1e-5): certificate and final refit
+                included, there is no option to leave them out
+abess           LogisticRegression(support_size=k, alpha=1/(2C)), default options otherwise
+abess_full      the same with important_search=0: exchanges with all features, not with 128
+skscope         ScopeSolver, the objective and its gradient in NumPy, the intercept always in. Its
+                own inner solver would pass over all of X for every gradient: the one here is the
+                same L-BFGS on the gathered columns
+fastsparsegams  L0L2 penalty with "CDPSI", gamma = 1/(2 C n) since it brings columns to unit norm.
+                It has a penalty in place of a size: of the models of its path (and of a finer one
+                around k where none has k features) the best with k features; where there is none,
+                the k largest coefficients of the next larger model
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+import resource
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from _common import PeakMemory, clock
+
+QUICK = 0.05  # seconds; shorter fits are repeated at once, so that a median means something
+Found = tuple[np.ndarray, str]  # support, how the size was reached
+
+
+def zeronorm(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
+    """L0LogisticRegression, tol=1e-5."""
+    from zeronorm import L0LogisticRegression
+
+    model = L0LogisticRegression(k, C=C, tol=1e-5, n_threads=threads).fit(X, y)
+    return model.support_, f"{model.n_scans_} scans"
+
+
+def abess(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
+    """Its defaults."""
+    return _abess(X, y, k, C, threads)
+
+
+def abess_full(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
+    """Splicing over all features."""
+    return _abess(X, y, k, C, threads, important_search=0)
+
+
+def _abess(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int, **options: Any) -> Found:
+    from abess import LogisticRegression
+
+    # Its objective is the summed loss plus alpha ||u||^2.
+    model = LogisticRegression(support_size=k, alpha=0.5 / C, thread=threads, **options)
+    model.fit(X, (y > 0).astype(int))
+    return np.flatnonzero(np.ravel(model.coef_)), "support_size"
+
+
+def skscope(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
+    """ScopeSolver, its defaults."""
+    from scipy.optimize import minimize
+    from scipy.special import expit
+    from skscope import ScopeSolver
+
+    p = X.shape[1]
+
+    def parts(Z: np.ndarray, w: np.ndarray, b: float) -> tuple[float, np.ndarray]:
+        margin = y * (Z @ w + b)
+        value = float(np.logaddexp(0.0, -margin).sum() + 0.5 / C * w @ w)
+        return value, -y * expit(-margin)
+
+    def objective(theta: np.ndarray, _: Any) -> float:
+        used = np.flatnonzero(theta[1:])
+        return parts(X[:, used], theta[1:][used], theta[0])[0]
+
+    def gradient(theta: np.ndarray, _: Any) -> np.ndarray:
+        used = np.flatnonzero(theta[1:])
+        residual = parts(X[:, used], theta[1:][used], theta[0])[1]
+        return np.concatenate([[residual.sum()], X.T @ residual + theta[1:] / C])
+
+    def solve(
+        _: Any, __: Any, theta: np.ndarray, chosen: np.ndarray, data: Any
+    ) -> tuple[float, np.ndarray]:
+        features = np.sort(chosen)[1:] - 1  # the intercept is always there
+        Z = X[:, features]
+
+        def both(v: np.ndarray) -> tuple[float, np.ndarray]:
+            value, residual = parts(Z, v[1:], v[0])
+            return value, np.concatenate([[residual.sum()], Z.T @ residual + v[1:] / C])
+
+        places = np.concatenate([[0], features + 1])
+        found = minimize(both, theta[places], method="L-BFGS-B", jac=True)
+        theta[places] = found.x
+        return float(found.fun), theta
+
+    solver = ScopeSolver(p + 1, k + 1, len(y), preselect=[0], numeric_solver=solve)
+    solver.solve(objective, gradient=gradient)
+    support = np.asarray(solver.get_support())
+    return np.sort(support[support > 0]) - 1, "sparsity"
+
+
+def fastsparsegams(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
+    """CDPSI along its path, and once more around k where the path misses it."""
+    import fastsparsegams as library
+
+    n = len(y)
+    gamma = 0.5 / (C * n)
+    options = {
+        "loss": "Logistic",
+        "penalty": "L0L2",
+        "algorithm": "CDPSI",
+        "gamma_max": gamma,
+        "gamma_min": 0.5 * gamma,
+    }
+
+    def models(**more: Any) -> list[tuple[float, np.ndarray, float]]:
+        got = library.fit(X, y, **options, **more)
+        columns = got.coeffs[0].tocsc()
+        return [
+            (lam, np.ravel(columns[:, j].toarray()), b)
+            for j, (lam, b) in enumerate(
+                zip(got.lambda_0[0], np.ravel(got.intercepts[0]), strict=True)
+            )
+        ]
+
+    def value(w: np.ndarray, b: float) -> float:
+        used = np.flatnonzero(w)
+        margin = y * (X[:, used] @ w[used] + b)
+        return float(C * np.logaddexp(0.0, -margin).sum() + 0.5 * w @ w)
+
+    path = models(num_lambda=100, num_gamma=1, max_support_size=k + 1)
+    how = f"{len(path)} models"
+    if not any(np.count_nonzero(w) == k for _, w, _ in path):
+        above = min((lam for lam, w, _ in path if np.count_nonzero(w) < k), default=path[0][0])
+        below = max((lam for lam, w, _ in path if np.count_nonzero(w) > k), default=0.5 * above)
+        grid = [*(lam for lam, _, _ in path if lam > above), *np.geomspace(above, below, 20)]
+        path += models(num_lambda=None, num_gamma=None, lambda_grid=[grid], max_support_size=k + 1)
+        how = f"{len(path)} models, two paths"
+    exact = [(value(w, b), w) for _, w, b in path if np.count_nonzero(w) == k]
+    if exact:
+        return np.flatnonzero(min(exact, key=lambda one: one[0])[1]), how
+    larger = [w for _, w, _ in path if np.count_nonzero(w) > k]
+    if not larger:
+        return np.flatnonzero(path[-1][1]), f"{how}, none with {k} features or more"
+    w = min(larger, key=np.count_nonzero)
+    cut = np.argsort(-np.abs(w), kind="stable")[:k]
+    return np.sort(cut), f"{how}, cut from {np.count_nonzero(w)}"
+
+
+# method: (environment, call)
+METHODS: dict[str, tuple[str, Callable[..., Found]]] = {
+    "zeronorm": ("zeronorm", zeronorm),
+    "abess": ("abess", abess),
+    "abess_full": ("abess", abess_full),
+    "skscope": ("skscope", skscope),
+    "fastsparsegams": ("fastsparsegams", fastsparsegams),
+}
+
+
+class Worker:
+    """The state between requests."""
+
+    def __init__(self, method: str, threads: int) -> None:
+        self.environment, self.call = METHODS[method]
+        self.threads = threads
+        self.X: Any = None
+        self.y = np.zeros(0)
+
+    def version(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Return the version of the library; an error if it cannot be imported."""
+        importlib.import_module(self.environment)
+        return {"version": importlib.metadata.version(self.environment)}
+
+    def limit(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Bound the address space."""
+        size = int(request["gb"] * 1e9)
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+        return {}
+
+    def warm(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Fit a tiny problem, so that imports and compilation are over."""
+        rng = np.random.default_rng(0)
+        X = np.asfortranarray(rng.standard_normal((200, 300)))
+        y = np.where(X[:, :3].sum(1) + rng.logistic(size=200) > 0, 1.0, -1.0)
+        start = time.perf_counter()
+        self.call(X, y, 3, 0.1, self.threads)
+        return {"first": time.perf_counter() - start}
+
+    def load(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Read or draw the data; nothing is converted."""
+        if "synthetic" in request:
+            from _protocol import Synthetic
+
+            data = Synthetic(**request["synthetic"])
+            self.X, self.y = data.matrix("F"), data.labels()
+        else:
+            folder = Path(request["path"])
+            self.X, self.y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
+        return {"x_mb": self.X.nbytes / 1e6}
+
+    def drop(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Free the data."""
+        self.X = None
+        return {}
+
+    def fit(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the support, the seconds of every repeat and the peak of memory."""
+        arguments = (self.X, self.y, request["k"], request["C"], self.threads)
+        with PeakMemory() as memory:
+            wall, cpu, (support, how) = clock(lambda: self.call(*arguments))
+        seconds, used = [wall], [cpu]
+        while len(seconds) < request["repeats"] and wall < QUICK:
+            wall, cpu, _ = clock(lambda: self.call(*arguments))
+            seconds.append(wall)
+            used.append(cpu)
+        return {
+            "support": np.asarray(support).tolist(),
+            "how": how,
+            "seconds": seconds,
+            "cpu": used,
+            "peak_mb": memory.beyond,
+        }
+
+
+def main() -> None:
+    """Answer requests until there are none."""
+    warnings.simplefilter("ignore")
+    worker = Worker(sys.argv[1], int(sys.argv[2]))
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            with redirect_stdout(sys.stderr):
+                reply = getattr(worker, request["op"])(request)
+        except Exception as error:
+            reply = {"error": f"{type(error).__name__}: {error}"[:300]}
+        print(json.dumps(reply), flush=True)
+
+
+if __name__ == "__main__":
+    main()
