@@ -194,7 +194,7 @@ def ridge_calls() -> tuple[np.ndarray, dict[str, Callable[[], Any]]]:
     Z = np.asfortranarray(rng.standard_normal((n, p)))
     y = np.where(Z[:, :3].sum(axis=1) + rng.logistic(size=n) > 0, 1.0, -1.0)
     weight, ones, columns = np.full(n, 0.02), np.ones(p), np.arange(p)
-    numbers = (y, weight, ones, False, True, 0.0, 1e-7, np.inf)
+    numbers = (y, weight, ones, False, True, 0.0, 1e-7, False, np.inf)
 
     def solve(kernel: Callable[..., Any]) -> Callable[[], Any]:
         out = np.empty(n), np.empty(n), np.empty(p)

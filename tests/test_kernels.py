@@ -1024,13 +1024,15 @@ def ridge_problem(seed, n, p, scale=0.0):
     return x, columns, y, weight, penalty
 
 
-def solved(module, problem, squared_hinge, intercept, tol=1e-7, cutoff=np.inf, start=None):
+def solved(
+    module, problem, squared_hinge, intercept, tol=1e-7, cutoff=np.inf, start=None, of_value=False
+):
     """u, b, margins, alpha, scores, objective, bound and gap by name."""
     n, p = problem[0].shape[0], problem[1].size
     u, b = (np.zeros(p), 0.0) if start is None else (start[0].copy(), start[1])
     margins, alpha, scores = filled(n), filled(n), filled(p)
     numbers = module.dense_ridge(
-        *problem, squared_hinge, intercept, b, tol, cutoff, u, margins, alpha, scores
+        *problem, squared_hinge, intercept, b, tol, of_value, cutoff, u, margins, alpha, scores
     )
     names = ("b", "objective", "bound", "gap")
     arrays = {"u": u, "margins": margins, "alpha": alpha, "scores": scores}

@@ -346,6 +346,7 @@ def dense_ridge(
     intercept: bool,
     start: float,
     tol: float,
+    of_value: bool,
     cutoff: float,
     u: _Float,
     margins: _Float,

@@ -352,7 +352,7 @@ class RidgeSolver {
     }
 
     // u: the start, then the solution. margins, alpha (n,) and scores (p,) are written.
-    RidgeAnswer solve(bool intercept, double b, double tol, double cutoff, double* u,
+    RidgeAnswer solve(bool intercept, double b, double tol, bool of_value, double cutoff, double* u,
                       double* margins, double* alpha, double* scores) {
         const double zero_value = zero_objective(intercept);
         combine(u, margin_);
@@ -366,7 +366,8 @@ class RidgeSolver {
             for (std::int64_t j = 0; j < p_; ++j)
                 quadratic += 0.5 * scores[j] * (scores[j] / penalty_[j]);
             bound = std::max(bound, dual_bound(quadratic));
-            if (objective - bound <= tol * zero_value || bound >= cutoff || p_ == 0) break;
+            const double wanted = tol * (of_value ? objective : zero_value);
+            if (objective - bound <= wanted || bound >= cutoff || p_ == 0) break;
             if (iteration == kMaxNewton - 1) break;
             for (std::int64_t j = 0; j < p_; ++j)
                 slope_[j] = scores[j] - penalty_[j] * u[j];

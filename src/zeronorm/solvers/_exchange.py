@@ -20,6 +20,9 @@ from ._ridge import Ridge, ridge, take
 DROP_SHARE, ONE_BY_ONE = 0.15, 10
 MAX_EXCHANGE = 5  # features exchanged at once by splicing
 MAX_ROUNDS = 30
+# Fits are compared to this share of the decrease that counts, of their own objective: less accurate
+# ones would undo each other's exchanges for ever where the data separate.
+ACCURACY = 0.1
 # Swaps: the weakest features that may leave, the exchanges that are tried before giving up, and of
 # these how many for one leaving feature.
 MOST_LEAVING, MOST_TRIALS, TRIALS_EACH = 64, 12, 3
@@ -97,7 +100,16 @@ def splice(
     protected[[] if keep is None else keep] = True
     square = _squares(Z)
     current = np.sort(support)
-    fit = ridge(Z, y, weight, loss, columns=current, intercept=intercept, tol=tol)
+    fit = ridge(
+        Z,
+        y,
+        weight,
+        loss,
+        columns=current,
+        intercept=intercept,
+        tol=ACCURACY * tol,
+        of_value=True,
+    )
     for _ in range(max_rounds):
         outside = _others(p, current)
         movable = np.flatnonzero(~protected[current])
@@ -122,7 +134,7 @@ def splice(
             trial = trial[order]
             candidate = ridge(
                 Z, y, weight, loss, columns=trial, intercept=intercept,
-                start=(start, fit.intercept), tol=tol, cutoff=limit,
+                start=(start, fit.intercept), tol=ACCURACY * tol, of_value=True, cutoff=limit,
             )  # fmt: skip
             if candidate.objective < limit:
                 best, limit = (candidate, trial), candidate.objective
@@ -158,7 +170,16 @@ def swap(
     protected[[] if keep is None else keep] = True
     square = _squares(Z)
     current = np.sort(support)
-    fit = ridge(Z, y, weight, loss, columns=current, intercept=intercept, tol=tol)
+    fit = ridge(
+        Z,
+        y,
+        weight,
+        loss,
+        columns=current,
+        intercept=intercept,
+        tol=ACCURACY * tol,
+        of_value=True,
+    )
     while True:
         outside = _others(Z.shape[1], current)
         movable = np.flatnonzero(~protected[current])
@@ -180,7 +201,7 @@ def swap(
             trial = trial[order]
             candidate = ridge(
                 Z, y, weight, loss, columns=trial, intercept=intercept,
-                start=(start, fit.intercept), tol=tol, cutoff=limit,
+                start=(start, fit.intercept), tol=ACCURACY * tol, of_value=True, cutoff=limit,
             )  # fmt: skip
             if candidate.objective < limit:
                 fit, current = candidate, trial

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._typing import Columns, FloatArray, IndexArray
 from ..losses import fit_intercept
@@ -34,6 +35,9 @@ SOLVERS = ("auto", "exchange", "splicing", "iht")
 FIT_TOL = 1e-7  # of the fits that supports are compared by, at most a tenth of what counts
 NEW_MIN = 20  # candidates that a scan adds: so many, or k
 MAX_ROUNDS = 20
+# Features of a support that are left out in turn, to see what would take their place, and how many
+# candidates for each.
+MOST_LEFT_OUT, REPLACEMENTS = 50, 20
 IHT_ITERATIONS = 200
 SUFFICIENT = 1e-3  # decrease of a thresholding step, as a share of t/2 ||step||^2
 MOST_DOUBLINGS = 60
@@ -85,6 +89,7 @@ class Search:
             intercept=task.intercept,
             start=start,
             tol=min(FIT_TOL, 0.1 * self.tol),
+            of_value=True,
         )
 
     def offer(self, support: IndexArray) -> bool:
@@ -149,10 +154,36 @@ class Search:
 
     def candidates(self, scores: FloatArray, k: int) -> IndexArray:
         """Return the strongest features outside of the pool, at most max(k, NEW_MIN)."""
+        return self._fresh(scores, max(k, NEW_MIN))
+
+    def _fresh(self, scores: FloatArray, most: int) -> IndexArray:
         strength = self.strength(scores)
         strength[self.pool.features] = -1.0
-        top = largest(strength, min(max(k, NEW_MIN), strength.size))
+        top = largest(strength, min(most, strength.size))
         return top[strength[top] > 0]
+
+    def left_out(self, k: int) -> FloatArray:
+        """Return scan vectors at the best model of size k without each of its weakest features.
+
+        A feature that is much like one of the support has no score beside it: only where that one
+        is left out it shows.
+        """
+        task, found = self.task, self.best[k]
+        movable = np.flatnonzero(~np.isin(found.support, self.forced))
+        weakest = movable[np.argsort(np.abs(found.fit.coef[movable]), kind="stable")]
+        weakest = weakest[:MOST_LEFT_OUT]
+        Z = take(self.pool.columns(), self.pool.position(found.support[weakest]))
+        parts = Z.toarray() if sp.issparse(Z) else np.asarray(Z)
+        margins = found.fit.margins[:, None] - parts * found.fit.coef[weakest]
+        vectors = np.empty_like(margins)
+        for place, z in enumerate(np.ascontiguousarray(margins.T)):
+            vectors[:, place] = -task.loss.value_gradient(z, task.y, self.weight)[1]
+        return vectors
+
+    def replacements(self, scores: FloatArray) -> IndexArray:
+        """Return the strongest features outside of the pool for each of some scan vectors."""
+        found = [self._fresh(column, REPLACEMENTS) for column in np.ascontiguousarray(scores.T)]
+        return np.unique(np.concatenate(found))
 
     def strength(self, scores: FloatArray) -> FloatArray:
         """Return |c_j|, -1 for features that may not be used."""
@@ -284,6 +315,7 @@ def _exchange(search: Search, clock: _Clock, *, swaps: bool) -> Solver[None]:
     """Exchange until a scan at the best support of every size shows nothing that helps."""
     task = search.task
     waiting = list(search.sizes)
+    settled: dict[int, Found] = {}
     for _ in range(MAX_ROUNDS):
         vectors = np.column_stack([search.best[k].fit.alpha * task.y for k in waiting])
         scores = yield Scan(task.design, vectors)
@@ -299,8 +331,35 @@ def _exchange(search: Search, clock: _Clock, *, swaps: bool) -> Solver[None]:
                 search.record(k, fresh[k])
             search.neighbours()
             waiting = [k for k in search.sizes if search.best[k] is not before[k]]
+        if not waiting and swaps:
+            waiting = yield from _replace(search, clock, settled)
         if not waiting:
             return
+
+
+def _replace(search: Search, clock: _Clock, settled: dict[int, Found]) -> Solver[list[int]]:
+    """Look for replacements of single features; return the sizes that improved.
+
+    settled : the supports that have had their turn; it grows.
+    """
+    before = dict(search.best)
+    for k in search.sizes:
+        if settled.get(k) is search.best[k]:
+            continue
+        settled[k] = search.best[k]
+        vectors = search.left_out(k)
+        if not vectors.shape[1]:
+            continue
+        scores = yield Scan(search.task.design, vectors)
+        with clock.phase("gather"):
+            fresh = search.add(search.replacements(scores))
+        with clock.phase("select"):
+            if fresh.size:
+                search.offer(search.improve(search.best[k].support))
+                search.record(k, fresh)
+    with clock.phase("select"):
+        search.neighbours()
+    return [k for k in search.sizes if search.best[k] is not before[k]]
 
 
 def hard_threshold(

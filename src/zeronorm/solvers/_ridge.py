@@ -169,6 +169,7 @@ def ridge(
     intercept: bool = True,
     start: tuple[FloatArray, float] | None = None,
     tol: float = 1e-6,
+    of_value: bool = False,
     cutoff: float = np.inf,
 ) -> Ridge:
     """Solve (R) to a certified gap of `tol` relative to the objective of the zero model.
@@ -184,6 +185,8 @@ def ridge(
     start : (u, b) to start from.
     cutoff : stop as soon as the bound shows that the optimum is not below this value.
     tol : stop at (objective - bound) <= tol * objective at u = 0, or where rounding ends progress.
+    of_value : whether `tol` is relative to the objective itself, which is smaller by many orders
+        where the data separate.
 
     Raises
     ------
@@ -197,11 +200,12 @@ def ridge(
     small = p <= n and n * p * p <= KERNEL_GRAM
     if sp.issparse(Z) or not small or not isinstance(loss, Logistic | SquaredHinge):
         chosen = Z if columns is None else take(Z, columns)
-        return newton(chosen, y, weight, loss, diagonal, intercept, u, b, tol, cutoff)
+        return newton(chosen, y, weight, loss, diagonal, intercept, u, b, tol, of_value, cutoff)
     margins, alpha, scores = np.empty(n), np.empty(n), np.empty(p)
     b, objective, bound, gap = dense_ridge(
         np.asarray(Z), np.arange(p) if columns is None else columns, y, weight, diagonal,
-        isinstance(loss, SquaredHinge), intercept, b, tol, cutoff, u, margins, alpha, scores,
+        isinstance(loss, SquaredHinge), intercept, b, tol, of_value, cutoff, u, margins, alpha,
+        scores,
     )  # fmt: skip
     return Ridge(u, b, margins, alpha, scores, objective, bound, gap)
 
@@ -216,6 +220,7 @@ def newton(
     u: FloatArray,
     b: float,
     tol: float,
+    of_value: bool,
     cutoff: float,
 ) -> Ridge:
     """Solve (R) from (u, b) as `ridge` does, for any storage, loss and size; diagonal: the p_j."""
@@ -235,7 +240,8 @@ def newton(
         scores = np.asarray(Z.T @ (alpha * y))
         quadratic = 0.5 * float((scores / diagonal) @ scores)
         best_bound = max(best_bound, dual_bound(loss, alpha, y, weight, quadratic)[0])
-        if objective - best_bound <= tol * zero_value or best_bound >= cutoff or p == 0:
+        wanted = tol * (objective if of_value else zero_value)
+        if objective - best_bound <= wanted or best_bound >= cutoff or p == 0:
             break
         if iteration == MAX_NEWTON - 1:
             break

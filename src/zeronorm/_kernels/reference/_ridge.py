@@ -17,6 +17,7 @@ def dense_ridge(
     intercept: bool,
     start: float,
     tol: float,
+    of_value: bool,
     cutoff: float,
     u: FloatArray,
     margins: FloatArray,
@@ -45,6 +46,6 @@ def dense_ridge(
 
     loss = SquaredHinge() if squared_hinge else Logistic()
     Z = np.asfortranarray(x[:, columns])
-    fit = newton(Z, y, weight, loss, penalty, intercept, u, start, tol, cutoff)
+    fit = newton(Z, y, weight, loss, penalty, intercept, u, start, tol, of_value, cutoff)
     u[:], margins[:], alpha[:], scores[:] = fit.coef, fit.margins, fit.alpha, fit.scores
     return fit.intercept, fit.objective, fit.bound, fit.gap
