@@ -19,12 +19,13 @@ from ._typing import FloatArray, IndexArray
 class Status(Enum):
     """Why a solver stopped, one line each."""
 
-    CONVERGED = "the certified gap is at most the tolerance"
+    CONVERGED = "the certified gap (of SALM: the residual) is at most the tolerance"
     BUDGET = "the requested number of features is reached"
     MAX_BLOCKS = "the largest number of blocks is generated"
     REPEATED = "the most active block was generated before: the optimum over blocks is reached"
     STALLED = "the solver found no further progress; the gap is above the tolerance"
     MAX_ITER = "the largest number of iterations is reached; the gap is above the tolerance"
+    DIVERGED = "the iterates grow without bound"
 
 
 @dataclass(frozen=True, slots=True)
