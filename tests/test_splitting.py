@@ -342,9 +342,14 @@ def test_rho_grows_where_the_support_keeps_changing():
     assert found.status is Status.CONVERGED
     assert rhos[0] == pytest.approx(0.1 * found.curvature)
     assert set(np.round(rhos[1:] / rhos[:-1], 9)) == {1.0, 1.5}
-    # Where the support stays, a larger rho would be slower only.
-    alone = salm(posed(X[:, :5], y), 5, Splitting(tol=TIGHT, max_iter=5000))
+    # Where the support stays, a larger rho would be slower only: nearly collinear columns stall.
+    alike = X[:, :1] + np.hstack([np.zeros((200, 1)), 0.03 * X[:, 1:2]])
+    options = Splitting(tol=1e-6, max_iter=200)
+    alone = salm(posed(alike, y), 2, options)
     assert {step.extra["rho"] for step in alone.history} == {alone.rho}
+    # But not so for ASALM as published, which may go round there.
+    raw = asalm(posed(alike, y), 2, Splitting("asalm", tol=1e-6, max_iter=200, safeguard=False))
+    assert raw.history[-1].extra["rho"] > raw.history[0].extra["rho"]
 
 
 def test_a_start_at_the_end_is_the_end():

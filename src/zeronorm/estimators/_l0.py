@@ -183,10 +183,9 @@ def _warn_of_splitting(options: Splitting, ends: Sequence[tuple[int, Step]]) -> 
             warnings.warn(advice, UserWarning, stacklevel=CALLER_OF_FIT + 1)
         return
     number, step = failed
-    if step.status is Status.DIVERGED:
-        how, remedy = "diverged", "safeguard=True"
-    else:
-        how, remedy = f"did not converge in {options.max_iter} iterations", "a larger max_iter"
+    diverged = step.status is Status.DIVERGED
+    how = "diverged" if diverged else f"did not converge in {options.max_iter} iterations"
+    remedy = "safeguard=True" if options.raw else "a larger max_iter"
     warnings.warn(
         f"solver={options.method!r} {how}: step {number} of `history_` has a primal residual of "
         f"{step.extra['primal']:.2g} (asked: {step.extra['primal_tol']:.2g}) and a dual one of "
