@@ -19,7 +19,7 @@ from ._typing import FloatArray, IndexArray
 class Status(Enum):
     """Why a solver stopped, one line each."""
 
-    CONVERGED = "the certified gap is at most the tolerance"
+    CONVERGED = "the certified gap (of SALM: the residual) is at most the tolerance"
     BUDGET = "the requested number of features is reached"
     MAX_BLOCKS = "the largest number of blocks is generated"
     REPEATED = "the most active block was generated before: the optimum over blocks is reached"
@@ -31,6 +31,7 @@ class Status(Enum):
     NODE_LIMIT = "the largest number of nodes is reached; the gap is above the wanted one"
     CANDIDATES = "too many features are left to branch on; the gap is above the wanted one"
     INTERRUPTED = "interrupted; the gap is above the wanted one"
+    DIVERGED = "the iterates grow without bound"
 
 
 @dataclass(frozen=True, slots=True)

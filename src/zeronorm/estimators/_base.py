@@ -168,7 +168,7 @@ class BudgetedClassifier(LinearClassifier):
         """Return what solves the problems of the selection, and what helps where it fails."""
         return "The solver", "A smaller C helps."
 
-    def _warn_of_gaps(self, paths: Sequence[Path]) -> None:
+    def _warn_of_gaps(self, paths: Sequence[Path], stacklevel: int = CALLER_OF_FIT) -> None:
         """Warn where a problem was not solved: its gap is above twice `tol`, and above rounding."""
         limit = max(GAP_SLACK * float(self.tol), GAP_FLOOR)
         steps = [
@@ -185,7 +185,7 @@ class BudgetedClassifier(LinearClassifier):
                 "size, but its features may not be those of the method. "
                 f"{remedy} `history_` has the gap of every step.",
                 ConvergenceWarning,
-                stacklevel=CALLER_OF_FIT,
+                stacklevel=stacklevel,
             )
             return
         gap = max(path.gap for path in paths)
@@ -195,7 +195,7 @@ class BudgetedClassifier(LinearClassifier):
                 f"(asked: tol={self.tol:g}); the support has the requested size, its coefficients "
                 "may be inaccurate. A smaller C or refit_C helps.",
                 ConvergenceWarning,
-                stacklevel=CALLER_OF_FIT,
+                stacklevel=stacklevel,
             )
 
     @property

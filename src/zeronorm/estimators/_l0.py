@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from sklearn.exceptions import ConvergenceWarning
+
 from .. import _validate
 from .._typing import IndexArray
-from ..result import Path, Proof
-from ..solvers import Task
+from ..result import Path, Proof, Status, Step
+from ..solvers import Splitting, Task
 from ..solvers._drive import Solver
 from ..solvers._l0 import SOLVERS, select_l0
 from ._base import BudgetedClassifier
+from ._linear import CALLER_OF_FIT
 
 
 class L0LogisticRegression(BudgetedClassifier):
@@ -32,12 +36,16 @@ class L0LogisticRegression(BudgetedClassifier):
     n_features : int, list of int or None
         How many features, exactly. A list gives a model of each size from one fit (`path_`), which
         share candidates and scans. None: 10, or all usable columns if fewer.
-    solver : str
+    solver : str or Splitting
         - "exchange", and "auto": starts from backward elimination inside a pool of the minimax
           cutting plane, and from hard thresholding there; then splicing (several features at once)
           and swaps (one for one).
         - "splicing": starts from the features with the largest scores; splicing only.
         - "iht": iterative hard thresholding, u <- H_k(u - grad / t), a scan for each step.
+        - "salm", "asalm": the (accelerated) splitting augmented Lagrangian method, for comparison;
+          `zeronorm.solvers.Splitting` has their options. They need columns in memory: of more than
+          10^7 numbers (n_samples times usable columns) they see the features with the largest
+          |X'(y - mean)| only, as many as fit, and a warning says so.
     C : float
         Weight of the summed loss, for standardised columns.
     refit_C : "loo" or float
@@ -46,7 +54,7 @@ class L0LogisticRegression(BudgetedClassifier):
         In every model, counted in the budget.
     tol : float
         An exchange is made, and thresholding goes on, where the objective falls by more than this
-        share of itself.
+        share of itself. Not of "salm" and "asalm": `Splitting(tol=...)`.
     gap : float or None
         Where it is given, branch and bound goes on until no support of this size can lower the
         objective by more than this share of it (0: none at all), or until the time is over; a
@@ -54,7 +62,8 @@ class L0LogisticRegression(BudgetedClassifier):
     time_limit : float
         Seconds of that, for every size and class.
     warm_start : bool
-        Whether the candidates of the previous fit are candidates from the start.
+        Whether the candidates of the previous fit are candidates from the start; "salm" and "asalm"
+        begin at its model.
     fit_intercept, standardize, class_weight, n_threads
         As in `BudgetClassifier`.
 
@@ -62,7 +71,9 @@ class L0LogisticRegression(BudgetedClassifier):
     ----------
     As of `BudgetClassifier`, and `proof_` (a `Proof`, a list of them for several classes), where
     `gap` was given. A `Step` of `history_` is a scan of the pool, or a round of exchanges
-    with the objective of one size and the candidates that entered.
+    with the objective of one size and the candidates that entered; of "salm" and "asalm" it is an
+    iteration, whose `extra` has the residuals and their tolerances, rho, L (`curvature`), restarts
+    and inner iterations, and `columns` of the `usable` ones that the method saw.
 
     References
     ----------
@@ -73,6 +84,12 @@ class L0LogisticRegression(BudgetedClassifier):
     PNAS 117(52), 2020 (splicing).
 
     Hazimeh and Mazumder, Fast best subset selection, Operations Research 68(5), 2020 (swaps).
+
+    Zhou, Dang and Wang, Accelerated splitting augmented Lagrange method based on sparse logistic
+    regression, Pure Mathematics 11(12), 2021, doi 10.12677/PM.2021.1112237 (ASALM).
+
+    Bai, Liang and Yang, Splitting augmented Lagrangian method for optimization problems with a
+    cardinality constraint and semicontinuous variables, Optimization Methods and Software 31, 2016.
 
     Examples
     --------
@@ -88,7 +105,7 @@ class L0LogisticRegression(BudgetedClassifier):
         self,
         n_features: int | list[int] | None = None,
         *,
-        solver: str = "auto",
+        solver: str | Splitting = "auto",
         C: float = 0.1,
         refit_C: float | str = "loo",
         fit_intercept: bool = True,
@@ -131,7 +148,9 @@ class L0LogisticRegression(BudgetedClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        _validate.check_option("solver", self.solver, SOLVERS)
+        if not isinstance(self.solver, Splitting):
+            _validate.check_option("solver", self.solver, SOLVERS)
+
         if self.gap is not None:
             _validate.check_not_negative("gap", self.gap)
         _validate.check_positive("time_limit", self.time_limit)
@@ -143,6 +162,63 @@ class L0LogisticRegression(BudgetedClassifier):
             raise AttributeError("proof_ is set by fit.")
         proofs = [path[max(path)].proof for path in self.estimators_]
         return proofs[0] if len(proofs) == 1 else proofs
+
+    def _warm_starts(self, tasks: list[Task]) -> list[list[IndexArray]]:
+        blocks = super()._warm_starts(tasks)
+        if Splitting.of(self.solver) is None or not any(blocks):
+            return blocks
+        return [[path[k].support for k in path] for path in self.estimators_]
+
+    def _warn_of_gaps(self, paths: Sequence[Path], stacklevel: int = CALLER_OF_FIT) -> None:
+        super()._warn_of_gaps(paths, stacklevel + 1)
+        options = Splitting.of(self.solver)
+        if options is not None:
+            ends = [
+                (number, step)
+                for path in paths
+                for number, step in enumerate(path.history, start=1)
+                if "primal" in step.extra and step.status is not None
+            ]
+            _warn_of_splitting(options, ends)
+
+
+def _warn_of_splitting(options: Splitting, ends: Sequence[tuple[int, Step]]) -> None:
+    """Warn where SALM or ASALM saw some features only, did not converge, or has a bad rho.
+
+    ends : the last iterations, with their numbers in the history.
+    """
+    seen = min((step.extra["columns"] for _, step in ends), default=0.0)
+    usable = max((step.extra["usable"] for _, step in ends), default=0.0)
+    if seen < usable:
+        warnings.warn(
+            f"solver={options.method!r} holds its columns in memory: of {usable:.0f} features it "
+            f"saw the {seen:.0f} with the largest |X'(y - mean)|. Use solver='auto', which sees "
+            "all.",
+            UserWarning,
+            stacklevel=CALLER_OF_FIT + 1,
+        )
+    failed = next((end for end in ends if end[1].status is not Status.CONVERGED), None)
+    advice = next(
+        filter(None, (options.advice(end.extra["curvature"], failed is None) for _, end in ends)),
+        "",
+    )
+    if failed is None:
+        if advice:
+            warnings.warn(advice, UserWarning, stacklevel=CALLER_OF_FIT + 1)
+        return
+    number, step = failed
+    diverged = step.status is Status.DIVERGED
+    how = "diverged" if diverged else f"did not converge in {options.max_iter} iterations"
+    remedy = "safeguard=True" if options.raw else "a larger max_iter"
+    warnings.warn(
+        f"solver={options.method!r} {how}: step {number} of `history_` has a primal residual of "
+        f"{step.extra['primal']:.2g} (asked: {step.extra['primal_tol']:.2g}) and a dual one of "
+        f"{step.extra['dual']:.2g} (asked: {step.extra['dual_tol']:.2g}). The support has the "
+        "requested size, but its features may not be those of the method. "
+        + (advice or f"Use {remedy}, or solver='auto'."),
+        ConvergenceWarning,
+        stacklevel=CALLER_OF_FIT + 1,
+    )
 
 
 __all__ = ["L0LogisticRegression"]

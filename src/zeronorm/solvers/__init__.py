@@ -14,6 +14,7 @@ from ._refit import refit
 from ._reweighted import CappedL1, LogPenalty, reweighted, reweighted_supports
 from ._ridge import ridge
 from ._select import select, select_l1, select_nested
+from ._splitting import SplitProblem, Splitting, asalm, salm
 from ._task import Task
 from ._working_set import working_set
 from .inner import INNER_SOLVERS, newton
@@ -37,7 +38,10 @@ __all__ = [
     "Procedure",
     "Progress",
     "Scan",
+    "SplitProblem",
+    "Splitting",
     "Task",
+    "asalm",
     "cdn",
     "certify_supports",
     "eliminate",
@@ -56,6 +60,7 @@ __all__ = [
     "ridge",
     "run",
     "run_together",
+    "salm",
     "select",
     "select_l0",
     "select_l1",

@@ -6,6 +6,8 @@ Exchanges work on a pool of gathered candidates. A scan at their result, c = X'(
 features outside the pool that would lower the objective most: they join it, and the exchanges go on
 until a scan shows nothing that helps. So all features compete, at a scan a round.
 
+SALM and ASALM (`_splitting`) do without scans, on all columns in memory, or on those that fit.
+
 Sources: Blumensath and Davies, Applied and Computational Harmonic Analysis 27(3), 2009 (iterative
 hard thresholding); Zhu et al., PNAS 117(52), 2020 (splicing); Hazimeh and Mazumder, Operations
 Research 68(5), 2020 (swaps).
@@ -29,9 +31,10 @@ from ._exchange import eliminate, splice, swap
 from ._prove import prove_support
 from ._ridge import Ridge, ridge, take
 from ._select import POOL_BLOCKS, POOL_FACTOR, POOL_MIN, SHARED_POOL, _Clock, _finish, refit_support
+from ._splitting import METHODS, SplitProblem, Splitting, asalm, salm
 from ._task import Task
 
-SOLVERS = ("auto", "exchange", "splicing", "iht")
+SOLVERS = ("auto", "exchange", "splicing", "iht", *METHODS)
 FIT_TOL = 1e-7  # of the fits that supports are compared by, at most a tenth of what counts
 NEW_MIN = 20  # candidates that a scan adds: so many, or k
 MAX_ROUNDS = 20
@@ -42,6 +45,7 @@ IHT_ITERATIONS = 200
 SUFFICIENT = 1e-3  # decrease of a thresholding step, as a share of t/2 ||step||^2
 MOST_DOUBLINGS = 60
 IHT_FEATURES = 50  # supports above this size start from elimination only
+SPLIT_ELEMENTS = 10_000_000  # of columns (and of the dense inverse of BFGS) that SALM holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +70,16 @@ class Search:
         self.pool = GatheredColumns(task.design, 0)
         self.best: dict[int, Found] = {}
         self.history: list[Step] = []
+        self.status = Status.BUDGET
         self.zero_value, self.zero_alpha, _ = first_dual(
             task.loss, task.y, self.weight, task.intercept
         )
+
+    @property
+    def n_usable(self) -> int:
+        """How many features may be used."""
+        task = self.task
+        return task.design.shape[1] if task.usable is None else int(task.usable.sum())
 
     def add(self, features: IndexArray) -> IndexArray:
         """Gather what is not in the pool; return what that was."""
@@ -206,7 +217,7 @@ def select_l0(
     *,
     C: float = 0.1,
     refit_C: float | str = "loo",
-    solver: str = "auto",
+    solver: str | Splitting = "auto",
     tol: float = 1e-4,
     certify: bool = True,
     gap: float | None = None,
@@ -221,9 +232,12 @@ def select_l0(
     solver : "exchange" (and "auto"): from elimination inside a pool of the minimax cutting plane
         and from hard thresholding, by splicing and swaps, with scans for further candidates until
         none helps. "splicing": the same from the strongest features, without swaps. "iht":
-        iterative hard thresholding alone, a scan for each step.
-    tol : decrease of the objective that counts, as a share of it.
-    start : features of an earlier fit: the pool has them from the start.
+        iterative hard thresholding alone, a scan for each step. "salm", "asalm" or a `Splitting`:
+        the augmented Lagrangian methods, on all columns, or on the features of the largest scores
+        where these are more than SPLIT_ELEMENTS numbers.
+    tol : decrease of the objective that counts, as a share of it; a `Splitting` has its own.
+    start : features of an earlier fit: the pool has them from the start. SALM and ASALM begin at
+        the fit of the first of them that has k features.
     certify : whether to scan once more for the certificates.
     gap : where it is given, branch and bound goes on to such a certified gap of every size, so
         many seconds at most; a better support that it finds is the answer.
@@ -232,12 +246,19 @@ def select_l0(
     clock = _Clock(seconds)
     search = Search(task, C, sizes, tol)
     pools: list[Minimax] = []
-    with clock.phase("gather"):
-        search.add(search.forced)
-        for features in start:
-            usable = features if task.usable is None else features[task.usable[features]]
-            search.add(usable)
-    if solver == "iht":
+    options = Splitting.of(solver)
+    given = [search.forced]
+    given += [f if task.usable is None else f[task.usable[f]] for f in start]
+    if options is None:
+        with clock.phase("gather"):
+            for features in given:
+                search.add(features)
+    if options is not None:
+        yield from _fill(search, options, np.unique(np.concatenate(given)), clock)
+        with clock.phase("select"):
+            for k in search.sizes:
+                _split(search, k, options, start)
+    elif solver == "iht":
         for k in search.sizes:
             support = yield from _threshold(search, k)
             search.offer(support)
@@ -280,7 +301,7 @@ def select_l0(
 
 def _pools(task: Task, C: float, search: Search) -> Solver[list[Minimax]]:
     """Fill the pool by the minimax cutting plane: three times as many features as wanted."""
-    n_usable = task.design.shape[1] if task.usable is None else int(task.usable.sum())
+    n_usable = search.n_usable
     answers = []
     left = search.sizes[::-1]
     while left:
@@ -360,6 +381,56 @@ def _replace(search: Search, clock: _Clock, settled: dict[int, Found]) -> Solver
     with clock.phase("select"):
         search.neighbours()
     return [k for k in search.sizes if search.best[k] is not before[k]]
+
+
+def _fill(search: Search, options: Splitting, given: IndexArray, clock: _Clock) -> Solver[None]:
+    """Gather all features that may be used, or as many of the largest scores as may be held."""
+    task = search.task
+    n, m = task.design.shape
+    features = np.arange(m) if task.usable is None else np.flatnonzero(task.usable)
+    side = max(n, int(SPLIT_ELEMENTS**0.5)) if options.inner == "bfgs" else n
+    room = max(SPLIT_ELEMENTS // side, POOL_FACTOR * search.sizes[-1], POOL_MIN, given.size)
+    if features.size > room:
+        scores = yield Scan(task.design, search.zero_alpha * task.y)
+        strength = search.strength(scores)
+        strength[given] = np.inf
+        features = np.sort(largest(strength, room))
+    with clock.phase("gather"):
+        search.add(features)
+
+
+def _split(search: Search, k: int, options: Splitting, start: Sequence[IndexArray]) -> None:
+    """Offer the support of k features that SALM or ASALM finds in the pool."""
+    task, pool = search.task, search.pool
+    method = salm if options.method == "salm" else asalm
+    found = method(
+        SplitProblem(pool.columns(), task.y, search.weight, task.loss, task.intercept), k, options,
+        keep=pool.position(search.forced), start=_split_start(search, k, start),
+    )  # fmt: skip
+    if search.status in (Status.BUDGET, Status.CONVERGED):  # the first that fails is told
+        search.status = found.status
+    columns = {"columns": float(pool.size), "usable": float(search.n_usable)}
+    search.history += [
+        replace(step, entered=pool.features[step.entered], extra={**step.extra, **columns})
+        for step in found.history
+    ]
+    support = pool.features[found.support]
+    search.offer(support)
+    search.record(k, support)
+
+
+def _split_start(
+    search: Search, k: int, start: Sequence[IndexArray]
+) -> tuple[FloatArray, float] | None:
+    """Return beta and b of the fit of the first start that is a support of k features."""
+    for support in start:
+        places = search.pool.position(support)
+        if support.size == k and (places >= 0).all() and np.isin(search.forced, support).all():
+            fit = search.fit(support)
+            beta = np.zeros(search.pool.size)
+            beta[places] = fit.coef
+            return beta, fit.intercept
+    return None
 
 
 def hard_threshold(
@@ -488,7 +559,7 @@ def _answer(search: Search, pools: list[Minimax]) -> Minimax:
         seen[fresh] = True
         steps.append(replace(step, entered=fresh))
     support = np.sort(search.pool.features)
-    result = Result(support, np.empty(0), 0.0, np.nan, {}, None, Status.BUDGET, tuple(steps))
+    result = Result(support, np.empty(0), 0.0, np.nan, {}, None, search.status, tuple(steps))
     return Minimax(result, {k: best for pool in pools for k, best in pool.l0_bounds.items()})
 
 

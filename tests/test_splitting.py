@@ -1,0 +1,574 @@
+"""SALM and ASALM: stationary end points, oracles, (2.2), stopping rules, screening, warnings."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import log_expit
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import oracles
+from conftest import make_classification
+from test_l0 import specified
+from zeronorm import L0LogisticRegression, persistence
+from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.result import Status
+from zeronorm.solvers import SplitProblem, Splitting, _l0, asalm, salm
+from zeronorm.solvers._ridge import ridge
+from zeronorm.solvers._splitting import INNER_METHODS, AlphaStep, bfgs_update
+
+LOGISTIC = Logistic()
+METHODS = {
+    "salm": (salm, Splitting("salm")),
+    "asalm": (asalm, Splitting("asalm")),
+    "raw": (asalm, Splitting("asalm", safeguard=False)),
+}
+TIGHT = 1e-9
+NEARLY_NONE = 1e-10  # ridge of the mean loss
+
+
+def posed(X, y, mu=NEARLY_NONE, weight=None, **options):
+    """Return the problem with the mean loss and the ridge mu."""
+    weight = np.ones(len(y)) if weight is None else weight
+    return SplitProblem(X, y.astype(float), weight / (mu * weight.sum()), LOGISTIC, **options)
+
+
+def drawn(n=200, p=100, k=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = np.asfortranarray(rng.standard_normal((n, p)))
+    w = np.zeros(p)
+    w[rng.choice(p, k, replace=False)] = rng.choice([-1, 1], k) * rng.uniform(0.5, 1.5, k)
+    return X, np.where(X @ w + 0.3 + rng.logistic(size=n) > 0, 1.0, -1.0)
+
+
+def with_options(name, **changes):
+    method, options = METHODS[name]
+    values = {field: getattr(options, field) for field in options.__dataclass_fields__}
+    return method, Splitting(**{**values, **changes})
+
+
+def full(found, p):
+    alpha = np.zeros(p + 1)
+    alpha[0] = found.intercept
+    alpha[1 + found.support] = found.coef
+    return alpha
+
+
+def mean_loss(X, y, alpha):
+    return float(np.mean(-log_expit(y * (X @ alpha[1:] + alpha[0]))))
+
+
+# ------------------------------------------------------------------------------- end points
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("rho", [0.5, 2.0, "adaptive"])
+def test_end_points_are_rho_stationary(name, rho):
+    """No gradient on the support, and |gradient| <= rho min |beta| off it, gamma the gradient."""
+    ended = 0
+    for seed, n, p, k in ((0, 60, 8, 2), (1, 80, 10, 3), (3, 100, 12, 4)):
+        X, y = specified(seed, n, p, k)
+        problem = posed(X, y)
+        method, options = with_options(name, rho=rho, tol=1e-7, max_iter=3000)
+        found = method(problem, k, options)
+        if found.status is not Status.CONVERGED:
+            continue
+        ended += 1
+        assert np.count_nonzero(found.coef) == k
+        alpha = full(found, p)
+        margins = X @ alpha[1:] + alpha[0]
+        residual = -y / (1 + np.exp(y * margins)) / n
+        gradient = X.T @ residual
+        assert abs(residual.sum()) < 1e-7
+        assert np.abs(gradient[found.support]).max() < 1e-6
+        off = np.delete(np.abs(gradient), found.support)
+        assert off.max() <= found.rho * np.abs(found.coef).min() * (1 + 1e-6)
+        np.testing.assert_allclose(found.gamma, gradient, atol=1e-6)
+    assert ended >= 2
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("seed", range(5))
+def test_never_below_the_enumerated_optimum(name, seed):
+    """The objective would be that of a model with more features than k."""
+    X, y, _ = oracles.certificate_instance(seed)
+    C, k = 0.5, 3
+    best = oracles.enumerate_supports(X, y, C, k, intercept=True)[0][0]
+    method, options = with_options(name, tol=1e-6)
+    problem = SplitProblem(X, y.astype(float), np.full(len(y), C), LOGISTIC)
+    found = method(problem, k, options)
+    assert all(step.objective >= best * (1 - 1e-9) for step in found.history)
+    alpha = full(found, X.shape[1])
+    value = C * len(y) * mean_loss(X, y, alpha) + 0.5 * found.coef @ found.coef
+    assert found.history[-1].objective == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_all_features_are_the_unconstrained_fit(name, intercept):
+    X, y = drawn(p=8)
+    weight = np.full(len(y), 0.3)
+    method, options = with_options(name, tol=TIGHT, rho=0.5, max_iter=5000)
+    found = method(SplitProblem(X, y, weight, LOGISTIC, intercept), 8, options)
+    expected = ridge(X, y, weight, LOGISTIC, intercept=intercept, tol=1e-13)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.coef, expected.coef, atol=1e-6)
+    assert found.intercept == pytest.approx(expected.intercept, abs=1e-6)
+    assert found.history[-1].objective == pytest.approx(expected.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_order_of_columns(name):
+    """The support would depend on where a feature stands."""
+    X, y = drawn()
+    order = np.random.default_rng(1).permutation(X.shape[1])
+    method, options = METHODS[name]
+    first = method(posed(X, y), 6, options)
+    second = method(posed(X[:, order], y), 6, options)
+    assert np.sort(order[second.support]).tolist() == first.support.tolist()
+    assert len(first.history) == len(second.history)
+
+
+def test_ties_are_for_the_smaller_index():
+    """Of two equal columns at the cut the second would be taken."""
+    X, y = drawn(p=10)
+    twice = posed(sp.csc_array(np.hstack([X, X])), y)  # sums in one order: the same bits
+    for k in (1, 3, 5):
+        chosen = salm(twice, k, Splitting(max_iter=1)).support
+        assert set(chosen[chosen >= 10] - 10) <= set(chosen)
+        assert np.sum(chosen < 10) == (k + 1) // 2
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_other_losses(name):
+    """L, the steps or the gradients would be those of the logistic loss."""
+    X, y = drawn(p=12)
+    problem = SplitProblem(X, y, np.full(len(y), 0.5), SquaredHinge())
+    method, options = with_options(name, rho=3.0, tol=TIGHT, max_iter=5000)
+    found = method(problem, 4, options)
+    assert found.status is Status.CONVERGED
+    fit = ridge(X[:, found.support], y, problem.weight, SquaredHinge(), tol=1e-13)
+    np.testing.assert_allclose(found.coef, fit.coef, atol=1e-6)
+
+
+def test_curvature_is_the_largest_eigenvalue():
+    X, y = drawn(n=80, p=30)
+    X = X + 3.0
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 80)
+    share = weight / weight.sum()
+    for intercept in (True, False):
+        centred = X - share @ X if intercept else X
+        expected = np.linalg.eigvalsh(0.25 * centred.T @ (share[:, None] * centred))[-1]
+        for form in (X, sp.csc_array(X)):
+            found = posed(form, y, weight=weight, intercept=intercept).curvature()
+            assert found == pytest.approx(expected, rel=1e-2)
+            assert found <= expected * (1 + 1e-12)
+
+
+# ---------------------------------------------------------------------------- the alpha-step
+
+
+def alpha_step(X, y, rho=0.3, intercept=True):
+    pull = np.random.default_rng(5).normal(0, 0.2, X.shape[1])
+    return AlphaStep(posed(X, y, mu=0.01, intercept=intercept), 0.01 + rho, pull)
+
+
+@pytest.mark.parametrize("inner", INNER_METHODS)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_alpha_step_is_solved(inner, intercept):
+    """The three methods would not end at the minimiser, or move an intercept that is none."""
+    X, y = drawn(n=60, p=25)
+    step = alpha_step(X, y, intercept=intercept)
+    start = np.random.default_rng(2).normal(size=26)
+    start[0] = 0.7 if intercept else 0.0
+    alpha, count = INNER_METHODS[inner](step, start, 1e-9)
+    gradient = step.value_gradient(alpha)[1]
+    assert np.linalg.norm(gradient) <= 1e-8
+    assert count > 0
+    assert (alpha[0] != 0) == intercept
+    again, none = INNER_METHODS[inner](step, alpha, 1e-6)
+    assert none == 0
+    np.testing.assert_array_equal(again, alpha)
+
+
+def test_the_gradient_of_the_alpha_step():
+    X, y = drawn(n=40, p=7)
+    step = alpha_step(X, y)
+    alpha = np.random.default_rng(0).normal(size=8)
+    _, gradient = step.value_gradient(alpha)
+    for j in range(8):
+        e = 1e-5 * (np.arange(8) == j)
+        slope = (step.value_gradient(alpha + e)[0] - step.value_gradient(alpha - e)[0]) / 2e-5
+        assert gradient[j] == pytest.approx(slope, abs=1e-8)
+    w, z = alpha[1:], X @ alpha[1:] + alpha[0]
+    expected = np.mean(-log_expit(y * z)) + 0.5 * step.a * w @ w - step.pull @ w
+    assert step.value_gradient(alpha)[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_steps_are_exact():
+    """The one-dimensional minimum would be missed, or a step go up."""
+    X, y = drawn(n=40, p=7)
+    step = alpha_step(X, y)
+    rng = np.random.default_rng(0)
+    for scale in (1e-3, 1.0, 1e3):
+        alpha = rng.normal(size=8)
+        z = step.problem.margins(alpha)
+        d = -scale * step.at(alpha, z)[1]
+        t = step.best_step(alpha, z, d, step.problem.margins(d))
+        slope = step.value_gradient(alpha + t * d)[1] @ d
+        assert abs(slope) <= 1e-7 * abs(step.value_gradient(alpha)[1] @ d)
+        assert step.best_step(alpha, z, -d, -step.problem.margins(d)) == 0.0
+
+
+def test_bfgs_update_is_its_formula():
+    rng = np.random.default_rng(3)
+    root = rng.normal(size=(6, 6))
+    U = np.asfortranarray(root @ root.T)
+    s, q = rng.normal(size=(2, 6))
+    q *= np.sign(s @ q)
+    left = np.eye(6) - np.outer(s, q) / (s @ q)
+    expected = left @ U @ left.T + np.outer(s, s) / (s @ q)
+    found = bfgs_update(U.copy(order="F"), s, q)
+    np.testing.assert_allclose(np.tril(found), np.tril(expected), rtol=1e-10, atol=1e-10)
+    np.testing.assert_array_equal(bfgs_update(U.copy(order="F"), s, -q), U)
+
+
+def test_the_alpha_steps_lead_to_one_end():
+    X, y = drawn()
+    found = {
+        inner: salm(posed(X, y), 6, Splitting(inner=inner, rho=0.5)) for inner in INNER_METHODS
+    }
+    first = found.pop("newton-cg")
+    for other in found.values():
+        assert other.support.tolist() == first.support.tolist()
+        assert len(other.history) == len(first.history)
+        np.testing.assert_allclose(other.coef, first.coef, atol=1e-5)
+
+
+# ------------------------------------------------------------------- acceleration, stopping
+
+
+def test_the_first_iterations_are_the_published_ones():
+    """(2.2) to (2.5), written out with a general minimiser, against the history."""
+    from scipy.optimize import minimize
+
+    X, y = drawn(n=60, p=12)
+    p, k, rho = 12, 3, 0.5
+    for method, safeguard in ((salm, True), (asalm, False), (asalm, True)):
+        name = method.__name__
+        options = Splitting(name, rho=rho, tol=1e-6, safeguard=safeguard, max_iter=6)
+        history = method(posed(X, y), k, options).history
+        beta, gamma, before, t, left = np.zeros(p), np.zeros(p), np.zeros(p), 1.0, np.inf
+        alpha = np.zeros(p + 1)
+        for step in history:
+
+            def value(a, beta=beta, gamma=gamma):
+                d = beta - a[1:]
+                return mean_loss(X, y, a) + gamma @ d + 0.5 * rho * d @ d
+
+            alpha = minimize(value, alpha, method="BFGS", options={"gtol": 1e-9}).x
+            xi = alpha[1:] - gamma / rho
+            new = np.zeros(p)
+            top = np.argsort(-np.abs(xi))[:k]
+            new[top] = xi[top]
+            ghat = gamma + rho * (new - alpha[1:])
+            following = (1 + np.sqrt(1 + 4 * t**2)) / 2
+            primal, dual = np.linalg.norm(alpha[1:] - new), rho * np.linalg.norm(new - beta)
+            assert step.extra["primal"] == pytest.approx(primal, rel=1e-3, abs=1e-6)
+            assert step.extra["dual"] == pytest.approx(dual, rel=1e-3, abs=1e-6)
+            now = rho * primal**2 + dual**2 / rho
+            if method is salm or (safeguard and now >= 0.999 * left):
+                gamma, following = ghat, 1.0
+            elif safeguard:
+                gamma = ghat + (t - 1) / following * (ghat - before)
+            else:
+                gamma = (
+                    ghat + (t - 1) / following * (ghat - before) + t / following * (ghat - gamma)
+                )
+            beta, before, t, left = new, ghat, following, now
+
+
+def test_safeguarded_against_raw():
+    """Raw ASALM grows without bound where the safeguarded one does not; neither gives NaN."""
+    X, y = drawn(n=300, p=300, k=10)
+    problem = posed(X, y, mu=1e-8)
+    raw = asalm(problem, 10, Splitting("asalm", rho=0.05, safeguard=False, max_iter=300))
+    safe = asalm(problem, 10, Splitting("asalm", rho=0.05, max_iter=100))
+    first = raw.history[0].extra["primal"]
+    assert raw.status is Status.DIVERGED
+    assert raw.history[-1].status is Status.DIVERGED
+    assert raw.history[-1].extra["primal"] > 100 * first
+    assert raw.history[-1].extra["restarts"] == 0
+    assert safe.history[-1].extra["restarts"] > 0
+    assert max(step.extra["primal"] for step in safe.history) < 10 * first
+    for found in (raw, safe):
+        assert np.isfinite(found.coef).all()
+        assert found.support.size == 10
+
+
+def test_both_stopping_rules():
+    X, y = drawn()
+    both = salm(posed(X, y), 6, Splitting(rho=0.5))
+    last = both.history[-1].extra
+    assert last["primal"] <= last["primal_tol"]
+    assert last["dual"] <= last["dual_tol"]
+    before = both.history[-2].extra
+    assert before["primal"] > before["primal_tol"] or before["dual"] > before["dual_tol"]
+    w = np.linalg.norm(both.coef)
+    assert last["primal_tol"] == pytest.approx(10 * 1e-6 + 1e-3 * w, rel=1e-2)
+    assert last["dual_tol"] == pytest.approx(10 * 1e-6 + 1e-3 * np.linalg.norm(both.gamma), 1e-6)
+    primal = salm(posed(X, y), 6, Splitting(rho=0.5, stop="primal", tol=1e-2))
+    residuals = [step.extra["primal"] for step in primal.history]
+    assert residuals[-1] <= 1e-2 < min(residuals[:-1])
+    assert primal.status is both.status is Status.CONVERGED
+    few = salm(posed(X, y), 6, Splitting(rho=0.5, max_iter=3))
+    assert few.status is few.history[-1].status is Status.MAX_ITER
+    assert len(few.history) == 3
+    assert all(step.status is None for step in few.history[:-1])
+
+
+def test_rho_grows_where_the_support_keeps_changing():
+    """Without it the support changes to the last iteration."""
+    X, y = drawn(k=10)
+    problem = posed(X, y, mu=1e-8)
+    fixed = salm(problem, 10, Splitting(rho=0.02, max_iter=100))
+    assert fixed.status is Status.MAX_ITER
+    found = salm(problem, 10)
+    rhos = np.array([step.extra["rho"] for step in found.history])
+    assert found.status is Status.CONVERGED
+    assert rhos[0] == pytest.approx(0.1 * found.curvature)
+    assert set(np.round(rhos[1:] / rhos[:-1], 9)) == {1.0, 1.5}
+    # Where the support stays, a larger rho would be slower only: nearly collinear columns stall.
+    alike = X[:, :1] + np.hstack([np.zeros((200, 1)), 0.03 * X[:, 1:2]])
+    options = Splitting(tol=1e-6, max_iter=200)
+    alone = salm(posed(alike, y), 2, options)
+    assert {step.extra["rho"] for step in alone.history} == {alone.rho}
+    # But not so for ASALM as published, which may go round there.
+    raw = asalm(posed(alike, y), 2, Splitting("asalm", tol=1e-6, max_iter=200, safeguard=False))
+    assert raw.history[-1].extra["rho"] > raw.history[0].extra["rho"]
+
+
+def test_a_start_at_the_end_is_the_end():
+    X, y = drawn()
+    problem = posed(X, y)
+    first = salm(problem, 6, Splitting(tol=1e-6))
+    alpha = full(first, X.shape[1])
+    again = salm(problem, 6, Splitting(rho=first.rho), start=(alpha[1:], alpha[0]))
+    assert len(again.history) == 1
+    assert again.support.tolist() == first.support.tolist()
+    np.testing.assert_allclose(again.coef, first.coef, atol=1e-4)
+
+
+# ------------------------------------------------------------------------------ as a solver
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_forced_weights_and_sparse(name):
+    """Forced features would be thresholded, weights not be rows, sparse not be dense."""
+    X, y = drawn(n=80, p=20)
+    X = np.asfortranarray(X * (np.abs(X) > 0.6))
+    weight = np.random.default_rng(1).integers(0, 4, 80)
+    method, options = with_options(name, tol=1e-7, rho=0.3, max_iter=4000)
+    keep = np.array([3, 17])
+    some = weight > 0
+    first = method(posed(X[some], y[some], 0.01, weight[some]), 5, options, keep=keep)
+    rows = np.repeat(X, weight, axis=0)
+    second = method(posed(rows, np.repeat(y, weight), 0.01), 5, options, keep=keep)
+    third = method(posed(sp.csc_array(X[some]), y[some], 0.01, weight[some]), 5, options, keep=keep)
+    assert {3, 17} <= set(first.support)
+    assert not {3, 17} <= set(method(posed(rows, np.repeat(y, weight), 0.01), 5).support)
+    for other in (second, third):
+        assert other.support.tolist() == first.support.tolist()
+        np.testing.assert_allclose(other.coef, first.coef, atol=1e-6)
+        assert other.intercept == pytest.approx(first.intercept, abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["salm", "asalm", Splitting("asalm", inner="l-bfgs")])
+def test_the_estimator_tells_what_happened(solver):
+    X, y = make_classification(80, 40, seed=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = L0LogisticRegression([3, 6], solver=solver, C=1.0).fit(X, y)
+    ends = [step for step in model.history_ if "primal" in step.extra and step.status]
+    assert [step.n_features for step in ends] == [3, 6]
+    assert {step.status for step in ends} == {Status.CONVERGED}
+    assert model.path_.status is Status.CONVERGED
+    keys = {"primal", "dual", "primal_tol", "dual_tol", "rho", "curvature", "restarts",
+            "inner_iterations", "columns", "usable"}  # fmt: skip
+    assert set(ends[0].extra) == keys
+    assert ends[0].extra["columns"] == ends[0].extra["usable"] == 40
+    # What follows is the fit of the support, at most the objective at beta.
+    fitted = [step for step in model.history_ if "gap" in step.extra]
+    for end, fit, k in zip(ends, fitted, (3, 6), strict=True):
+        assert fit.objective <= end.objective * (1 + 1e-9)
+        assert fit.objective == pytest.approx(model.path_[k].certificate.objective, rel=1e-6)
+    assert model.n_scans_ == 1  # of the certificate
+
+
+def test_options_are_a_parameter(tmp_path):
+    options = Splitting("asalm", rho=0.5, stop="primal")
+    X, y = make_classification(60, 20, seed=2)
+    model = clone(L0LogisticRegression(3, solver=options)).fit(X, y)
+    assert model.get_params()["solver"] == options
+    persistence.save(model, tmp_path / "model.npz")
+    loaded = persistence.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.metadata["parameters"]["solver"] == repr(options)
+    named = L0LogisticRegression(3, solver="asalm").fit(X, y)
+    meant = L0LogisticRegression(3, solver=Splitting("asalm")).fit(X, y)
+    assert [s.extra for s in named.history_] == [s.extra for s in meant.history_]
+
+
+@pytest.mark.parametrize("form", ["array", "file", "csc", "csr", "unscaled"])
+def test_every_storage(form, tmp_path):
+    X, y = make_classification(70, 30, seed=3)
+    X = np.round(4 * X) * (np.abs(X) > 0.7)
+    np.save(tmp_path / "X.npy", X)
+    make = lambda: L0LogisticRegression(4, solver="salm", refit_C=1.0)  # noqa: E731
+    expected = make().fit(X, y)
+    if form == "unscaled":
+        scaled = (X - X.mean(0)) / X.std(0)
+        found = make().set_params(standardize=False).fit(scaled, y)
+    else:
+        other = {
+            "array": np.asfortranarray(X), "file": str(tmp_path / "X.npy"),
+            "csc": sp.csc_array(X), "csr": sp.csr_array(X),
+        }[form]  # fmt: skip
+        found = make().fit(other, y)
+    np.testing.assert_array_equal(found.support_, expected.support_)
+    assert found.certificate_.objective == pytest.approx(expected.certificate_.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("inner", ["newton-cg", "bfgs"])
+def test_screened_features_are_stated(inner, monkeypatch):
+    """Features would be left out in silence, or the forced or the strongest ones not be there."""
+    X, y = make_classification(60, 200, seed=6)
+    monkeypatch.setattr(_l0, "SPLIT_ELEMENTS", 60 * 50)
+    weakest = int(np.argmin(np.abs(X.T @ (y - y.mean()))))
+    model = L0LogisticRegression(4, solver=Splitting(inner=inner), forced_features=[weakest])
+    with pytest.warns(UserWarning, match=r"of 200 features it saw the 50 with the largest"):
+        model.fit(X, y)
+    assert weakest in model.support_
+    end = next(step for step in model.history_ if step.status is not None)
+    assert (end.extra["columns"], end.extra["usable"]) == (50, 200)
+    Z = (X - X.mean(0)) / X.std(0)
+    strongest = np.argsort(-np.abs(Z.T @ (y - y.mean())))[:49]
+    alone = np.sort(np.append(strongest, weakest))
+    same = L0LogisticRegression(
+        4, solver=Splitting(inner=inner), forced_features=[int(np.searchsorted(alone, weakest))]
+    )
+    monkeypatch.setattr(_l0, "SPLIT_ELEMENTS", 10**7)
+    same.fit(X[:, alone], y)
+    np.testing.assert_array_equal(alone[same.support_], model.support_)
+    assert model.n_scans_ == same.n_scans_ + 1
+
+
+def test_bfgs_holds_fewer_columns(monkeypatch):
+    """Its inverse is as large as X of as many rows as columns."""
+    X, y = make_classification(30, 150, seed=6)
+    monkeypatch.setattr(_l0, "SPLIT_ELEMENTS", 100**2)
+    seen = {}
+    for inner in ("newton-cg", "bfgs"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = L0LogisticRegression(3, solver=Splitting(inner=inner)).fit(X, y)
+        seen[inner] = model.history_[0].extra["columns"]
+    assert seen == {"newton-cg": 150, "bfgs": 100}
+
+
+def test_warm_start_begins_at_the_model():
+    X, y = make_classification(100, 60, seed=6)
+    for method in ("salm", "asalm"):
+        solver = Splitting(method, rho=0.5)
+        model = L0LogisticRegression([2, 4], solver=solver, warm_start=True).fit(X, y)
+        first, steps = model.path_, len(model.history_)
+        model.fit(X, y)
+        assert len(model.history_) < steps / 2
+        for k in (2, 4):
+            np.testing.assert_array_equal(model.path_[k].support, first[k].support)
+        model.set_params(n_features=3).fit(X, y)
+        assert model.support_.size == 3
+
+
+# -------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("options", "rho", "message"),
+    [
+        (Splitting(rho=0.001, max_iter=100), "least", "did not converge in 100 iterations"),
+        (Splitting("asalm", rho=0.05, safeguard=False), "least", "diverged"),
+        (Splitting(rho=500.0, max_iter=20), "most", "did not converge in 20 iterations"),
+    ],
+)
+def test_a_bad_rho_is_told(options, rho, message):
+    X, y = drawn(n=300, p=300, k=10)
+    model = L0LogisticRegression(10, solver=options, C=1e4)
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
+        model.fit(X, y)
+    text = str(caught[0].message)
+    assert f"rho should be at {rho} " in text
+    assert "rho='adaptive'" in text
+    assert caught[0].filename == __file__
+    suggested = float(text.rstrip(".").rsplit("rho=", 1)[1])
+    curvature = model.history_[0].extra["curvature"]
+    share = 0.3 if options.raw else 0.1
+    assert suggested == pytest.approx(share * curvature, rel=0.06)
+    assert np.isfinite(model.coef_).all()
+    assert model.support_.size == 10
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(solver=Splitting(options.method, rho=suggested)).fit(X, y)
+
+
+def test_a_large_rho_is_told_where_it_converges():
+    X, y = make_classification(80, 10, seed=1)
+    with pytest.warns(UserWarning, match="keeps nearly any support"):
+        L0LogisticRegression(3, solver=Splitting(rho=30.0, max_iter=10_000)).fit(X, y)
+
+
+def test_a_small_max_iter_is_told():
+    X, y = make_classification(80, 40, seed=1)
+    with pytest.warns(ConvergenceWarning, match=r"a larger max_iter, or solver='auto'"):
+        model = L0LogisticRegression(3, solver=Splitting(max_iter=2)).fit(X, y)
+    assert model.path_.status is Status.MAX_ITER
+
+
+def test_separable_data_stay_finite():
+    X, y = drawn(n=60, p=30)
+    y = np.where(X[:, 3] > 0, 1.0, -1.0)
+    for name in METHODS:
+        method, options = with_options(name, max_iter=50)
+        for scale in (1.0, 1e4):
+            found = method(posed(scale * X, y, mu=1e-12), 2, options)
+            assert 3 in found.support
+            assert np.isfinite(found.coef).all()
+            assert np.isfinite(found.gamma).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "admm"}, "method must be one of 'salm', 'asalm'; got 'admm'"),
+        ({"rho": 0}, "rho must be a positive finite number; got 0"),
+        ({"rho": "small"}, "rho must be 'adaptive' or a positive finite number; got 'small'"),
+        ({"inner": "newton"}, "inner must be one of 'newton-cg', 'l-bfgs', 'bfgs'"),
+        ({"safeguard": "yes"}, "safeguard must be True or False"),
+        ({"stop": "dual"}, "stop must be one of 'both', 'primal'"),
+        ({"tol": 2.0}, "tol must be at most 1"),
+        ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        Splitting(**options)
+
+
+def test_a_class_is_no_options():
+    X, y = make_classification(30, 8, seed=0)
+    with pytest.raises(ValueError, match=r"solver must be one of .*'salm', 'asalm'"):
+        L0LogisticRegression(2, solver=Splitting).fit(X, y)
