@@ -158,6 +158,53 @@ def test_several_sizes(run, tmp_path):
         assert persistence.load(f"out-k{k}.model.npz").support_.size == k
 
 
+def test_a_criterion_chooses_among_the_sizes(run, tmp_path):
+    """Another model would be shown or written, or all of them."""
+    arguments = ("select", "golub", "-k", "1:5", "--method", "l0", "--criterion", "aic", "--no-cv")
+    text = run(*arguments).stdout
+    (line,) = [line for line in text.splitlines() if line.endswith("chosen")]
+    golub = load_golub()
+    model = zeronorm.L0LogisticRegression(range(1, 6), criterion="aic").fit(golub.X, golub.y)
+    k = model.support_.size
+    assert 1 < k < 5
+    assert line.split()[0] == str(k)
+    place = k - 1
+    assert line.split()[1] == f"{model.criteria_['log_loss'][place]:.2f}"
+    assert line.split()[2] == f"{model.criteria_['aic'][place]:.2f}"
+    assert f"{k} features   positive speaks for AML" in text
+    assert re.search(rf"size +{k} features: the smallest AIC of the 5 sizes from 1 to 5\n", text)
+    assert os.listdir() == [f"golub-k{k}.model.npz"]
+    np.testing.assert_array_equal(
+        persistence.load(f"golub-k{k}.model.npz").support_, model.support_
+    )
+    document = json.loads(run(*arguments[:3], 5, *arguments[4:], "-o", "m.npz", "--json").stdout)
+    assert document["chosen"] == k
+    assert [row["aic"] for row in document["criteria"]] == model.criteria_["aic"].tolist()
+    assert [model["file"] for model in document["models"]] == [
+        "m.npz" if size == k else None for size in range(1, 6)
+    ]
+    assert document["parameters"]["criterion"] == "aic"
+
+
+def test_a_criterion_with_folds_and_classes(run, multiclass):
+    X, y = multiclass
+    np.savez("m.npz", X=X, y=y)
+    text = run("select", "m.npz", "-k", "1:2", "--criterion", "bic", "--cv", 3).stdout
+    assert re.search("features +log-loss +BIC +training +cross-validated +certified gap", text)
+    assert text.count("chosen") == 1
+
+
+def test_the_largest_size_chosen_is_a_warning(run):
+    text = run("select", "golub", "-k", 2, "--criterion", "aic", "--no-cv", "--no-save").stdout
+    assert "it is the largest of them, so that more may be better" in " ".join(text.split())
+
+
+def test_ranges_of_sizes(run):
+    document = json.loads(run("select", "golub", "-k", "2:4,7", "--no-cv", "--json").stdout)
+    assert [model["n_features"] for model in document["models"]] == [2, 3, 4, 7]
+    assert document["chosen"] == 7
+
+
 def test_options_reach_the_estimator(run, table):
     result = run(
         "select", table, "--target", "status", "-k", 3, "--force", "x1", "--force", "x5",
@@ -662,6 +709,15 @@ def test_help_says_what_there_is(run):
         (["select", "golub", "-k", "5,,6"], "--features must be whole numbers"),
         (["select", "golub", "-k", "-3"], "--features must be whole numbers"),
         (["select", "golub", "-k", "0"], "--features must be at least 1; got '0'"),
+        (["select", "golub", "-k", "0:3"], "--features must be at least 1; got '0:3'"),
+        (["select", "golub", "-k", "5:3"], "--features must have the smaller end first; got '5:3'"),
+        (["select", "golub", "-k", "1:2:3"], "--features must be whole numbers"),
+        (["select", "golub", "-k", ":3"], "--features must be whole numbers"),
+        (["select", "golub", "-k", "1:999999999"], "must be at most 1,000 sizes"),
+        (
+            ["select", "golub", "-k", "3", "--criterion", "hqic"],
+            "criterion must be one of None, 'a",
+        ),
         (["select", "golub", "-k", "4000"], "n_features must be between 1 and 3051"),
         (["select", "golub", "-k", "3", "--C", "-1"], "C must be a positive"),
         (["select", "golub", "-k", "3", "--C", "x"], "Invalid value for '--C'"),

@@ -96,6 +96,7 @@ def assert_same_model(a, b, *, atol=1e-8, classes=True):
         GreedyLogisticRegression(class_weight="balanced", warm_start=True),
         L0LogisticRegression(),
         L0LogisticRegression(n_features=2, solver="splicing"),
+        L0LogisticRegression(n_features=2, criterion="ebic"),
         L0LogisticRegression(n_features=1, solver="iht", standardize=False, refit_C=1.0),
         L1LogisticRegression(),
         L1LogisticRegression(fit_intercept=False),
@@ -157,7 +158,7 @@ def test_defaults_are_the_documented_ones():
         "warm_start": False,
         "n_threads": None,
     }
-    own = {"method": "auto", "solver": "auto", "tune": False}
+    own = {"criterion": None, "method": "auto", "solver": "auto", "tune": False}
     assert BudgetClassifier().get_params() == {**common, **own}
     assert MinimaxLogisticRegression().get_params() == {**common, "solver": "newton"}
     assert FeatureGeneratingMachine().get_params() == {**common, "solver": "newton"}
@@ -165,7 +166,7 @@ def test_defaults_are_the_documented_ones():
         del common[name]
     own = {"tol": 1e-6, "fit_C": 0.1, "groups": None, "n_groups": None}
     assert GreedyLogisticRegression().get_params() == {**common, **own}
-    own = {"tol": 1e-4, "solver": "auto"}
+    own = {"criterion": None, "tol": 1e-4, "solver": "auto"}
     assert L0LogisticRegression().get_params() == {**common, **own}
 
 

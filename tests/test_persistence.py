@@ -166,13 +166,15 @@ def test_steps_without_an_inner_problem_have_no_status(fitted, path):
 def test_files_of_earlier_versions(path, fitted, binary):
     """Files without losses and histories would no longer load."""
     arrays = parts(path)
-    del arrays["metadata"]["history"], arrays["metadata"]["solutions"]
+    for key in ("history", "solutions", "criteria"):
+        del arrays["metadata"][key]
     for one in arrays["metadata"]["certificates"]:
         del one["loss"]
     model = load(rewrite(path, arrays))
     assert model.metadata["certificates"][0]["loss"] == "logistic"
     assert model.metadata["history"] == [[]]
     assert model.metadata["solutions"] == []
+    assert model.metadata["criteria"] == []
     X = binary[0]
     np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(X))
 
@@ -494,6 +496,13 @@ def certificate(**changes):
     return apply
 
 
+def criteria(**changes):
+    def apply(arrays):
+        return meta(criteria=[{**arrays["metadata"]["criteria"][0], **changes}])(arrays)
+
+    return apply
+
+
 def step(**changes):
     def apply(arrays):
         history = arrays["metadata"]["history"]
@@ -557,6 +566,13 @@ def step(**changes):
         (certificate(loss="hinge"), "the loss of a certificate must be one of logistic, squared_h"),
         (certificate(loss=1), "a certificate has a wrong type of loss"),
         (meta(history=[]), "history must have 1 entries"),
+        (meta(criteria={}), "metadata has a wrong type of criteria"),
+        (meta(criteria=[3]), "a row of criteria must be a JSON object"),
+        (meta(criteria=[{"size": 3}]), "a row of criteria has no log_loss"),
+        (criteria(size=0), "the size of a row of criteria must be positive"),
+        (criteria(size=2.0), "a row of criteria has a wrong type of size"),
+        (criteria(bic=float("inf")), "a row of criteria must be finite"),
+        (criteria(hqic=1.0), "a row of criteria has the unknown entry 'hqic'"),
         (meta(history={}), "metadata has a wrong type of history"),
         (meta(history=[3]), "a history must be a list of steps"),
         (meta(history=[[3]]), "a step must be a JSON object"),

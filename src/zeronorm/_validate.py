@@ -361,9 +361,9 @@ def _per_column(name: str, value: Any, n_columns: int) -> FloatArray:
     return found
 
 
-def check_option(name: str, value: Any, options: Sequence[str]) -> str:
-    """Return a string that is one of the options."""
-    if not isinstance(value, str) or value not in options:
+def check_option(name: str, value: Any, options: Sequence[str | None]) -> str | None:
+    """Return one of the options, strings or None."""
+    if not isinstance(value, str | None) or value not in options:
         listed = ", ".join(repr(option) for option in options)
         raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
     return value

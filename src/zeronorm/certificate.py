@@ -187,6 +187,8 @@ def _pose(
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen |= {"n_features": int(supports[0].size), "n_threads": n_threads}
     if isinstance(model, BudgetedClassifier):
+        if model.criterion is not None:
+            chosen["criterion"] = None  # the size is chosen
         poser = clone(model).set_params(**chosen)
     else:
         poser = L0LogisticRegression(**chosen)
@@ -224,7 +226,7 @@ def _supports(model: Any) -> list[IndexArray]:
     if hasattr(model, "fit"):
         check_is_fitted(model)
     if isinstance(model, BudgetedClassifier):
-        return [path[max(path)].support for path in model.estimators_]
+        return [path[model._size].support for path in model.estimators_]
     if hasattr(model, "coef_"):
         coef = np.atleast_2d(_dense(model.coef_))
         found = [np.flatnonzero(row) for row in coef]

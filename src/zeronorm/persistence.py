@@ -13,7 +13,8 @@ intercept (1 or n_classes,) float64    finite
 
 A model on exactly k features is a refit: for every score the metadata have its `refit_C` and a
 certificate, or null. A model of the l1 family is the solution of one problem: its certificates are
-null, it has no `refit_C`, and `solutions` has the C, loss, objective and certified gap.
+null, it has no `refit_C`, and `solutions` has the C, loss, objective and certified gap. Beside a
+refit are the information criteria of all sizes that were fitted (`criteria`: a row per size).
 
 Its archive comment, the last bytes of the file, is `zeronorm model 1 sha256 <digest of all bytes
 before>`. The digest finds damage; it proves nothing about who wrote the file, so every size, type,
@@ -43,6 +44,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._typing import FloatArray, IndexArray
+from .criteria import CRITERIA
 from .files import (
     FileError,
     Layout,
@@ -77,6 +79,7 @@ _KEYS = {
     "certificates": list,
     "history": list,
     "solutions": list,
+    "criteria": list,
 }
 _STEP = {
     "n_features": int,
@@ -103,6 +106,11 @@ _SOLUTION = {
     "loss": str,
     "objective": (float, type(None)),
     "gap": (float, type(None)),
+}
+_CRITERIA = {
+    "size": int,
+    "log_loss": float,
+    **dict.fromkeys(CRITERIA, (float, type(None))),
 }
 _LOSSES = ("logistic", "squared_hinge")
 
@@ -256,9 +264,9 @@ def save(
         Of `L1LogisticRegressionCV` the model at `C_` is written.
     path : path-like
     n_features : int or None
-        Which of the sizes that were fitted (numbers of groups where groups were selected); the
-        largest if None. Only for classifiers that fit several sizes, not for those of the l1
-        family.
+        Which of the sizes that were fitted (numbers of groups where groups were selected); if None
+        that of the model, the largest or the one that the criterion chose. Only for classifiers
+        that fit several sizes, not for those of the l1 family.
     feature_names : sequence of n_features_in_ str, or None
         Names of all features if the estimator was fitted on data without (`feature_names_in_`).
     first_index : int
@@ -311,6 +319,7 @@ def save(
         "certificates": fitted.certificates,
         "history": [[_summarize_step(step) for step in steps] for steps in fitted.histories],
         "solutions": fitted.solutions,
+        "criteria": fitted.criteria,
     }
     arrays = {
         "metadata": np.frombuffer(json.dumps(metadata, allow_nan=False).encode(), np.uint8),
@@ -333,6 +342,7 @@ class _Contents:
     certificates: list[dict[str, Any] | None]
     refit_C: list[float]  # none for models that are no refits
     solutions: list[dict[str, Any]]  # none for refits
+    criteria: list[dict[str, Any]]  # a row for every size; none for models that are no refits
 
 
 def _contents(estimator: Any, n_features: int | None) -> _Contents:
@@ -353,7 +363,7 @@ def _contents(estimator: Any, n_features: int | None) -> _Contents:
     if isinstance(estimator, BudgetedClassifier):
         paths = estimator.estimators_
         sizes = list(paths[0])
-        size = max(sizes) if n_features is None else n_features
+        size = estimator._size if n_features is None else n_features
         if size not in sizes:
             raise ValueError(f"n_features must be one of the fitted sizes {sizes}; got {size!r}.")
         chosen = [path[size] for path in paths]
@@ -363,6 +373,7 @@ def _contents(estimator: Any, n_features: int | None) -> _Contents:
             [summarize(model.certificate) for model in chosen],
             [float(model.refit_C) for model in chosen],
             [],
+            tabulate(estimator.criteria_),
         )
     if n_features is not None:
         raise ValueError(
@@ -381,7 +392,8 @@ def _contents(estimator: Any, n_features: int | None) -> _Contents:
         for C, result in zip(Cs, results, strict=True)
     ]
     none = [None for _ in results]
-    return _Contents(results, [result.history for result in results], [*none], [], solutions)
+    histories = [result.history for result in results]
+    return _Contents(results, histories, [*none], [], solutions, [])
 
 
 def load(path: PathLike) -> LinearModel:
@@ -590,6 +602,9 @@ def _metadata(where: str, raw: NDArray[Any], require: Require) -> dict[str, Any]
         _check_record("a solution", solution, _SOLUTION, require)
         _check_loss("a solution", solution, require)
         require(solution["C"] > 0, "the C of a solution must be positive")
+    for row in metadata["criteria"]:
+        _check_record("a row of criteria", row, _CRITERIA, require)
+        require(row["size"] > 0, "the size of a row of criteria must be positive")
     for history in metadata["history"]:
         require(isinstance(history, list), "a history must be a list of steps")
         for step in history:
@@ -604,6 +619,7 @@ def _metadata(where: str, raw: NDArray[Any], require: Require) -> dict[str, Any]
 def _complete(metadata: dict[str, Any]) -> None:
     """Add what files of earlier versions lack: all are refits, of the only loss there was."""
     metadata.setdefault("solutions", [])
+    metadata.setdefault("criteria", [])
     certificates = metadata.get("certificates")
     if not isinstance(certificates, list):
         return
@@ -657,6 +673,16 @@ def summarize(certificate: Certificate | None) -> dict[str, Any] | None:
     }
 
 
+def tabulate(criteria: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
+    """Return the columns of `criteria_` as rows; null for what is no number."""
+    sizes = criteria["size"].tolist()
+    columns = [[_finite(value) for value in criteria[name]] for name in ("log_loss", *CRITERIA)]
+    return [
+        {"size": size, **dict(zip(("log_loss", *CRITERIA), row, strict=True))}
+        for size, *row in zip(sizes, *columns, strict=True)
+    ]
+
+
 def _summarize_step(step: Step) -> dict[str, Any]:
     """Return the numbers of a step; null for what it did not find out."""
     numbers = {
@@ -688,7 +714,7 @@ def _plain(value: Any) -> Any:
         return float(value) if math.isfinite(value) else repr(float(value))
     if hasattr(value, "__array__"):  # a data frame's column too
         return _plain(np.asarray(value).tolist())
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)):
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}

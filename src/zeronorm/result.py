@@ -184,6 +184,8 @@ class Selection:
     entered: IndexArray  # (k,) outer step, from 1, at which each feature of the support entered
     certificate: Certificate | None
     loo_loss: float  # mean approximate leave-one-out log-loss of the refit
+    log_loss: float  # of the refit, summed over the training rows with their weights
+    criteria: Mapping[str, float]  # information criteria of the refit by name, see `criteria`
     proof: Proof | None = None  # where one was asked for; it ends in the certificate
 
     @property

@@ -109,7 +109,12 @@ def select(
     data: _Data,
     features: Annotated[
         str,
-        typer.Option("--features", "-k", metavar="K[,K2,...]", help="How many features, exactly."),
+        typer.Option(
+            "--features",
+            "-k",
+            metavar="K[,K2,...]",
+            help="How many features, exactly; 1:20 stands for 1,2,...,20.",
+        ),
     ],
     target: _Target = None,
     id: _Id = None,
@@ -129,6 +134,14 @@ def select(
             help="What finds the features: auto, l1, reweighted-l1, greedy or l0.",
         ),
     ] = "auto",
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Choose among the sizes by aic, bic, ebic or gic, and write that model only; "
+            "--features K stands for 1:K.",
+        ),
+    ] = None,
     tune: Annotated[
         bool, typer.Option("--tune", help="Choose the procedure by cross-validation (slower).")
     ] = False,
@@ -159,7 +172,9 @@ def select(
     seconds: dict[str, float] = {}
     sizes = parse_sizes(features)
     refit_C = parse_refit_c(refit_c)
-    files = output_files(data, sizes, output) if save else {}
+    at_most = criterion is not None and len(sizes) == 1
+    candidates = range(1, sizes[0] + 1) if at_most else sizes
+    files = output_files(data, candidates, output, one=criterion is not None) if save else {}
     if not no_cv:
         check_folds(cv, "Leave it out with --no-cv.")
 
@@ -179,7 +194,8 @@ def select(
         refuse_overwriting(files.values(), data, target)
 
         estimator = BudgetClassifier(
-            sizes,
+            sizes[0] if at_most else sizes,
+            criterion=criterion,
             method=method,
             C=C,
             refit_C=refit_C,
@@ -210,10 +226,11 @@ def select(
 
         progress.phase("Writing")
         design = as_design(table.X, n_threads=threads)
+        chosen = estimator._size
         models = []
-        for k in sizes:
+        for k in estimator.estimators_[0]:
             model = _documents.describe_model(estimator, k, table, design, validation)
-            if save:
+            if save and (criterion is None or k == chosen):
                 with timed(seconds, "write"):
                     persistence.save(
                         estimator,
@@ -235,6 +252,8 @@ def select(
         },
         "classes": estimator.classes_.tolist(),
         "models": models,
+        "criteria": persistence.tabulate(estimator.criteria_),
+        "chosen": chosen,
         "n_scans": int(estimator.n_scans_),
         "seconds": seconds,
         "notes": notes,

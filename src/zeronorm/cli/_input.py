@@ -18,19 +18,29 @@ if TYPE_CHECKING:
     from ..files import Layout, Table
 
 NO_VALIDATION = "no cross-validation"  # how the note begins that says why
+_MAX_SIZES = 1000  # of one range
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zip"}
 
 
 def parse_sizes(text: str) -> list[int]:
     """Return the sizes of --features, smallest first."""
-    sizes = set()
+    sizes: set[int] = set()
     for part in text.split(","):
-        if not part.strip().isascii() or not part.strip().isdigit() or len(part) > 12:
+        ends = [end.strip() for end in part.split(":")]
+        if len(ends) > 2 or not all(re.fullmatch("[0-9]{1,12}", end) for end in ends):
             raise ValueError(
-                "--features must be whole numbers with commas between them, such as 10 or 5,10,20; "
-                f"got {text!r}."
+                "--features must be whole numbers with commas between them, or first and last with "
+                f"a colon between them, such as 10 or 5,10,20 or 1:20; got {text!r}."
             )
-        sizes.add(int(part))
+        first, last = int(ends[0]), int(ends[-1])
+        if first > last:
+            raise ValueError(f"--features must have the smaller end first; got {part.strip()!r}.")
+        if last - first >= _MAX_SIZES:
+            raise ValueError(
+                f"--features must be at most {_MAX_SIZES:,} sizes; {part.strip()!r} has "
+                f"{last - first + 1:,}."
+            )
+        sizes.update(range(first, last + 1))
     if 0 in sizes:
         raise ValueError(f"--features must be at least 1; got {text!r}.")
     return sorted(sizes)
@@ -123,16 +133,21 @@ def forced_positions(names: Sequence[str] | None, table: Table) -> list[int] | N
     return positions
 
 
-def output_files(data: str, sizes: Sequence[int], output: Path | None) -> dict[int, Path]:
-    """Return where the model of each size goes; checked before the long work begins."""
+def output_files(
+    data: str, sizes: Sequence[int], output: Path | None, *, one: bool = False
+) -> dict[int, Path]:
+    """Return where the model of each size goes; checked before the long work begins.
+
+    one : whether only one of them is to be written.
+    """
     if output is None:
         stem = Path(data).name
         while Path(stem).suffix.lower() in _SUFFIXES:
             stem = Path(stem).stem
         stem = Path(stem).stem
         files = {k: Path(f"{stem}-k{k}.model.npz") for k in sizes}
-    elif len(sizes) == 1:
-        files = {sizes[0]: output}
+    elif one or len(sizes) == 1:
+        files = dict.fromkeys(sizes, output)
     else:
         name, dot, rest = output.name.partition(".")
         files = {k: output.with_name(f"{name}-k{k}{dot}{rest}") for k in sizes}

@@ -61,7 +61,7 @@ def print_installation(document: Mapping[str, Any]) -> None:
 
 
 def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
-    """Print the largest model with its accuracy and certificate, and a row for every size."""
+    """Print the chosen or largest model with accuracy and certificate, and a row for every size."""
     console = _console()
     data, models, classes = document["data"], document["models"], document["classes"]
     if not quiet:
@@ -69,9 +69,9 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     _print_header(console, data)
     console.print()
     if len(models) > 1:
-        _print_sizes(console, models, len(classes))
+        _print_sizes(console, document)
         console.print()
-    model = models[-1]
+    model = next(model for model in models if model["n_features"] == document["chosen"])
     parameters = document["parameters"]
     head, meaning = _ENTERED.get("tune" if parameters["tune"] else parameters["method"], ("", ""))
     entered = (head, "block") if head else None
@@ -441,22 +441,34 @@ def _print_features(
     console.print(grid)
 
 
-def _print_sizes(console: Console, models: Sequence[Mapping[str, Any]], n_classes: int) -> None:
-    """Print a row per size."""
+def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
+    """Print a row per size; with a criterion, one model is chosen and written."""
+    models, criterion = document["models"], document["parameters"]["criterion"]
     validated = all(model["cross_validation"] for model in models)
     grid = _grid()
     grid.add_column("features", justify="right", style="bold")
+    if criterion is not None:
+        grid.add_column("log-loss", justify="right")
+        grid.add_column(criterion.upper(), justify="right")
     grid.add_column("training", justify="right")
     if validated:
         grid.add_column("cross-validated", justify="right")
     grid.add_column("certified gap", justify="right")
-    grid.add_column("model", overflow="fold")
-    for model in models:
-        cells = [str(model["n_features"]), f"{model['training_accuracy']:.3f}"]
+    grid.add_column("model" if criterion is None else "", overflow="fold")
+    for model, row in zip(models, document["criteria"], strict=True):
+        cells = [str(model["n_features"])]
+        if criterion is not None:
+            cells += [f"{row['log_loss']:,.2f}", f"{row[criterion]:,.2f}"]
+        cells.append(f"{model['training_accuracy']:.3f}")
         if validated:
             cells.append(_mean_error(model["cross_validation"]))
-        cells += [_gap(model["certificates"]), show(model["file"] or "not written")]
-        grid.add_row(*cells)
+        cells.append(_gap(model["certificates"]))
+        chosen = criterion is not None and model["n_features"] == document["chosen"]
+        if criterion is None:
+            cells.append(show(model["file"] or "not written"))
+        elif chosen:
+            cells.append("chosen")
+        grid.add_row(*cells, style="bold" if chosen else "")
     console.print(grid)
     if validated:
         best = max(model["cross_validation"]["mean"] for model in models)
@@ -489,7 +501,9 @@ def _facts(
         ]
     accuracy.append(f"{model['training_accuracy']:.3f} on the training data")
     facts: list[tuple[str, str | Text]] = [("accuracy", _text(*accuracy))]
-    method = document["parameters"]["method"]
+    method, criterion = document["parameters"]["method"], document["parameters"]["criterion"]
+    if criterion is not None:
+        facts.insert(0, ("size", _choice(document, criterion)))
     if method != "auto":
         facts.insert(0, ("method", _METHODS[method].format(k=model["n_features"])))
 
@@ -514,6 +528,16 @@ def _facts(
         facts.append(("model", _text((show(model["file"]), "bold"))))
         facts.append(("", _text(("use it: ", "dim"), command)))
     return facts
+
+
+def _choice(document: Mapping[str, Any], criterion: str) -> Text:
+    """Return how the size was chosen."""
+    sizes = [model["n_features"] for model in document["models"]]
+    chosen, last = document["chosen"], ""
+    if len(sizes) > 1 and chosen == sizes[-1]:
+        last = "; it is the largest of them, so that more may be better"
+    among = f"of the {len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"
+    return _text((_count(chosen), "bold"), f": the smallest {criterion.upper()} {among}{last}")
 
 
 def _seconds(document: Mapping[str, Any], purpose: str) -> tuple[str, Text]:

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _validate
 from .._typing import Design, FloatArray, IndexArray, Smooth
+from ..criteria import CRITERIA, LEAST_ROWS
 from ..designs import Sparse
 from ..designs._operations import center_scale
 from ..designs._wrappers import storage_of
@@ -76,6 +77,8 @@ class BudgetedClassifier(LinearClassifier):
     standardize: Any
     forced_features: Any
 
+    criterion: Any = None  # what chooses among the sizes, where a class has that parameter
+
     _loss: Smooth = Logistic()  # of the selection; the final fit is logistic
 
     @abstractmethod
@@ -124,7 +127,11 @@ class BudgetedClassifier(LinearClassifier):
 
     def _store(self, results: list[Any]) -> None:
         self.estimators_ = tuple(results)
-        self._set_models([path[max(path)] for path in self.estimators_])
+        sizes = list(self.estimators_[0])
+        self._size = sizes[-1]
+        if self.criterion is not None:
+            self._size = sizes[int(np.argmin(self.criteria_[self.criterion]))]
+        self._set_models([path[self._size] for path in self.estimators_])
 
     def _warm_starts(self, tasks: list[Task]) -> list[list[IndexArray]]:
         """Return the blocks of the previous fit, where it had these columns and classes."""
@@ -152,6 +159,15 @@ class BudgetedClassifier(LinearClassifier):
         m = design.shape[1]
         forced = _validate.check_forced(self.forced_features, m, data.names, usable)
         sizes = _validate.check_sizes(self.n_features, int(usable.sum()), m, forced.size)
+        if self.criterion is not None:
+            if weight.sum() < LEAST_ROWS:
+                raise ValueError(
+                    f"criterion needs sample_weight (times class_weight) to count rows, at least "
+                    f"{LEAST_ROWS} in sum; got {weight.sum():g}. Scale them to the number of rows, "
+                    "or use criterion=None."
+                )
+            if np.ndim(self.n_features) == 0:
+                sizes = tuple(range(max(1, forced.size), sizes[0] + 1))
         return Problem(
             design, labels, weight, unit, classes, scaling, usable, forced, sizes, self._loss
         )
@@ -163,6 +179,7 @@ class BudgetedClassifier(LinearClassifier):
         _validate.check_count("n_threads", self.n_threads)
         for name in ("fit_intercept", "standardize", "warm_start"):
             _validate.check_flag(name, getattr(self, name))
+        _validate.check_option("criterion", self.criterion, [None, *CRITERIA])
 
     def _solver_and_remedy(self) -> tuple[str, str]:
         """Return what solves the problems of the selection, and what helps where it fails."""
@@ -206,11 +223,29 @@ class BudgetedClassifier(LinearClassifier):
         return self.estimators_[0] if len(self.estimators_) == 1 else self.estimators_
 
     @property
+    def criteria_(self) -> dict[str, np.ndarray]:
+        """The information criteria of every size: a table, as a dict of its columns (n_sizes,).
+
+        "size", growing; "log_loss", summed over the training rows; "aic", "bic", "ebic" and "gic",
+        as `zeronorm.criteria` defines them. Of several classes, the sums over the models of each
+        class against the others.
+        """
+        if not hasattr(self, "estimators_"):
+            raise AttributeError("criteria_ is set by fit.")
+        sizes = list(self.estimators_[0])
+        table = {"size": np.array(sizes)}
+        models = [[path[k] for path in self.estimators_] for k in sizes]
+        table["log_loss"] = np.array([sum(model.log_loss for model in row) for row in models])
+        for name in CRITERIA:
+            table[name] = np.array([sum(model.criteria[name] for model in row) for row in models])
+        return table
+
+    @property
     def certificate_(self) -> Certificate | list[Certificate | None] | None:
         """The certificate of the support, at the selection C; a list for several classes."""
         if not hasattr(self, "estimators_"):
             raise AttributeError("certificate_ is set by fit.")
-        certificates = [path[max(path)].certificate for path in self.estimators_]
+        certificates = [path[self._size].certificate for path in self.estimators_]
         return certificates[0] if len(certificates) == 1 else certificates
 
     @property
@@ -218,7 +253,7 @@ class BudgetedClassifier(LinearClassifier):
         """The (largest, over classes) certified gap of the support."""
         if not hasattr(self, "estimators_"):
             raise AttributeError("optimality_gap_ is set by fit.")
-        found = [path[max(path)].certificate for path in self.estimators_]
+        found = [path[self._size].certificate for path in self.estimators_]
         return max((c.gap for c in found if c is not None), default=float("nan"))
 
     @property

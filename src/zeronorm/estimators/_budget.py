@@ -30,9 +30,12 @@ class BudgetClassifier(CuttingPlaneClassifier):
 
     Parameters
     ----------
-    n_features : int, list of int or None
+    n_features : int, list or range of int, or None
         How many features, exactly. A list gives a model of each size from one fit (`path_`);
         predictions use the largest. None: 10, or all usable columns if fewer.
+    criterion : "aic", "bic", "ebic", "gic" or None
+        What chooses among the sizes, as for `L0LogisticRegression`: the one with the smallest
+        criterion is the model; a single number n_features stands for 1, ..., n_features.
     C : float
         Weight of the summed loss during selection, for standardised columns.
     method : str
@@ -77,6 +80,7 @@ class BudgetClassifier(CuttingPlaneClassifier):
     coef_, intercept_ : the model on all features, (1 or n_classes, n_features_in_).
     classes_ : labels.
     path_ : the models of all sizes asked for; `path_[k]` is a `Selection`.
+    criteria_ : a row per size: "size", "log_loss", "aic", "bic", "ebic" and "gic" (n_sizes,).
     certificate_, optimality_gap_ : how far from the best support of its size this one can be.
     history_ : a row per scan. n_scans_ : passes over X for selection and certificate.
     seconds_ : by phase.
@@ -100,8 +104,9 @@ class BudgetClassifier(CuttingPlaneClassifier):
 
     def __init__(
         self,
-        n_features: int | list[int] | None = None,
+        n_features: int | Sequence[int] | None = None,
         *,
+        criterion: str | None = None,
         method: str = "auto",
         C: float = 0.1,
         refit_C: float | str = "loo",
@@ -118,6 +123,7 @@ class BudgetClassifier(CuttingPlaneClassifier):
         n_threads: int | None = None,
     ) -> None:
         self.n_features = n_features
+        self.criterion = criterion
         self.method = method
         self.C = C
         self.refit_C = refit_C

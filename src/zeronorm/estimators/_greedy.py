@@ -35,7 +35,7 @@ class GreedyLogisticRegression(BudgetedClassifier):
 
     Parameters
     ----------
-    n_features : int, list of int or None
+    n_features : int, list or range of int, or None
         How many features, exactly; a list gives several models. None: 10, or all usable columns if
         fewer. Only without `groups`.
     groups : (n_features_in_,) integers or strings, or None
@@ -86,7 +86,7 @@ class GreedyLogisticRegression(BudgetedClassifier):
 
     def __init__(
         self,
-        n_features: int | list[int] | None = None,
+        n_features: int | Sequence[int] | None = None,
         *,
         groups: Any = None,
         n_groups: int | list[int] | None = None,

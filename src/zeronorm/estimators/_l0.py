@@ -33,9 +33,21 @@ class L0LogisticRegression(BudgetedClassifier):
 
     Parameters
     ----------
-    n_features : int, list of int or None
+    n_features : int, list or range of int, or None
         How many features, exactly. A list gives a model of each size from one fit (`path_`), which
         share candidates and scans. None: 10, or all usable columns if fewer.
+    criterion : "aic", "bic", "ebic", "gic" or None
+        What chooses among the sizes: the one with the smallest criterion is the model, the smallest
+        one of equals. With a single number n_features these are 1, ..., n_features (with forced
+        features, from their number on). None: the largest size is the model.
+
+            criterion = 2 l + k a,   a = 2 (aic), log n (bic), log n + 2 log p (ebic),
+                                         log(p) log(log n) (gic)
+
+        with l the log-loss of the final fit summed over the rows with their weights, k the size,
+        n the sum of the weights (which count rows) and p the number of columns that are not
+        constant. Of several classes, the sum over the models of each class against the others, and
+        one size for all. Sources in `zeronorm.criteria`.
     solver : str or Splitting
         - "exchange", and "auto": starts from backward elimination inside a pool of the minimax
           cutting plane, and from hard thresholding there; then splicing (several features at once)
@@ -70,10 +82,11 @@ class L0LogisticRegression(BudgetedClassifier):
     Attributes
     ----------
     As of `BudgetClassifier`, and `proof_` (a `Proof`, a list of them for several classes), where
-    `gap` was given. A `Step` of `history_` is a scan of the pool, or a round of exchanges
-    with the objective of one size and the candidates that entered; of "salm" and "asalm" it is an
-    iteration, whose `extra` has the residuals and their tolerances, rho, L (`curvature`), restarts
-    and inner iterations, and `columns` of the `usable` ones that the method saw.
+    `gap` was given; `criteria_` is there whatever the criterion. A `Step` of `history_` is a scan
+    of the pool, or a round of exchanges with the objective of one size and the candidates that
+    entered; of "salm" and "asalm" it is an iteration, whose `extra` has the residuals and their
+    tolerances, rho, L (`curvature`), restarts and inner iterations, and `columns` of the `usable`
+    ones that the method saw.
 
     References
     ----------
@@ -103,8 +116,9 @@ class L0LogisticRegression(BudgetedClassifier):
 
     def __init__(
         self,
-        n_features: int | list[int] | None = None,
+        n_features: int | Sequence[int] | None = None,
         *,
+        criterion: str | None = None,
         solver: str | Splitting = "auto",
         C: float = 0.1,
         refit_C: float | str = "loo",
@@ -119,6 +133,7 @@ class L0LogisticRegression(BudgetedClassifier):
         n_threads: int | None = None,
     ) -> None:
         self.n_features = n_features
+        self.criterion = criterion
         self.solver = solver
         self.C = C
         self.refit_C = refit_C
@@ -160,7 +175,7 @@ class L0LogisticRegression(BudgetedClassifier):
         """How branch and bound ended, where `gap` was given; a list for several classes."""
         if not hasattr(self, "estimators_"):
             raise AttributeError("proof_ is set by fit.")
-        proofs = [path[max(path)].proof for path in self.estimators_]
+        proofs = [path[self._size].proof for path in self.estimators_]
         return proofs[0] if len(proofs) == 1 else proofs
 
     def _warm_starts(self, tasks: list[Task]) -> list[list[IndexArray]]:

@@ -21,7 +21,7 @@ class MinimaxClassifier(CuttingPlaneClassifier):
 
     def __init__(
         self,
-        n_features: int | list[int] | None = None,
+        n_features: int | Sequence[int] | None = None,
         *,
         C: float = 0.1,
         refit_C: float | str = "loo",
@@ -95,7 +95,7 @@ class MinimaxLogisticRegression(MinimaxClassifier):
 
     Parameters
     ----------
-    n_features : int, list of int or None
+    n_features : int, list or range of int, or None
         How many features, exactly (`max_blocks` yields to it); a list gives several models.
     C : float
         Weight of the summed loss during selection.
@@ -183,7 +183,7 @@ class FeatureGeneratingMachine(MinimaxClassifier):
 
     Parameters
     ----------
-    n_features : int, list of int or None
+    n_features : int, list or range of int, or None
         How many features, exactly (`max_blocks` yields to it); a list gives several models.
     C : float
         Weight of the summed loss during selection (LIBLINEAR's C is half of it).

@@ -103,14 +103,20 @@ class Search:
             of_value=True,
         )
 
-    def offer(self, support: IndexArray) -> bool:
-        """Keep a support of the pool where it is better than the best of its size."""
-        support = np.sort(support)
+    def has(self, support: IndexArray) -> bool:
+        """Return whether a support, sorted, is the best of its size."""
         known = self.best.get(support.size)
-        if known is not None and np.array_equal(known.support, support):
+        return known is not None and np.array_equal(known.support, support)
+
+    def offer(self, support: IndexArray, tol: float | None = None) -> bool:
+        """Keep a support of the pool where it is better than the best of its size, by `tol`."""
+        support = np.sort(support)
+        if self.has(support):
             return False
+        known = self.best.get(support.size)
         fit = self.fit(support)
-        if known is not None and not fit.objective < known.objective * (1.0 - self.tol):
+        tol = self.tol if tol is None else tol
+        if known is not None and not fit.objective < known.objective * (1.0 - tol):
             return False
         self.best[support.size] = Found(support, fit)
         return True
@@ -150,7 +156,9 @@ class Search:
         for smaller, larger in zip(self.sizes[:-1], self.sizes[1:], strict=True):
             self.offer(self._cut(self.best[larger], smaller))
         for smaller, larger in zip(self.sizes[:-1], self.sizes[1:], strict=True):
-            self.offer(self._filled(self.best[smaller], larger))
+            # Any decrease counts where the objective would rise with the size.
+            rises = self.best[larger].objective > self.best[smaller].objective
+            self.offer(self._filled(self.best[smaller], larger), 0.0 if rises else None)
 
     def _cut(self, found: Found, k: int) -> IndexArray:
         strength = np.abs(found.fit.coef)
@@ -277,7 +285,8 @@ def select_l0(
             pools = yield from _pools(task, C, search)
             with clock.phase("select"):
                 for support in _starts(search):
-                    search.offer(search.improve(support))
+                    if not search.has(support):
+                        search.offer(search.improve(support))
         yield from _exchange(search, clock, swaps=solver != "splicing")
     proofs: dict[int, Proof] = {}
     if gap is not None:

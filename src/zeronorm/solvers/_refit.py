@@ -28,7 +28,8 @@ class Refit:
     coef: FloatArray  # (k,)
     intercept: float
     C: float
-    loo_loss: float  # mean approximate leave-one-out loss, log-loss for the logistic loss
+    loss: float  # summed over the rows with their weights, log-loss for the logistic loss
+    loo_loss: float  # mean approximate leave-one-out loss, of the same kind
     gap: float  # certified, relative to the objective of the model without features
 
 
@@ -90,7 +91,10 @@ def refit(
             start=(fit.coef, fit.intercept), tol=tol,
         )  # fmt: skip
     coef = fit.coef / std
-    return Refit(coef, fit.intercept - float(mean @ coef), candidates[best], losses[best], fit.gap)
+    value = loss.value_gradient(fit.margins, y, sample_weight)[0]
+    return Refit(
+        coef, fit.intercept - float(mean @ coef), candidates[best], value, losses[best], fit.gap
+    )
 
 
 def leave_one_out_loss(

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from .._typing import Columns, IndexArray
+from ..criteria import information_criteria
 from ..designs import Scaled
 from ..result import Certificate, Path, Proof, Selection
 from ._certify import certify_supports
@@ -214,12 +215,15 @@ def _finish(
             forced=task.forced, usable=task.usable, known=known, clock=stopwatch,
         )  # fmt: skip
         clock.add("certify", stopwatch.seconds)
+    n_rows = float(task.sample_weight.sum())
+    n_usable = task.design.shape[1] if task.usable is None else int(task.usable.sum())
     selections = {}
     for k, certificate in zip(sizes, certificates, strict=True):
         support, fit = fits[k]
+        criteria = information_criteria(fit.loss, support.size, n_rows, n_usable)
         selections[k] = Selection(
             support, fit.coef, fit.intercept, fit.C, _entry_steps(pools, support), certificate,
-            fit.loo_loss, proofs.get(k),
+            fit.loo_loss, fit.loss, criteria, proofs.get(k),
         )  # fmt: skip
     first = pools[0].result
     gaps = [step.extra.get("gap", 0.0) for pool in pools for step in pool.result.history]

@@ -1,0 +1,50 @@
+"""Information criteria: what a model pays for its size.
+
+    criterion = 2 l + k a,    l = sum_i s_i log(1 + exp(-y_i (x_i'w + b)))
+
+with l the summed log-loss of the model on its training rows (minus its log-likelihood), k its
+number of features, and a what a feature costs, n = sum_i s_i rows and p features to choose from:
+
+========= ========================= ==============================================================
+"aic"     2                         Akaike, IEEE Transactions on Automatic Control 19(6), 1974
+"bic"     log n                     Schwarz, Annals of Statistics 6(2), 1978
+"ebic"    log n + 2 log p           Chen and Chen, Biometrika 95(3), 2008, with gamma = 1
+"gic"     log(p) log(log n)         Fan and Tang, JRSS B 75(3), 2013
+========= ========================= ==============================================================
+
+The smaller the better. The intercept is not counted: it is in all models. Chen and Chen charge
+2 gamma log binom(p, k), which is 2 gamma log k! below 2 gamma k log p, or more; the latter is what
+abess computes. With gamma = 1 they prove consistency where p grows as any power of n.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+CRITERIA = ("aic", "bic", "ebic", "gic")
+LEAST_ROWS = 3  # from here on log(log n), and so every cost, is positive
+
+
+def information_criteria(
+    log_loss: float, n_features: int, n_rows: float, n_candidates: int
+) -> dict[str, float]:
+    """Return the criteria by name.
+
+    Parameters
+    ----------
+    log_loss : l, summed over the rows.
+    n_features : k.
+    n_rows : n, the sum of the sample weights: integer weights equal repeated rows. Weights that sum
+        to 1 or less have no "gic": it is NaN.
+    n_candidates : p.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        log_n, log_p = np.log([n_rows, n_candidates])
+        costs = (2.0, log_n, log_n + 2.0 * log_p, log_p * np.log(log_n))
+    return {
+        name: 2.0 * log_loss + n_features * float(cost)
+        for name, cost in zip(CRITERIA, costs, strict=True)
+    }
+
+
+__all__ = ["CRITERIA", "information_criteria"]
