@@ -25,11 +25,12 @@ struct NotFinite : std::runtime_error {
     NotFinite() : std::runtime_error("the Newton system is not finite: the data overflow.") {}
 };
 
-inline constexpr std::int64_t kLine = 8;        // numbers in a cache line
-inline constexpr std::int64_t kGramRows = 512;  // rows whose products are summed in registers
-inline constexpr std::int64_t kGramLeft = 2;    // columns on the left of such products
-inline constexpr std::int64_t kGramRight = 4;   // columns on the right
-inline constexpr int kMaxNewton = 100, kMaxHalvings = 40, kMaxIntercept = 200, kMaxScale = 200;
+inline constexpr std::int64_t kLine = 8;         // numbers in a cache line
+inline constexpr std::int64_t kGramRows = 512;   // rows whose products are summed in registers
+inline constexpr std::int64_t kGramLeft = 2;     // columns on the left of such products
+inline constexpr std::int64_t kGramRight = 4;    // columns on the right
+inline constexpr double kBalanced = 1.0 - 1e-9;  // less is kept only where b has not its best value
+inline constexpr int kMaxNewton = 100, kMaxHalvings = 40, kMaxIntercept = 200;
 
 ZERONORM_INLINE std::int64_t whole(std::int64_t size, std::int64_t unit) {
     return (size + unit - 1) / unit * unit;
@@ -61,73 +62,6 @@ struct LogisticLoss {
                                       Lanes& descent, Lanes& curvature) {
         logistic_terms(z, label, value, descent, curvature);
     }
-
-    static double conjugate(const double* alpha, const double* weight, std::int64_t n_rows) {
-        return logistic_conjugate(alpha, weight, n_rows);
-    }
-
-    // The t that maximises sum_i s_i H(t alpha_i / s_i) - t^2 quadratic: Newton's method on the
-    // strictly decreasing derivative, inside a bracket. share, log_share: work space.
-    static double best_scale(const double* alpha, const double* weight, std::int64_t n_rows,
-                             double quadratic, double* share, double* log_share) {
-        double largest = 0.0, total = 0.0;
-        const auto prepare = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
-            Lanes most{};
-            RowSum sum;
-            for (std::int64_t i = 0; i < n_rows; i += kLaneCount) {
-                Lanes a, s, logarithm;
-                load(alpha + i, a);
-                load(weight + i, s);
-                const Lanes part = s > 0.0 ? a / s : Lanes{};
-                // Below the normal range it is the logarithm of about the smallest normal number:
-                // t needs no more, and a bound is one for every t.
-                logarithm = part > 0.0 ? part : Lanes{} + 1.0;
-                log_positive(logarithm);
-                most = part > most ? part : most;
-                sum.add(part > 0.0 ? a : Lanes{});
-                store(part, share + i);
-                store(logarithm, log_share + i);
-            }
-            largest = maximum(most);
-            total = sum.value();
-        };
-        run_block(prepare, 0);
-        if (!(largest > 0.0)) return 1.0;
-
-        double low = 0.0, high = std::min(1.0 / largest, 1e300);
-        double t = std::min(1.0, 0.5 * high);
-        for (int iteration = 0; iteration < kMaxScale; ++iteration) {
-            double entropy_slope = 0.0, entropy_bend = 0.0;
-            const auto differentiate = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
-                constexpr double infinity = std::numeric_limits<double>::infinity();
-                RowSum first, second;
-                for (std::int64_t i = 0; i < n_rows; i += kLaneCount) {
-                    Lanes a, part, log_part, logarithm;
-                    load(alpha + i, a);
-                    load(share + i, part);
-                    load(log_share + i, log_part);
-                    const Lanes odds = 1.0 - t * part;
-                    logarithm = odds > 0.0 ? odds : Lanes{} + 1.0;
-                    log_positive(logarithm);
-                    logarithm = odds > 0.0 ? logarithm : Lanes{} - infinity;
-                    first.add(part > 0.0 ? a * (logarithm - log_part) : Lanes{});
-                    second.add(part > 0.0 ? a / odds : Lanes{});
-                }
-                entropy_slope = first.value();
-                entropy_bend = second.value();
-            };
-            run_block(differentiate, 0);
-            const double slope = entropy_slope - total * std::log(t) - 2.0 * t * quadratic;
-            (slope > 0.0 ? low : high) = t;
-            const double bend = entropy_bend / t + 2.0 * quadratic;
-            double proposal = bend > 0.0 ? t + slope / bend : high;  // 0: all alpha_i underflow
-            if (!(low < proposal && proposal < high))
-                proposal = low > 0.0 ? std::sqrt(low) * std::sqrt(high) : 0.1 * high;
-            if (std::abs(proposal - t) <= 1e-10 * t) return proposal;
-            t = proposal;
-        }
-        return t;
-    }
 };
 
 struct SquaredHingeLoss {
@@ -138,40 +72,6 @@ struct SquaredHingeLoss {
         value = 0.5 * descent * descent;
         curvature = rest > 0.0 ? Lanes{} + 1.0 : Lanes{};
     }
-
-    static double conjugate(const double* alpha, const double* weight, std::int64_t n_rows) {
-        const Sums sums(alpha, weight, n_rows);
-        return 0.5 * sums.square - sums.total;
-    }
-
-    static double best_scale(const double* alpha, const double* weight, std::int64_t n_rows,
-                             double quadratic, double*, double*) {
-        const Sums sums(alpha, weight, n_rows);
-        const double square = 2.0 * quadratic + sums.square;
-        return sums.total > 0.0 && square > 0.0 ? sums.total / square : 1.0;
-    }
-
-  private:
-    // Of alpha_i and of alpha_i^2 / s_i.
-    struct Sums {
-        double total = 0.0, square = 0.0;
-
-        Sums(const double* alpha, const double* weight, std::int64_t n_rows) {
-            const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
-                RowSum first, second;
-                for (std::int64_t i = 0; i < n_rows; i += kLaneCount) {
-                    Lanes a, s;
-                    load(alpha + i, a);
-                    load(weight + i, s);
-                    first.add(a);
-                    second.add(s > 0.0 ? a * (a / s) : Lanes{});
-                }
-                total = first.value();
-                square = second.value();
-            };
-            run_block(kernel, 0);
-        }
-    };
 };
 
 // descent_i = -s_i y_i f'(y_i, z_i + b), curvature_i = s_i f''(y_i, z_i + b), and their sums.
@@ -358,21 +258,33 @@ class RidgeSolver {
         combine(u, margin_);
         RowTotals totals = evaluate(margin_, b);
         double objective = 0.0, bound = -std::numeric_limits<double>::infinity();
-        for (int iteration = 0;; ++iteration) {
+        // Goes to the best intercept and bounds the optimum there.
+        const auto certify = [&] {
             if (intercept) fit_intercept(margin_, b, totals);
             objective = totals.value + half_penalty(u);
-            dual_point(intercept, scores);
-            double quadratic = 0.0;
-            for (std::int64_t j = 0; j < p_; ++j)
-                quadratic += 0.5 * scores[j] * (scores[j] / penalty_[j]);
-            bound = std::max(bound, dual_bound(quadratic));
+            const double kept = dual_point(intercept, scores);
+            const double left = set_slope(u, scores);
+            // The dual point is that of the margins but for rounding: their loss and its conjugate
+            // are equal together, so what is left of the gap is the square of the slope.
+            if (kept >= kBalanced) bound = std::max(bound, objective - left);
+        };
+        for (int iteration = 0;; ++iteration) {
+            objective = totals.value + half_penalty(u);
+            dual_point(false, scores);
+            const double left = set_slope(u, scores);
             const double wanted = tol * (of_value ? objective : zero_value);
-            if (objective - bound <= wanted || bound >= cutoff || p_ == 0) break;
-            if (iteration == kMaxNewton - 1) break;
-            for (std::int64_t j = 0; j < p_; ++j)
-                slope_[j] = scores[j] - penalty_[j] * u[j];
-            const double shift = newton_direction(intercept, totals.bend);
-            if (!line_search(u, b, shift, objective, totals)) break;
+            const bool last = iteration == kMaxNewton - 1;
+            const bool flat = intercept && !(totals.bend > 0.0);  // no Newton step in b
+            const bool certified = left <= wanted || objective - left >= cutoff || last || flat;
+            if (certified) {
+                certify();
+                if (objective - bound <= wanted || bound >= cutoff || p_ == 0 || last) break;
+            }
+            const double shift = newton_direction(intercept, totals);
+            if (!line_search(u, b, shift, objective, intercept, totals)) {
+                if (!certified) certify();
+                break;
+            }
         }
         for (std::int64_t i = 0; i < n_; ++i)
             margins[i] = margin_[i] + b;
@@ -409,6 +321,16 @@ class RidgeSolver {
         return 0.5 * total;
     }
 
+    // slope_ = scores - p u, minus the gradient in u; returns 1/2 sum_j slope_j^2 / p_j.
+    double set_slope(const double* u, const double* scores) {
+        double left = 0.0;
+        for (std::int64_t j = 0; j < p_; ++j) {
+            slope_[j] = scores[j] - penalty_[j] * u[j];
+            left += 0.5 * slope_[j] * (slope_[j] / penalty_[j]);
+        }
+        return left;
+    }
+
     // to = Z u
     void combine(const double* u, double* to) const {
         const double* const z = z_;
@@ -430,10 +352,11 @@ class RidgeSolver {
     }
 
     // alpha from the last evaluation, the heavier class shrunk so that sum_i alpha_i y_i = 0 where
-    // the intercept is free; scores = Z'(alpha y).
-    void dual_point(bool intercept, double* scores) {
+    // the intercept is free; scores = Z'(alpha y). Returns what is kept of that class.
+    double dual_point(bool intercept, double* scores) {
         const double *const z = z_, *const y = y_, *const descent = descent_;
         double *const alpha = alpha_, *const vector = signed_;
+        double kept = 1.0;
         const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
             RowSum above, below;
             for (std::int64_t i = 0; i < n_rows_; i += kLaneCount) {
@@ -447,6 +370,7 @@ class RidgeSolver {
             const bool shrink = intercept && up != down && up > 0.0 && down > 0.0;
             const double keep_up = shrink ? std::min(1.0, down / up) : 1.0;
             const double keep_down = shrink ? std::min(1.0, up / down) : 1.0;
+            kept = std::min(keep_up, keep_down);
             for (std::int64_t i = 0; i < n_rows_; i += kLaneCount) {
                 Lanes a, label;
                 load(descent + i, a);
@@ -470,20 +394,14 @@ class RidgeSolver {
             }
         };
         run_block(kernel, 0);
-    }
-
-    // max_t -conjugate(t alpha) - t^2 quadratic
-    double dual_bound(double quadratic) {
-        const double scale =
-            Loss::best_scale(alpha_, weight_, n_rows_, quadratic, signed_, trial_margin_);
-        for (std::int64_t i = 0; i < n_rows_; ++i)
-            signed_[i] = scale * alpha_[i];
-        return -Loss::conjugate(signed_, weight_, n_rows_) - scale * (scale * quadratic);
+        return kept;
     }
 
     // Puts the Newton direction in u into direction_, returns the one in b. The system is
-    // (diag(p) + Z'WZ - (Z'w)(Z'w)' / sum w) d = slope: the rank-one term eliminates b.
-    double newton_direction(bool intercept, double total) {
+    // (diag(p) + Z'WZ - (Z'w)(Z'w)' / sum w) d = slope + Z'w g / sum w, g the gradient in b: the
+    // rank-one term eliminates b.
+    double newton_direction(bool intercept, const RowTotals& totals) {
+        const double total = totals.bend;
         weighted_gram(z_, n_rows_, width_, curvature_, gram_, cross_, scaled_);
         const bool centre = intercept && total > 0.0;
         for (std::int64_t a = 0; a < p_; ++a) {
@@ -497,7 +415,8 @@ class RidgeSolver {
         for (std::int64_t a = 0; a < p_; ++a) {
             for (std::int64_t b = a; b < p_; ++b)
                 gram_[a * width_ + b] = gram_[a * width_ + b] * unit_[a] * unit_[b];
-            direction_[a] = unit_[a] * slope_[a];
+            const double pull = centre ? cross_[a] * (totals.slope / total) : 0.0;
+            direction_[a] = unit_[a] * (slope_[a] + pull);
         }
         cholesky(gram_, p_, width_, factor_);
         solve_factored(factor_, p_, width_, direction_);
@@ -506,13 +425,14 @@ class RidgeSolver {
             direction_[a] *= unit_[a];
             shift += cross_[a] * direction_[a];
         }
-        return centre ? -shift / total : 0.0;
+        return centre ? -(shift + totals.slope) / total : 0.0;
     }
 
     // Moves along the direction by halves until the objective falls by enough; false: it does not.
-    bool line_search(double* u, double& b, double shift, double objective, RowTotals& totals) {
+    bool line_search(double* u, double& b, double shift, double objective, bool intercept,
+                     RowTotals& totals) {
         combine(direction_, along_);
-        double decrease = 0.0;
+        double decrease = intercept ? -totals.slope * shift : 0.0;
         for (std::int64_t j = 0; j < p_; ++j)
             decrease += slope_[j] * direction_[j];
         double step = 1.0;
@@ -530,6 +450,7 @@ class RidgeSolver {
                 return true;
             }
         }
+        totals = evaluate(margin_, b);
         return false;  // rounding: no decrease is left
     }
 

@@ -74,6 +74,22 @@ def eliminate(
     return supports
 
 
+class Failures:
+    """Supports whose objective is known not to be below some value."""
+
+    def __init__(self) -> None:
+        self._limits: dict[bytes, float] = {}
+
+    def above(self, support: IndexArray, limit: float) -> bool:
+        """Return whether the objective of a support is known to be at least the limit."""
+        return self._limits.get(support.tobytes(), -np.inf) >= limit
+
+    def add(self, support: IndexArray, limit: float) -> None:
+        """Remember that the objective of a support is at least the limit."""
+        key = support.tobytes()
+        self._limits[key] = max(limit, self._limits.get(key, -np.inf))
+
+
 def splice(
     Z: Columns,
     y: FloatArray,
@@ -85,6 +101,7 @@ def splice(
     keep: IndexArray | None = None,
     max_rounds: int = MAX_ROUNDS,
     tol: float = 1e-7,
+    failed: Failures | None = None,
 ) -> IndexArray:
     """Exchange features of the support with others of the pool while the objective falls.
 
@@ -93,12 +110,15 @@ def splice(
     and the c largest change places; the best exchange is kept if the objective falls by more than
     `tol` times its value. A trial ends as soon as its certified bound shows that it cannot win.
 
+    failed : supports that were tried in vain, by anyone; it grows.
+
     Source: the splicing of best-subset selection (Zhu et al., PNAS 2020), with a ridge.
     """
     p = Z.shape[1]
     protected = np.zeros(p, bool)
     protected[[] if keep is None else keep] = True
     square = _squares(Z)
+    failed = Failures() if failed is None else failed
     current = np.sort(support)
     fit = ridge(
         Z,
@@ -132,13 +152,17 @@ def splice(
             order = np.argsort(trial)
             start = np.concatenate([fit.coef[stay], np.zeros(count)])[order]
             trial = trial[order]
+            count //= 2
+            if failed.above(trial, limit):
+                continue
             candidate = ridge(
                 Z, y, weight, loss, columns=trial, intercept=intercept,
                 start=(start, fit.intercept), tol=ACCURACY * tol, of_value=True, cutoff=limit,
             )  # fmt: skip
             if candidate.objective < limit:
                 best, limit = (candidate, trial), candidate.objective
-            count //= 2
+            else:
+                failed.add(trial, limit)
         if best is None:
             break
         fit, current = best
@@ -155,6 +179,7 @@ def swap(
     intercept: bool = True,
     keep: IndexArray | None = None,
     tol: float = 1e-7,
+    failed: Failures | None = None,
 ) -> IndexArray:
     """Exchange one feature of the support for another of the pool while the objective falls.
 
@@ -164,11 +189,14 @@ def swap(
     win; the first that lowers the objective by more than `tol` times its value is made. Where none
     of them does, no single exchange is likely to help.
 
+    failed : supports that were tried in vain, by anyone; it grows.
+
     Source: the swaps of Hazimeh and Mazumder, Operations Research 68(5), 2020, with a ridge.
     """
     protected = np.zeros(Z.shape[1], bool)
     protected[[] if keep is None else keep] = True
     square = _squares(Z)
+    failed = Failures() if failed is None else failed
     current = np.sort(support)
     fit = ridge(
         Z,
@@ -199,6 +227,8 @@ def swap(
             order = np.argsort(trial)
             start = np.append(fit.coef[stay], 0.0)[order]
             trial = trial[order]
+            if failed.above(trial, limit):
+                continue
             candidate = ridge(
                 Z, y, weight, loss, columns=trial, intercept=intercept,
                 start=(start, fit.intercept), tol=ACCURACY * tol, of_value=True, cutoff=limit,
@@ -206,6 +236,7 @@ def swap(
             if candidate.objective < limit:
                 fit, current = candidate, trial
                 break
+            failed.add(trial, limit)
         else:
             return current
 

@@ -15,7 +15,7 @@ Research 68(5), 2020 (swaps).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,14 +23,15 @@ import scipy.sparse as sp
 
 from .._typing import Columns, FloatArray, IndexArray
 from ..losses import fit_intercept
-from ..result import Path, Proof, Result, Status, Step
+from ..result import Path, Progressed, Proof, Result, Status, Step
 from ..structures import largest
-from ._cutting_plane import GatheredColumns, Minimax, first_dual, minimax
+from ._cutting_plane import BestDual, GatheredColumns, Minimax, first_dual
 from ._drive import Scan, Solver
-from ._exchange import eliminate, splice, swap
+from ._exchange import Failures, eliminate, splice, swap
 from ._prove import prove_support
+from ._relaxation import relax
 from ._ridge import Ridge, ridge, take
-from ._select import POOL_BLOCKS, POOL_FACTOR, POOL_MIN, SHARED_POOL, _Clock, _finish, refit_support
+from ._select import POOL_FACTOR, POOL_MIN, _Clock, _finish, refit_support
 from ._splitting import METHODS, SplitProblem, Splitting, asalm, salm
 from ._task import Task
 
@@ -44,7 +45,8 @@ MOST_LEFT_OUT, REPLACEMENTS = 50, 20
 IHT_ITERATIONS = 200
 SUFFICIENT = 1e-3  # decrease of a thresholding step, as a share of t/2 ||step||^2
 MOST_DOUBLINGS = 60
-IHT_FEATURES = 50  # supports above this size start from elimination only
+# Where the relaxation over the pool gives a dual point for the certificate, and in how many steps.
+RELAXED_ELEMENTS, RELAXED_STEPS = 2e6, 6
 SPLIT_ELEMENTS = 10_000_000  # of columns (and of the dense inverse of BFGS) that SALM holds
 
 
@@ -70,6 +72,7 @@ class Search:
         self.pool = GatheredColumns(task.design, 0)
         self.best: dict[int, Found] = {}
         self.history: list[Step] = []
+        self._failed = Failures()  # by places in the pool, which only grows
         self.status = Status.BUDGET
         self.zero_value, self.zero_alpha, _ = first_dual(
             task.loss, task.y, self.weight, task.intercept
@@ -128,14 +131,14 @@ class Search:
         while True:
             place = splice(
                 Z, task.y, self.weight, task.loss, place, intercept=task.intercept, keep=keep,
-                tol=self.tol,
+                tol=self.tol, failed=self._failed,
             )  # fmt: skip
             if not swaps:
                 break
             before = np.sort(place)
             place = swap(
                 Z, task.y, self.weight, task.loss, before, intercept=task.intercept, keep=keep,
-                tol=self.tol,
+                tol=self.tol, failed=self._failed,
             )  # fmt: skip
             if np.array_equal(place, before):
                 break
@@ -211,6 +214,26 @@ class Search:
             strength[~self.task.usable] = -1.0
         return strength
 
+    def duals(self) -> dict[int, BestDual]:
+        """Return dual points of the relaxation over the pool, where that is cheap.
+
+        They bound the problem over all features better than those of the fits.
+        """
+        task, found = self.task, {}
+        for k in self.sizes:
+            if task.y.size * self.pool.size * k > RELAXED_ELEMENTS:
+                continue
+            fit, n_forced = self.best[k].fit, self.forced.size
+            u = np.zeros(self.pool.size)
+            u[self.pool.position(self.best[k].support)] = fit.coef
+            answer = relax(
+                self.pool.columns(), task.y, self.weight, task.loss, n_forced, k - n_forced,
+                intercept=task.intercept, start=(u, fit.intercept), tol=0.01,
+                max_iter=RELAXED_STEPS,
+            )  # fmt: skip
+            found[k] = BestDual(answer.bound, answer.alpha)
+        return found
+
     def record(self, k: int, entered: IndexArray) -> None:
         """Add the best of size k to the history."""
         fit = self.best[k].fit
@@ -230,6 +253,7 @@ def select_l0(
     certify: bool = True,
     gap: float | None = None,
     time_limit: float = 60.0,
+    report: Callable[[Progressed], None] | None = None,
     start: Sequence[IndexArray] = (),
     seconds: dict[str, float] | None = None,
 ) -> Solver[Path]:
@@ -237,9 +261,9 @@ def select_l0(
 
     Parameters
     ----------
-    solver : "exchange" (and "auto"): from elimination inside a pool of the minimax cutting plane
-        and from hard thresholding, by splicing and swaps, with scans for further candidates until
-        none helps. "splicing": the same from the strongest features, without swaps. "iht":
+    solver : "exchange" (and "auto"): from the strongest features, and from elimination inside a
+        pool of them, by splicing and swaps, with scans for further candidates until none helps.
+        "splicing": from the strongest features only, without swaps. "iht":
         iterative hard thresholding alone, a scan for each step. "salm", "asalm" or a `Splitting`:
         the augmented Lagrangian methods, on all columns, or on the features of the largest scores
         where these are more than SPLIT_ELEMENTS numbers.
@@ -249,11 +273,11 @@ def select_l0(
     certify : whether to scan once more for the certificates.
     gap : where it is given, branch and bound goes on to such a certified gap of every size, so
         many seconds at most; a better support that it finds is the answer.
+    report : called now and then with where the branch and bound stands.
     seconds : filled with the seconds of each phase.
     """
     clock = _Clock(seconds)
     search = Search(task, C, sizes, tol)
-    pools: list[Minimax] = []
     options = Splitting.of(solver)
     given = [search.forced]
     given += [f if task.usable is None else f[task.usable[f]] for f in start]
@@ -272,73 +296,55 @@ def select_l0(
             search.offer(support)
             search.record(k, support)
     else:
-        if solver == "splicing":
-            scores = yield Scan(task.design, search.zero_alpha * task.y)
-            for k in search.sizes:
-                strength = search.strength(scores)
-                strength[search.forced] = np.inf
-                support = largest(strength, k)
-                entered = search.add(support)
-                search.offer(support)
-                search.record(k, entered)
-        else:
-            pools = yield from _pools(task, C, search)
-            with clock.phase("select"):
-                for support in _starts(search):
-                    if not search.has(support):
-                        search.offer(search.improve(support))
+        scores = yield Scan(task.design, search.zero_alpha * task.y)
+        _start(search, scores, clock, swaps=solver != "splicing")
         yield from _exchange(search, clock, swaps=solver != "splicing")
     proofs: dict[int, Proof] = {}
+    duals: dict[int, BestDual] = {}
     if gap is not None:
-        known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
         for k in search.sizes:
-            dual = known[k].alpha if k in known else None
             with clock.phase("prove"):
                 proofs[k] = yield from prove_support(
-                    task, search.best[k].support, C=C, gap=gap, time_limit=time_limit, start=dual
+                    task, search.best[k].support, C=C, gap=gap, time_limit=time_limit, report=report
                 )
             search.add(proofs[k].support)
             search.offer(proofs[k].support)
+    elif certify:
+        with clock.phase("certify"):
+            duals = search.duals()
     fits = {}
     with clock.phase("refit"):
         for k in search.sizes:
             support = proofs[k].support if k in proofs else search.best[k].support
             Z = take(search.pool.columns(), search.pool.position(support))
             fits[k] = (support, refit_support(task, Z, support, refit_C))
-    return (yield from _finish(task, fits, [_answer(search, pools)], C, certify, clock, proofs))
+    return (yield from _finish(task, fits, [_answer(search, duals)], C, certify, clock, proofs))
 
 
-def _pools(task: Task, C: float, search: Search) -> Solver[list[Minimax]]:
-    """Fill the pool by the minimax cutting plane: three times as many features as wanted."""
-    n_usable = search.n_usable
-    answers = []
-    left = search.sizes[::-1]
-    while left:
-        group = [k for k in left if SHARED_POOL * k >= left[0]]
-        left = [k for k in left if k not in group]
-        size = min(n_usable, max(POOL_FACTOR * group[0], POOL_MIN))
-        answer = yield from minimax(
-            task.design, task.y, task.loss, size, C=C, block_size=-(-size // POOL_BLOCKS),
-            sample_weight=task.sample_weight, intercept=task.intercept, forced=task.forced,
-            usable=task.usable, final_scan=False, l0_sizes=tuple(group),
-        )  # fmt: skip
-        search.add(answer.result.support)
-        history = tuple(replace(step, extra={}, status=None) for step in answer.result.history)
-        answers.append(replace(answer, result=replace(answer.result, history=history)))
-    return answers
+def _start(search: Search, scores: FloatArray, clock: _Clock, *, swaps: bool) -> None:
+    """Fill the pool with the features of the largest scores, and offer supports of all sizes.
 
+    scores : of the model without features.
 
-def _starts(search: Search) -> Iterator[IndexArray]:
-    """Return supports of all sizes to begin exchanges with."""
-    yield from search.eliminated().values()
-    task = search.task
-    Z = search.pool.columns()
-    keep = search.pool.position(search.forced)
-    for k in search.sizes:
-        if k > IHT_FEATURES or k >= search.pool.size:
-            continue
-        place = hard_threshold(Z, task, search.weight, k, keep, search.tol)
-        yield np.sort(search.pool.features[place])
+    They begin with the strongest features of the pool, and, where there are swaps, with what
+    elimination leaves of it.
+    """
+    strength = search.strength(scores)
+    strength[search.forced] = np.inf
+    starts = [np.sort(largest(strength, k)) for k in search.sizes]
+    size = search.sizes[-1]
+    if swaps:
+        size = min(POOL_FACTOR * size + NEW_MIN, search.n_usable)
+    with clock.phase("gather"):
+        entered = search.add(largest(strength, size))
+    with clock.phase("select"):
+        if swaps:
+            starts = [*search.eliminated().values(), *starts]
+        for support in starts:
+            if not search.has(support):
+                search.offer(search.improve(support) if swaps else support)
+        for k in search.sizes:
+            search.record(k, entered)
 
 
 def _exchange(search: Search, clock: _Clock, *, swaps: bool) -> Solver[None]:
@@ -440,17 +446,6 @@ def _split_start(
             beta[places] = fit.coef
             return beta, fit.intercept
     return None
-
-
-def hard_threshold(
-    Z: Columns, task: Task, weight: FloatArray, k: int, keep: IndexArray, tol: float = 1e-7
-) -> IndexArray:
-    """Return the support, places in Z, of iterative hard thresholding on gathered columns."""
-    state = Thresholding(task, weight, k, keep, tol)
-    for _ in range(IHT_ITERATIONS):
-        if not state.step(np.asarray(Z.T @ state.vector), lambda features: take(Z, features)):
-            break
-    return state.support
 
 
 def _threshold(search: Search, k: int) -> Solver[IndexArray]:
@@ -556,20 +551,20 @@ class Thresholding:
         return bend / size if bend > 0 and size > 0 else mean
 
 
-def _answer(search: Search, pools: list[Minimax]) -> Minimax:
-    """Return the history of scans and exchanges, and the bounds found on the way.
+def _answer(search: Search, duals: dict[int, BestDual]) -> Minimax:
+    """Return the history of scans and exchanges, and dual points of the sizes.
 
-    Every candidate entered once. What the pools leave of their own problem does not matter here.
+    Every candidate entered once.
     """
     seen = np.zeros(search.task.design.shape[1], bool)
     steps = []
-    for step in [*(step for pool in pools for step in pool.result.history), *search.history]:
+    for step in search.history:
         fresh = step.entered[~seen[step.entered]]
         seen[fresh] = True
         steps.append(replace(step, entered=fresh))
     support = np.sort(search.pool.features)
     result = Result(support, np.empty(0), 0.0, np.nan, {}, None, search.status, tuple(steps))
-    return Minimax(result, {k: best for pool in pools for k, best in pool.l0_bounds.items()})
+    return Minimax(result, duals)
 
 
-__all__ = ["SOLVERS", "hard_threshold", "select_l0"]
+__all__ = ["SOLVERS", "select_l0"]

@@ -64,6 +64,7 @@ def relax(
     start: tuple[FloatArray, float] | None = None,
     tol: float = 1e-4,
     cutoff: float = np.inf,
+    max_iter: int = MAX_ITERATIONS,
 ) -> Relaxed:
     """Solve (R) to a certified gap of `tol` relative to the objective.
 
@@ -78,13 +79,14 @@ def relax(
     start : (u, b) to start from.
     cutoff : stop as soon as the bound is above this value; where the objective is above, the
         tolerance is that of rounding.
+    max_iter : steps; the bound is one after any of them.
     """
     problem = _Problem(Z, y, weight, loss, n_fixed, n_free, intercept)
     u, b = (np.zeros(Z.shape[1]), 0.0) if start is None else start
     point = problem.at(u, b)
     best, best_alpha = -np.inf, np.zeros_like(weight)
     lipschitz = 1.0
-    for _ in range(MAX_ITERATIONS):
+    for _ in range(max_iter):
         alpha = np.maximum(-y * point.gradient, 0.0)
         if intercept:
             alpha = balance(alpha, y)

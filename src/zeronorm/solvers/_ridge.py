@@ -10,7 +10,7 @@ rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..losses import Logistic, SquaredHinge, balance, dual_bound, fit_intercept
 from ._blas import current_threads, map_threads
 
 MAX_NEWTON = 100
+BALANCED = 1.0 - 1e-9  # less of a dual point is kept only where b has not its best value
 # Dense problems of at most so many multiply-adds in a Gram matrix, and no more columns than rows,
 # are solved by one call of a kernel; above it the BLAS is faster.
 KERNEL_GRAM = 2e7
@@ -200,14 +201,32 @@ def ridge(
     small = p <= n and n * p * p <= KERNEL_GRAM
     if sp.issparse(Z) or not small or not isinstance(loss, Logistic | SquaredHinge):
         chosen = Z if columns is None else take(Z, columns)
-        return newton(chosen, y, weight, loss, diagonal, intercept, u, b, tol, of_value, cutoff)
+        fit = newton(chosen, y, weight, loss, diagonal, intercept, u, b, tol, of_value, cutoff)
+        return _bounded(fit, y, weight, loss, diagonal)
     margins, alpha, scores = np.empty(n), np.empty(n), np.empty(p)
     b, objective, bound, gap = dense_ridge(
         np.asarray(Z), np.arange(p) if columns is None else columns, y, weight, diagonal,
         isinstance(loss, SquaredHinge), intercept, b, tol, of_value, cutoff, u, margins, alpha,
         scores,
     )  # fmt: skip
-    return Ridge(u, b, margins, alpha, scores, objective, bound, gap)
+    fit = Ridge(u, b, margins, alpha, scores, objective, bound, gap)
+    return _bounded(fit, y, weight, loss, diagonal)
+
+
+def _bounded(
+    fit: Ridge, y: FloatArray, weight: FloatArray, loss: Smooth, diagonal: FloatArray
+) -> Ridge:
+    """Return the fit with a bound where the solver has none: b has no best value in floating point.
+
+    There the dual point, balanced, is not that of the margins.
+    """
+    if np.isfinite(fit.bound):
+        return fit
+    quadratic = 0.5 * float((fit.scores / diagonal) @ fit.scores)
+    bound = dual_bound(loss, fit.alpha, y, weight, quadratic)[0]
+    zero_value = _zero_objective(loss, y, weight, True)
+    gap = (fit.objective - bound) / zero_value if zero_value > 0 else 0.0
+    return replace(fit, bound=bound, gap=gap)
 
 
 def newton(
@@ -228,41 +247,71 @@ def newton(
     zero_value = _zero_objective(loss, y, weight, intercept)
     z = np.asarray(Z @ u)
     best_bound = -np.inf
-    for iteration in range(MAX_NEWTON):
+    value, gradient = loss.value_gradient(z + b, y, weight)
+
+    objective = value
+    scores = descent = alpha = np.empty(0)
+
+    def dual_point() -> float:
+        """Set scores and minus the gradient in u; return the gap of alpha where b is at its best.
+
+        The loss of the margins and its conjugate at alpha are equal together there, so what is left
+        is the square of the slope.
+        """
+        nonlocal scores, descent
+        scores = np.asarray(Z.T @ (alpha * y))
+        descent = scores - diagonal * u
+        return 0.5 * float((descent / diagonal) @ descent)
+
+    def certify() -> None:
+        """Go to the best intercept and bound the optimum there."""
+        nonlocal b, value, gradient, objective, alpha, best_bound
+        kept = 1.0
         if intercept:
             b, value, gradient = fit_intercept(loss, z, y, weight, b)
-        else:
-            value, gradient = loss.value_gradient(z, y, weight)
+            objective = value + 0.5 * float((diagonal * u) @ u)
+            raw = np.maximum(-y * gradient, 0.0)
+            alpha = balance(raw, y)
+            kept = float(np.min(alpha[raw > 0] / raw[raw > 0], initial=1.0))
+        left = dual_point()
+        if kept >= BALANCED:
+            best_bound = max(best_bound, objective - left)
+
+    for iteration in range(MAX_NEWTON):
         objective = value + 0.5 * float((diagonal * u) @ u)
         alpha = np.maximum(-y * gradient, 0.0)
-        if intercept:
-            alpha = balance(alpha, y)
-        scores = np.asarray(Z.T @ (alpha * y))
-        quadratic = 0.5 * float((scores / diagonal) @ scores)
-        best_bound = max(best_bound, dual_bound(loss, alpha, y, weight, quadratic)[0])
-        wanted = tol * (objective if of_value else zero_value)
-        if objective - best_bound <= wanted or best_bound >= cutoff or p == 0:
-            break
-        if iteration == MAX_NEWTON - 1:
-            break
+        left = dual_point()
         curvature = loss.curvature(z + b, y, weight)
-        descent = scores - diagonal * u
-        direction, shift = _newton_direction(Z, curvature, diagonal, descent, intercept)
+        wanted = tol * (objective if of_value else zero_value)
+        last = iteration == MAX_NEWTON - 1
+        flat = intercept and not float(curvature.sum()) > 0  # no Newton step in b
+        certified = left <= wanted or objective - left >= cutoff or last or flat
+        if certified:
+            certify()
+            if objective - best_bound <= wanted or best_bound >= cutoff or p == 0 or last:
+                break
+            curvature = loss.curvature(z + b, y, weight)
+        pull = float(gradient.sum()) if intercept else 0.0
+        direction, shift = _newton_direction(Z, curvature, diagonal, descent, pull, intercept)
         z_step = np.asarray(Z @ direction)
-        slope = float(descent @ direction)
+        slope = float(descent @ direction) - pull * shift
         step = 1.0
         accepted = False
         for _ in range(40):
             trial = u + step * direction
-            trial_value = loss.value_gradient(z + b + step * (z_step + shift), y, weight)[0]
-            trial_objective = trial_value + 0.5 * float((diagonal * trial) @ trial)
+            z_trial = z + step * z_step
+            at_trial = loss.value_gradient(z_trial + (b + step * shift), y, weight)
+            trial_objective = at_trial[0] + 0.5 * float((diagonal * trial) @ trial)
             if trial_objective <= objective - 1e-4 * step * slope:
                 accepted = True
                 break
             step *= 0.5
         if not accepted:  # rounding: no decrease is left
+            if not certified:
+                certify()
             break
-        u, z, b = trial, z + step * z_step, b + step * shift
+        u, z, b = trial, z_trial, b + step * shift
+        value, gradient = at_trial
     gap = (objective - best_bound) / zero_value if zero_value > 0 else 0.0
     return Ridge(u, b, z + b, alpha, scores, objective, best_bound, gap)
 
@@ -282,16 +331,20 @@ def _newton_direction(
     curvature: FloatArray,
     diagonal: FloatArray,
     descent: FloatArray,
+    pull: float,
     intercept: bool,
 ) -> tuple[FloatArray, float]:
-    """Return the Newton direction in u and in b; the gradient in b is zero.
+    """Return the Newton direction in u and in b; pull: the gradient in b.
 
-    The system is (diag(p) + Z'WZ - (Z'w)(Z'w)'/sum w) d = descent: the rank-one term eliminates b.
+    The system is (diag(p) + Z'WZ - (Z'w)(Z'w)'/sum w) d = descent + Z'w pull / sum w: the rank-one
+    term eliminates b.
     """
     n, p = Z.shape
     total = float(curvature.sum())
     centre = intercept and total > 0
     cross = np.asarray(Z.T @ curvature) if centre else np.zeros(p)
+    if centre:
+        descent = descent + cross * (pull / total)
     if p <= n or sp.issparse(Z):
         matrix = weighted_gram(Z, curvature)
         if centre:
@@ -312,7 +365,7 @@ def _newton_direction(
         np.einsum("ii->i", matrix)[:] += 1.0
         direction = descent / diagonal
         direction -= scaled.T @ solve_positive(matrix, V @ direction)
-    shift = -float(cross @ direction) / total if centre else 0.0
+    shift = -(float(cross @ direction) + pull) / total if centre else 0.0
     return direction, shift
 
 
