@@ -20,6 +20,7 @@ from zeronorm.datasets import load_golub
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.result import Status
 from zeronorm.solvers._bounds import bound_at
+from zeronorm.solvers._branch import BranchAndBound
 from zeronorm.solvers._relaxation import proximal_shares, relax, support_norm
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
@@ -312,6 +313,28 @@ def test_interrupt_keeps_what_is_proven():
     assert onward.status is Status.OPTIMAL
     best = zeronorm.prove(model, X, y, gap=0)
     assert onward.certificate.objective == pytest.approx(best.certificate.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_interrupt_in_the_middle_of_a_node(monkeypatch, after):
+    """A node that is half divided would be lost, and the bound would claim too much."""
+    X, y = load_golub(return_X_y=True)
+    number = BranchAndBound._number
+    calls = iter(range(20 + after))
+
+    def interrupted(*arguments):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return number(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BranchAndBound, "_number", interrupted)
+        proof = zeronorm.prove(np.arange(8), X, y, gap=0)
+    assert proof.status is Status.INTERRUPTED
+    zeronorm.verify(X, y, proof.certificate)
+    onward = zeronorm.prove(np.arange(8), X, y, gap=0, resume=proof)
+    assert onward.status is Status.OPTIMAL
+    zeronorm.verify(X, y, onward.certificate, rtol=1e-8)
 
 
 def test_too_many_candidates_are_said(monkeypatch):
