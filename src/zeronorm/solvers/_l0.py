@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from .._typing import Columns, FloatArray, IndexArray
 from ..losses import fit_intercept
-from ..result import Path, Proof, Result, Status, Step
+from ..result import Path, Progressed, Proof, Result, Status, Step
 from ..structures import largest
 from ._cutting_plane import GatheredColumns, Minimax, first_dual, minimax
 from ._drive import Scan, Solver
@@ -230,6 +230,7 @@ def select_l0(
     certify: bool = True,
     gap: float | None = None,
     time_limit: float = 60.0,
+    report: Callable[[Progressed], None] | None = None,
     start: Sequence[IndexArray] = (),
     seconds: dict[str, float] | None = None,
 ) -> Solver[Path]:
@@ -246,9 +247,11 @@ def select_l0(
     tol : decrease of the objective that counts, as a share of it; a `Splitting` has its own.
     start : features of an earlier fit: the pool has them from the start. SALM and ASALM begin at
         the fit of the first of them that has k features.
-    certify : whether to scan once more for the certificates.
+    certify : whether to scan once more for the certificates; without, nothing is proven either.
     gap : where it is given, branch and bound goes on to such a certified gap of every size, so
-        many seconds at most; a better support that it finds is the answer.
+        many seconds at most; a better support that it finds is the answer. An interrupt ends it
+        for all sizes that are left: they get the certificates of a scan.
+    report : called now and then with where the search stands.
     seconds : filled with the seconds of each phase.
     """
     clock = _Clock(seconds)
@@ -289,16 +292,19 @@ def select_l0(
                         search.offer(search.improve(support))
         yield from _exchange(search, clock, swaps=solver != "splicing")
     proofs: dict[int, Proof] = {}
-    if gap is not None:
+    if gap is not None and certify:
         known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
         for k in search.sizes:
             dual = known[k].alpha if k in known else None
             with clock.phase("prove"):
                 proofs[k] = yield from prove_support(
-                    task, search.best[k].support, C=C, gap=gap, time_limit=time_limit, start=dual
-                )
+                    task, search.best[k].support, C=C, gap=gap, time_limit=time_limit, start=dual,
+                    report=report,
+                )  # fmt: skip
             search.add(proofs[k].support)
             search.offer(proofs[k].support)
+            if proofs[k].status is Status.INTERRUPTED:
+                break
     fits = {}
     with clock.phase("refit"):
         for k in search.sizes:
