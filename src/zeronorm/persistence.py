@@ -534,7 +534,7 @@ class SavedCertificate:
             Where X or y are of other data, or X is too large to be made dense.
         """
         from ._validate import check_sample_weight
-        from .certificate import verify
+        from .certificate import CertificateError, verify
 
         X = X if hasattr(X, "shape") else np.asarray(X)
         shape = (self.metadata["n_samples"], self.metadata["n_features_in"])
@@ -566,10 +566,15 @@ class SavedCertificate:
                 f"{quote(', '.join(map(str, self.classes_)))}, as at the fit; got {used}."
             )
         X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-        return [
-            verify(X, labels == label, certificate, sample_weight=weight, rtol=rtol)
-            for label, certificate in zip(self.positive, self.certificates, strict=True)
-        ]
+        found = []
+        for label, certificate in zip(self.positive, self.certificates, strict=True):
+            try:
+                one = verify(X, labels == label, certificate, sample_weight=weight, rtol=rtol)
+            except CertificateError as error:
+                which = f"class {quote(str(label))}: " if len(self.certificates) > 1 else ""
+                raise CertificateError(f"{which}{error}") from None
+            found.append(one)
+        return found
 
 
 def save_certificate(

@@ -296,11 +296,11 @@ def select_l0(
         known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
         for k in search.sizes:
             dual = known[k].alpha if k in known else None
-            with clock.phase("prove"):
-                proofs[k] = yield from prove_support(
-                    task, search.best[k].support, C=C, gap=gap, time_limit=time_limit, start=dual,
-                    report=report,
-                )  # fmt: skip
+            proving = prove_support(
+                task, search.best[k].support, C=C, gap=gap, time_limit=time_limit, start=dual,
+                report=report,
+            )  # fmt: skip
+            proofs[k] = yield from clock.inside("prove", proving)
             search.add(proofs[k].support)
             search.offer(proofs[k].support)
             if proofs[k].status is Status.INTERRUPTED:

@@ -24,7 +24,7 @@ from ..designs import Scaled
 from ..result import Certificate, Path, Proof, Selection
 from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax
-from ._drive import Solver
+from ._drive import Solver, T
 from ._exchange import eliminate, splice
 from ._l1_path import l1_supports
 from ._refit import Refit, refit
@@ -254,6 +254,18 @@ class _Clock:
         begin = time.perf_counter()
         yield
         self.add(name, time.perf_counter() - begin)
+
+    def inside(self, name: str, solver: Solver[T]) -> Solver[T]:
+        """Run a solver as a part of another, and add the seconds spent in it, without its scans."""
+        answer = None
+        while True:
+            with self.phase(name):
+                try:
+                    request = solver.send(answer)
+                except StopIteration as stop:
+                    found: T = stop.value
+                    return found
+            answer = yield request
 
     def add_history(self, answer: Minimax) -> None:
         for step in answer.result.history:
