@@ -162,7 +162,9 @@ def select(
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Of the proof, for each size and class. Default: 60."),
+        typer.Option(
+            metavar="SECONDS", help="Of the proof of each size; classes share it. Default: 60."
+        ),
     ] = None,
     criterion: Annotated[
         str | None,
