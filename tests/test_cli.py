@@ -1,6 +1,7 @@
 """The command: what it prints, what it writes, how it fails."""
 
 import csv
+import dataclasses
 import json
 import os
 import re
@@ -18,6 +19,8 @@ from typer.testing import CliRunner
 import zeronorm
 from zeronorm import cli, persistence
 from zeronorm.datasets import load_golub
+from zeronorm.result import Progressed
+from zeronorm.solvers._branch import BranchAndBound
 
 
 @pytest.fixture
@@ -96,6 +99,8 @@ def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
         ("select", "golub", "-k", "3,5"),
         ("predict", "golub-k5.model.npz", "golub", "--proba"),
         ("info", "golub-k5.model.npz"),
+        ("select", "golub", "-k", 5, "--prove"),
+        ("verify", "golub", "golub-k5.certificate.npz"),
         ("path", "golub"),
         ("path", "golub", "--cv", 3, "--points", 30),
     ):
@@ -470,6 +475,249 @@ def test_when_features_entered_says_what_is_true(run):
     assert "method" not in text
 
 
+# --- proofs --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [(), ("--method", "l0")])
+def test_proof(run, method):
+    """The proof is that of the estimator, and the report says what it is."""
+    command = ("select", "golub", "-k", 8, "--prove", "--gap", 0, "--no-cv", *method)
+    document = json.loads(run(*command, "--json").stdout)
+    golub = load_golub()
+    fitted = zeronorm.L0LogisticRegression(8, gap=0).fit(golub.X, golub.y)
+    (model,) = document["models"]
+    indices = sorted(row["index"] for row in model["features"])
+    assert indices == fitted.support_.tolist()
+    (certificate,), (proof,) = model["certificates"], model["proofs"]
+    assert certificate["proven"]
+    assert certificate["objective"] == fitted.certificate_.objective
+    assert proof["status"] == "OPTIMAL"
+    assert proof["improved"]
+    assert proof["nodes"] == fitted.proof_.history[-1].n_nodes > 0
+    assert document["parameters"]["method"] == "l0"
+    assert document["parameters"]["gap"] == 0
+    assert sum(v for k, v in document["seconds"].items() if k != "total") <= (
+        document["seconds"]["total"] * 1.01
+    )
+    text = " ".join(run(*command).stdout.split())
+    assert "proven: no other 8 features lower the objective objective" in text
+    assert f"features ruled out, {certificate['candidates']} candidates left" in text
+    assert f"branch and bound, {proof['nodes']} nodes in" in text
+    assert "s: no better support exists; it found better features on the way" in text
+    assert "check it: zeronorm verify DATA golub-k8.certificate.npz" in text
+
+
+def test_proof_of_a_gap_and_its_end(run, monkeypatch):
+    command = ("select", "golub", "-k", 8, "--prove", "--no-cv", "--no-save")
+    text = " ".join(run(*command).stdout.split())
+    assert "certificate proven: no 8 features lower the objective by more than 0.92%" in text
+    assert re.search(r"no branching needed, [\d.]+ s: the wanted gap is proven", text)
+    text = " ".join(run(*command, "--gap", 0, "--time-limit", 1e-9).stdout.split())
+    assert "certificate not proven: no 8 features lower the objective by more than" in text
+    assert "branch and bound, 0 nodes in" in text
+    assert "s: the time limit is reached" in text
+    assert os.listdir() == []
+
+
+def test_proof_goes_with_the_other_options(run, table):
+    command = (
+        "select", table, "--target", "status", "-k", "1:4", "--criterion", "bic", "--prove",
+        "--force", "x5", "--class-weight", "balanced", "--cv", 3, "--gap", 0,
+    )  # fmt: skip
+    document = json.loads(run(*command, "-o", "m.model.npz", "--json").stdout)
+    assert [model["n_features"] for model in document["models"]] == [1, 2, 3, 4]
+    assert {model["proofs"][0]["status"] for model in document["models"]} == {"OPTIMAL"}
+    assert all(model["cross_validation"] for model in document["models"])
+    assert sorted(os.listdir()) == ["m.certificate.npz", "m.model.npz", "table.csv"]
+    saved = persistence.load_certificate("m.certificate.npz")
+    (certificate,) = saved.certificates
+    assert certificate.support.size == document["chosen"]
+    assert certificate.forced.tolist() == [5]
+    assert len(set(saved.class_weight)) == 2
+    text = run("verify", table, "m.certificate.npz").stdout  # the target by its name
+    assert f"no other {document['chosen']} features with the 1 forced lower" in " ".join(
+        text.split()
+    )
+    assert "class weights: no" in text
+
+
+def test_proof_of_several_classes(run, multiclass):
+    X, y = multiclass
+    np.savez("m.npz", X=X, y=np.array(["red", "green", "blue"])[y])
+    text = run("select", "m.npz", "-k", 2, "--prove", "--gap", 0, "--no-cv").stdout
+    for name in ("red", "green", "blue"):
+        assert re.search(
+            rf"{name}: proven, objective [^;]*; branch and bound, \d+ nodes? in [\d.]+ s: no",
+            " ".join(text.split()),
+        )
+    saved = persistence.load_certificate("m-k2.certificate.npz")
+    assert saved.positive == ["blue", "green", "red"]
+    document = json.loads(run("verify", "m.npz", "m-k2.certificate.npz", "--json").stdout)
+    assert document["verified"]
+    assert [claim["class"] for claim in document["claims"]] == saved.positive
+    text = " ".join(run("verify", "m.npz", "m-k2.certificate.npz").stdout.split())
+    assert "red: proven: no other 2 features lower the objective" in text
+
+
+def test_duplicates_are_named(run):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 6))
+    y = (X[:, 1] + 0.3 * rng.standard_normal(60) > 0).astype(int)
+    X = np.column_stack([X, -2 * X[:, 1]])
+    np.savez("a.npz", X=X, y=y, feature_names=[*"abcdef", "twin"])
+    command = ("select", "a.npz", "-k", 1, "--prove", "--no-cv")
+    text = run(*command).stdout
+    assert "duplicates   b is equivalent to twin\n" in text
+    document = json.loads(run(*command, "--json").stdout)
+    (row,) = document["models"][0]["proofs"][0]["equivalents"]
+    assert (row["feature"]["name"], row["equivalents"][0]["name"]) == ("b", "twin")
+    assert (
+        "duplicates  b is equivalent to twin\n"
+        in run("verify", "a.npz", "a-k1.certificate.npz").stdout
+    )
+
+
+def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
+    """What minutes of searching have shown would be lost."""
+    examine = BranchAndBound._examine
+    calls = iter(range(5))
+
+    def interrupted(*arguments):
+        if next(calls, None) is None:
+            signal.raise_signal(signal.SIGINT)
+        examine(*arguments)
+
+    monkeypatch.setattr(BranchAndBound, "_examine", interrupted)
+    result = run("select", "golub", "-k", "7,8", "--prove", "--gap", 0, "--no-cv", "--json")
+    first, second = json.loads(result.stdout)["models"]
+    assert first["proofs"][0]["status"] == "INTERRUPTED"
+    assert first["proofs"][0]["nodes"] == 5
+    assert second["proofs"] == [None]
+    for model in (first, second):
+        assert 0 < model["certificates"][0]["gap"] < 0.1
+        k = model["n_features"]
+        assert persistence.load(f"golub-k{k}.model.npz").support_.size == k
+        assert "verified" in run("verify", "golub", f"golub-k{k}.certificate.npz").stdout
+    calls = iter(range(5))
+    text = run("select", "golub", "-k", 8, "--prove", "--gap", 0, "--no-cv").stdout
+    assert re.search(r"branch and bound, 5 nodes in [\d.]+ s: interrupted", text)
+    calls = iter(range(5))
+    text = run("select", "golub", "-k", "7,8", "--prove", "--gap", 0, "--no-cv").stdout
+    assert "not searched: interrupted" in text
+
+
+def test_progress_of_a_proof(run, monkeypatch):
+    rows = []
+    monkeypatch.setattr(cli.Progress, "searched", lambda _, state: rows.append(state))
+    run("select", "golub", "-k", 8, "--prove", "--gap", 0, "--cv", 2, "--no-save")
+    assert rows[0].n_nodes == 0
+    assert rows[-1].n_nodes > 100
+    assert rows[-1].gap <= 1e-9
+    assert [row.n_nodes for row in rows].count(0) == 1  # none of the folds
+
+
+def test_what_the_progress_line_says(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with cli.Progress(quiet=False) as progress:
+        progress.phase("Selecting")
+        progress.searched(Progressed(12.3, 4567, 89, 2.0, 1.98))
+        (task,) = progress._bar.tasks
+        assert task.description == "Proving"
+        assert task.fields["count"] == "4,567 nodes, 12 s, gap 1.00%"
+        progress.phase("Writing")
+        assert task.fields["count"] == ""
+
+
+def test_certificate_of_any_method(run):
+    run("select", "golub", "-k", "3,4", "--no-cv", "--no-save", "--certificate", "c.npz")
+    assert sorted(os.listdir()) == ["c-k3.npz", "c-k4.npz"]
+    document = json.loads(run("verify", "golub", "c-k4.npz", "--json").stdout)
+    (claim,) = document["claims"]
+    assert claim["recomputed"]["gap"] == pytest.approx(claim["claimed"]["gap"], rel=1e-4)
+    assert claim["nodes"] == 0
+
+
+@pytest.fixture
+def proven(run):
+    """Prove four features of golub; return the path of the certificate."""
+    run("select", "golub", "-k", 4, "--prove", "--gap", 0, "--no-cv")
+    return "golub-k4.certificate.npz"
+
+
+def test_verify(run, proven):
+    text = " ".join(run("verify", "golub", proven).stdout.split())
+    assert "verified proven: no other 4 features lower the objective" in text
+    assert re.search(r"from a tree of \d+ nodes", text)
+    document = json.loads(run("verify", "golub", proven, "--json").stdout)
+    (claim,) = document["claims"]
+    (certificate,) = persistence.load_certificate(proven).certificates
+    assert document["verified"]
+    assert claim["class"] == "AML"
+    assert [row["index"] for row in claim["features"]] == certificate.support.tolist()
+    assert claim["recomputed"]["objective"] == pytest.approx(certificate.objective, rel=1e-9)
+    assert run("verify", "golub", proven, "-q").stdout.startswith("golub   38 samples")
+
+
+@pytest.mark.parametrize("change", [{"bound": 1.2}, {"objective": 0.9, "bound": 0.9}])
+def test_a_certificate_that_claims_too_much(run, proven, change):
+    golub = load_golub()
+    (certificate,) = persistence.load_certificate(proven).certificates
+    change = {"objective": 1.2, **change}
+    persistence.save_certificate(
+        dataclasses.replace(certificate, **change), "t.npz", golub.X, golub.y
+    )
+    result = run("verify", "golub", "t.npz", code=1)
+    assert re.search(r"refuted  the certificate claims (the bound|objective)", result.stdout)
+    assert "verified" not in result.stdout
+    document = json.loads(run("verify", "golub", "t.npz", "--json", code=1).stdout)
+    assert not document["verified"]
+    assert "the certificate claims" in document["reason"]
+    assert document["claims"][0]["recomputed"] is None
+
+
+def test_verify_with_other_data(run, fails, proven):
+    golub = load_golub()
+    names = list(golub.feature_names)
+    X = golub.X.copy()
+    X[3, persistence.load_certificate(proven).support_[0]] += 1.0
+    np.savez("changed.npz", X=X, y=golub.y)
+    assert "refuted" in run("verify", "changed.npz", proven, code=1).stdout
+    np.savez("labels.npz", X=golub.X, y=golub.y[::-1])
+    assert "refuted" in run("verify", "labels.npz", proven, code=1).stdout
+    np.savez("few.npz", X=golub.X[:30], y=golub.y[:30])
+    assert "38 samples of 3051 features; got the shape (30, 3051)" in fails(
+        "verify", "few.npz", proven
+    )
+    np.savez("classes.npz", X=golub.X, y=np.where(golub.y == "AML", "X", "Y"))
+    assert "must have 38 samples of positive weight and of the classes 'ALL, AML'" in fails(
+        "verify", "classes.npz", proven
+    )
+    np.savez("names.npz", X=golub.X[:, ::-1], y=golub.y, feature_names=names[::-1])
+    assert "as in the certificate; got" in fails("verify", "names.npz", proven)
+    assert "a model file of zeronorm; a certificate file is needed here" in fails(
+        "verify", "golub", "golub-k4.model.npz"
+    )
+
+
+def test_verify_refuses_what_does_not_fit_into_memory(fails, proven, monkeypatch):
+    monkeypatch.setattr(persistence, "_MAX_DENSE", 2**19)
+    line = fails("verify", "golub", proven)
+    assert "X must be at most 0.00049 GiB as dense float64" in line
+    assert "got 0.00086 GiB" in line
+
+
+def test_verify_sparse_files_and_labels_of_another_type(run):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((80, 30), density=0.4, rng=rng, format="csr")
+    y = np.where(X[:, [4]].toarray().ravel() > 0.2, 1, -1)
+    dump_svmlight_file(X, y, "a.svm", zero_based=False)
+    run("select", "a.svm", "-k", 2, "--prove", "--no-cv")
+    assert "not centred" in " ".join(run("verify", "a.svm", "a-k2.certificate.npz").stdout.split())
+    np.savez("b.npz", X=X.toarray(), y=y.astype(str))
+    # Dense columns would be centred: the problem is that of the certificate, not of the storage.
+    assert "verified" in run("verify", "b.npz", "a-k2.certificate.npz").stdout
+
+
 # --- path ----------------------------------------------------------------------------------
 
 
@@ -690,7 +938,7 @@ def test_info_and_version(run):
 def test_help_says_what_there_is(run):
     for arguments in ((), ("--help",), ("-h",)):
         text = run(*arguments).stdout
-        assert all(command in text for command in ("select", "path", "predict", "info"))
+        assert all(command in text for command in ("select", "verify", "path", "predict", "info"))
     assert "--features" in run("select", "--help").stdout
 
 
@@ -739,6 +987,30 @@ def test_help_says_what_there_is(run):
             "tune=True chooses the method",
         ),
         (["select", "golub", "-k", "4000", "--method", "l1"], "n_features must be between 1 and"),
+        (["select", "golub", "-k", "3", "--gap", "0.1"], "--gap 0.1 is of a proof; say --prove"),
+        (["select", "golub", "-k", "3", "--time-limit", "9"], "--time-limit 9 is of a proof; say"),
+        (
+            ["select", "golub", "-k", "3", "--prove", "--method", "greedy"],
+            "--prove needs --method l0; got 'greedy'. Leave --method out, or --prove.",
+        ),
+        (["select", "golub", "-k", "3", "--prove", "--method", "auto"], "l0; got 'auto'"),
+        (["select", "golub", "-k", "3", "--prove", "--tune"], "and --tune chooses another; leave"),
+        (["select", "golub", "-k", "3", "--prove", "--gap", "-1"], "--gap must be at least 0"),
+        (["select", "golub", "-k", "3", "--prove", "--gap", "nan"], "--gap must be at least 0"),
+        (
+            ["select", "golub", "-k", "3", "--prove", "--time-limit", "0"],
+            "--time-limit must be a positive finite number of seconds; got 0",
+        ),
+        (
+            ["select", "golub", "-k", "3", "--certificate", "no/c.npz"],
+            "--certificate: no such directory 'no'",
+        ),
+        (
+            ["select", "golub", "-k", "3", "--certificate", "m.npz", "-o", "m.npz"],
+            "--certificate m.npz is the file of the model; name another",
+        ),
+        (["verify", "golub"], "Missing argument 'CERTIFICATE'"),
+        (["verify", "golub", "none.npz"], "none.npz: no such file."),
         (["path"], "Missing argument 'DATA'"),
         (["path", "golub", "--points", "1"], "--points must be at least 2; got 1"),
         (["path", "golub", "--points", "x"], "Invalid value for '--points'"),

@@ -1,5 +1,6 @@
 """Model files: the same predictions to the bit, and no damage that goes unnoticed."""
 
+import dataclasses
 import io
 import json
 import os
@@ -24,10 +25,20 @@ from zeronorm import (
     L1LogisticRegressionCV,
     MinimaxLogisticRegression,
     ReweightedL1LogisticRegression,
+    certify,
     persistence,
 )
+from zeronorm.certificate import CertificateError
 from zeronorm.files import FileError, MissingFileError, Table
-from zeronorm.persistence import ModelFileError, load, save, write_file
+from zeronorm.persistence import (
+    CertificateFileError,
+    ModelFileError,
+    load,
+    load_certificate,
+    save,
+    save_certificate,
+    write_file,
+)
 
 
 @pytest.fixture(scope="module")
@@ -733,6 +744,198 @@ def test_newer_format(path):
         ModelFileError, match=r"newer zeronorm \(format 2, this one reads 1\); upgrade"
     ):
         load(path)
+
+
+# --- certificates --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def certified(binary):
+    X, y = binary
+    return L0LogisticRegression(5, C=1.0, gap=0, class_weight="balanced").fit(X, y)
+
+
+@pytest.fixture
+def proof_file(certified, binary, tmp_path):
+    names = [f"g{j}" for j in range(40)]
+    return save_certificate(
+        certified.certificate_, tmp_path / "c.npz", *binary, class_weight="balanced",
+        feature_names=names, target_name="t",
+    )  # fmt: skip
+
+
+def test_round_trip_of_a_certificate(certified, proof_file, binary):
+    X, y = binary
+    saved = load_certificate(proof_file)
+    (found,), expected = saved.certificates, certified.certificate_
+    assert expected.tree is not None
+    for field in dataclasses.fields(expected):
+        if field.name not in ("tree", "equivalents"):
+            np.testing.assert_array_equal(
+                getattr(found, field.name), getattr(expected, field.name), strict=False
+            )
+    for field in dataclasses.fields(expected.tree):
+        np.testing.assert_array_equal(
+            getattr(found.tree, field.name), getattr(expected.tree, field.name)
+        )
+    assert saved.feature_names == tuple(f"g{j}" for j in expected.support)
+    assert saved.layout.target_name == "t"
+    assert saved.classes_.tolist() == [0, 1]
+    assert saved.positive == [1]
+    np.testing.assert_allclose(saved.class_weight, 120 / (2 * np.bincount(y)))
+    for data in (X, sp.csr_array(X)):
+        (checked,) = saved.verify(data, y)
+        assert checked["objective"] == pytest.approx(expected.objective, rel=1e-9)
+
+
+def test_equivalents_and_no_tree(binary, tmp_path):
+    X, y = binary
+    X = np.column_stack([X, -X[:, :2]])
+    certificate = certify([0, 1, 7], X, y)
+    assert certificate.tree is None
+    saved = load_certificate(save_certificate(certificate, tmp_path / "c", X, y))
+    (found,) = saved.certificates
+    assert found.tree is None
+    assert {k: v.tolist() for k, v in found.equivalents.items()} == {0: [40], 1: [41]}
+    assert saved.feature_names is None
+    saved.verify(X, y)
+
+
+def test_certificates_of_classes_with_weights(multiclass, tmp_path):
+    """Otherwise: classes have the wrong signs, or rows the wrong weights."""
+    X, y = multiclass
+    labels = np.array(["red", "green", "blue"])[y]
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    weights = {"red": 2.0, "green": 0.5}
+    model = L0LogisticRegression(2, class_weight=weights).fit(X, labels, sample_weight=weight)
+    path = save_certificate(
+        model.certificate_, tmp_path / "c", X, labels, sample_weight=weight, class_weight=weights
+    )
+    saved = load_certificate(path)
+    assert saved.positive == ["blue", "green", "red"]
+    assert saved.class_weight.tolist() == [1.0, 0.5, 2.0]
+    checked = saved.verify(X, labels, sample_weight=weight)
+    for one, certificate in zip(checked, model.certificate_, strict=True):
+        assert one["objective"] == pytest.approx(certificate.objective, rel=1e-9)
+    with pytest.raises(ValueError, match=r"must have .* samples of positive weight"):
+        saved.verify(X, labels)
+    swapped = np.where(labels == "red", "green", np.where(labels == "green", "red", labels))
+    with pytest.raises(CertificateError, match="class 'blue': "):
+        saved.verify(X, swapped, sample_weight=weight)
+
+
+def test_tampered_certificates_are_refuted(certified, binary, tmp_path):
+    X, y = binary
+    certificate = certified.certificate_
+    tree = certificate.tree
+    for change in (
+        {"bound": certificate.bound * 1.01, "objective": certificate.objective * 1.01},
+        {"objective": certificate.objective * 0.99},
+        {"coef": certificate.coef * 1.1},
+        {"tree": None},
+        {"dual": certificate.dual * 0.9, "tree": None},
+        {"tree": replace(tree, dual=tree.dual * 0.9)},
+        {"tree": replace(tree, inside=np.ones_like(tree.inside))},
+    ):
+        path = save_certificate(
+            replace(certificate, **change), tmp_path / "c", X, y, class_weight="balanced"
+        )
+        with pytest.raises(CertificateError):
+            load_certificate(path).verify(X, y)
+
+
+def test_certificates_that_do_not_fit_are_not_saved(certified, binary, multiclass, tmp_path):
+    path, certificate = tmp_path / "c", certified.certificate_
+    with pytest.raises(TypeError, match="must be a Certificate or a list of them; got None"):
+        save_certificate(None, path, *binary)
+    with pytest.raises(TypeError, match="must be a Certificate or a list of them"):
+        save_certificate([certificate, None], path, *binary)
+    with pytest.raises(
+        ValueError, match=r"3 classes and 150 samples .*; got 1 certificates, of 120"
+    ):
+        save_certificate(certificate, path, *multiclass)
+    with pytest.raises(ValueError, match="must have 40 names"):
+        save_certificate(certificate, path, *binary, feature_names=["a"])
+    with pytest.raises(CertificateFileError, match="loss of a certificate must be one of"):
+        save_certificate(replace(certificate, loss="hinge"), path, *binary)
+    assert not list(tmp_path.iterdir())
+
+
+def test_broken_certificate_files(proof_file, path, tmp_path):
+    data = proof_file.read_bytes()
+    broken = tmp_path / "b"
+    for length in [*range(0, len(data), max(1, len(data) // 40)), len(data) - 1]:
+        broken.write_bytes(data[:length])
+        with pytest.raises(CertificateFileError):
+            load_certificate(broken)
+    changed = bytearray(data)
+    for position in range(0, len(data), 53):
+        changed[position] ^= 1 << (position % 8)
+        with pytest.raises(CertificateFileError):
+            persistence._unpack_certificate("c", bytes(changed))
+        changed[position] ^= 1 << (position % 8)
+    with pytest.raises(CertificateFileError, match="a model file of zeronorm; a certificate file"):
+        load_certificate(path)
+    with pytest.raises(ModelFileError, match="a certificate file of zeronorm; a model file is"):
+        load(proof_file)
+    with pytest.raises(MissingFileError):
+        load_certificate(tmp_path / "none")
+
+
+def claim(**changes):
+    def apply(arrays):
+        claims = arrays["metadata"]["certificates"]
+        return meta(certificates=[{**claims[0], **changes}])(arrays)
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (change(class_weight=np.array([1.0, -1.0])), "class_weight must be 2 positive float64"),
+        (change(class_weight=np.ones(3)), "class_weight must be 2 positive float64"),
+        (change(classes=np.array([0, 1, 2])), "class_weight must be 3"),
+        (change(support_0=np.array([3, 2, 5, 7, 9])), "support must be sorted indices"),
+        (change(support_0=np.array([1, 2, 5, 7, 40])), "support must be between 0 and 39"),
+        (change(support_0=np.array([1, 2], np.int32)), "support must be int64 of 1 dimensions"),
+        (change(coef_0=np.ones(4)), "coef must have 5 values"),
+        (change(coef_0=np.full(5, np.nan)), "coef must be finite"),
+        (change(forced_0=np.array([3, 3])), "forced must be distinct features"),
+        (change(forced_0=np.array([77])), "forced must be between 0 and 39"),
+        (change(dual_0=np.ones(119)), "the arrays of a tree must fit each other"),
+        (change(row_0=np.zeros(0, np.int64)), "the arrays of a tree must fit each other"),
+        (lambda a: change(parent_0=a["parent_0"] * 0)(a), "parent must be numbers of earlier"),
+        (lambda a: change(parent_0=a["parent_0"] + 2)(a), "parent must be numbers of earlier"),
+        (lambda a: change(feature_0=a["feature_0"] + 40)(a), "feature must be between -1 and 39"),
+        (lambda a: change(row_0=a["row_0"] + 10**6)(a), "row must be rows of tree_dual"),
+        (lambda a: change(row_0=a["row_0"] * 0 - 1)(a), "row must be rows of tree_dual"),
+        (meta(format=2), "metadata says format 2"),
+        (meta(n_samples="a"), "metadata has a wrong type of n_samples"),
+        (meta(n_samples=119), "dual must be of one number of samples, at most 119"),
+        (meta(certificates=[]), "there must be 1 certificates for 2 classes"),
+        (meta(certificates=[3]), "a certificate must be a JSON object"),
+        (meta(feature_names=["a"]), "feature_names must be 5 distinct strings"),
+        (claim(C=-1.0), "the C of a certificate must be positive"),
+        (claim(scaling="other"), "the scaling of a certificate must be one of standardized, sca"),
+        (claim(loss="hinge"), "the loss of a certificate must be one of logistic"),
+        (claim(bound=float("nan")), "a certificate must be finite"),
+        (claim(equivalents=[[1]]), "equivalents must be features, each with a list"),
+        (claim(equivalents=[[1, [99]]]), "equivalents must be features, each with a list"),
+    ],
+)
+def test_unsound_certificates_under_a_sound_checksum(proof_file, edit, message):
+    def seal(arrays):
+        text = json.dumps(arrays["metadata"]).encode()
+        arrays = {**arrays, "metadata": np.frombuffer(text, np.uint8)}
+        proof_file.write_bytes(persistence._pack(arrays, "certificate"))
+
+    arrays = parts(proof_file)
+    seal(arrays)
+    load_certificate(proof_file)  # the control
+    seal(edit(arrays))
+    with pytest.raises(CertificateFileError, match=message):
+        load_certificate(proof_file)
 
 
 # --- what cannot be saved ------------------------------------------------------------------

@@ -18,8 +18,10 @@ import zeronorm
 from zeronorm import BudgetClassifier, FeatureGeneratingMachine, L0LogisticRegression
 from zeronorm.datasets import load_golub
 from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.model_selection import cross_validate
 from zeronorm.result import Status
 from zeronorm.solvers._bounds import bound_at
+from zeronorm.solvers._branch import BranchAndBound
 from zeronorm.solvers._relaxation import proximal_shares, relax, support_norm
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
@@ -312,6 +314,63 @@ def test_interrupt_keeps_what_is_proven():
     assert onward.status is Status.OPTIMAL
     best = zeronorm.prove(model, X, y, gap=0)
     assert onward.certificate.objective == pytest.approx(best.certificate.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_interrupt_in_the_middle_of_a_node(monkeypatch, after):
+    """A node that is half divided would be lost, and the bound would claim too much."""
+    X, y = load_golub(return_X_y=True)
+    number = BranchAndBound._number
+    calls = iter(range(20 + after))
+
+    def interrupted(*arguments):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return number(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BranchAndBound, "_number", interrupted)
+        proof = zeronorm.prove(np.arange(8), X, y, gap=0)
+    assert proof.status is Status.INTERRUPTED
+    zeronorm.verify(X, y, proof.certificate)
+    onward = zeronorm.prove(np.arange(8), X, y, gap=0, resume=proof)
+    assert onward.status is Status.OPTIMAL
+    zeronorm.verify(X, y, onward.certificate, rtol=1e-8)
+
+
+def test_interrupt_ends_the_proofs_of_all_sizes():
+    """The sizes that are left would each have to be interrupted again, or have no certificate."""
+    X, y = load_golub(return_X_y=True)
+    model = L0LogisticRegression([6, 7, 8], gap=0)
+    rows = []
+
+    def interrupt(row):
+        rows.append(row)
+        if [row.n_nodes > 0 for row in rows].count(True) == 1:
+            raise KeyboardInterrupt
+
+    model._report = interrupt
+    path = model.fit(X, y).path_
+    assert path[6].proof.status is Status.INTERRUPTED
+    assert path[7].proof is path[8].proof is model.proof_ is None
+    for k in path:
+        assert path[k].certificate.gap > 0
+        np.testing.assert_array_equal(path[k].certificate.support, path[k].support)
+        zeronorm.verify(X, y, path[k].certificate)
+
+
+def test_cross_validation_does_not_prove():
+    X, y = load_golub(return_X_y=True)
+    rows = []
+    model = L0LogisticRegression([3, 8], gap=0)
+    model._report = rows.append
+    found = cross_validate(model, X, y, cv=3)
+    assert rows == []
+    np.testing.assert_array_equal(
+        found.scores, cross_validate(L0LogisticRegression([3, 8]), X, y, cv=3).scores
+    )
+    model.fit(X, y)
+    assert rows  # the control
 
 
 def test_too_many_candidates_are_said(monkeypatch):

@@ -25,6 +25,10 @@ from .solvers._blas import one_blas_thread
 from .solvers._prove import prove_support
 
 
+class CertificateError(ValueError):
+    """A certificate claims more than its data show; the message says what."""
+
+
 def certify(
     model: Any,
     X: Any,
@@ -324,9 +328,11 @@ def verify(
 
     Raises
     ------
+    CertificateError
+        Where the dual point is not feasible or the certificate claims more than can be recomputed.
+        It is a ValueError.
     ValueError
-        Where the loss is unknown, the dual point is not feasible or the certificate claims more
-        than can be recomputed.
+        Where the loss is unknown or y has not two classes.
     """
     loss, forced = certificate.loss, certificate.forced
     if loss not in ("logistic", "squared_hinge"):
@@ -357,9 +363,9 @@ def verify(
         values = 0.5 * np.maximum(0.0, 1.0 - y * z) ** 2
     conjugate = _conjugate(certificate, alpha, y, weight)
     if not certificate.fit_intercept and certificate.intercept != 0:
-        raise ValueError("the certificate has an intercept in a problem without one.")
+        raise CertificateError("the certificate has an intercept in a problem without one.")
     if not np.isin(forced, certificate.support).all():
-        raise ValueError("the certificate has forced features outside of its support.")
+        raise CertificateError("the certificate has forced features outside of its support.")
     square = (X.T @ (alpha * y)) ** 2
     free = np.sort(np.delete(square, forced))[::-1][: len(certificate.support) - len(forced)]
     objective = float(0.5 * certificate.coef @ certificate.coef + weight @ values)
@@ -370,7 +376,7 @@ def verify(
         _replay(X, y, weight, certificate, usable, certificate.bound - slack)
         bound = certificate.bound
     if certificate.objective < objective - slack or certificate.bound > bound + slack:
-        raise ValueError(
+        raise CertificateError(
             f"the certificate claims objective {certificate.objective!r} and bound "
             f"{certificate.bound!r}; recomputed: {objective!r} and {bound!r}."
         )
@@ -385,7 +391,7 @@ def _conjugate(
     if certificate.loss == "logistic":
         feasible = feasible and bool(np.all(alpha <= weight))
     if not feasible or (certificate.fit_intercept and abs(alpha @ y) > 1e-9 * alpha.sum()):
-        raise ValueError("the dual point of the certificate is not feasible.")
+        raise CertificateError("the dual point of the certificate is not feasible.")
     if certificate.loss == "squared_hinge":
         return float(np.sum(alpha**2 / (2.0 * weight) - alpha))
     share = np.clip(alpha / weight, 1e-300, 1.0)
@@ -401,7 +407,7 @@ def _replay(
     usable: IndexArray,
     claim: float,
 ) -> None:
-    """Raise ValueError where a tree does not prove that no model is below the claim.
+    """Raise CertificateError where a tree does not prove that no model is below the claim.
 
     X : (n, m) on the selection scaling.
     usable : the features of X.
@@ -427,7 +433,7 @@ def _replay(
         below = children.get(number, [])
         if bound >= claim or not below:
             if bound < claim:
-                raise ValueError(
+                raise CertificateError(
                     f"the certificate claims the bound {certificate.bound!r}; node {number} of its "
                     f"tree shows only {float(bound)!r}."
                 )
@@ -448,7 +454,7 @@ def _replay(
         whole = branch.size == 1 and branch[0] == -1
         halves = branch.size == 2 and branch[0] == branch[1] and tree.inside[below].sum() == 1
         if not whole and not halves:
-            raise ValueError(f"node {number} of the tree is divided with a rest.")
+            raise CertificateError(f"node {number} of the tree is divided with a rest.")
         for child in below:
             feature, inside = tree.feature[child], tree.inside[child]
             if whole or (inside and feature in fixed):
@@ -459,4 +465,4 @@ def _replay(
                 waiting.append((child, fixed, free[free != feature], alpha))
 
 
-__all__ = ["certify", "prove", "verify"]
+__all__ = ["CertificateError", "certify", "prove", "verify"]

@@ -1,4 +1,4 @@
-"""The command `zeronorm`: select features of a data file, predict, look at models and l1 paths.
+"""The command `zeronorm`: select features, verify certificates, predict, look at models and paths.
 
 Results go to stdout, everything else to stderr. A command reads its arguments (`_input`), calls the
 package, gathers what came out (`_documents`) and prints it as JSON or for people (`_report`). Heavy
@@ -18,16 +18,19 @@ import typer
 
 from ._input import (
     NO_VALIDATION,
+    certificate_files,
     check_classes,
     check_folder,
     check_folds,
     check_grid,
+    check_names,
     comparable,
     forced_positions,
     listed,
     output_files,
     parse_refit_c,
     parse_sizes,
+    proof_options,
     read,
     read_labelled,
     refuse_overwriting,
@@ -125,15 +128,44 @@ def select(
         ),
     ] = None,
     save: Annotated[bool, typer.Option("--save/--no-save", help="Write the model.")] = True,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="Write the certificate, for zeronorm verify. Default: with --prove, beside the "
+            "model.",
+        ),
+    ] = None,
     cv: Annotated[int, typer.Option(metavar="FOLDS", help="Folds of the cross-validation.")] = 5,
     no_cv: Annotated[bool, typer.Option("--no-cv", help="No cross-validation.")] = False,
     method: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="METHOD",
-            help="What finds the features: auto, l1, reweighted-l1, greedy or l0.",
+            help="What finds the features: auto, l1, reweighted-l1, greedy or l0. Default: auto; "
+            "with --prove, l0.",
         ),
-    ] = "auto",
+    ] = None,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove", help="Search until no other features of this number can be much better."
+        ),
+    ] = False,
+    gap: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GAP",
+            help="Of the proof: by how much, as a share of the objective, others may be better; 0: "
+            "not at all. Default: 0.01.",
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Of the proof of each size; classes share it. Default: 60."
+        ),
+    ] = None,
     criterion: Annotated[
         str | None,
         typer.Option(
@@ -170,11 +202,16 @@ def select(
     """Select exactly K features, fit the model, measure it, certify it and write it."""
     begin = time.perf_counter()
     seconds: dict[str, float] = {}
+    method, proof = proof_options(prove, method, tune, gap, time_limit)
     sizes = parse_sizes(features)
     refit_C = parse_refit_c(refit_c)
     at_most = criterion is not None and len(sizes) == 1
     candidates = range(1, sizes[0] + 1) if at_most else sizes
-    files = output_files(data, candidates, output, one=criterion is not None) if save else {}
+    one = criterion is not None
+    files = output_files(data, candidates, output, one=one) if save else {}
+    certificates: dict[int, Path] = {}
+    if certificate is not None or prove:
+        certificates = certificate_files(data, candidates, files, certificate, one=one)
     if not no_cv:
         check_folds(cv, "Leave it out with --no-cv.")
 
@@ -182,7 +219,7 @@ def select(
         progress.phase("Starting")
         from .. import __version__, persistence
         from ..designs import as_design
-        from ..estimators import BudgetClassifier
+        from ..estimators import BudgetClassifier, L0LogisticRegression
         from ..model_selection import CrossValidation, cross_validate
         from . import _documents, _report
 
@@ -192,20 +229,24 @@ def select(
             table, y = read_labelled(data, target, id)
         notes.extend(table.notes)
         refuse_overwriting(files.values(), data, target)
+        refuse_overwriting(certificates.values(), data, target, option="--certificate")
 
-        estimator = BudgetClassifier(
-            sizes[0] if at_most else sizes,
-            criterion=criterion,
-            method=method,
-            C=C,
-            refit_C=refit_C,
-            tune=tune,
-            standardize=standardize,
-            fit_intercept=intercept,
-            forced_features=forced_positions(force, table),
-            class_weight=class_weight,
-            n_threads=threads,
-        )
+        common: dict[str, Any] = {
+            "n_features": sizes[0] if at_most else sizes,
+            "criterion": criterion,
+            "C": C,
+            "refit_C": refit_C,
+            "standardize": standardize,
+            "fit_intercept": intercept,
+            "forced_features": forced_positions(force, table),
+            "class_weight": class_weight,
+            "n_threads": threads,
+        }
+        estimator: BudgetClassifier | L0LogisticRegression
+        if prove:
+            estimator = L0LogisticRegression(**common, **proof)
+        else:
+            estimator = BudgetClassifier(**common, method=method, tune=tune)
         progress.phase("Selecting")
         with timed(seconds, "fit"):
             fit(estimator, table.X, y, progress)
@@ -227,28 +268,40 @@ def select(
         progress.phase("Writing")
         design = as_design(table.X, n_threads=threads)
         chosen = estimator._size
+        names: dict[str, Any] = {
+            "feature_names": table.feature_names,
+            "first_index": table.first_index,
+            "target_name": table.target_name,
+        }
         models = []
         for k in estimator.estimators_[0]:
             model = _documents.describe_model(estimator, k, table, design, validation)
-            if save and (criterion is None or k == chosen):
-                with timed(seconds, "write"):
-                    persistence.save(
-                        estimator,
-                        files[k],
-                        n_features=k,
-                        feature_names=table.feature_names,
-                        first_index=table.first_index,
-                        target_name=table.target_name,
-                    )
-                model["file"] = str(files[k])
             models.append(model)
+            if criterion is not None and k != chosen:
+                continue
+            with timed(seconds, "write"):
+                if save:
+                    persistence.save(estimator, files[k], n_features=k, **names)
+                    model["file"] = str(files[k])
+                if certificates:
+                    persistence.save_certificate(
+                        [path[k].certificate for path in estimator.estimators_],
+                        certificates[k],
+                        table.X,
+                        y,
+                        class_weight=class_weight,
+                        **names,
+                    )
+                    model["certificate_file"] = str(certificates[k])
     seconds["total"] = time.perf_counter() - begin
 
     document = {
         "zeronorm": __version__,
         "data": _documents.describe_data(data, table),
         "parameters": {
-            name: value for name, value in estimator.get_params().items() if name != "n_features"
+            "method": method,
+            "tune": tune,
+            **{k: value for k, value in estimator.get_params().items() if k != "n_features"},
         },
         "classes": estimator.classes_.tolist(),
         "models": models,
@@ -259,6 +312,52 @@ def select(
         "notes": notes,
     }
     _show(document, as_json, quiet, _report.print_selection)
+
+
+@app.command()
+def verify(
+    data: _Data,
+    certificate: Annotated[
+        str, typer.Argument(metavar="CERTIFICATE", help="A file that select wrote.")
+    ],
+    target: _Target = None,
+    id: _Id = None,
+    as_json: _Json = False,
+    quiet: _Quiet = False,
+    debug: _Debug = False,
+) -> None:
+    """Check a certificate with the data, in plain NumPy; exit code 1 where it claims too much."""
+    begin = time.perf_counter()
+    with Progress(quiet) as progress, collect_warnings() as notes:
+        progress.phase("Starting")
+        from .. import persistence
+        from ..certificate import CertificateError
+        from . import _documents, _report
+
+        saved = persistence.load_certificate(certificate)
+        progress.phase(f"Reading {data}")
+        table, y = read_labelled(data, target, id, saved.layout)
+        notes.extend(table.notes)
+        check_names(table, saved, data)
+        progress.phase("Verifying")
+        found: list[dict[str, float]] | None = None
+        reason = None
+        try:
+            found = saved.verify(table.X, comparable(y, saved.classes_))
+        except CertificateError as error:
+            reason = str(error)
+    document = {
+        "certificate": certificate,
+        "data": _documents.describe_data(data, table),
+        "verified": found is not None,
+        "reason": reason,
+        **_documents.describe_claims(saved, found, table),
+        "seconds": time.perf_counter() - begin,
+        "notes": notes,
+    }
+    _show(document, as_json, quiet, _report.print_verification)
+    if found is None:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -9,7 +9,7 @@ import csv
 import io
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -21,7 +21,8 @@ from .._typing import Design, FloatArray, IndexArray
 from ..estimators import L1LogisticRegressionCV, L1Path
 from ..files import Table
 from ..model_selection import CrossValidation, predict
-from ..persistence import summarize
+from ..persistence import SavedCertificate, summarize
+from ..result import Certificate, Proof
 
 _T = TypeVar("_T")
 
@@ -67,7 +68,64 @@ def describe_model(
         "training_accuracy": float(np.mean(predicted == np.asarray(table.y))),
         "cross_validation": _describe_validation(validation, k),
         "certificates": [summarize(path[k].certificate) for path in paths],
+        "proofs": [_describe_proof(path[k].proof, table) for path in paths],
         "file": None,
+        "certificate_file": None,
+    }
+
+
+def _describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:
+    """Return how a branch and bound ended, and the duplicates that it met."""
+    if proof is None:
+        return None
+    end = proof.history[-1]
+    return {
+        "status": proof.status.name,
+        "reason": proof.status.value.partition(";")[0],
+        "nodes": int(end.n_nodes),
+        "seconds": float(end.seconds),
+        "improved": bool(proof.improved),
+        "equivalents": _describe_equivalents(proof.certificate, table),
+    }
+
+
+def _describe_equivalents(certificate: Certificate, table: Table) -> list[dict[str, Any]]:
+    """Return the features of a support that have duplicates, each with them."""
+    return [
+        {
+            "feature": _describe_feature(table, feature),
+            "equivalents": [_describe_feature(table, other) for other in others.tolist()],
+        }
+        for feature, others in certificate.equivalents.items()
+    ]
+
+
+def describe_claims(
+    saved: SavedCertificate, found: Sequence[Mapping[str, float]] | None, table: Table
+) -> dict[str, Any]:
+    """Return what certificates claim, and what was recomputed.
+
+    found : None where a certificate claims too much.
+    """
+    claims = []
+    for number, (label, certificate) in enumerate(
+        zip(saved.positive, saved.certificates, strict=True)
+    ):
+        tree = certificate.tree
+        claims.append(
+            {
+                "class": label,
+                "features": [_describe_feature(table, j) for j in certificate.support.tolist()],
+                "claimed": summarize(certificate),
+                "recomputed": None if found is None else dict(found[number]),
+                "nodes": 0 if tree is None else len(tree.dual) - 1,
+                "equivalents": _describe_equivalents(certificate, table),
+            }
+        )
+    return {
+        "classes": saved.classes_.tolist(),
+        "class_weight": saved.class_weight.tolist(),
+        "claims": claims,
     }
 
 

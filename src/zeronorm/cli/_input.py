@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from ._messages import show
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
+    from ..persistence import SavedCertificate
 
 NO_VALIDATION = "no cross-validation"  # how the note begins that says why
 _MAX_SIZES = 1000  # of one range
@@ -91,11 +92,13 @@ def read(
         raise FileError(str(error).replace(error.argument, option)) from None
 
 
-def read_labelled(data: str, target: str | None, id: str | None) -> tuple[Table, Any]:
+def read_labelled(
+    data: str, target: str | None, id: str | None, like: Layout | None = None
+) -> tuple[Table, Any]:
     """Return the data, and the labels that they must have: of classes, not continuous."""
     from .._validate import check_target
 
-    table = read(data, target, id, need_labels=True)
+    table = read(data, target, id, like, need_labels=True)
     if table.y is None:
         raise ValueError(f"{data}: labels are needed; say where they are with --target.")
     return table, check_target(table.y, len(table.y))
@@ -134,45 +137,106 @@ def forced_positions(names: Sequence[str] | None, table: Table) -> list[int] | N
 
 
 def output_files(
-    data: str, sizes: Sequence[int], output: Path | None, *, one: bool = False
+    data: str,
+    sizes: Sequence[int],
+    output: Path | None,
+    *,
+    one: bool = False,
+    kind: str = "model",
+    option: str = "--output",
 ) -> dict[int, Path]:
-    """Return where the model of each size goes; checked before the long work begins.
+    """Return where the file of each size goes; checked before the long work begins.
 
     one : whether only one of them is to be written.
+    kind, option : what it is, and the option that names it.
     """
     if output is None:
         stem = Path(data).name
         while Path(stem).suffix.lower() in _SUFFIXES:
             stem = Path(stem).stem
         stem = Path(stem).stem
-        files = {k: Path(f"{stem}-k{k}.model.npz") for k in sizes}
+        files = {k: Path(f"{stem}-k{k}.{kind}.npz") for k in sizes}
     elif one or len(sizes) == 1:
         files = dict.fromkeys(sizes, output)
     else:
         name, dot, rest = output.name.partition(".")
         files = {k: output.with_name(f"{name}-k{k}{dot}{rest}") for k in sizes}
     for path in files.values():
-        check_folder(path)
+        check_folder(path, option)
     return files
 
 
-def check_folder(path: Path) -> None:
+def certificate_files(
+    data: str,
+    sizes: Sequence[int],
+    models: Mapping[int, Path],
+    output: Path | None,
+    *,
+    one: bool,
+) -> dict[int, Path]:
+    """Return where the certificate of each size goes: by default beside its model."""
+    if output is None:
+        files = {
+            k: path.with_name(
+                path.name.removesuffix(".npz").removesuffix(".model") + ".certificate.npz"
+            )
+            for k, path in models.items()
+        }
+    else:
+        files = output_files(data, sizes, output, one=one, option="--certificate")
+    both = set(files.values()) & set(models.values())
+    if both:
+        raise ValueError(f"--certificate {min(both)} is the file of the model; name another.")
+    return files
+
+
+def proof_options(
+    prove: bool, method: str | None, tune: bool, gap: float | None, time_limit: float | None
+) -> tuple[str, dict[str, Any]]:
+    """Return the method, l0 for a proof, and the options of the proof; none without."""
+    if not prove:
+        for option, value in (("--gap", gap), ("--time-limit", time_limit)):
+            if value is not None:
+                raise ValueError(f"{option} {value:g} is of a proof; say --prove as well.")
+        return "auto" if method is None else method, {}
+    if method not in (None, "l0"):
+        raise ValueError(
+            f"--prove needs --method l0; got {method!r}. Leave --method out, or --prove."
+        )
+    if tune:
+        raise ValueError("--prove needs --method l0, and --tune chooses another; leave one out.")
+    gap = 0.01 if gap is None else gap
+    time_limit = 60.0 if time_limit is None else time_limit
+    if not 0 <= gap < float("inf"):
+        raise ValueError(f"--gap must be at least 0 (0.01 stands for 1%); got {gap:g}.")
+    if not 0 < time_limit < float("inf"):
+        raise ValueError(
+            f"--time-limit must be a positive finite number of seconds; got {time_limit:g}."
+        )
+    return "l0", {"gap": gap, "time_limit": time_limit}
+
+
+def check_folder(path: Path, option: str = "--output") -> None:
     """Refuse an output that cannot become a file."""
     if path.is_dir():
-        raise ValueError(f"--output must be a file; {path} is a directory.")
+        raise ValueError(f"{option} must be a file; {path} is a directory.")
     if not path.parent.is_dir():
-        raise ValueError(f"--output: no such directory {str(path.parent)!r}; create it.")
+        raise ValueError(f"{option}: no such directory {str(path.parent)!r}; create it.")
 
 
 def refuse_overwriting(
-    outputs: Iterable[Path], data: str, target: str | None, model: str | None = None
+    outputs: Iterable[Path],
+    data: str,
+    target: str | None,
+    model: str | None = None,
+    option: str = "--output",
 ) -> None:
     """Refuse outputs that are an input as well."""
     sources = [source for source in (data, target, model) if source is not None]
     for path in outputs:
         for source in sources:
             if path.exists() and Path(source).exists() and path.samefile(source):
-                raise ValueError(f"--output {path} is an input as well; name another file.")
+                raise ValueError(f"{option} {path} is an input as well; name another file.")
 
 
 def check_grid(points: int, ratio: float | None, max_features: int | None) -> None:
@@ -232,6 +296,21 @@ def usable_folds(cv: int, y: Any, notes: list[str]) -> int | None:
         return None
     notes.append(f"{smallest} folds in place of {cv}: the class {label} has {smallest} samples")
     return smallest
+
+
+def check_names(table: Table, certificate: SavedCertificate, data: str) -> None:
+    """Refuse data whose selected features have other names than those of a certificate."""
+    from ..files import quote
+
+    if table.feature_names is None or certificate.feature_names is None:
+        return
+    for j, name in zip(certificate.support_.tolist(), certificate.feature_names, strict=True):
+        found = table.feature_names[j] if j < len(table.feature_names) else ""
+        if found != name:
+            raise ValueError(
+                f"{data}: feature {j} (from 0) must be {quote(name)}, as in the certificate; got "
+                f"{quote(found)}. Verify with the data of the selection, its columns in order."
+            )
 
 
 def comparable(y: Any, classes: Any) -> Any:

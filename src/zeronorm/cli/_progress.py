@@ -8,9 +8,12 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._messages import one_line, show
+
+if TYPE_CHECKING:
+    from ..result import Progressed
 
 
 class Progress:
@@ -65,9 +68,18 @@ class Progress:
             what = "pass" if passes == 1 else "passes"
             self._bar.update(self._task, completed=passes, count=f"{passes} {what}")
 
+    def searched(self, state: Progressed) -> None:
+        """Report where a branch and bound stands."""
+        if self._bar is not None:
+            what = "node" if state.n_nodes == 1 else "nodes"
+            count = f"{state.n_nodes:,} {what}, {state.seconds:.0f} s, gap {100 * state.gap:.2f}%"
+            self._bar.update(self._task, description="Proving", count=count)
+
 
 def fit(estimator: Any, X: Any, y: Any, progress: Progress) -> None:
-    """Fit, and report every scan where this version of scikit-learn has callbacks."""
+    """Fit, and report the course of a proof, and scans where scikit-learn has callbacks."""
+    if hasattr(estimator, "_report"):
+        estimator._report = progress.searched
     if not hasattr(estimator, "set_callbacks"):
         estimator.fit(X, y)
         return

@@ -47,6 +47,8 @@ _METHODS = {
     "greedy": "greedy: in every scan the feature that fits best what is left",
     "l0": "l0: exchanges among all features until none is found that helps",
 }
+_MAX_EQUIVALENTS = 5  # duplicates of a feature that are named
+_MAX_CLAIMED = 20  # features of a certificate that are named
 _GAP = 2  # cells between two columns of a table
 _MAX_ROWS = 50  # features shown
 _MAX_ENTRIES = 20  # features shown in the order in which they enter a path
@@ -85,6 +87,53 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
         console.print(_text((f"{legend}.", "dim")))
         console.print()
     _print_pairs(console, _facts(document, model, quiet), airy=True)
+    if not quiet:
+        console.print()
+
+
+def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None:
+    """Print whether certificates hold, what they claim, and what was recomputed."""
+    console = _console()
+    if not quiet:
+        console.print()
+    _print_header(console, document["data"])
+    console.print()
+    claims, classes = document["claims"], document["classes"]
+    several = len(classes) > 2
+    facts: list[tuple[str, str | Text]] = [
+        ("proof", _text((show(document["certificate"]), "bold"))),
+    ]
+    for claim in claims:
+        names = [show(row["name"], 40) for row in claim["features"]]
+        more = f" and {len(names) - _MAX_CLAIMED:,} more" if len(names) > _MAX_CLAIMED else ""
+        label = show(str(claim["class"]), 30)
+        facts.append(
+            ("", f"{_count(len(names))} of {label}: {', '.join(names[:_MAX_CLAIMED])}{more}")
+        )
+    if set(document["class_weight"]) != {1.0}:
+        weights = [
+            f"{show(str(label), 30)} {weight:.4g}"
+            for label, weight in zip(classes, document["class_weight"], strict=True)
+        ]
+        facts.append(("", _text(("class weights: ", "dim"), ", ".join(weights))))
+    if not document["verified"]:
+        facts.append(("refuted", _text((show(document["reason"], 500), "bold red"))))
+    for number, claim in enumerate(claims if document["verified"] else []):
+        claimed, found = claim["claimed"], claim["recomputed"]
+        prefix = f"{show(str(claim['class']), 30)}: " if several else ""
+        said, style = _claim(claimed, len(claim["features"]), wanted=True)
+        text = _text(
+            prefix,
+            (said, style),
+            f"\nrecomputed: objective {found['objective']:.6g}, lower bound {found['bound']:.6g}",
+        )
+        if claim["nodes"]:
+            text.append(f", from a tree of {claim['nodes']:,} nodes")
+        facts.append(("verified" if not number else "", text))
+    facts.append(("", _text((_scope(claims[0]["claimed"]), "dim"))))
+    labels = [claim["class"] for claim in claims]
+    facts += _duplicates(labels, [claim["equivalents"] for claim in claims])
+    _print_pairs(console, facts, airy=True)
     if not quiet:
         console.print()
 
@@ -507,27 +556,56 @@ def _facts(
     if method != "auto":
         facts.insert(0, ("method", _METHODS[method].format(k=model["n_features"])))
 
-    certificates = model["certificates"]
-    for number, certificate in enumerate(certificates):
+    certificates, proofs = model["certificates"], model["proofs"]
+    gap = document["parameters"].get("gap")
+    total = document["data"]["n_features"]
+    labels = classes if len(classes) > 2 else classes[1:]
+    for number, (certificate, proof) in enumerate(zip(certificates, proofs, strict=True)):
         name = "certificate" if number == 0 else ""
-        prefix = ""
-        if len(classes) > 2:
-            prefix = f"{show(str(classes[number]), 30)}: "
-        facts.append((name, _certificate_text(prefix, certificate, document, model)))
+        prefix = f"{show(str(labels[number]), 30)}: " if len(labels) > 1 else ""
+        text = _certificate_text(prefix, certificate, proof, total, model["n_features"])
+        if gap is not None and proof is None:
+            text.append(", not searched: interrupted" if prefix else "\nnot searched: interrupted")
+        facts.append((name, text))
     known = [certificate for certificate in certificates if certificate is not None]
     if known:
         facts.append(("", _text((_scope(known[0]), "dim"))))
+    facts += _duplicates(labels, [proof["equivalents"] for proof in proofs if proof is not None])
 
-    if quiet:
-        if model["file"] is not None:
-            facts.append(("model", _text((show(model["file"]), "bold"))))
-        return facts
-    facts.append(_seconds(document, "to select and certify"))
-    if model["file"] is not None:
-        command = f"zeronorm predict {show(shlex.quote(model['file']))} DATA"
-        facts.append(("model", _text((show(model["file"]), "bold"))))
-        facts.append(("", _text(("use it: ", "dim"), command)))
+    if not quiet:
+        facts.append(_seconds(document, "to select and certify"))
+    for name, key, use, command in (
+        ("model", "file", "use it: ", "zeronorm predict {} DATA"),
+        ("proof", "certificate_file", "check it: ", "zeronorm verify DATA {}"),
+    ):
+        if model[key] is None:
+            continue
+        facts.append((name, _text((show(model[key]), "bold"))))
+        if not quiet:
+            command = command.format(show(shlex.quote(model[key])))
+            facts.append(("", _text((use, "dim"), command)))
     return facts
+
+
+def _duplicates(
+    labels: Sequence[Any], groups: Sequence[Sequence[Mapping[str, Any]]]
+) -> list[tuple[str, str | Text]]:
+    """Return the features that others can take the place of, for each class."""
+    lines = []
+    for label, group in zip(labels, groups, strict=False):
+        prefix = f"{show(str(label), 30)}: " if len(labels) > 1 else ""
+        for row in group:
+            names = [show(other["name"]) for other in row["equivalents"]]
+            more = f" and {len(names) - _MAX_EQUIVALENTS:,} more"
+            shown = ", ".join(names[:_MAX_EQUIVALENTS])
+            lines.append(
+                f"{prefix}{show(row['feature']['name'])} is equivalent to {shown}"
+                f"{more if len(names) > _MAX_EQUIVALENTS else ''}"
+            )
+    if not lines:
+        return []
+    text = _text("\n".join(lines), ("\nequal columns, up to the sign", "dim"))
+    return [("duplicates", text)]
 
 
 def _choice(document: Mapping[str, Any], criterion: str) -> Text:
@@ -557,38 +635,60 @@ def _seconds(document: Mapping[str, Any], purpose: str) -> tuple[str, Text]:
 def _certificate_text(
     prefix: str,
     certificate: Mapping[str, Any] | None,
-    document: Mapping[str, Any],
-    model: Mapping[str, Any],
+    proof: Mapping[str, Any] | None,
+    total: int,
+    k: int,
 ) -> Text:
+    """Return what is certified, and how it was proven.
+
+    prefix : the class, where there are several: then it is in one line.
+    total : features of the data.
+    """
     if certificate is None:
         return _text(f"{prefix}none")
-    k = model["n_features"]
-    what = "single feature" if k == 1 else f"{k} features"
-    among = ""
-    if certificate["n_forced"]:
-        among = f" with the {certificate['n_forced']} forced"
-    total = document["data"]["n_features"]
     excluded = total - certificate["candidates"]
-    if prefix:  # one of several classes: in one line
+    if prefix:
         gap = "proven" if certificate["proven"] else f"gap {_percent(certificate['gap'])}"
+        search = "" if proof is None else f"; {_search(proof)}"
         return _text(
             prefix,
             (gap, "bold"),
-            f", objective {certificate['objective']:.5g}, {excluded:,} of {total:,} ruled out",
+            f", objective {certificate['objective']:.5g}, {excluded:,} of {total:,} ruled out"
+            f"{search}",
         )
-    if certificate["proven"]:
-        head = (f"proven: no other {what}{among} lower the objective", "bold green")
-    else:
-        head = (
-            f"not proven: no {what}{among} lower the objective by more than "
-            f"{_percent(certificate['gap'])}",
-            "bold",
-        )
-    return _text(
-        head,
+    left = "" if proof is None else f"{certificate['candidates']:,} candidates left, "
+    text = _text(
+        _claim(certificate, k, wanted=proof is not None and proof["status"] == "GAP"),
         f"\nobjective {certificate['objective']:.6g}, lower bound {certificate['bound']:.6g}; "
-        f"{excluded:,} of {total:,} features ruled out, {certificate['fixed_in']} proven to belong",
+        f"{excluded:,} of {total:,} features ruled out, {left}"
+        f"{certificate['fixed_in']} proven to belong",
     )
+    if proof is not None:
+        text.append(f"\n{_search(proof)}")
+    return text
+
+
+def _claim(certificate: Mapping[str, Any], k: int, wanted: bool = False) -> tuple[str, str]:
+    """Return what a certificate says, with its style.
+
+    wanted : whether its gap is what was asked for: nothing is missing then.
+    """
+    what = "single feature" if k == 1 else f"{k} features"
+    among = f" with the {certificate['n_forced']} forced" if certificate["n_forced"] else ""
+    if certificate["proven"]:
+        return f"proven: no other {what}{among} lower the objective", "bold green"
+    claim = f"no {what}{among} lower the objective by more than {_percent(certificate['gap'])}"
+    return (f"proven: {claim}", "bold green") if wanted else (f"not proven: {claim}", "bold")
+
+
+def _search(proof: Mapping[str, Any]) -> str:
+    """Return how a branch and bound ended."""
+    seconds = f"{proof['seconds']:.{1 if proof['seconds'] >= 1 else 2}f} s"
+    if not proof["nodes"] and proof["status"] in ("OPTIMAL", "GAP"):
+        return f"no branching needed, {seconds}: {proof['reason']}"
+    nodes = "1 node" if proof["nodes"] == 1 else f"{proof['nodes']:,} nodes"
+    better = "; it found better features on the way" if proof["improved"] else ""
+    return f"branch and bound, {nodes} in {seconds}: {proof['reason']}{better}"
 
 
 def _scope(certificate: Mapping[str, Any]) -> str:

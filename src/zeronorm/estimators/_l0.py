@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import _validate
 from .._typing import IndexArray
-from ..result import Path, Proof, Status, Step
+from ..result import Path, Progressed, Proof, Status, Step
 from ..solvers import Splitting, Task
 from ..solvers._drive import Solver
 from ..solvers._l0 import SOLVERS, select_l0
@@ -70,7 +70,8 @@ class L0LogisticRegression(BudgetedClassifier):
     gap : float or None
         Where it is given, branch and bound goes on until no support of this size can lower the
         objective by more than this share of it (0: none at all), or until the time is over; a
-        better support found on the way is the model. `proof_` tells how it ended.
+        better support found on the way is the model. `proof_` tells how it ended. Ctrl-C stops the
+        search, and keeps what was found. `cross_validate` does not prove inside the folds.
     time_limit : float
         Seconds of that, for every size and class.
     warm_start : bool
@@ -113,6 +114,8 @@ class L0LogisticRegression(BudgetedClassifier):
     >>> len(model.support_)
     5
     """
+
+    _report: Callable[[Progressed], None] | None = None  # told where a proof stands
 
     def __init__(
         self,
@@ -159,6 +162,7 @@ class L0LogisticRegression(BudgetedClassifier):
             task, sizes, C=float(self.C), refit_C=self.refit_C, solver=self.solver,
             tol=float(self.tol), certify=certify, start=start, seconds=seconds,
             gap=None if self.gap is None else float(self.gap), time_limit=float(self.time_limit),
+            report=self._report,
         )  # fmt: skip
 
     def _check_parameters(self) -> None:

@@ -166,6 +166,8 @@ class BranchAndBound:
                 report(row)
 
         status = Status.GAP
+        node: Node | None = None  # under examination
+        n_known = len(self._parent)
         try:
             while self._open and self._open[0].bound < self.target:
                 if self.n_nodes >= limit:
@@ -175,12 +177,16 @@ class BranchAndBound:
                     status = Status.TIME_LIMIT
                     break
                 before = self.objective
+                n_known = len(self._parent)
                 node = self._open[0]
-                self._examine(node)  # an interrupt leaves the node where it was
+                self._examine(node)
+                node = None
                 if self.objective < before or time.perf_counter() - reported >= REPORT_SECONDS:
                     record()
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
+            if node is not None:
+                self._reopen(node, n_known)
         record()
         self._seconds += time.perf_counter() - begin
         if status is Status.GAP and self.history[-1].gap <= PROVEN:
@@ -261,6 +267,20 @@ class BranchAndBound:
             self._least = min(self._least, bound)
             return
         self._divide(node, chosen, answer, known, bound)
+
+    def _reopen(self, node: Node, n_known: int) -> None:
+        """Take back what was begun of a node: an interrupt can come between any two lines.
+
+        n_known : nodes of the tree before.
+        """
+        for column in (self._parent, self._feature, self._inside, self._row):
+            del column[n_known:]
+        if self._row[node.number] >= 0:
+            del self._dual[self._row[node.number] :]
+            self._row[node.number] = -1
+        others = [one for one in self._open if one.number < n_known and one is not node]
+        self._open = [node, *others]
+        heapq.heapify(self._open)
 
     def _relax(self, node: Node, chosen: IndexArray, n_free: int, tol: float) -> Relaxed:
         problem = self._problem

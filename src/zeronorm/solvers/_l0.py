@@ -270,10 +270,11 @@ def select_l0(
     tol : decrease of the objective that counts, as a share of it; a `Splitting` has its own.
     start : features of an earlier fit: the pool has them from the start. SALM and ASALM begin at
         the fit of the first of them that has k features.
-    certify : whether to scan once more for the certificates.
+    certify : whether to scan once more for the certificates; without, nothing is proven either.
     gap : where it is given, branch and bound goes on to such a certified gap of every size, so
-        many seconds at most; a better support that it finds is the answer.
-    report : called now and then with where the branch and bound stands.
+        many seconds at most; a better support that it finds is the answer. An interrupt ends it
+        for all sizes that are left: they get the certificates of a scan.
+    report : called now and then with where the search stands.
     seconds : filled with the seconds of each phase.
     """
     clock = _Clock(seconds)
@@ -301,14 +302,16 @@ def select_l0(
         yield from _exchange(search, clock, swaps=solver != "splicing")
     proofs: dict[int, Proof] = {}
     duals: dict[int, BestDual] = {}
-    if gap is not None:
+    if gap is not None and certify:
         for k in search.sizes:
-            with clock.phase("prove"):
-                proofs[k] = yield from prove_support(
-                    task, search.best[k].support, C=C, gap=gap, time_limit=time_limit, report=report
-                )
+            proving = prove_support(
+                task, search.best[k].support, C=C, gap=gap, time_limit=time_limit, report=report
+            )
+            proofs[k] = yield from clock.inside("prove", proving)
             search.add(proofs[k].support)
             search.offer(proofs[k].support)
+            if proofs[k].status is Status.INTERRUPTED:
+                break
     elif certify:
         with clock.phase("certify"):
             duals = search.duals()

@@ -24,7 +24,7 @@ from ..designs import Scaled
 from ..result import Certificate, Path, Proof, Selection
 from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax
-from ._drive import Solver
+from ._drive import Solver, T
 from ._exchange import eliminate, splice
 from ._l1_path import l1_supports
 from ._refit import Refit, refit
@@ -203,27 +203,27 @@ def _finish(
     """Certify the supports, where they are not proven, and put the path together."""
     sizes = sorted(fits)
     proofs = {} if proofs is None else proofs
-    certificates: list[Certificate | None] = [None] * len(sizes)
-    if proofs:
-        certificates[:] = [proofs[k].certificate for k in sizes]
-    elif certify:
+    certificates: dict[int, Certificate] = {k: proof.certificate for k, proof in proofs.items()}
+    left = [k for k in sizes if k not in proofs]
+    if certify and left:
         known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
         stopwatch = Stopwatch()
-        certificates[:] = yield from certify_supports(
-            task.design, task.y, task.loss, [fits[k][0] for k in sizes], C=C,
+        found = yield from certify_supports(
+            task.design, task.y, task.loss, [fits[k][0] for k in left], C=C,
             sample_weight=task.sample_weight, scaling=task.scaling, intercept=task.intercept,
             forced=task.forced, usable=task.usable, known=known, clock=stopwatch,
         )  # fmt: skip
         clock.add("certify", stopwatch.seconds)
+        certificates.update(zip(left, found, strict=True))
     n_rows = float(task.sample_weight.sum())
     n_usable = task.design.shape[1] if task.usable is None else int(task.usable.sum())
     selections = {}
-    for k, certificate in zip(sizes, certificates, strict=True):
+    for k in sizes:
         support, fit = fits[k]
         criteria = information_criteria(fit.loss, support.size, n_rows, n_usable)
         selections[k] = Selection(
-            support, fit.coef, fit.intercept, fit.C, _entry_steps(pools, support), certificate,
-            fit.loo_loss, fit.loss, criteria, proofs.get(k),
+            support, fit.coef, fit.intercept, fit.C, _entry_steps(pools, support),
+            certificates.get(k), fit.loo_loss, fit.loss, criteria, proofs.get(k),
         )  # fmt: skip
     first = pools[0].result
     gaps = [step.extra.get("gap", 0.0) for pool in pools for step in pool.result.history]
@@ -254,6 +254,18 @@ class _Clock:
         begin = time.perf_counter()
         yield
         self.add(name, time.perf_counter() - begin)
+
+    def inside(self, name: str, solver: Solver[T]) -> Solver[T]:
+        """Run a solver as a part of another, and add the seconds spent in it, without its scans."""
+        answer = None
+        while True:
+            with self.phase(name):
+                try:
+                    request = solver.send(answer)
+                except StopIteration as stop:
+                    found: T = stop.value
+                    return found
+            answer = yield request
 
     def add_history(self, answer: Minimax) -> None:
         for step in answer.result.history:
