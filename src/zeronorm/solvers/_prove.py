@@ -63,7 +63,7 @@ class _Clock:
     def scan(self, request: Scan) -> Solver[FloatArray]:
         """Wait for a scan, and for what other solvers do after it."""
         before = self._searched()
-        scores = yield request
+        scores: FloatArray = yield request
         self._others += self._searched() - before
         return scores
 
