@@ -481,6 +481,11 @@ def test_bad_options_are_refused():
     proof = zeronorm.prove([1, 2], X, y)
     with pytest.raises(ValueError, match="a proof of another problem"):
         zeronorm.prove([1, 2, 3], X, y, resume=proof)
+    for other in ((X, -y), (X, np.roll(y, 1)), (2 * X + y[:, None], y), (X[:, 2:], y)):
+        with pytest.raises(ValueError, match="a proof of another problem"):
+            zeronorm.prove([0, 1], *other, resume=proof)
+    with pytest.raises(ValueError, match="a proof of another problem"):
+        zeronorm.prove([1, 2], X, y, resume=proof, sample_weight=1.0 + (y > 0))
     with pytest.raises(ValueError, match="a proof for each problem"):
         zeronorm.prove([1, 2], X, y, resume=[proof, proof])
     for options, match in (({"gap": -1}, "gap must"), ({"time_limit": -1}, "time_limit must")):
