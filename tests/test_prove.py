@@ -294,6 +294,36 @@ def test_time_limit_is_reported():
     zeronorm.verify(X, y, proof.certificate)
 
 
+def test_every_class_has_its_time():
+    X, y = load_golub(return_X_y=True)
+    three = np.where(y == "AML", 2, np.arange(y.size) % 2)  # two of them without a reason
+    model = L0LogisticRegression(6, C=1.0).fit(X, three)
+    short = zeronorm.prove(model, X, three, gap=0, time_limit=1)
+    onward = zeronorm.prove(model, X, three, gap=0, time_limit=1, resume=short)
+    for before, after in zip(short, onward, strict=True):
+        assert before.status is after.status is Status.TIME_LIMIT
+        assert 0 < before.history[-1].n_nodes < after.history[-1].n_nodes
+        assert before.history[0].seconds < 0.9
+
+
+def test_rounding_is_no_proof():
+    """Where the loss is next to nothing beside C, no bound is good enough."""
+    X, y = instance(7, n=60, p=12)
+    X[:, 3] = y + 0.1 * X[:, 3]
+    proof = zeronorm.prove([0, 1, 2], X, y, gap=0, C=1e8)
+    assert proof.status is Status.STALLED
+    assert 1e-9 < proof.certificate.gap < 1e-6
+    zeronorm.verify(X, y, proof.certificate)
+
+
+@pytest.mark.parametrize("gap", [0.01, 0.02, 0.03])
+def test_a_gap_is_at_most_the_wanted_one(gap):
+    X, y = load_golub(return_X_y=True)
+    proof = zeronorm.prove(np.arange(6), X, y, gap=gap)
+    assert proof.status is Status.GAP
+    assert proof.certificate.gap <= gap
+
+
 def test_interrupt_keeps_what_is_proven():
     X, y = load_golub(return_X_y=True)
     model = L0LogisticRegression(n_features=8).fit(X, y)
@@ -510,6 +540,11 @@ def test_bad_options_are_refused():
     proof = zeronorm.prove([1, 2], X, y)
     with pytest.raises(ValueError, match="a proof of another problem"):
         zeronorm.prove([1, 2, 3], X, y, resume=proof)
+    for other in ((X, -y), (X, np.roll(y, 1)), (2 * X + y[:, None], y), (X[:, 2:], y)):
+        with pytest.raises(ValueError, match="a proof of another problem"):
+            zeronorm.prove([0, 1], *other, resume=proof)
+    with pytest.raises(ValueError, match="a proof of another problem"):
+        zeronorm.prove([1, 2], X, y, resume=proof, sample_weight=1.0 + (y > 0))
     with pytest.raises(ValueError, match="a proof for each problem"):
         zeronorm.prove([1, 2], X, y, resume=[proof, proof])
     for options, match in (({"gap": -1}, "gap must"), ({"time_limit": -1}, "time_limit must")):

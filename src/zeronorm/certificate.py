@@ -290,15 +290,30 @@ def _resumed(
             and certificate.scaling == task.scaling
             and certificate.loss == task.loss.name
             and certificate.fit_intercept == task.intercept
+            and _has_objective(one, certificate)
         )
         if not same:
             raise ValueError(
-                "resume is a proof of another problem (size, C, scaling, loss, intercept or number "
-                "of samples differ). Pass the model and the data of the earlier call."
+                "resume is a proof of another problem (size, C, scaling, loss, intercept, X, y or "
+                "weights differ). Pass the model and the data of the earlier call."
             )
         resumed.append(_Posed(task, certificate.support, one.C))
         trees.append(certificate.tree)
     return resumed, trees
+
+
+def _has_objective(posed: _Posed, certificate: Certificate) -> bool:
+    """Return whether the model of a certificate has its objective in a problem: data are the same.
+
+    Dual points of other labels would not be feasible, and their bounds false.
+    """
+    task, support = posed.task, certificate.support
+    if support[-1] >= task.design.shape[1]:
+        return False
+    z = np.asarray(task.design.gather(support) @ certificate.coef) + certificate.intercept
+    loss, _ = task.loss.value_gradient(z, task.y, posed.C * task.sample_weight)
+    objective = loss + 0.5 * certificate.coef @ certificate.coef
+    return bool(abs(objective - certificate.objective) <= 1e-6 * abs(certificate.objective))
 
 
 def verify(

@@ -89,7 +89,8 @@ class BranchAndBound:
         dual, bound : what has ruled out the features that are no candidates, and its bound.
         tree : of an earlier search for the same problem, to go on from, whatever its gap was.
         """
-        self._problem, self._gap = problem, max(gap, 0.5 * PROVEN)
+        # A little less than wanted, so that rounding leaves no more than that.
+        self._problem, self._gap = problem, max((1.0 - 1e-12) * gap, 0.5 * PROVEN)
         self.support = np.sort(support)
         self.objective = problem.fit(self.support).objective
         self._seen = {tuple(self.support.tolist())}
@@ -189,9 +190,10 @@ class BranchAndBound:
                 self._reopen(node, n_known)
         record()
         self._seconds += time.perf_counter() - begin
-        if status is Status.GAP and self.history[-1].gap <= PROVEN:
-            return Status.OPTIMAL
-        return status
+        if status is not Status.GAP or self.bound >= self.target:
+            proven = status is Status.GAP and self.history[-1].gap <= PROVEN
+            return Status.OPTIMAL if proven else status
+        return Status.STALLED  # rounding leaves a larger gap
 
     def _replay(self, tree: Tree, root: Node) -> None:
         """Rebuild the open nodes of an earlier search; nodes that it left too early are open again.

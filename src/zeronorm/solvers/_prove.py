@@ -8,6 +8,7 @@ is left is gathered and branched on, without further scans.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -45,6 +46,35 @@ class _Tightened:
     alpha: FloatArray  # (n,) that point
 
 
+class _Clock:
+    """Seconds of a proof, without the searches of other classes, which run in lockstep with it."""
+
+    _thread = threading.local()  # `searched`: seconds of all searches in this thread
+
+    def __init__(self) -> None:
+        """Start."""
+        self._begin, self._others = time.perf_counter(), 0.0
+
+    @property
+    def seconds(self) -> float:
+        """The seconds so far."""
+        return time.perf_counter() - self._begin - self._others
+
+    def scan(self, request: Scan) -> Solver[FloatArray]:
+        """Wait for a scan, and for what other solvers do after it."""
+        before = self._searched()
+        scores: FloatArray = yield request
+        self._others += self._searched() - before
+        return scores
+
+    def add_search(self, seconds: float) -> None:
+        """Let the clocks of others know that they had to wait."""
+        self._thread.searched = self._searched() + seconds
+
+    def _searched(self) -> float:
+        return float(getattr(self._thread, "searched", 0.0))
+
+
 def prove_support(
     task: Task,
     support: IndexArray,
@@ -72,7 +102,7 @@ def prove_support(
     resume : the tree of an earlier proof of the same problem, to go on from.
     report : called now and then with where the search stands.
     """
-    begin = time.perf_counter()
+    clock = _Clock()
     forced = np.empty(0, np.int64) if task.forced is None else np.sort(task.forced)
     weight = C * task.sample_weight
     pool = GatheredColumns(task.design, 0)
@@ -88,7 +118,7 @@ def prove_support(
         duals = [resume.dual[resume.row[0]]]
     tight = yield from _tighten(
         task, weight, support.size, forced, pool, duals, objective, target,
-        1 if resume is not None else MAX_SCANS, begin + time_limit,
+        1 if resume is not None else MAX_SCANS, clock, time_limit,
     )  # fmt: skip
     certificate = _certificate(task, C, support, forced, objective, tight)
 
@@ -96,7 +126,7 @@ def prove_support(
         bound = min(tight.bound.value, objective)
         return Progressed(seconds, n_nodes, n_open, objective, bound)
 
-    row = at(time.perf_counter() - begin)
+    row = at(clock.seconds)
     if report is not None:
         report(row)
     status = Status.OPTIMAL if certificate.proven else Status.GAP
@@ -118,7 +148,7 @@ def prove_support(
     place = np.empty(task.design.shape[1], np.int64)
     place[candidates] = np.arange(candidates.size)
     search = BranchAndBound(problem, place[support], gap, aim.dual, aim.value, resume)
-    spent = time.perf_counter() - begin
+    spent = clock.seconds
 
     def later(step: Progressed) -> Progressed:
         return replace(step, seconds=step.seconds + spent)
@@ -126,6 +156,7 @@ def prove_support(
     status = search.run(
         time_limit - spent, max_nodes, None if report is None else lambda step: report(later(step))
     )
+    clock.add_search(clock.seconds - spent)
     best = np.sort(candidates[search.support])
     certificate = _certificate(task, C, best, forced, search.objective, tight)
     certificate = replace(
@@ -145,7 +176,8 @@ def _tighten(
     objective: float,
     target: float,
     max_scans: int,
-    deadline: float,
+    clock: _Clock,
+    time_limit: float,
 ) -> Solver[_Tightened]:
     """Solve the relaxation over all features to TIGHT_TOL, or until its bound reaches the target.
 
@@ -159,7 +191,7 @@ def _tighten(
     relaxed = np.inf
     for _ in range(max_scans):
         vectors = np.column_stack([alpha * y for alpha in duals])
-        scores = yield Scan(design, vectors)
+        scores = yield from clock.scan(Scan(design, vectors))
         for column, alpha in enumerate(duals):
             magnitude = safe_magnitudes(
                 design, scores[:, column], vectors[:, column], pool.features[:k], errors,
@@ -170,7 +202,7 @@ def _tighten(
                 best = _Tightened(bound, magnitude, alpha)
         assert best is not None
         done = relaxed - best.bound.value <= TIGHT_TOL * abs(best.bound.value)
-        if done or best.bound.value >= target or time.perf_counter() > deadline:
+        if done or best.bound.value >= target or clock.seconds > time_limit:
             break
         outside = magnitude.copy()  # of the last dual point
         outside[pool.features] = -1.0
