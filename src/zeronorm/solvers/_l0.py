@@ -144,15 +144,16 @@ class Search:
                 break
         return np.sort(self.pool.features[place])
 
-    def eliminated(self) -> dict[int, IndexArray]:
-        """Return supports of all sizes by backward elimination from the whole pool."""
+    def eliminated(self, pool: IndexArray, k: int) -> IndexArray:
+        """Return the support of size k that backward elimination leaves of features of the pool."""
         task = self.task
-        keep = self.pool.position(self.forced)
+        pool = np.union1d(pool, self.forced)
+        columns = take(self.pool.columns(), self.pool.position(pool))
         found = eliminate(
-            self.pool.columns(), task.y, self.weight, task.loss, self.sizes,
-            intercept=task.intercept, keep=keep,
+            columns, task.y, self.weight, task.loss, [k], intercept=task.intercept,
+            keep=np.searchsorted(pool, self.forced),
         )  # fmt: skip
-        return {k: np.sort(self.pool.features[place]) for k, place in found.items()}
+        return pool[found[k]]
 
     def neighbours(self) -> None:
         """Offer to every size the best of the next one: less its weakest, or with one more."""
@@ -334,19 +335,18 @@ def _start(search: Search, scores: FloatArray, clock: _Clock, *, swaps: bool) ->
     """
     strength = search.strength(scores)
     strength[search.forced] = np.inf
-    starts = [np.sort(largest(strength, k)) for k in search.sizes]
-    size = search.sizes[-1]
-    if swaps:
-        size = min(POOL_FACTOR * size + NEW_MIN, search.n_usable)
+    ranked = largest(strength, min(POOL_FACTOR * search.sizes[-1] + NEW_MIN, search.n_usable))
     with clock.phase("gather"):
-        entered = search.add(largest(strength, size))
+        entered = search.add(ranked if swaps else ranked[: search.sizes[-1]])
     with clock.phase("select"):
-        if swaps:
-            starts = [*search.eliminated().values(), *starts]
-        for support in starts:
-            if not search.has(support):
-                search.offer(search.improve(support) if swaps else support)
         for k in search.sizes:
+            starts = [np.sort(ranked[:k])]
+            if swaps:
+                pool = ranked[: POOL_FACTOR * k + NEW_MIN]
+                starts.insert(0, search.eliminated(pool, k))
+            for support in starts:
+                if not search.has(support):
+                    search.offer(search.improve(support) if swaps else support)
             search.record(k, entered)
 
 
