@@ -215,10 +215,11 @@ class Search:
             strength[~self.task.usable] = -1.0
         return strength
 
-    def duals(self) -> dict[int, BestDual]:
-        """Return dual points of the relaxation over the pool, where that is cheap.
+    def relaxed(self) -> dict[int, BestDual]:
+        """Solve the relaxation over the pool roughly, where that is cheap; return its dual points.
 
-        They bound the problem over all features better than those of the fits.
+        They bound the problem over all features better than those of the fits. The largest of the
+        coefficients are offered, improved.
         """
         task, found = self.task, {}
         for k in self.sizes:
@@ -233,6 +234,11 @@ class Search:
                 max_iter=RELAXED_STEPS,
             )  # fmt: skip
             found[k] = BestDual(answer.bound, answer.alpha)
+            strength = np.abs(answer.coef)
+            strength[:n_forced] = np.inf
+            rounded = np.sort(self.pool.features[largest(strength, k)])
+            if not self.has(rounded):
+                self.offer(self.improve(rounded))
         return found
 
     def record(self, k: int, entered: IndexArray) -> None:
@@ -315,7 +321,7 @@ def select_l0(
                 break
     elif certify:
         with clock.phase("certify"):
-            duals = search.duals()
+            duals = search.relaxed()
     fits = {}
     with clock.phase("refit"):
         for k in search.sizes:
