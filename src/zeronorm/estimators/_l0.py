@@ -49,9 +49,9 @@ class L0LogisticRegression(BudgetedClassifier):
         constant. Of several classes, the sum over the models of each class against the others, and
         one size for all. Sources in `zeronorm.criteria`.
     solver : str or Splitting
-        - "exchange", and "auto": starts from backward elimination inside a pool of the minimax
-          cutting plane, and from hard thresholding there; then splicing (several features at once)
-          and swaps (one for one).
+        - "exchange", and "auto": from the strongest features, from backward elimination inside a
+          pool of them, and from the rounded relaxation, by splicing (several features at once) and
+          swaps (one for one).
         - "splicing": starts from the features with the largest scores; splicing only.
         - "iht": iterative hard thresholding, u <- H_k(u - grad / t), a scan for each step.
         - "salm", "asalm": the (accelerated) splitting augmented Lagrangian method, for comparison;

@@ -215,11 +215,12 @@ class Search:
             strength[~self.task.usable] = -1.0
         return strength
 
-    def relaxed(self) -> dict[int, BestDual]:
+    def relaxed(self, *, improve: bool) -> dict[int, BestDual]:
         """Solve the relaxation over the pool roughly, where that is cheap; return its dual points.
 
-        They bound the problem over all features better than those of the fits. The largest of the
-        coefficients are offered, improved.
+        They bound the problem over all features better than those of the fits.
+
+        improve : whether to offer the supports of the largest coefficients, improved.
         """
         task, found = self.task, {}
         for k in self.sizes:
@@ -237,7 +238,7 @@ class Search:
             strength = np.abs(answer.coef)
             strength[:n_forced] = np.inf
             rounded = np.sort(self.pool.features[largest(strength, k)])
-            if not self.has(rounded):
+            if improve and not self.has(rounded):
                 self.offer(self.improve(rounded))
         return found
 
@@ -321,7 +322,7 @@ def select_l0(
                 break
     elif certify:
         with clock.phase("certify"):
-            duals = search.relaxed()
+            duals = search.relaxed(improve=solver in ("auto", "exchange"))
     fits = {}
     with clock.phase("refit"):
         for k in search.sizes:
