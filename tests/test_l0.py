@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -352,3 +354,20 @@ def test_duplicated_columns():
     single = L0LogisticRegression(4, tol=1e-9).fit(X, y)
     doubled = L0LogisticRegression(4, tol=1e-9).fit(np.hstack([X, X]), y)
     assert doubled.certificate_.objective <= single.certificate_.objective * (1 + 1e-9)
+
+
+def test_supports_that_separate_are_said():
+    """Without a ridge there would be no model: at a large C it alone bounds the coefficients."""
+    X, y = load_golub(return_X_y=True)
+    with pytest.warns(UserWarning, match="The 4 features separate the classes: their mean log-los"):
+        L0LogisticRegression(n_features=4, C=1e4).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        L0LogisticRegression(n_features=4).fit(X, y)  # at the default C they separate as well
+
+
+def test_more_features_than_the_rank_are_said():
+    """The count would pass for one that the data decide."""
+    X, y = load_golub(return_X_y=True)
+    with pytest.warns(UserWarning, match="n_features=40 is more than the 37 features that 38"):
+        L0LogisticRegression(n_features=40).fit(X, y)

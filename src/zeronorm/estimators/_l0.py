@@ -17,6 +17,8 @@ from ..solvers._l0 import SOLVERS, select_l0
 from ._base import BudgetedClassifier
 from ._linear import CALLER_OF_FIT
 
+SEPARATED = 1e-3  # mean log-loss below which classes count as separated
+
 
 class L0LogisticRegression(BudgetedClassifier):
     """Logistic regression on the k features that fit best, as far as local search finds them.
@@ -190,6 +192,9 @@ class L0LogisticRegression(BudgetedClassifier):
 
     def _warn_of_gaps(self, paths: Sequence[Path], stacklevel: int = CALLER_OF_FIT) -> None:
         super()._warn_of_gaps(paths, stacklevel + 1)
+        _warn_of_separation(paths, self._size, float(self.C))
+        if self.n_features is not None:
+            _warn_of_rank(paths, self._size)
         options = Splitting.of(self.solver)
         if options is not None:
             ends = [
@@ -199,6 +204,34 @@ class L0LogisticRegression(BudgetedClassifier):
                 if "primal" in step.extra and step.status is not None
             ]
             _warn_of_splitting(options, ends)
+
+
+def _warn_of_separation(paths: Sequence[Path], k: int, C: float) -> None:
+    """Warn where only the ridge bounds the coefficients."""
+    ends = [step for path in paths for step in path.history if step.n_features == k and step.status]
+    for end in ends[-len(paths) :]:
+        if end.extra.get("mean_loss", 1.0) < SEPARATED and end.extra["least_margin"] > 0:
+            warnings.warn(
+                f"The {k} features separate the classes: their mean log-loss is "
+                f"{end.extra['mean_loss']:.2g}, and only the ridge (C={C:g}) bounds the "
+                "coefficients and tells such supports apart. Use a smaller C, or fewer features.",
+                UserWarning,
+                stacklevel=CALLER_OF_FIT + 1,
+            )
+            break
+
+
+def _warn_of_rank(paths: Sequence[Path], k: int) -> None:
+    """Warn where there are more features than the rows allow."""
+    certificate = paths[0][k].certificate
+    if certificate is not None and k >= certificate.dual.size:
+        warnings.warn(
+            f"n_features={k} is more than the {certificate.dual.size - 1} features that "
+            f"{certificate.dual.size} samples can tell apart: the rank of X is below it, and only "
+            "the ridge makes the model unique. Use fewer features.",
+            UserWarning,
+            stacklevel=CALLER_OF_FIT + 1,
+        )
 
 
 def _warn_of_splitting(options: Splitting, ends: Sequence[tuple[int, Step]]) -> None:

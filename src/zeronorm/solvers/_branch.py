@@ -229,6 +229,8 @@ class BranchAndBound:
                     feature, inside = self._feature[number], self._inside[number]
                     if (feature in fixed and not inside) or fixed.size > self._problem.n_features:
                         continue
+                    if inside and feature < 0 <= tree.feature[number]:
+                        continue  # it is no candidate any more
                     into, left = fixed, free
                     if feature >= 0 and feature not in fixed:
                         if inside and feature not in free:

@@ -243,11 +243,15 @@ class Search:
         return found
 
     def record(self, k: int, entered: IndexArray) -> None:
-        """Add the best of size k to the history."""
-        fit = self.best[k].fit
-        self.history.append(
-            Step(fit.objective, fit.bound, k, entered, {}, {"gap": fit.gap}, Status.CONVERGED)
-        )
+        """Add the best of size k to the history, with its mean loss and least margin."""
+        fit, y = self.best[k].fit, self.task.y
+        loss = fit.objective - 0.5 * float(fit.coef @ fit.coef)
+        extra = {
+            "gap": fit.gap,
+            "mean_loss": max(0.0, loss) / float(self.weight.sum()),
+            "least_margin": float((y * fit.margins).min()),
+        }
+        self.history.append(Step(fit.objective, fit.bound, k, entered, {}, extra, Status.CONVERGED))
 
 
 def select_l0(
