@@ -39,9 +39,10 @@ SOLVERS = ("auto", "exchange", "splicing", "iht", *METHODS)
 FIT_TOL = 1e-7  # of the fits that supports are compared by, at most a tenth of what counts
 NEW_MIN = 20  # candidates that a scan adds: so many, or k
 MAX_ROUNDS = 20
-# Features of a support that are left out in turn, to see what would take their place, and how many
-# candidates for each.
-MOST_LEFT_OUT, REPLACEMENTS = 50, 20
+# Features of a support that are left out in turn, to see what would take their place: at most, at
+# least, and in between as many as cost so many products. And how many candidates for each.
+MOST_LEFT_OUT, LEAST_LEFT_OUT, LEFT_OUT_PRODUCTS = 50, 4, 2e9
+REPLACEMENTS = 20
 IHT_ITERATIONS = 200
 SUFFICIENT = 1e-3  # decrease of a thresholding step, as a share of t/2 ||step||^2
 MOST_DOUBLINGS = 60
@@ -194,7 +195,9 @@ class Search:
         task, found = self.task, self.best[k]
         movable = np.flatnonzero(~np.isin(found.support, self.forced))
         weakest = movable[np.argsort(np.abs(found.fit.coef[movable]), kind="stable")]
-        weakest = weakest[:MOST_LEFT_OUT]
+        n, m = task.design.shape
+        afforded = max(LEAST_LEFT_OUT, int(LEFT_OUT_PRODUCTS / (n * m)))
+        weakest = weakest[: min(MOST_LEFT_OUT, afforded)]
         Z = take(self.pool.columns(), self.pool.position(found.support[weakest]))
         parts = Z.toarray() if sp.issparse(Z) else np.asarray(Z)
         margins = found.fit.margins[:, None] - parts * found.fit.coef[weakest]
