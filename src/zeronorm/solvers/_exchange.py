@@ -121,15 +121,8 @@ def splice(
     failed = Failures() if failed is None else failed
     current = np.sort(support)
     fit = ridge(
-        Z,
-        y,
-        weight,
-        loss,
-        columns=current,
-        intercept=intercept,
-        tol=ACCURACY * tol,
-        of_value=True,
-    )
+        Z, y, weight, loss, columns=current, intercept=intercept, tol=ACCURACY * tol, of_value=True
+    )  # fmt: skip
     for _ in range(max_rounds):
         outside = _others(p, current)
         movable = np.flatnonzero(~protected[current])
@@ -199,15 +192,8 @@ def swap(
     failed = Failures() if failed is None else failed
     current = np.sort(support)
     fit = ridge(
-        Z,
-        y,
-        weight,
-        loss,
-        columns=current,
-        intercept=intercept,
-        tol=ACCURACY * tol,
-        of_value=True,
-    )
+        Z, y, weight, loss, columns=current, intercept=intercept, tol=ACCURACY * tol, of_value=True
+    )  # fmt: skip
     while True:
         outside = _others(Z.shape[1], current)
         movable = np.flatnonzero(~protected[current])
