@@ -166,7 +166,7 @@ def test_defaults_are_the_documented_ones():
         del common[name]
     own = {"tol": 1e-6, "fit_C": 0.1, "groups": None, "n_groups": None}
     assert GreedyLogisticRegression().get_params() == {**common, **own}
-    own = {"criterion": None, "tol": 1e-4, "solver": "auto"}
+    own = {"criterion": None, "tol": 1e-4, "solver": "auto", "gap": None, "time_limit": 60.0}
     assert L0LogisticRegression().get_params() == {**common, **own}
 
 

@@ -13,14 +13,14 @@ namespace {
 std::tuple<double, double, double, double> ridge(
     const StridedMatrix<double>& x, const Array<std::int64_t>& columns, const Array<double>& y,
     const Array<double>& weight, const Array<double>& penalty, bool squared_hinge, bool intercept,
-    double start, double tol, bool of_value, double cutoff, const OutArray& u, const OutArray& margins,
-    const OutArray& alpha, const OutArray& scores) {
+    double start, double tol, bool of_value, double cutoff, const OutArray& u,
+    const OutArray& margins, const OutArray& alpha, const OutArray& scores) {
     const auto solve = [&]<class Loss>() {
         const nb::gil_scoped_release release;
         RidgeSolver<Loss> solver(x.data(), x.stride(0), x.stride(1), columns.data(), length(x, 0),
                                  length(columns, 0), y.data(), weight.data(), penalty.data());
-        return solver.solve(intercept, start, tol, of_value, cutoff, u.data(), margins.data(), alpha.data(),
-                            scores.data());
+        return solver.solve(intercept, start, tol, of_value, cutoff, u.data(), margins.data(),
+                            alpha.data(), scores.data());
     };
     try {
         const RidgeAnswer answer = squared_hinge ? solve.template operator()<SquaredHingeLoss>()
