@@ -248,6 +248,8 @@ def newton(
     z = np.asarray(Z @ u)
     best_bound = -np.inf
     value, gradient = loss.value_gradient(z + b, y, weight)
+    if np.isnan(value):
+        raise np.linalg.LinAlgError("the Newton system is not finite: the data overflow.")
 
     objective = value
     scores = descent = alpha = np.empty(0)
