@@ -156,7 +156,6 @@ class _Posed:
     task: Task
     support: IndexArray
     C: float
-    start: FloatArray | None = None
 
 
 @one_blas_thread

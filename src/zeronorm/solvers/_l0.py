@@ -75,9 +75,7 @@ class Search:
         self.history: list[Step] = []
         self._failed = Failures()  # by places in the pool, which only grows
         self.status = Status.BUDGET
-        self.zero_value, self.zero_alpha, _ = first_dual(
-            task.loss, task.y, self.weight, task.intercept
-        )
+        self.zero_alpha = first_dual(task.loss, task.y, self.weight, task.intercept)[1]
 
     @property
     def n_usable(self) -> int:
@@ -428,6 +426,7 @@ def _fill(search: Search, options: Splitting, given: IndexArray, clock: _Clock) 
         strength[given] = np.inf
         features = np.sort(largest(strength, room))
     with clock.phase("gather"):
+        search.add(search.forced)  # first, as in every pool
         search.add(features)
 
 

@@ -83,7 +83,6 @@ def prove_support(
     gap: float | None,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
-    start: FloatArray | None = None,
     resume: Tree | None = None,
     report: Callable[[Progressed], None] | None = None,
 ) -> Solver[Proof]:
@@ -98,7 +97,6 @@ def prove_support(
     time_limit : seconds; the search stops at the first node, the tightening at the first scan,
         after it.
     max_nodes : of the tree.
-    start : (n,) a dual point to scan along with that of the support.
     resume : the tree of an earlier proof of the same problem, to go on from.
     report : called now and then with where the search stands.
     """
@@ -113,11 +111,9 @@ def prove_support(
     )  # fmt: skip
     objective = known.objective
     target = objective - max(gap or 0.0, 0.0) * abs(objective)
-    duals = [known.alpha] if start is None else [known.alpha, start]
-    if resume is not None:
-        duals = [resume.dual[resume.row[0]]]
+    alpha = known.alpha if resume is None else resume.dual[resume.row[0]]
     tight = yield from _tighten(
-        task, weight, support.size, forced, pool, duals, objective, target,
+        task, weight, support.size, forced, pool, alpha, objective, target,
         1 if resume is not None else MAX_SCANS, clock, time_limit,
     )  # fmt: skip
     certificate = _certificate(task, C, support, forced, objective, tight)
@@ -172,7 +168,7 @@ def _tighten(
     k: int,
     forced: IndexArray,
     pool: GatheredColumns,
-    duals: list[FloatArray],
+    alpha: FloatArray,
     objective: float,
     target: float,
     max_scans: int,
@@ -182,7 +178,7 @@ def _tighten(
     """Solve the relaxation over all features to TIGHT_TOL, or until its bound reaches the target.
 
     pool : columns with those of the best support, the forced ones first; it grows.
-    duals : dual points to begin with.
+    alpha : dual point to begin with.
     """
     design, y = task.design, task.y
     errors = score_errors(design, task.sample_weight)
@@ -190,17 +186,12 @@ def _tighten(
     best: _Tightened | None = None
     relaxed = np.inf
     for _ in range(max_scans):
-        vectors = np.column_stack([alpha * y for alpha in duals])
-        scores = yield from clock.scan(Scan(design, vectors))
-        for column, alpha in enumerate(duals):
-            magnitude = safe_magnitudes(
-                design, scores[:, column], vectors[:, column], pool.features[:k], errors,
-                task.usable,
-            )  # fmt: skip
-            bound = bound_at(task.loss, alpha, y, weight, magnitude, k, forced, objective)
-            if best is None or bound.value > best.bound.value:
-                best = _Tightened(bound, magnitude, alpha)
-        assert best is not None
+        v = alpha * y
+        scores = yield from clock.scan(Scan(design, v))
+        magnitude = safe_magnitudes(design, scores, v, pool.features[:k], errors, task.usable)
+        bound = bound_at(task.loss, alpha, y, weight, magnitude, k, forced, objective)
+        if best is None or bound.value > best.bound.value:
+            best = _Tightened(bound, magnitude, alpha)
         done = relaxed - best.bound.value <= TIGHT_TOL * abs(best.bound.value)
         if done or best.bound.value >= target or clock.seconds > time_limit:
             break
@@ -221,7 +212,7 @@ def _tighten(
             tol=0.1 * TIGHT_TOL,
         )  # fmt: skip
         start, relaxed = (answer.coef, answer.intercept), answer.objective
-        duals = [answer.alpha]
+        alpha = answer.alpha
     assert best is not None
     return best
 

@@ -202,7 +202,7 @@ def ridge(
     if sp.issparse(Z) or not small or not isinstance(loss, Logistic | SquaredHinge):
         chosen = Z if columns is None else take(Z, columns)
         fit = newton(chosen, y, weight, loss, diagonal, intercept, u, b, tol, of_value, cutoff)
-        return _bounded(fit, y, weight, loss, diagonal)
+        return _bounded(fit, y, weight, loss, diagonal, intercept)
     margins, alpha, scores = np.empty(n), np.empty(n), np.empty(p)
     b, objective, bound, gap = dense_ridge(
         np.asarray(Z), np.arange(p) if columns is None else columns, y, weight, diagonal,
@@ -210,11 +210,16 @@ def ridge(
         scores,
     )  # fmt: skip
     fit = Ridge(u, b, margins, alpha, scores, objective, bound, gap)
-    return _bounded(fit, y, weight, loss, diagonal)
+    return _bounded(fit, y, weight, loss, diagonal, intercept)
 
 
 def _bounded(
-    fit: Ridge, y: FloatArray, weight: FloatArray, loss: Smooth, diagonal: FloatArray
+    fit: Ridge,
+    y: FloatArray,
+    weight: FloatArray,
+    loss: Smooth,
+    diagonal: FloatArray,
+    intercept: bool,
 ) -> Ridge:
     """Return the fit with a bound where the solver has none: b has no best value in floating point.
 
@@ -224,7 +229,7 @@ def _bounded(
         return fit
     quadratic = 0.5 * float((fit.scores / diagonal) @ fit.scores)
     bound = dual_bound(loss, fit.alpha, y, weight, quadratic)[0]
-    zero_value = _zero_objective(loss, y, weight, True)
+    zero_value = _zero_objective(loss, y, weight, intercept)
     gap = (fit.objective - bound) / zero_value if zero_value > 0 else 0.0
     return replace(fit, bound=bound, gap=gap)
 
@@ -250,7 +255,6 @@ def newton(
     value, gradient = loss.value_gradient(z + b, y, weight)
     if np.isnan(value):
         raise np.linalg.LinAlgError("the Newton system is not finite: the data overflow.")
-
     objective = value
     scores = descent = alpha = np.empty(0)
 
