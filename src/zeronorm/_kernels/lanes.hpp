@@ -12,8 +12,8 @@ namespace zeronorm {
 inline constexpr std::int64_t kLaneCount = 4;
 
 using Lanes = double __attribute__((vector_size(kLaneCount * sizeof(double))));
-using LaneBits = std::int64_t __attribute__((vector_size(kLaneCount * sizeof(std::int64_t))));
-using LaneWords = std::uint64_t __attribute__((vector_size(kLaneCount * sizeof(std::uint64_t))));
+// The bits of four numbers. Unsigned: those of NaN would overflow.
+using LaneBits = std::uint64_t __attribute__((vector_size(kLaneCount * sizeof(std::uint64_t))));
 
 // By reference: passing such a variable by value would depend on the instruction set.
 ZERONORM_INLINE void load(const double* from, Lanes& to) {
@@ -60,9 +60,9 @@ ZERONORM_INLINE void exp_nonpositive(Lanes& x) {
 // x <- log(x) for normal positive numbers, to a relative error of 4e-16.
 ZERONORM_INLINE void log_positive(Lanes& x) {
     // x = 2^k m with m from sqrt(1/2) to sqrt(2)
-    constexpr std::int64_t half_root = 0x3FE6A09E667F3BCD, one = 0x3FF0000000000000;
+    constexpr std::uint64_t half_root = 0x3FE6A09E667F3BCD, one = 0x3FF0000000000000;
     const LaneBits bits = (LaneBits)x;
-    const LaneBits k = (LaneBits)((LaneWords)(bits - half_root + one) >> 52) - 1023;
+    const LaneBits k = ((bits - half_root + one) >> 52) - 1023;
     const Lanes m = (Lanes)(bits - (k << 52));
     // log(m) = 2 artanh(s), s = (m - 1) / (m + 1), |s| < 0.172
     const Lanes f = m - 1.0;
