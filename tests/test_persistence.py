@@ -26,7 +26,6 @@ from zeronorm import (
     MinimaxLogisticRegression,
     ReweightedL1LogisticRegression,
     certify,
-    persistence,
 )
 from zeronorm.certificate import CertificateError
 from zeronorm.files import FileError, MissingFileError, Table
@@ -39,6 +38,10 @@ from zeronorm.persistence import (
     save_certificate,
     write_file,
 )
+from zeronorm.persistence import _models as models
+from zeronorm.persistence._archive import pack
+from zeronorm.persistence._certificates import CERTIFICATE, read_certificate
+from zeronorm.persistence._models import MODEL, read_model
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +68,7 @@ def rewrite(path, arrays):
     if isinstance(arrays["metadata"], dict):
         text = json.dumps(arrays["metadata"]).encode()
         arrays["metadata"] = np.frombuffer(text, np.uint8)
-    path.write_bytes(persistence._pack(arrays))
+    path.write_bytes(pack(MODEL, arrays))
     return path
 
 
@@ -193,7 +196,7 @@ def test_files_of_earlier_versions(path, fitted, binary):
 def test_any_numpy_reads_the_file(path, fitted):
     arrays = parts(path)
     np.testing.assert_array_equal(arrays["support"], fitted.support_)
-    assert np.load(path, allow_pickle=False).files == list(persistence._MEMBERS)
+    assert np.load(path, allow_pickle=False).files == list(models._MEMBERS)
 
 
 # --- every classifier ----------------------------------------------------------------------
@@ -445,7 +448,7 @@ def test_every_bit_flip_is_refused(path, tmp_path):
     for position in range(len(data)):
         data[position] ^= 1 << (position % 8)
         with pytest.raises(ModelFileError):
-            persistence._unpack("m", bytes(data))
+            read_model("m", bytes(data))
         data[position] ^= 1 << (position % 8)
 
 
@@ -453,7 +456,7 @@ def test_bytes_added_or_removed(path, tmp_path):
     data = path.read_bytes()
     for changed in (data + b"x", b"x" + data, data[:100] + data[101:], data * 2):
         with pytest.raises(ModelFileError):
-            persistence._unpack("m", changed)
+            read_model("m", changed)
 
 
 @pytest.mark.parametrize(
@@ -479,7 +482,7 @@ def test_missing_and_odd_paths(tmp_path):
 
 
 def test_size_limit(path, monkeypatch):
-    monkeypatch.setattr(persistence, "_MAX_SIZE", 100)
+    monkeypatch.setattr(models, "MODEL", replace(MODEL, max_size=100))
     with pytest.raises(ModelFileError, match="too large for a model file"):
         load(path)
 
@@ -648,7 +651,7 @@ def test_every_bit_flip_of_an_l1_model_is_refused(l1_fitted, tmp_path):
     for position in range(len(data)):
         data[position] ^= 1 << (position % 8)
         with pytest.raises(ModelFileError):
-            persistence._unpack("m", bytes(data))
+            read_model("m", bytes(data))
         data[position] ^= 1 << (position % 8)
 
 
@@ -678,7 +681,7 @@ def sealed(path, change=None, names=None, compression=zipfile.ZIP_STORED):
 
 def raw(path):
     with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(f"{name}.npy") for name in persistence._MEMBERS}
+        return {name: archive.read(f"{name}.npy") for name in models._MEMBERS}
 
 
 def test_hand_made_archive_is_the_control(path):
@@ -687,7 +690,7 @@ def test_hand_made_archive_is_the_control(path):
 
 
 def test_extra_missing_or_reordered_arrays(path):
-    names = [f"{name}.npy" for name in persistence._MEMBERS]
+    names = [f"{name}.npy" for name in models._MEMBERS]
     content = path.read_bytes()
     for changed in (
         {"change": {"extra.npy": b""}},
@@ -737,7 +740,7 @@ def test_newer_format(path):
     import hashlib
 
     data = path.read_bytes()
-    body = data[: -len(persistence._TRAILER.search(data)[0])] + b""
+    body = data[: data.rindex(b"zeronorm model")]
     digest = hashlib.sha256(body).hexdigest().encode()
     path.write_bytes(body + b"zeronorm model 2 sha256 " + digest)
     with pytest.raises(
@@ -872,7 +875,7 @@ def test_broken_certificate_files(proof_file, path, tmp_path):
     for position in range(0, len(data), 53):
         changed[position] ^= 1 << (position % 8)
         with pytest.raises(CertificateFileError):
-            persistence._unpack_certificate("c", bytes(changed))
+            read_certificate("c", bytes(changed))
         changed[position] ^= 1 << (position % 8)
     with pytest.raises(CertificateFileError, match="a model file of zeronorm; a certificate file"):
         load_certificate(path)
@@ -928,7 +931,7 @@ def test_unsound_certificates_under_a_sound_checksum(proof_file, edit, message):
     def seal(arrays):
         text = json.dumps(arrays["metadata"]).encode()
         arrays = {**arrays, "metadata": np.frombuffer(text, np.uint8)}
-        proof_file.write_bytes(persistence._pack(arrays, "certificate"))
+        proof_file.write_bytes(pack(CERTIFICATE, arrays))
 
     arrays = parts(proof_file)
     seal(arrays)

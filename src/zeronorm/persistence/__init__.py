@@ -1,0 +1,58 @@
+"""Save and load fitted models, and certificates with their proofs, without pickle.
+
+A model file is a zip archive in the form of `numpy.savez` (any NumPy reads it) of five arrays:
+
+========= ============================ =========================================================
+metadata  (length,) uint8              JSON in UTF-8: versions, names, parameters, certificates,
+                                       what the solver did (`history`: a row per step)
+classes   (n_classes,) number or str   sorted
+support   (k,) int64                   sorted, each in [0, n_features_in); empty for l1 at most
+coef      (1 or n_classes, k) float64  finite
+intercept (1 or n_classes,) float64    finite
+========= ============================ =========================================================
+
+A model on exactly k features is a refit: for every score the metadata have its `refit_C` and a
+certificate, or null. A model of the l1 family is the solution of one problem: its certificates are
+null, it has no `refit_C`, and `solutions` has the C, loss, objective and certified gap. Beside a
+refit are the information criteria of all sizes that were fitted (`criteria`: a row per size).
+
+Its archive comment, the last bytes of the file, is `zeronorm model 1 sha256 <digest of all bytes
+before>`. The digest finds damage; it proves nothing about who wrote the file, so every size, type,
+range and order is verified as well, before anything is allocated for it.
+
+A certificate file is such an archive too (`zeronorm certificate 1 sha256 ...`), with all that
+somebody who has the data needs to check it:
+
+============ ========================= =========================================================
+metadata     (length,) uint8           JSON in UTF-8: versions, size and names of the data, and for
+                                       every certificate its problem and its figures
+classes      (n_classes,)              sorted
+class_weight (n_classes,) float64      positive: the weight of a row of each class
+============ ========================= =========================================================
+
+and for every certificate i (one for two classes, whose second counts as +1; else one for each class
+against the others) support_i, coef_i, dual_i, forced_i and, of its tree, parent_i, feature_i,
+inside_i, row_i and tree_dual_i, without rows where there is no tree. What they mean is said by
+`zeronorm.result`.
+"""
+
+from __future__ import annotations
+
+from ._archive import CertificateFileError, ModelFileError, write_file
+from ._certificates import SavedCertificate, load_certificate, save_certificate
+from ._models import LinearModel, load, save
+from ._records import summarize, tabulate
+
+__all__ = [
+    "CertificateFileError",
+    "LinearModel",
+    "ModelFileError",
+    "SavedCertificate",
+    "load",
+    "load_certificate",
+    "save",
+    "save_certificate",
+    "summarize",
+    "tabulate",
+    "write_file",
+]

@@ -1,0 +1,400 @@
+"""Certificates with their trees in a file, for others to load and to verify."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import FloatArray, IndexArray
+from ..files import Layout, PathLike, quote
+from ..result import Certificate, Tree
+from ._archive import CertificateFileError, FileKind, Require, pack, read_file, unpack, write_file
+from ._header import (
+    FEATURES,
+    VERSIONS,
+    check_classes,
+    check_header,
+    count_scores,
+    decode,
+    describe_features,
+    describe_versions,
+    encode,
+    names_in,
+    storable,
+)
+from ._records import check_loss, check_record
+
+# A tree has a GiB of dual points at most, for every class.
+CERTIFICATE = FileKind("certificate", version=1, max_size=1 << 33, error=CertificateFileError)
+
+_MAX_DENSE = 1 << 31  # bytes of X in float64 that are verified; it takes a few times as much
+_SHARED = ("metadata", "classes", "class_weight")
+_OF_CERTIFICATE = {  # type and number of dimensions
+    "support": ("<i8", 1),
+    "coef": ("<f8", 1),
+    "dual": ("<f8", 1),
+    "forced": ("<i8", 1),
+    "parent": ("<i8", 1),
+    "feature": ("<i8", 1),
+    "inside": ("|b1", 1),
+    "row": ("<i8", 1),
+    "tree_dual": ("<f8", 2),
+}
+_ENTRIES = {
+    **VERSIONS,
+    "n_samples": int,
+    **FEATURES,
+    "certificates": list,
+}
+_PROBLEM = {
+    "C": float,
+    "scaling": str,
+    "loss": str,
+    "fit_intercept": bool,
+    "intercept": float,
+    "objective": float,
+    "bound": float,
+    "fixed_in": int,
+    "candidates": int,
+    "equivalents": list,
+}
+_SCALINGS = ("standardized", "scaled", "none")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedCertificate:
+    """Certificates of one fit, and what is needed to check them."""
+
+    classes_: NDArray[Any]  # (n_classes,) sorted
+    certificates: tuple[Certificate, ...]  # one for two classes, else one for each of them
+    class_weight: FloatArray  # (n_classes,) weight of a row of each class, in the loss
+    feature_names: tuple[str, ...] | None  # of `support_`
+    metadata: Mapping[str, Any]  # as written: versions, size and names of the data
+
+    @property
+    def positive(self) -> list[Any]:
+        """The class that counts as +1 in each certificate; all others count as -1."""
+        labels: list[Any] = self.classes_.tolist()
+        return labels[1:] if len(labels) == 2 else labels
+
+    @property
+    def support_(self) -> IndexArray:
+        """The features of all classes, sorted."""
+        return _union(self.certificates)
+
+    @property
+    def layout(self) -> Layout:
+        """How a file is to be read: with all features, at their places."""
+        return Layout(
+            self.metadata["n_features_in"],
+            first_index=self.metadata["first_index"],
+            target_name=self.metadata["target_name"],
+        )
+
+    def verify(
+        self, X: Any, y: Any, *, sample_weight: Any = None, rtol: float = 1e-6
+    ) -> list[dict[str, float]]:
+        """Recompute objective, bound and gap of every certificate, in plain NumPy.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array or sparse matrix, as at the fit; it is made dense.
+        y : (n_samples,) labels.
+        sample_weight : (n_samples,) of the fit; class weights are in the file.
+        rtol : as in `zeronorm.certificate.verify`.
+
+        Raises
+        ------
+        zeronorm.certificate.CertificateError
+            Where a certificate claims more than the data show. It is a ValueError.
+        ValueError
+            Where X or y are of other data, or X is too large to be made dense.
+        """
+        from .._validate import check_sample_weight
+        from ..certificate import CertificateError, verify
+
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        shape = (self.metadata["n_samples"], self.metadata["n_features_in"])
+        if tuple(X.shape) != shape:
+            raise ValueError(
+                f"X must be what the certificate is for, {shape[0]} samples of {shape[1]} "
+                f"features; got the shape {tuple(X.shape)}."
+            )
+        n_bytes = 8 * shape[0] * shape[1]
+        if n_bytes > _MAX_DENSE:
+            raise ValueError(
+                f"X must be at most {_MAX_DENSE / 2**30:.2g} GiB as dense float64, of which "
+                f"verification takes several copies; got {n_bytes / 2**30:.2g} GiB. On a machine "
+                "with that much memory, call zeronorm.certificate.verify."
+            )
+        labels = np.asarray(y)
+        if labels.shape != shape[:1]:
+            raise ValueError(
+                f"y must have {shape[0]} labels; got an array of shape {labels.shape}."
+            )
+        weight = check_sample_weight(sample_weight, shape[0]).copy()
+        for label, factor in zip(self.classes_, self.class_weight, strict=True):
+            weight[labels == label] *= factor
+        weight[~np.isin(labels, self.classes_)] = 0.0
+        used, expected = int((weight > 0).sum()), self.certificates[0].dual.size
+        if used != expected:
+            raise ValueError(
+                f"y must have {expected} samples of positive weight and of the classes "
+                f"{quote(', '.join(map(str, self.classes_)))}, as at the fit; got {used}."
+            )
+        X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        found = []
+        for label, certificate in zip(self.positive, self.certificates, strict=True):
+            try:
+                one = verify(X, labels == label, certificate, sample_weight=weight, rtol=rtol)
+            except CertificateError as error:
+                which = f"class {quote(str(label))}: " if len(self.certificates) > 1 else ""
+                raise CertificateError(f"{which}{error}") from None
+            found.append(one)
+        return found
+
+
+def save_certificate(
+    certificate: Certificate | Sequence[Certificate | None] | None,
+    path: PathLike,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    feature_names: Sequence[str] | None = None,
+    first_index: int = 0,
+    target_name: str | None = None,
+) -> Path:
+    """Write certificates with their trees, so that others can check them; return the path.
+
+    Parameters
+    ----------
+    certificate : Certificate, or a list of them for several classes
+        Of a model (`certificate_`), of `zeronorm.certify`, or of a `Proof`.
+    path : path-like
+    X, y, sample_weight, class_weight : what was fitted
+        Of X the size and the names of its columns are written, of the rest the classes and the
+        weight of each. The data and the sample weights themselves are not.
+    feature_names, first_index, target_name : as for `save`.
+
+    Raises
+    ------
+    TypeError
+        If there is no certificate.
+    ValueError
+        If the certificates are not of these data.
+    OSError
+        If the file cannot be written; then nothing is left behind.
+    """
+    from .. import _validate
+    from ..designs import as_design
+
+    listed = certificate if isinstance(certificate, list | tuple) else [certificate]
+    given = [one for one in listed if isinstance(one, Certificate)]
+    if not given or len(given) < len(listed):
+        raise TypeError(
+            f"certificate must be a Certificate or a list of them; got {certificate!r:.80}."
+        )
+    n, m = X.shape if hasattr(X, "shape") else as_design(X).shape
+    labels = _validate.check_target(y, n)
+    weight = _validate.check_sample_weight(sample_weight, n)
+    rows = np.flatnonzero(weight > 0)
+    factors = np.zeros(n)
+    factors[rows] = _validate.class_factors(class_weight, labels[rows], weight[rows])
+    classes, first = np.unique(labels[factors > 0], return_index=True)
+    n_scores = count_scores(classes)
+    size = int((factors > 0).sum())
+    if len(given) != n_scores or any(one.dual.size != size for one in given):
+        raise ValueError(
+            f"certificate must be of the fit to X and y, which have {classes.size} classes and "
+            f"{size} samples of positive weight; got {len(given)} certificates, of "
+            f"{given[0].dual.size} samples."
+        )
+    if feature_names is None:
+        feature_names = _validate.feature_names(X)
+    metadata = {
+        **describe_versions(CERTIFICATE),
+        "n_samples": int(n),
+        **describe_features(_union(given), int(m), feature_names, first_index, target_name),
+        "certificates": [_describe_certificate(one) for one in given],
+    }
+    arrays = {
+        "metadata": encode(metadata),
+        "classes": storable(classes),
+        "class_weight": factors[factors > 0][first].astype("<f8"),
+    }
+    for number, one in enumerate(given):
+        tree = one.tree if one.tree is not None else _no_tree(size)
+        values = {
+            "support": one.support, "coef": one.coef, "dual": one.dual, "forced": one.forced,
+            "parent": tree.parent, "feature": tree.feature, "inside": tree.inside,
+            "row": tree.row, "tree_dual": tree.dual,
+        }  # fmt: skip
+        for name, (kind, _) in _OF_CERTIFICATE.items():
+            arrays[f"{name}_{number}"] = np.asarray(values[name]).astype(kind, copy=False)
+    data = pack(CERTIFICATE, arrays)
+    read_certificate("the certificate", data)  # what cannot be read back is not written
+    return write_file(path, data)
+
+
+def _union(certificates: Sequence[Certificate]) -> IndexArray:
+    return np.unique(np.concatenate([one.support for one in certificates]))
+
+
+def _no_tree(n: int) -> Tree:
+    none = np.empty(0, np.int64)
+    return Tree(none, none, np.empty(0, bool), none, np.empty((0, n)))
+
+
+def _describe_certificate(certificate: Certificate) -> dict[str, Any]:
+    """Return what the metadata say of a certificate."""
+    return {
+        "C": float(certificate.C),
+        "scaling": certificate.scaling,
+        "loss": certificate.loss,
+        "fit_intercept": bool(certificate.fit_intercept),
+        "intercept": float(certificate.intercept),
+        "objective": float(certificate.objective),
+        "bound": float(certificate.bound),
+        "fixed_in": int(certificate.fixed_in),
+        "candidates": int(certificate.candidates),
+        "equivalents": [
+            [int(feature), others.tolist()] for feature, others in certificate.equivalents.items()
+        ],
+    }
+
+
+def load_certificate(path: PathLike) -> SavedCertificate:
+    """Read a certificate file. Nothing in it is executed or unpickled, and nothing is verified yet.
+
+    Raises
+    ------
+    CertificateFileError
+        If the file is damaged, of a newer version, or no certificate file. It is a ValueError.
+    MissingFileError
+        If there is no such file. It is a FileNotFoundError.
+    """
+    return read_certificate(*read_file(CERTIFICATE, path))
+
+
+def _members(n_arrays: int) -> list[str]:
+    """Return the names of the arrays of a certificate file, given their number."""
+    n_certificates = max(1, (n_arrays - len(_SHARED)) // len(_OF_CERTIFICATE))
+    numbered = [f"{name}_{i}" for i in range(n_certificates) for name in _OF_CERTIFICATE]
+    return [*_SHARED, *numbered]
+
+
+def read_certificate(where: str, data: bytes) -> SavedCertificate:
+    """Return the certificates in the bytes of a file, all of it verified but what they claim."""
+    require = CERTIFICATE.requirement(where)
+    arrays = unpack(CERTIFICATE, where, data, _members)
+    metadata = decode(arrays["metadata"], require)
+    check_header(metadata, _ENTRIES, CERTIFICATE, require)
+    classes, class_weight = arrays["classes"], arrays["class_weight"]
+    check_classes(classes, require)
+    require(
+        class_weight.dtype == "<f8"
+        and class_weight.shape == classes.shape
+        and bool((np.isfinite(class_weight) & (class_weight > 0)).all()),
+        f"class_weight must be {classes.size} positive float64",
+    )
+    n, m = metadata["n_samples"], metadata["n_features_in"]
+    described = metadata["certificates"]
+    n_scores = count_scores(classes)
+    require(
+        len(described) == n_scores
+        and len(arrays) == len(_SHARED) + n_scores * len(_OF_CERTIFICATE),
+        f"there must be {n_scores} certificates for {classes.size} classes",
+    )
+    certificates = []
+    for number, problem in enumerate(described):
+        check_record("a certificate", problem, _PROBLEM, require)
+        check_loss("a certificate", problem, require)
+        require(problem["C"] > 0, "the C of a certificate must be positive")
+        known = problem["scaling"] in _SCALINGS
+        require(known, f"the scaling of a certificate must be one of {', '.join(_SCALINGS)}")
+        values = {name: arrays[f"{name}_{number}"] for name in _OF_CERTIFICATE}
+        tree = _check_certificate(values, m, require)
+        equivalents = _check_equivalents(problem["equivalents"], m, require)
+        own: dict[str, Any] = {key: problem[key] for key in _PROBLEM}
+        own |= {name: values[name] for name in ("support", "coef", "dual", "forced")}
+        certificates.append(Certificate(**{**own, "tree": tree, "equivalents": equivalents}))
+    sizes = {one.dual.size for one in certificates}
+    require(
+        len(sizes) == 1 and 2 <= max(sizes) <= n,
+        f"dual must be of one number of samples, at most {n} (n_samples), in all certificates",
+    )
+    names = names_in(metadata, _union(certificates).size, require)
+    return SavedCertificate(
+        classes,
+        tuple(certificates),
+        class_weight.astype(np.float64),
+        names,
+        metadata,
+    )
+
+
+def _check_certificate(values: dict[str, NDArray[Any]], m: int, require: Require) -> Tree | None:
+    """Check the arrays of a certificate; return its tree."""
+    for name, (kind, n_dimensions) in _OF_CERTIFICATE.items():
+        array = values[name]
+        require(
+            array.dtype == kind and array.ndim == n_dimensions,
+            f"{name} must be {np.dtype(kind)} of {n_dimensions} dimensions; got {array.dtype} of "
+            f"shape {array.shape}",
+        )
+        require(bool(np.isfinite(array).all()), f"{name} must be finite")
+    support, forced, dual = values["support"], values["forced"], values["dual"]
+    k = support.size
+    require(k >= 1 and bool((np.diff(support) > 0).all()), "support must be sorted indices")
+    for name, features in (("support", support), ("forced", forced)):
+        within = bool(((features >= 0) & (features < m)).all())
+        require(within, f"{name} must be between 0 and {m - 1}")
+    require(np.unique(forced).size == forced.size <= k, "forced must be distinct features")
+    require(values["coef"].size == k, f"coef must have {k} values, as support")
+    parent, row, tree_dual = values["parent"], values["row"], values["tree_dual"]
+    n_nodes = parent.size
+    require(
+        values["feature"].size == values["inside"].size == row.size == n_nodes
+        and tree_dual.shape[1] == dual.size
+        and (n_nodes > 0 or not len(tree_dual)),
+        "the arrays of a tree must fit each other",
+    )
+    if not n_nodes:
+        return None
+    above = parent[1:]
+    sound = parent[0] == -1 and bool(((above >= 0) & (above < np.arange(1, n_nodes))).all())
+    require(sound, "parent must be numbers of earlier nodes, -1 of the first alone")
+    feature = values["feature"]
+    require(
+        bool(((feature >= -1) & (feature < m)).all()), f"feature must be between -1 and {m - 1}"
+    )
+    require(
+        bool(((row >= -1) & (row < len(tree_dual))).all()) and row[0] >= 0,
+        "row must be rows of tree_dual, or -1 (not of the first node)",
+    )
+    return Tree(parent, feature, values["inside"], row, tree_dual)
+
+
+def _check_equivalents(listed: list[Any], m: int, require: Require) -> dict[int, IndexArray]:
+    """Return the equivalent features that the metadata list."""
+
+    def is_feature(value: Any) -> bool:
+        return type(value) is int and 0 <= value < m
+
+    for entry in listed:
+        require(
+            isinstance(entry, list)
+            and len(entry) == 2
+            and is_feature(entry[0])
+            and isinstance(entry[1], list)
+            and all(map(is_feature, entry[1])),
+            "equivalents must be features, each with a list of features",
+        )
+    return {feature: np.array(others, np.int64) for feature, others in listed}

@@ -1,0 +1,135 @@
+"""What the files of models and of certificates begin with: versions, the features, the classes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import __version__
+from .._typing import IndexArray
+from ..files import is_text, quote
+from ._archive import FileKind, Require
+from ._records import check_fields
+
+VERSIONS = {
+    "format": int,
+    "zeronorm": str,
+    "created": str,
+}
+FEATURES = {
+    "n_features_in": int,
+    "feature_names": (list, type(None)),
+    "first_index": int,
+    "target_name": (str, type(None)),
+}
+
+
+def encode(metadata: Mapping[str, Any]) -> NDArray[Any]:
+    """Return the metadata as an array."""
+    return np.frombuffer(json.dumps(metadata, allow_nan=False).encode(), np.uint8)
+
+
+def decode(raw: NDArray[Any], require: Require) -> dict[str, Any]:
+    """Return the metadata, a JSON object."""
+    require(raw.dtype == np.uint8 and raw.ndim == 1, "metadata must be bytes")
+    metadata: Any = None
+    reason = ""
+    try:
+        metadata = json.loads(raw.tobytes().decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        reason = str(error)
+    require(not reason, f"metadata is not valid JSON ({quote(reason)})")
+    require(isinstance(metadata, dict), "metadata must be a JSON object")
+    return dict(metadata)
+
+
+def describe_versions(kind: FileKind) -> dict[str, Any]:
+    """Return the entries `VERSIONS`."""
+    return {
+        "format": kind.version,
+        "zeronorm": __version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def describe_features(
+    support: IndexArray,
+    n_features: int,
+    names: Sequence[Any] | None,
+    first_index: int,
+    target_name: str | None,
+) -> dict[str, Any]:
+    """Return the entries `FEATURES`.
+
+    names : of all features; those of the support are written.
+    """
+    if names is not None:
+        if len(names) != n_features:
+            raise ValueError(
+                f"feature_names must have {n_features} names (the features of X); got {len(names)}."
+            )
+        names = [str(names[j]) for j in support]
+        if len(set(names)) < len(names):
+            raise ValueError("feature_names must be distinct; two selected features share one.")
+    return {
+        "n_features_in": n_features,
+        "feature_names": names,
+        "first_index": first_index,
+        "target_name": target_name,
+    }
+
+
+def check_header(
+    metadata: Mapping[str, Any], entries: Mapping[str, Any], kind: FileKind, require: Require
+) -> None:
+    """Check that the metadata have these entries, and what those of all files say."""
+    check_fields("metadata", metadata, entries, require)
+    require(metadata["format"] == kind.version, f"metadata says format {metadata['format']}")
+    require(0 < metadata["n_features_in"] < 2**62, "n_features_in must be positive")
+    require(metadata["first_index"] in (0, 1), "first_index must be 0 or 1")
+
+
+def names_in(metadata: Mapping[str, Any], k: int, require: Require) -> tuple[str, ...] | None:
+    """Return the names of the k features of the support."""
+    names = metadata["feature_names"]
+    if names is None:
+        return None
+    require(
+        len(names) == k and all(isinstance(name, str) for name in names) and len(set(names)) == k,
+        f"feature_names must be {k} distinct strings",
+    )
+    return tuple(names)
+
+
+def storable(classes: NDArray[Any]) -> NDArray[Any]:
+    """Return class labels as numbers or str."""
+    if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
+        classes = classes.astype(str)
+    if classes.dtype.kind not in "biufU":
+        raise TypeError(
+            f"class labels must be numbers or strings to be saved; got {classes.dtype}. Encode "
+            "them as strings."
+        )
+    return classes
+
+
+def check_classes(classes: NDArray[Any], require: Require) -> None:
+    """Check the array of the class labels."""
+    require(
+        classes.ndim == 1 and classes.size >= 2 and classes.dtype.kind in "biufU",
+        "classes must be two or more numbers or strings",
+    )
+    require(classes.dtype.kind != "U" or is_text(classes), "classes must be valid text")
+    ordered = all(a < b for a, b in itertools.pairwise(classes.tolist()))
+    require(ordered, "classes must be distinct and sorted")
+
+
+def count_scores(classes: NDArray[Any]) -> int:
+    """Return for how many classes there is a score: of two, only for the second."""
+    return 1 if classes.size == 2 else classes.size

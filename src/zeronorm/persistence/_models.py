@@ -1,0 +1,429 @@
+"""Models in a file: save a fitted one, load one that predicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._typing import FloatArray, IndexArray
+from ..files import Layout, PathLike, Table, did_you_mean, quote
+from ..result import Result, Selection, Step
+from ._archive import FileKind, ModelFileError, Require, pack, read_file, unpack, write_file
+from ._header import (
+    FEATURES,
+    VERSIONS,
+    check_classes,
+    check_header,
+    count_scores,
+    decode,
+    describe_features,
+    describe_versions,
+    encode,
+    names_in,
+    storable,
+)
+from ._records import (
+    check_criteria,
+    check_solution,
+    check_step,
+    check_summary,
+    summarize,
+    summarize_solution,
+    summarize_step,
+    tabulate,
+)
+
+# A model of a million features has a hundredth of the size.
+MODEL = FileKind("model", version=1, max_size=1 << 30, error=ModelFileError)
+
+_MEMBERS = ("metadata", "classes", "support", "coef", "intercept")
+_ENTRIES = {
+    **VERSIONS,
+    "estimator": str,
+    "parameters": dict,
+    **FEATURES,
+    "refit_C": list,
+    "certificates": list,
+    "history": list,
+    "solutions": list,
+    "criteria": list,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """A loaded model: predicts, and knows what it was made from.
+
+    The score of a sample x for class c is `intercept_[c] + sum_j coef[c, j] x[support_[j]]`; with
+    two classes there is one score, for the second of them.
+    """
+
+    classes_: NDArray[Any]  # (n_classes,) sorted
+    support_: IndexArray  # (k,) sorted; empty for a model without features
+    coef: FloatArray  # (1 or n_classes, k)
+    intercept_: FloatArray  # (1 or n_classes,)
+    n_features_in_: int
+    feature_names: tuple[str, ...] | None  # k, of the support
+    metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history...
+
+    @property
+    def layout(self) -> Layout:
+        """How a file is to be read for this model."""
+        return Layout(
+            self.n_features_in_,
+            self.feature_names or None,  # of none, no column is to be found by its name
+            self.metadata["first_index"],
+            self.metadata["target_name"],
+        )
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores, (n_samples,) or (n_samples, n_classes) with three classes or more.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or array, data frame or Table
+            (n_samples, n_features_in_). Where both X and the model have names, features are found
+            by name: order does not matter and other columns may be missing or be there.
+
+        Raises
+        ------
+        ValueError
+            If features are missing, their number differs, or a value is NaN or infinite.
+        """
+        from ..designs import as_design
+        from ..designs._operations import margins
+
+        values, positions = self._columns(X)
+        scores = margins(as_design(values), positions, self.coef.T, self.intercept_)
+        bad = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+        if bad.size:
+            raise ValueError(
+                f"X must be finite in the features of the model; row {bad[0]} has NaN, infinity or "
+                "a value that is too large."
+            )
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of the largest score, (n_samples,)."""
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
+
+        With three classes or more, one-versus-rest probabilities normalised to sum one.
+
+        Raises
+        ------
+        ValueError
+            As for `decision_function`, and where the scores are no log-odds: those of an l1 model
+            with another loss than the logistic one.
+        """
+        from scipy.special import expit
+
+        losses = {solution["loss"] for solution in self.metadata["solutions"]}
+        if losses - {"logistic"}:
+            raise ValueError(
+                f"Probabilities need a model with loss='logistic'; this "
+                f"{self.metadata['estimator']} has {min(losses)!r}, whose scores are no log-odds. "
+                "Use decision_function or predict."
+            )
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        proba = expit(scores)
+        total = proba.sum(axis=1, keepdims=True)
+        # All scores far below zero: the limit is the softmax of the scores.
+        shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+        proba = np.where(total > 1e-200, proba, shifted)
+        return np.asarray(proba / proba.sum(axis=1, keepdims=True))
+
+    def _columns(self, X: Any) -> tuple[Any, IndexArray]:
+        """Return data and the positions of the support in it."""
+        names: Sequence[Any] | None = None
+        frame = None
+        if isinstance(X, Table):
+            X, names = X.X, X.feature_names
+        elif hasattr(X, "columns") and not sp.issparse(X):
+            import narwhals as nw
+
+            frame = nw.from_native(X, eager_only=True)
+            names = list(frame.columns)
+        if names is not None and self.feature_names is not None:
+            where = {name: j for j, name in enumerate(names)}
+            missing = [name for name in self.feature_names if name not in where]
+            if missing:
+                hint = did_you_mean(missing[0], [str(name) for name in names])
+                raise ValueError(
+                    f"X must have the features of the model; {len(missing)} are missing, the first "
+                    f"is {quote(missing[0])}.{hint}"
+                )
+            if frame is not None and not self.feature_names:
+                return np.zeros((len(frame), 1)), self.support_  # of nothing, rows only
+            if frame is not None:
+                return frame.select(self.feature_names).to_numpy(), np.arange(len(self.support_))
+            return X, np.array([where[name] for name in self.feature_names], np.int64)
+        if frame is not None:
+            X = frame.to_numpy()
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        if len(X.shape) != 2 or X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X must have {self.n_features_in_} features (those the model was trained on); got "
+                f"the shape {X.shape}."
+            )
+        return X, self.support_
+
+
+def save(
+    estimator: Any,
+    path: PathLike,
+    *,
+    n_features: int | None = None,
+    feature_names: Sequence[str] | None = None,
+    first_index: int = 0,
+    target_name: str | None = None,
+) -> Path:
+    """Write a fitted classifier to a model file; return its path.
+
+    The file appears complete or not at all: it is written beside its place under another name,
+    flushed to the disk and moved. A model that was there before stays until then.
+
+    Parameters
+    ----------
+    estimator : fitted classifier of this package
+        Of `L1LogisticRegressionCV` the model at `C_` is written.
+    path : path-like
+    n_features : int or None
+        Which of the sizes that were fitted (numbers of groups where groups were selected); if None
+        that of the model, the largest or the one that the criterion chose. Only for classifiers
+        that fit several sizes, not for those of the l1 family.
+    feature_names : sequence of n_features_in_ str, or None
+        Names of all features if the estimator was fitted on data without (`feature_names_in_`).
+    first_index : int
+        What the data file calls its first feature: `Table.first_index`.
+    target_name : str or None
+        Name of the target column.
+
+    Raises
+    ------
+    ValueError
+        If the size was not fitted, there is only one model, or the names do not fit.
+    TypeError
+        If the estimator is not fitted or not of this package.
+    OSError
+        If the file cannot be written; then nothing is left behind.
+    """
+    fitted = _contents(estimator, n_features)
+    models = fitted.models
+    support = np.unique(np.concatenate([model.support for model in models])).astype(np.int64)
+    coef = np.zeros((len(models), support.size))
+    for row, model in enumerate(models):
+        coef[row, np.searchsorted(support, model.support)] = model.coef
+
+    names = feature_names
+    if names is None:
+        names = getattr(estimator, "feature_names_in_", None)
+    metadata = {
+        **describe_versions(MODEL),
+        "estimator": type(estimator).__name__,
+        "parameters": {key: _plain(value) for key, value in estimator.get_params().items()},
+        **describe_features(
+            support, int(estimator.n_features_in_), names, first_index, target_name
+        ),
+        "refit_C": fitted.refit_C,
+        "certificates": fitted.certificates,
+        "history": [[summarize_step(step) for step in steps] for steps in fitted.histories],
+        "solutions": fitted.solutions,
+        "criteria": fitted.criteria,
+    }
+    arrays = {
+        "metadata": encode(metadata),
+        "classes": storable(np.asarray(estimator.classes_)),
+        "support": support.astype("<i8"),
+        "coef": coef.astype("<f8"),
+        "intercept": np.array([model.intercept for model in models], "<f8"),
+    }
+    data = pack(MODEL, arrays)
+    read_model("the model", data)  # what cannot be read back is not written
+    return write_file(path, data)
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What a model file takes from an estimator, an entry for every score."""
+
+    models: Sequence[Selection | Result]
+    histories: Sequence[Sequence[Step]]
+    certificates: list[dict[str, Any] | None]
+    refit_C: list[float]  # none for models that are no refits
+    solutions: list[dict[str, Any]]  # none for refits
+    criteria: list[dict[str, Any]]  # a row for every size; none for models that are no refits
+
+
+def _contents(estimator: Any, n_features: int | None) -> _Contents:
+    """Return the models of a fitted classifier, those of one size where it has several."""
+    # On use: reading a model file needs no estimators.
+    from ..estimators import L1LogisticRegression
+    from ..estimators._base import BudgetedClassifier
+    from ..estimators._l1 import gap_of
+
+    kind = type(estimator).__name__
+    if not isinstance(estimator, (BudgetedClassifier, L1LogisticRegression)):
+        raise TypeError(f"estimator must be a fitted classifier of zeronorm; got {kind}.")
+    if not hasattr(estimator, "support_"):
+        raise TypeError(
+            f"estimator must be a fitted classifier of zeronorm; got {kind}, which is not fitted. "
+            "Call fit first."
+        )
+    if isinstance(estimator, BudgetedClassifier):
+        paths = estimator.estimators_
+        sizes = list(paths[0])
+        size = estimator._size if n_features is None else n_features
+        if size not in sizes:
+            raise ValueError(f"n_features must be one of the fitted sizes {sizes}; got {size!r}.")
+        chosen = [path[size] for path in paths]
+        return _Contents(
+            chosen,
+            [path.history for path in paths],
+            [summarize(model.certificate) for model in chosen],
+            [float(model.refit_C) for model in chosen],
+            [],
+            tabulate(estimator.criteria_),
+        )
+    if n_features is not None:
+        raise ValueError(
+            f"n_features chooses one of several models, and {kind} has only one; got "
+            f"{n_features!r}. Leave it out."
+        )
+    results = estimator._results
+    Cs = np.broadcast_to(np.asarray(estimator.C_, np.float64), len(results))
+    solutions = [
+        summarize_solution(C, estimator.loss, result.objective, gap_of(result))
+        for C, result in zip(Cs, results, strict=True)
+    ]
+    none = [None for _ in results]
+    histories = [result.history for result in results]
+    return _Contents(results, histories, [*none], [], solutions, [])
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON has it; objects such as splitters as their repr."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else repr(float(value))
+    if hasattr(value, "__array__"):  # a data frame's column too
+        return _plain(np.asarray(value).tolist())
+    if isinstance(value, (list, tuple, range)):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return repr(value)
+
+
+def load(path: PathLike) -> LinearModel:
+    """Read a model file. Nothing in it is executed or unpickled.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, of a newer version, or no model file. It is a ValueError.
+    MissingFileError
+        If there is no such file. It is a FileNotFoundError.
+    """
+    return read_model(*read_file(MODEL, path))
+
+
+def read_model(where: str, data: bytes) -> LinearModel:
+    """Return the model in the bytes of a model file, all of it verified."""
+    require = MODEL.requirement(where)
+    arrays = unpack(MODEL, where, data, lambda _: _MEMBERS)
+    metadata = _metadata(arrays["metadata"], require)
+    classes, support = arrays["classes"], arrays["support"]
+    coef, intercept = arrays["coef"], arrays["intercept"]
+    check_classes(classes, require)
+    n_features = metadata["n_features_in"]
+    n_scores = count_scores(classes)
+    k = support.size
+    refit = not metadata["solutions"]
+    require(support.dtype == "<i8" and support.ndim == 1, "support must be indices")
+    require(k >= 1 or not refit, "support must be indices, at least one")
+    require(bool((np.diff(support) > 0).all()), "support must be sorted and without repeats")
+    low, high = (int(support[0]), int(support[-1])) if k else (0, 0)
+    require(
+        low >= 0 and high < n_features,
+        f"support must be between 0 and {n_features - 1}; got {low} to {high}",
+    )
+    for name, values, shape in (
+        ("coef", coef, (n_scores, k)),
+        ("intercept", intercept, (n_scores,)),
+    ):
+        require(
+            values.dtype == "<f8" and values.shape == shape,
+            f"{name} must be float64 of shape {shape}; got {values.dtype} of shape {values.shape}",
+        )
+        require(bool(np.isfinite(values).all()), f"{name} must be finite")
+    names = names_in(metadata, k, require)
+    for key in ("certificates", "history", "refit_C" if refit else "solutions"):
+        require(len(metadata[key]) == n_scores, f"{key} must have {n_scores} entries")
+    require(refit or not metadata["refit_C"], "refit_C must be empty beside solutions")
+    return LinearModel(
+        classes,
+        support.astype(np.int64),
+        coef.astype(np.float64),
+        intercept.astype(np.float64),
+        n_features,
+        names,
+        metadata,
+    )
+
+
+def _metadata(raw: NDArray[Any], require: Require) -> dict[str, Any]:
+    """Return the metadata with every entry of the right type."""
+    metadata = decode(raw, require)
+    _complete(metadata)
+    check_header(metadata, _ENTRIES, MODEL, require)
+    require(
+        all(
+            type(value) is float and math.isfinite(value) and value > 0
+            for value in metadata["refit_C"]
+        ),
+        "refit_C must be positive numbers",
+    )
+    for certificate in metadata["certificates"]:
+        if certificate is not None:
+            check_summary(certificate, require)
+    for solution in metadata["solutions"]:
+        check_solution(solution, require)
+    for row in metadata["criteria"]:
+        check_criteria(row, require)
+    for history in metadata["history"]:
+        require(isinstance(history, list), "a history must be a list of steps")
+        for step in history:
+            check_step(step, require)
+    return metadata
+
+
+def _complete(metadata: dict[str, Any]) -> None:
+    """Add what files of earlier versions lack: all are refits, of the only loss there was."""
+    metadata.setdefault("solutions", [])
+    metadata.setdefault("criteria", [])
+    certificates = metadata.get("certificates")
+    if not isinstance(certificates, list):
+        return
+    metadata.setdefault("history", [[] for _ in certificates])
+    for certificate in certificates:
+        if isinstance(certificate, dict):
+            certificate.setdefault("loss", "logistic")

@@ -1,0 +1,159 @@
+"""What models and proofs found out, as JSON objects: made for metadata, checked in those of a file.
+
+Numbers that are not known (NaN) or infinite are null.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..criteria import CRITERIA
+from ..files import quote
+from ..result import Certificate, Status, Step
+from ._archive import Require
+
+_CERTIFICATE = {
+    "C": float,
+    "scaling": str,
+    "objective": float,
+    "bound": float,
+    "gap": float,
+    "proven": bool,
+    "candidates": int,
+    "fixed_in": int,
+    "n_forced": int,
+    "loss": str,
+    "fit_intercept": bool,
+}
+_SOLUTION = {
+    "C": float,
+    "loss": str,
+    "objective": (float, type(None)),
+    "gap": (float, type(None)),
+}
+_CRITERIA = {
+    "size": int,
+    "log_loss": float,
+    **dict.fromkeys(CRITERIA, (float, type(None))),
+}
+_STEP = {
+    "n_features": int,
+    "objective": (float, type(None)),
+    "bound": (float, type(None)),
+    "gap": (float, type(None)),
+    "status": (str, type(None)),
+}
+_LOSSES = ("logistic", "squared_hinge")
+
+
+def summarize(certificate: Certificate | None) -> dict[str, Any] | None:
+    """Return the numbers of a certificate; support, coefficients and dual stay behind."""
+    if certificate is None or not np.isfinite([certificate.objective, certificate.bound]).all():
+        return None
+    return {
+        "C": float(certificate.C),
+        "scaling": certificate.scaling,
+        "objective": float(certificate.objective),
+        "bound": float(certificate.bound),
+        "gap": float(certificate.gap),
+        "proven": bool(certificate.proven),
+        "candidates": int(certificate.candidates),
+        "fixed_in": int(certificate.fixed_in),
+        "n_forced": int(certificate.n_forced),
+        "loss": certificate.loss,
+        "fit_intercept": bool(certificate.fit_intercept),
+    }
+
+
+def summarize_solution(C: float, loss: str, objective: float, gap: float) -> dict[str, Any]:
+    """Return the record of a solution of the l1 family."""
+    return {"C": float(C), "loss": loss, "objective": _finite(objective), "gap": _finite(gap)}
+
+
+def summarize_step(step: Step) -> dict[str, Any]:
+    """Return the numbers of a step; null for what it did not find out."""
+    numbers = {
+        "objective": step.objective,
+        "bound": step.bound,
+        "gap": step.extra.get("gap", math.nan),
+    }
+    return {
+        "n_features": int(step.n_features),
+        **{name: _finite(value) for name, value in numbers.items()},
+        "status": None if step.status is None else step.status.name,
+    }
+
+
+def tabulate(criteria: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
+    """Return the columns of `criteria_` as rows; null for what is no number."""
+    sizes = criteria["size"].tolist()
+    columns = [[_finite(value) for value in criteria[name]] for name in ("log_loss", *CRITERIA)]
+    return [
+        {"size": size, **dict(zip(("log_loss", *CRITERIA), row, strict=True))}
+        for size, *row in zip(sizes, *columns, strict=True)
+    ]
+
+
+def _finite(value: float) -> float | None:
+    """Return a number, None for NaN and infinity, which JSON does not have."""
+    return float(value) if math.isfinite(value) else None
+
+
+def check_summary(record: Any, require: Require) -> None:
+    """Check what `summarize` returns."""
+    check_record("a certificate", record, _CERTIFICATE, require)
+    check_loss("a certificate", record, require)
+
+
+def check_solution(record: Any, require: Require) -> None:
+    """Check what `summarize_solution` returns."""
+    check_record("a solution", record, _SOLUTION, require)
+    check_loss("a solution", record, require)
+    require(record["C"] > 0, "the C of a solution must be positive")
+
+
+def check_step(record: Any, require: Require) -> None:
+    """Check what `summarize_step` returns."""
+    check_record("a step", record, _STEP, require)
+    require(
+        record["status"] is None or record["status"] in Status.__members__,
+        f"a step has the unknown status {quote(str(record['status']))}",
+    )
+
+
+def check_criteria(record: Any, require: Require) -> None:
+    """Check a row of what `tabulate` returns."""
+    check_record("a row of criteria", record, _CRITERIA, require)
+    require(record["size"] > 0, "the size of a row of criteria must be positive")
+
+
+def check_record(what: str, record: Any, fields: Mapping[str, Any], require: Require) -> None:
+    """Check an object with these fields, whose numbers are finite."""
+    require(isinstance(record, dict), f"{what} must be a JSON object")
+    check_fields(what, record, fields, require)
+    finite = all(math.isfinite(value) for value in record.values() if type(value) is float)
+    require(finite, f"{what} must be finite")
+
+
+def check_loss(what: str, record: Mapping[str, Any], require: Require) -> None:
+    """Check the name of the loss in a record."""
+    known = record["loss"] in _LOSSES
+    require(known, f"the loss of {what} must be one of {', '.join(_LOSSES)}")
+
+
+def check_fields(
+    what: str, values: Mapping[str, Any], fields: Mapping[str, Any], require: Require
+) -> None:
+    """Check that an object has these fields, each of its type, and no other."""
+    unknown = [key for key in values if key not in fields]
+    require(not unknown, f"{what} has the unknown entry {quote(unknown[0]) if unknown else ''}")
+    for key, kind in fields.items():
+        require(key in values, f"{what} has no {key}")
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        # `type`, not isinstance: true is no number.
+        require(type(values[key]) in kinds, f"{what} has a wrong type of {key}")
