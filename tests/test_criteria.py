@@ -20,7 +20,7 @@ from zeronorm.criteria import CRITERIA, information_criteria
 from zeronorm.designs import as_design
 from zeronorm.model_selection import cross_validate
 from zeronorm.solvers import Task
-from zeronorm.solvers._l0 import Found, Search
+from zeronorm.solvers._search import Search
 
 
 def sparse_truth(seed, n=2000, p=30):
@@ -263,24 +263,11 @@ def test_the_objective_never_rises_with_the_size():
     search = Search(Task(as_design(X), y, np.ones(200), "none"), 1.0, [3, 4, 5], 0.9)
     search.add(np.arange(12))
     for support in ([0, 1, 2], [4, 5, 6, 7], [6, 7, 8, 9, 10]):
-        place = np.array(support)
-        search.best[len(support)] = Found(place, search.fit(place))
+        search.best[len(support)] = search.exchanges.fit(np.array(support))
     search.neighbours()
     values = [search.best[k].objective for k in (3, 4, 5)]
     assert values[0] >= values[1] >= values[2]
-    assert search.best[3].support.tolist() == [0, 1, 2]
-
-
-def test_a_known_support_is_not_searched_again():
-    X, y = make_classification(40, 6, seed=0)
-    task = Task(as_design(X), np.where(y == y[0], 1.0, -1.0), np.ones(40), "none")
-    search = Search(task, 1.0, [2], 1e-6)
-    search.add(np.arange(6))
-    assert not search.has(np.array([0, 1]))
-    search.offer(np.array([1, 0]))
-    assert search.has(np.array([0, 1]))
-    assert not search.has(np.array([0, 2]))
-    assert not search.has(np.array([0, 1, 2]))
+    assert search.support(3).tolist() == [0, 1, 2]
 
 
 def test_criteria_are_plain_numbers():

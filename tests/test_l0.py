@@ -16,9 +16,11 @@ from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.solvers import Task, run
-from zeronorm.solvers._exchange import splice, swap
-from zeronorm.solvers._l0 import SOLVERS, Search, Thresholding, select_l0
+from zeronorm.solvers._exchange import Exchanges
+from zeronorm.solvers._hard_thresholding import Thresholding
+from zeronorm.solvers._l0 import SOLVERS, select_l0
 from zeronorm.solvers._ridge import ridge
+from zeronorm.solvers._search import Search
 
 LOGISTIC = Logistic()
 TIGHT = 1e-10
@@ -129,6 +131,11 @@ def pooled(seed=0, n=200, p=40, C=0.5):
     return np.asfortranarray(X), y, np.full(n, C)
 
 
+def swapped(Z, y, weight, support, keep=None):
+    exchanges = Exchanges(Z, y, weight, LOGISTIC, keep=keep)
+    return exchanges.swap(exchanges.fit(support)).columns
+
+
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize("seed", range(5))
 def test_swaps_end_where_no_single_exchange_helps(form, seed):
@@ -136,7 +143,7 @@ def test_swaps_end_where_no_single_exchange_helps(form, seed):
     X, y, weight = pooled(seed)
     Z = sp.csc_array(X) if form == "sparse" else X
     start = np.arange(32, 40)
-    place = swap(Z, y, weight, LOGISTIC, start)
+    place = swapped(Z, y, weight, start)
 
     def value(support):
         return ridge(X[:, support], y, weight, LOGISTIC, tol=1e-9).objective
@@ -151,7 +158,7 @@ def test_swaps_end_where_no_single_exchange_helps(form, seed):
         for entering in others
     ]
     assert min(single) >= best * (1 - 1e-6)
-    kept = swap(Z, y, weight, LOGISTIC, start, keep=np.array([33]))
+    kept = swapped(Z, y, weight, start, keep=np.array([33]))
     assert 33 in kept
 
 
@@ -160,11 +167,12 @@ def test_swaps_go_on_where_splicing_ends():
     better = 0
     for seed in range(30):
         X, y, weight = pooled(seed, n=60, p=40, C=1.0)
-        spliced = splice(X, y, weight, LOGISTIC, np.arange(6))
-        swapped = swap(X, y, weight, LOGISTIC, spliced)
+        exchanges = Exchanges(X, y, weight, LOGISTIC)
+        spliced = exchanges.splice(exchanges.fit(np.arange(6)))
+        better_still = exchanges.swap(spliced)
         first, second = (
             ridge(X[:, support], y, weight, LOGISTIC, tol=1e-9).objective
-            for support in (spliced, swapped)
+            for support in (spliced.columns, better_still.columns)
         )
         assert second <= first * (1 + 1e-9)
         better += second < first * (1 - 1e-6)
@@ -173,9 +181,9 @@ def test_swaps_go_on_where_splicing_ends():
 
 def test_swaps_without_choice():
     X, y, weight = pooled(p=8)
-    assert swap(X, y, weight, LOGISTIC, np.arange(8)).tolist() == list(range(8))
+    assert swapped(X, y, weight, np.arange(8)).tolist() == list(range(8))
     keep = np.array([1, 3])
-    assert swap(X, y, weight, LOGISTIC, keep, keep=keep).tolist() == [1, 3]
+    assert swapped(X, y, weight, keep, keep=keep).tolist() == [1, 3]
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -307,14 +315,77 @@ def test_sizes_help_each_other():
 def test_the_best_of_a_size_is_never_given_up():
     X, y, _ = pooled(1)
     search = Search(Task(as_design(X), y, np.ones(len(y)), "none"), 0.5, [3], 1e-6)
-    search.add(np.arange(40))
-    assert search.offer(np.array([30, 20, 10]))
-    assert not search.offer(np.array([10, 20, 30]))
+    search.add(np.arange(40)[::-1])
+    features = np.array([10, 20, 30])
+    search.offer(search.place(features))
+    np.testing.assert_array_equal(search.support(3), features)
     first = search.best[3]
-    better = search.improve(first.support)
-    assert search.offer(better)
-    assert not search.offer(first.support)
+    search.offer(search.place(features))
+    assert search.best[3] is first
+    search.improve(3)
     assert search.best[3].objective < first.objective
+    better = search.best[3]
+    search.offer(search.place(features))
+    assert search.best[3] is better
+
+
+def test_exchanges_go_on_in_a_pool_that_grows():
+    """Columns that come later would not be tried, or what was tried before be tried again."""
+    for form in (np.asfortranarray, sp.csc_array):
+        for seed in range(6):
+            X, y, weight = pooled(seed, n=100)
+            exchanges = Exchanges(form(X[:, :20]), y, weight, LOGISTIC)
+            found = exchanges.improve(exchanges.fit(np.arange(16, 20)))
+            assert exchanges.improve(found) is found
+            exchanges.extend(form(X))
+            later = exchanges.improve(found)
+            anew = Exchanges(form(X), y, weight, LOGISTIC)
+            assert later.objective <= found.objective
+            best = anew.improve(anew.fit(found.columns)).objective
+            np.testing.assert_allclose(later.objective, best, rtol=1e-6)
+
+
+def test_regrowing_goes_on_where_single_exchanges_end():
+    """Supports that differ by many features at once would not be compared."""
+    better = 0
+    for seed in range(40):
+        X, y, _ = pooled(seed, n=60)
+        search = Search(Task(as_design(X), y, np.ones(60), "none"), 1.0, [6], 1e-6)
+        search.add(np.arange(40))
+        search.offer(np.arange(34, 40), improve=True)
+        before = search.best[6].objective
+        search.regrow(6)
+        assert search.best[6].columns.size == 6
+        assert search.best[6].objective <= before
+        better += search.best[6].objective < before * (1 - 1e-6)
+    assert better >= 2
+
+
+@pytest.mark.parametrize(("seed", "before"), [(3, 25.4882306), (21, 20.0756924)])
+def test_the_search_regrows(seed, before):
+    """The search would end where it does without growing supports."""
+    X, y, _ = pooled(seed, n=80, p=60)
+    assert solve(X, y, 8, C=1.0, tol=1e-6).objective < before * (1 - 1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:The 5 features separate the classes")
+@pytest.mark.parametrize("seed", [3, 7])
+def test_little_ridge_is_reached_from_more_of_it(seed):
+    """Where the data separate, the search would end in the nearest of many poor optima."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((50, 400)) + rng.standard_normal((50, 1))
+    y = np.where(X[:, :3] @ [2.0, -2.0, 2.0] + 0.3 * rng.standard_normal(50) > 0, 1.0, -1.0)
+    C = 1e4
+    model = L0LogisticRegression(5, C=C).fit(X, y)
+    objective = model.certificate_.objective
+    for stage in (0.1, 1.0):
+        easier = L0LogisticRegression(5, C=stage).fit(X, y)
+        Z = (X - X.mean(axis=0)) / X.std(axis=0)
+        fit = ridge(np.asfortranarray(Z[:, easier.support_]), y, np.full(50, C), LOGISTIC, tol=1e-9)
+        assert objective <= fit.objective * (1 + 1e-3)
+    # The steps are those of the problem that was asked for.
+    values = [step.objective for step in model.history_]
+    assert min(values) >= objective * (1 - 1e-6)
 
 
 def test_warm_start_has_the_old_candidates():

@@ -12,7 +12,7 @@ from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.result import Result, Status
 from zeronorm.solvers import Scan, Task, run, run_together, select, select_nested
 from zeronorm.solvers._cutting_plane import minimax, minimax_pooled
-from zeronorm.solvers._exchange import eliminate, splice
+from zeronorm.solvers._exchange import Exchanges
 from zeronorm.solvers._refit import LOO_GRID, leave_one_out_loss, refit
 from zeronorm.solvers._ridge import leverages, ridge, weighted_gram
 
@@ -694,7 +694,8 @@ def test_elimination_is_nested_and_keeps_what_it_must(intercept):
     """Backward elimination would miss a size, or drop a forced feature."""
     Z, y, weight = pool_problem(0, p=30)
     keep = np.array([3, 17])
-    found = eliminate(Z, y, weight, Logistic(), [2, 5, 11, 30], intercept=intercept, keep=keep)
+    exchanges = Exchanges(Z, y, weight, Logistic(), intercept=intercept, keep=keep)
+    found = exchanges.eliminate(np.arange(30), [2, 5, 11, 30])
     assert sorted(found) == [2, 5, 11, 30]
     for size, support in found.items():
         assert len(support) == size
@@ -707,8 +708,13 @@ def test_elimination_drops_the_smallest_coefficient():
     for seed in range(5):
         Z, y, weight = pool_problem(seed)
         fit = oracles.ridge(Z, y, 0.3, intercept=True)
-        found = eliminate(Z, y, weight, Logistic(), [8], tol=1e-10)
+        found = Exchanges(Z, y, weight, Logistic()).eliminate(np.arange(9), [8], tol=1e-10)
         assert set(range(9)) - set(found[8]) == {int(np.abs(fit.coef).argmin())}
+
+
+def spliced(Z, y, weight, support, loss=LOSSES["logistic"], **options):
+    exchanges = Exchanges(Z, y, weight, loss, **options)
+    return exchanges.splice(exchanges.fit(support)).columns
 
 
 @each_loss
@@ -723,7 +729,7 @@ def test_splicing_never_makes_the_objective_worse(loss, intercept):
         value = {support: objective for objective, support in models}
         start = models[-1][1]
         found = tuple(
-            splice(Z, y, weight, LOSSES[loss], np.array(start), intercept=intercept).tolist()
+            spliced(Z, y, weight, np.array(start), LOSSES[loss], intercept=intercept).tolist()
         )
         assert len(set(found)) == 3
         assert list(found) == sorted(found)
@@ -739,10 +745,10 @@ def test_splicing_keeps_forced_features():
     for seed in range(5):
         Z, y, weight = pool_problem(seed)
         start = np.array([6, 7, 8])
-        found = splice(Z, y, weight, Logistic(), start, keep=np.array([7, 8]))
+        found = spliced(Z, y, weight, start, keep=np.array([7, 8]))
         assert {7, 8} <= set(found)
-        np.testing.assert_array_equal(splice(Z, y, weight, Logistic(), start, keep=start), start)
-        everything = splice(Z, y, weight, Logistic(), np.arange(9))
+        np.testing.assert_array_equal(spliced(Z, y, weight, start, keep=start), start)
+        everything = spliced(Z, y, weight, np.arange(9))
         np.testing.assert_array_equal(everything, np.arange(9))
 
 

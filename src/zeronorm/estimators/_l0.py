@@ -52,8 +52,9 @@ class L0LogisticRegression(BudgetedClassifier):
         one size for all. Sources in `zeronorm.criteria`.
     solver : str or Splitting
         - "exchange", and "auto": from the strongest features, from backward elimination inside a
-          pool of them, and from the rounded relaxation, by splicing (several features at once) and
-          swaps (one for one).
+          pool of them, and from the rounded relaxation, by splicing (several features at once),
+          swaps (one for one) and elimination from twice as many. For C above 0.1 the models for
+          0.1 and 1 come first, and are gone on from.
         - "splicing": starts from the features with the largest scores; splicing only.
         - "iht": iterative hard thresholding, u <- H_k(u - grad / t), a scan for each step.
         - "salm", "asalm": the (accelerated) splitting augmented Lagrangian method, for comparison;

@@ -3,7 +3,7 @@
 from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax, minimax_pooled
 from ._drive import Progress, Scan, run, run_together, together
-from ._exchange import eliminate, splice, swap
+from ._exchange import Exchanges
 from ._greedy import greedy
 from ._l0 import select_l0
 from ._l1 import L1Problem
@@ -32,6 +32,7 @@ __all__ = [
     "L1_SOLVERS",
     "MENU",
     "CappedL1",
+    "Exchanges",
     "L1Problem",
     "LogPenalty",
     "Minimax",
@@ -44,7 +45,6 @@ __all__ = [
     "asalm",
     "cdn",
     "certify_supports",
-    "eliminate",
     "follow",
     "glmnet",
     "greedy",
@@ -65,8 +65,6 @@ __all__ = [
     "select_l0",
     "select_l1",
     "select_nested",
-    "splice",
-    "swap",
     "together",
     "working_set",
 ]

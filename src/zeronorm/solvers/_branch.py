@@ -23,7 +23,7 @@ from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..result import Progressed, Status, Tree
 from ..structures import largest
 from ._bounds import Bound, bound_at
-from ._exchange import swap
+from ._exchange import Exchanges
 from ._relaxation import Relaxed, relax
 from ._ridge import Ridge, ridge, take
 
@@ -312,13 +312,11 @@ class BranchAndBound:
         support = np.sort(chosen[largest(strength, min(problem.n_features, chosen.size))])
         if not self._offer(support) or problem.Z.shape[1] > SWAP_COLUMNS:
             return
-        forced = np.arange(problem.n_forced)
-        self._offer(
-            swap(
-                problem.Z, problem.y, problem.weight, problem.loss, self.support,
-                intercept=problem.intercept, keep=forced,
-            )
+        exchanges = Exchanges(
+            problem.Z, problem.y, problem.weight, problem.loss, intercept=problem.intercept,
+            keep=np.arange(problem.n_forced),
         )  # fmt: skip
+        self._offer(exchanges.swap(exchanges.fit(self.support)).columns)
 
     def _offer(self, support: IndexArray) -> bool:
         """Keep a support where it is better than the best one."""

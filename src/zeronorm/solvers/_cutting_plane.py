@@ -397,7 +397,8 @@ class GatheredColumns:
             self._sparse.append(columns)
             return
         if self._dense is None or self._dense.shape[1] < self.size:
-            grown = np.empty((columns.shape[0], max(self._capacity, self.size)), order="F")
+            room = max(self._capacity, self.size, 3 * old // 2)  # more each time: few copies
+            grown = np.empty((columns.shape[0], room), order="F")
             if self._dense is not None:
                 grown[:, :old] = self._dense[:, :old]
             self._dense = grown

@@ -7,6 +7,7 @@ further scan of the data is needed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,258 +19,328 @@ from ._ridge import Ridge, ridge, take
 # Drop this share of the remaining features at once, and one at a time from this size on: dropping
 # one by one everywhere selects no better and costs several times as much.
 DROP_SHARE, ONE_BY_ONE = 0.15, 10
+ELIMINATION_TOL = 1e-3  # of fits that only rank coefficients
 MAX_EXCHANGE = 5  # features exchanged at once by splicing
 MAX_ROUNDS = 30
-# Fits are compared to this share of the decrease that counts, of their own objective: less accurate
-# ones would undo each other's exchanges for ever where the data separate.
-ACCURACY = 0.1
+# Fits are accurate to this share of the decrease that counts, of their own objective, or to FIT_TOL
+# if that is less: others would undo each other's exchanges where the data separate.
+ACCURACY, FIT_TOL = 0.1, 1e-7
 # Swaps: the weakest features that may leave, the exchanges that are tried before giving up, and of
-# these how many for one leaving feature.
-MOST_LEAVING, MOST_TRIALS, TRIALS_EACH = 64, 12, 3
+# these how many for one leaving feature. Exchanges that are estimated to win back less than half of
+# what is lost by the one that leaves are not tried: one in thirty of those that help is such.
+MOST_LEAVING, MOST_TRIALS, TRIALS_EACH = 16, 6, 3
+WON_BACK = 0.5
 
 
-def eliminate(
-    Z: Columns,
-    y: FloatArray,
-    weight: FloatArray,
-    loss: Smooth,
-    sizes: Sequence[int],
-    *,
-    intercept: bool = True,
-    keep: IndexArray | None = None,
-    tol: float = 1e-3,
-) -> dict[int, IndexArray]:
-    """Eliminate the features of smallest |u_j| until each of the sizes is reached.
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Columns of a pool with their fit."""
 
-    Parameters
-    ----------
-    Z : (n, p) the pool; columns on the selection scaling, so that |u_j| are comparable.
-    weight : (n,) sample weights times C.
-    sizes : the wanted numbers of features, at most p each.
-    keep : columns of Z that may not be dropped.
+    columns: IndexArray  # sorted
+    fit: Ridge
 
-    Returns
-    -------
-    A nested support, sorted positions in Z, for every size.
+    @property
+    def objective(self) -> float:
+        return self.fit.objective
+
+
+class Exchanges:
+    """The l0 problem on a pool of columns, and supports of it made better by exchanges.
+
+    What was tried in vain is remembered, also while the pool grows.
     """
-    p = Z.shape[1]
-    protected = np.zeros(p, bool)
-    protected[[] if keep is None else keep] = True
-    left = np.arange(p)
-    supports: dict[int, IndexArray] = {}
-    start: tuple[FloatArray, float] | None = None
-    for size in sorted(set(sizes), reverse=True):
-        while left.size > size:
-            fit = ridge(Z, y, weight, loss, columns=left, intercept=intercept, start=start, tol=tol)
-            count = 1 if left.size <= ONE_BY_ONE else max(1, int(DROP_SHARE * left.size))
-            count = min(count, left.size - size)
-            magnitude = np.where(protected[left], np.inf, np.abs(fit.coef))
-            # Of equal magnitudes the larger index goes first, so that ties keep the smaller one.
-            worst = np.lexsort((-left, magnitude))[:count]
-            stay = np.ones(left.size, bool)
-            stay[worst] = False
-            left = left[stay]
-            start = (fit.coef[stay], fit.intercept)
-        supports[size] = left
-    return supports
 
+    def __init__(
+        self,
+        Z: Columns,
+        y: FloatArray,
+        weight: FloatArray,
+        loss: Smooth,
+        *,
+        intercept: bool = True,
+        keep: IndexArray | None = None,
+        tol: float = 1e-7,
+    ) -> None:
+        """Begin with a pool.
 
-class Failures:
-    """Supports whose objective is known not to be below some value."""
+        Z : (n, p) the pool; columns on the selection scaling, so that |u_j| are comparable.
+        y : (n,) labels +-1.
+        weight : (n,) sample weights times C, positive.
+        intercept : whether b is free (and unpenalised) or zero.
+        keep : columns of Z that stay in every support.
+        tol : decrease of the objective that counts, as a share of it.
+        """
+        self._y, self._weight, self._loss = y, weight, loss
+        self._intercept, self._tol = intercept, tol
+        self._keep = np.empty(0, np.int64) if keep is None else keep
+        self._failed: dict[bytes, float] = {}  # objectives that supports are known to reach
+        self._settled: dict[bytes, int] = {}  # the columns that were there when swaps ended
+        self._squares: Any = None
+        self.extend(Z)
 
-    def __init__(self) -> None:
-        self._limits: dict[bytes, float] = {}
+    def extend(self, Z: Columns) -> None:
+        """Go on with a pool that begins with the columns of the one so far."""
+        self._Z, self._protected = Z, np.zeros(Z.shape[1], bool)
+        self._protected[self._keep] = True
 
-    def above(self, support: IndexArray, limit: float) -> bool:
-        """Return whether the objective of a support is known to be at least the limit."""
-        return self._limits.get(support.tobytes(), -np.inf) >= limit
+    def fit(
+        self,
+        columns: IndexArray,
+        start: tuple[FloatArray, float] | None = None,
+        cutoff: float = np.inf,
+    ) -> Fitted:
+        """Solve the problem on some sorted columns.
 
-    def add(self, support: IndexArray, limit: float) -> None:
-        """Remember that the objective of a support is at least the limit."""
-        key = support.tobytes()
-        self._limits[key] = max(limit, self._limits.get(key, -np.inf))
+        cutoff : stop as soon as the bound shows that the optimum is not below this value.
+        """
+        tol = min(FIT_TOL, ACCURACY * self._tol)
+        return Fitted(columns, self._ridge(columns, start, tol, True, cutoff))
 
+    def _ridge(
+        self,
+        columns: IndexArray,
+        start: tuple[FloatArray, float] | None,
+        tol: float,
+        of_value: bool,
+        cutoff: float,
+    ) -> Ridge:
+        return ridge(
+            self._Z, self._y, self._weight, self._loss, columns=columns, intercept=self._intercept,
+            start=start, tol=tol, of_value=of_value, cutoff=cutoff,
+        )  # fmt: skip
 
-def splice(
-    Z: Columns,
-    y: FloatArray,
-    weight: FloatArray,
-    loss: Smooth,
-    support: IndexArray,
-    *,
-    intercept: bool = True,
-    keep: IndexArray | None = None,
-    max_rounds: int = MAX_ROUNDS,
-    tol: float = 1e-7,
-    failed: Failures | None = None,
-) -> IndexArray:
-    """Exchange features of the support with others of the pool while the objective falls.
+    def eliminate(
+        self, columns: IndexArray, sizes: Sequence[int], tol: float = ELIMINATION_TOL
+    ) -> dict[int, IndexArray]:
+        """Eliminate the columns of smallest |u_j| until each of the sizes is reached.
 
-    With h_j = 1 + sum_i w_i z_ij^2, the backward sacrifice of a feature inside is h_j u_j^2 / 2,
-    the forward one of a feature outside (z_j'(alpha y))^2 / (2 h_j). For c = 5, 2, 1 the c smallest
-    and the c largest change places; the best exchange is kept if the objective falls by more than
-    `tol` times its value. A trial ends as soon as its certified bound shows that it cannot win.
+        columns : what to begin with, sorted, with all that stay; at least so many as any size.
+        tol : of the fits, relative to the objective of the model without features.
 
-    failed : supports that were tried in vain, by anyone; it grows.
+        Returns nested supports, sorted, by size.
+        """
+        left = columns
+        supports: dict[int, IndexArray] = {}
+        start: tuple[FloatArray, float] | None = None
+        for size in sorted(set(sizes), reverse=True):
+            while left.size > size:
+                fit = self._ridge(left, start, tol, False, np.inf)
+                count = 1 if left.size <= ONE_BY_ONE else max(1, int(DROP_SHARE * left.size))
+                count = min(count, left.size - size)
+                magnitude = np.where(self._protected[left], np.inf, np.abs(fit.coef))
+                # Of equal magnitudes the larger index goes first, so that ties keep the smaller.
+                worst = np.lexsort((-left, magnitude))[:count]
+                stay = np.ones(left.size, bool)
+                stay[worst] = False
+                left = left[stay]
+                start = (fit.coef[stay], fit.intercept)
+            supports[size] = left
+        return supports
 
-    Source: the splicing of best-subset selection (Zhu et al., PNAS 2020), with a ridge.
-    """
-    p = Z.shape[1]
-    protected = np.zeros(p, bool)
-    protected[[] if keep is None else keep] = True
-    square = _squares(Z)
-    failed = Failures() if failed is None else failed
-    current = np.sort(support)
-    fit = ridge(
-        Z, y, weight, loss, columns=current, intercept=intercept, tol=ACCURACY * tol, of_value=True
-    )  # fmt: skip
-    for _ in range(max_rounds):
-        outside = _others(p, current)
-        movable = np.flatnonzero(~protected[current])
-        most = min(MAX_EXCHANGE, movable.size, outside.size)
-        if most == 0:
-            break
-        curvature = loss.curvature(fit.margins, y, weight)
-        scores = np.asarray(Z.T @ (fit.alpha * y))
-        bend = 1.0 + np.asarray(square.T @ curvature)
-        backward = bend[current[movable]] * fit.coef[movable] ** 2
-        forward = scores[outside] ** 2 / bend[outside]
-        weakest = movable[np.lexsort((-current[movable], backward))]
-        strongest = outside[np.lexsort((outside, -forward))]
-        best: tuple[Ridge, IndexArray] | None = None
-        limit = fit.objective * (1.0 - tol)
-        count = most
-        while count >= 1:
-            stay = np.delete(np.arange(current.size), weakest[:count])
-            trial = np.concatenate([current[stay], strongest[:count]])
-            order = np.argsort(trial)
-            start = np.concatenate([fit.coef[stay], np.zeros(count)])[order]
-            trial = trial[order]
-            count //= 2
-            if failed.above(trial, limit):
-                continue
-            candidate = ridge(
-                Z, y, weight, loss, columns=trial, intercept=intercept,
-                start=(start, fit.intercept), tol=ACCURACY * tol, of_value=True, cutoff=limit,
-            )  # fmt: skip
-            if candidate.objective < limit:
-                best, limit = (candidate, trial), candidate.objective
-            else:
-                failed.add(trial, limit)
-        if best is None:
-            break
-        fit, current = best
-    return current
+    def splice(self, current: Fitted) -> Fitted:
+        """Exchange columns of the support with others while the objective falls.
 
+        With h_j = 1 + sum_i w_i z_ij^2, the backward sacrifice of a column inside is h_j u_j^2 / 2,
+        the forward one of a column outside (z_j'(alpha y))^2 / (2 h_j). For c = 5, 2, 1 the c
+        smallest and the c largest change places; the best exchange is kept if the objective falls
+        by more than `tol` times its value.
 
-def swap(
-    Z: Columns,
-    y: FloatArray,
-    weight: FloatArray,
-    loss: Smooth,
-    support: IndexArray,
-    *,
-    intercept: bool = True,
-    keep: IndexArray | None = None,
-    tol: float = 1e-7,
-    failed: Failures | None = None,
-) -> IndexArray:
-    """Exchange one feature of the support for another of the pool while the objective falls.
-
-    At the margins without feature j of the support, feature i outside would lower the objective by
-    about g_i^2 / (2 h_i), g and h its first and second derivative there. The pairs (j, i) that
-    promise most are tried by a fit, which ends as soon as its certified bound shows that it cannot
-    win; the first that lowers the objective by more than `tol` times its value is made. Where none
-    of them does, no single exchange is likely to help.
-
-    failed : supports that were tried in vain, by anyone; it grows.
-
-    Source: the swaps of Hazimeh and Mazumder, Operations Research 68(5), 2020, with a ridge.
-    """
-    protected = np.zeros(Z.shape[1], bool)
-    protected[[] if keep is None else keep] = True
-    square = _squares(Z)
-    failed = Failures() if failed is None else failed
-    current = np.sort(support)
-    fit = ridge(
-        Z, y, weight, loss, columns=current, intercept=intercept, tol=ACCURACY * tol, of_value=True
-    )  # fmt: skip
-    while True:
-        outside = _others(Z.shape[1], current)
-        movable = np.flatnonzero(~protected[current])
-        if not outside.size or not movable.size:
-            return current
-        if movable.size > MOST_LEAVING:
-            bend = 1.0 + np.asarray(
-                take(square, current[movable]).T @ loss.curvature(fit.margins, y, weight)
-            )
-            movable = movable[np.argsort(bend * fit.coef[movable] ** 2, kind="stable")]
-            movable = np.sort(movable[:MOST_LEAVING])
-        promise = _promises(Z, square, y, weight, loss, current, fit, movable)[:, outside]
-        limit = fit.objective * (1.0 - tol)
-        for leaving, entering in _best_pairs(promise):
-            stay = np.delete(np.arange(current.size), movable[leaving])
-            trial = np.append(current[stay], outside[entering])
-            order = np.argsort(trial)
-            start = np.append(fit.coef[stay], 0.0)[order]
-            trial = trial[order]
-            if failed.above(trial, limit):
-                continue
-            candidate = ridge(
-                Z, y, weight, loss, columns=trial, intercept=intercept,
-                start=(start, fit.intercept), tol=ACCURACY * tol, of_value=True, cutoff=limit,
-            )  # fmt: skip
-            if candidate.objective < limit:
-                fit, current = candidate, trial
+        Source: the splicing of best-subset selection (Zhu et al., PNAS 2020), with a ridge.
+        """
+        for _ in range(MAX_ROUNDS):
+            support, fit = current.columns, current.fit
+            outside = self._outside(support)
+            movable = np.flatnonzero(~self._protected[support])
+            most = min(MAX_EXCHANGE, movable.size, outside.size)
+            if most == 0:
                 break
-            failed.add(trial, limit)
-        else:
-            return current
+            scores = np.asarray(self._Z.T @ (fit.alpha * self._y))
+            bend = self._bend(self._curvature(fit.margins))
+            backward = bend[support[movable]] * fit.coef[movable] ** 2
+            forward = scores[outside] ** 2 / bend[outside]
+            weakest = movable[np.lexsort((-support[movable], backward))]
+            strongest = outside[np.argsort(-forward, kind="stable")]
+            step = scores / bend
+            best: Fitted | None = None
+            limit, count = self._limit(current), most
+            while count >= 1:
+                trial = self._exchanged(
+                    current, weakest[:count], strongest[:count], step[strongest[:count]], limit
+                )
+                if trial is not None:
+                    best, limit = trial, trial.objective
+                count //= 2
+            if best is None:
+                break
+            current = best
+        return current
 
+    def swap(self, current: Fitted) -> Fitted:
+        """Exchange one column of the support for another while the objective falls.
 
-def _squares(Z: Columns) -> Any:
-    """Return the squares of the elements of Z, stored alike."""
-    return Z.multiply(Z).tocsc() if sp.issparse(Z) else np.square(np.asarray(Z))
+        At the margins without column j of the support, column i outside would lower the objective
+        by about g_i^2 / (2 h_i), g and h its first and second derivative there. The pairs (j, i)
+        that promise most are tried; the first that lowers the objective by more than `tol` times
+        its value is made. Where none of them does, no single exchange is likely to help.
 
+        Source: the swaps of Hazimeh and Mazumder, Operations Research 68(5), 2020, with a ridge.
+        """
+        while True:
+            key = current.columns.tobytes()
+            outside = self._outside(current.columns, self._settled.get(key, 0))
+            movable = np.flatnonzero(~self._protected[current.columns])
+            following = None
+            if outside.size and movable.size:
+                movable = self._weakest(current, movable)
+                promise, step = self._promises(current, movable, outside)
+                limit = self._limit(current)
+                for leaving, entering in _best_pairs(promise):
+                    following = self._exchanged(
+                        current, movable[[leaving]], outside[[entering]],
+                        step[leaving, [entering]], limit,
+                    )  # fmt: skip
+                    if following is not None:
+                        break
+            if following is None:
+                self._settled[key] = self._Z.shape[1]
+                return current
+            current = following
 
-def _others(p: int, current: IndexArray) -> IndexArray:
-    """Return the positions below p that are not in `current`, sorted."""
-    outside = np.ones(p, bool)
-    outside[current] = False
-    return np.flatnonzero(outside)
+    def improve(self, current: Fitted, *, swaps: bool = True) -> Fitted:
+        """Splice and swap until neither helps; without swaps, splice."""
+        while True:
+            spliced = self.splice(current)
+            if not swaps:
+                return spliced
+            current = self.swap(spliced)
+            if current is spliced:
+                return current
 
+    def without(
+        self, current: Fitted, places: IndexArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return what the model is without each of some columns, the others as they are.
 
-def _promises(
-    Z: Columns,
-    square: Any,
-    y: FloatArray,
-    weight: FloatArray,
-    loss: Smooth,
-    current: IndexArray,
-    fit: Ridge,
-    leaving: IndexArray,
-) -> FloatArray:
-    """Return estimates of the objective with one feature for another, (leaving, pool)."""
-    # Columns in Fortran order: they are written one by one, and read by the BLAS.
-    residual, curvature = (np.empty((y.size, leaving.size), order="F") for _ in range(2))
-    value = np.empty(leaving.size)
-    columns = take(Z, current[leaving])
-    dense = np.asarray(columns.toarray() if sp.issparse(columns) else columns)
-    penalty = 0.5 * float(fit.coef @ fit.coef)
-    for place, j in enumerate(leaving):
-        margins = fit.margins - fit.coef[j] * dense[:, place]
-        loss_value, residual[:, place] = loss.value_gradient(margins, y, weight)
-        curvature[:, place] = loss.curvature(margins, y, weight)
-        value[place] = loss_value + penalty - 0.5 * fit.coef[j] ** 2
-    gain = np.asarray(Z.T @ residual) ** 2 / (2.0 * (1.0 + np.asarray(square.T @ curvature)))
-    return np.asarray(value[:, None] - gain.T)
+        places : where the columns are in the support.
+
+        Returns the objectives, (p,); minus the gradients of the loss in the margins, (n, p); and
+        the margins, (n, p).
+        """
+        # Columns in Fortran order: they are written one by one, and read by the BLAS.
+        shape = self._y.size, places.size
+        descent, margins = np.empty(shape, order="F"), np.empty(shape, order="F")
+        objective = np.empty(places.size)
+        columns = take(self._Z, current.columns[places])
+        dense = columns.toarray() if sp.issparse(columns) else np.asarray(columns)
+        coef = current.fit.coef
+        penalty = 0.5 * float(coef @ coef)
+        for place, j in enumerate(places):
+            z = margins[:, place]
+            np.subtract(current.fit.margins, coef[j] * dense[:, place], out=z)
+            value, gradient = self._loss.value_gradient(z, self._y, self._weight)
+            np.negative(gradient, out=descent[:, place])
+            objective[place] = value + penalty - 0.5 * coef[j] ** 2
+        return objective, descent, margins
+
+    def _promises(
+        self, current: Fitted, leaving: IndexArray, outside: IndexArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return estimates of the objective with one column for another, and of its coefficient.
+
+        (leaving, outside) both; infinite estimates are not worth a trial.
+        """
+        objective, descent, curvature = self.without(current, leaving)
+        for z in curvature.T:  # margins so far
+            z[:] = self._curvature(z)
+        first = int(outside[0])  # a part of the pool is enough where swaps have seen the rest
+        scores = np.asarray(self._Z[:, first:].T @ descent)[outside - first].T
+        bend = self._bend(curvature, first)[outside - first].T
+        gain = scores**2 / (2.0 * bend)
+        lost = (objective - current.objective)[:, None]
+        return np.where(gain < WON_BACK * lost, np.inf, objective[:, None] - gain), scores / bend
+
+    def _weakest(self, current: Fitted, movable: IndexArray) -> IndexArray:
+        """Return those of the places in the support that may leave: the least sacrifices."""
+        if movable.size <= MOST_LEAVING:
+            return movable
+        bend = self._bend(self._curvature(current.fit.margins))[current.columns[movable]]
+        sacrifice = bend * current.fit.coef[movable] ** 2
+        return np.sort(movable[np.argsort(sacrifice, kind="stable")[:MOST_LEAVING]])
+
+    def _exchanged(
+        self,
+        current: Fitted,
+        leaving: IndexArray,
+        entering: IndexArray,
+        coef: FloatArray,
+        limit: float,
+    ) -> Fitted | None:
+        """Return the support with some columns exchanged where its objective is below a limit.
+
+        The fit ends as soon as its certified bound shows that it is not.
+
+        leaving : places in the support.
+        entering, coef : columns of the pool, and coefficients to start from.
+        """
+        stay = np.ones(current.columns.size, bool)
+        stay[leaving] = False
+        columns = np.concatenate([current.columns[stay], entering])
+        order = np.argsort(columns)
+        columns = columns[order]
+        key = columns.tobytes()
+        if self._failed.get(key, -np.inf) >= limit:
+            return None
+        start = np.concatenate([current.fit.coef[stay], coef])[order]
+        found = self.fit(columns, (start, current.fit.intercept), limit)
+        if found.objective < limit:
+            return found
+        self._failed[key] = limit
+        return None
+
+    def _limit(self, current: Fitted) -> float:
+        """Return what an objective has to be below to count as a decrease."""
+        return current.objective * (1.0 - self._tol)
+
+    def _curvature(self, margins: FloatArray) -> FloatArray:
+        return self._loss.curvature(margins, self._y, self._weight)
+
+    def _bend(self, curvature: FloatArray, first: int = 0) -> FloatArray:
+        """Return h_j = 1 + sum_i w_i z_ij^2 of the columns of the pool from one on."""
+        known = 0 if self._squares is None else self._squares.shape[1]
+        if known < self._Z.shape[1]:
+            self._square(known)
+        squares = self._squares[:, first : self._Z.shape[1]]
+        return 1.0 + np.asarray(squares.T @ curvature)
+
+    def _square(self, known: int) -> None:
+        """Square the columns that are new."""
+        fresh: Any = self._Z[:, known:]
+        if sp.issparse(self._Z):
+            squares = fresh.multiply(fresh)
+            if self._squares is not None:
+                squares = sp.hstack([self._squares, squares])
+            self._squares = squares.tocsc()
+            return
+        squares = np.empty(self._Z.shape, order="F")
+        if self._squares is not None:
+            squares[:, :known] = self._squares
+        np.square(np.asarray(fresh), out=squares[:, known:])
+        self._squares = squares
+
+    def _outside(self, columns: IndexArray, first: int = 0) -> IndexArray:
+        """Return the columns of the pool from one on that are not among some, sorted."""
+        outside = np.ones(self._Z.shape[1], bool)
+        outside[:first] = False
+        outside[columns] = False
+        return np.flatnonzero(outside)
 
 
 def _best_pairs(promise: FloatArray) -> list[tuple[int, int]]:
-    """Return (leaving, entering) of the smallest estimates, few of each that leaves."""
+    """Return (leaving, entering) of the smallest finite estimates, few of each that leaves."""
     each = min(TRIALS_EACH, promise.shape[1])
     best = np.argpartition(promise, each - 1, axis=1)[:, :each]
     value = np.take_along_axis(promise, best, axis=1)
-    order = np.lexsort((best.ravel(), value.ravel()))[:MOST_TRIALS]
-    rows = np.repeat(np.arange(promise.shape[0]), each)[order]
-    return list(zip(rows.tolist(), best.ravel()[order].tolist(), strict=True))
+    value, best = value.ravel(), best.ravel()
+    order = np.lexsort((best, value))[:MOST_TRIALS]
+    order = order[np.isfinite(value[order])]
+    return list(zip((order // each).tolist(), best[order].tolist(), strict=True))

@@ -37,7 +37,8 @@ from ..result import Path, Result, Status, Step
 from ._cutting_plane import GatheredColumns, Minimax, first_dual
 from ._drive import Scan, Solver
 from ._ridge import Ridge, ridge, take
-from ._select import _Clock, _finish, refit_support
+from ._select import _finish, refit_support
+from ._stopwatch import PhaseClock
 from ._task import Task
 
 # The default C of the certificate: the fits are then of the problem that is certified.
@@ -78,7 +79,7 @@ def greedy(
     start : features (groups) of an earlier fit in order of entry, taken without a scan.
     seconds : filled with the seconds of each phase.
     """
-    clock = _Clock(seconds)
+    clock = PhaseClock(seconds)
     n_steps = max(sizes)
     weight = fit_C * task.sample_weight
     zero_value, alpha, b = first_dual(task.loss, task.y, weight, task.intercept)
@@ -133,7 +134,7 @@ def greedy(
         np.sort(order), np.empty(0), 0.0, np.nan, {}, None, Status.BUDGET, tuple(history)
     )  # fmt: skip
     answer = Minimax(result, {})
-    clock.add_history(answer)
+    clock.add_history(answer.result.history)
     return (yield from _finish(task, fits, [answer], C, certify, clock))
 
 

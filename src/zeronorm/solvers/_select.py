@@ -12,9 +12,7 @@ Only the pool and the certificate scan the data: about seven passes, for any k.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -24,13 +22,13 @@ from ..designs import Scaled
 from ..result import Certificate, Path, Proof, Selection
 from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax
-from ._drive import Solver, T
-from ._exchange import eliminate, splice
+from ._drive import Solver
+from ._exchange import Exchanges
 from ._l1_path import l1_supports
 from ._refit import Refit, refit
 from ._reweighted import reweighted_supports
 from ._ridge import take
-from ._stopwatch import Stopwatch
+from ._stopwatch import PhaseClock, Stopwatch
 from ._task import Task
 from .inner import InnerSolver, newton
 
@@ -64,7 +62,7 @@ def select(
     start : blocks of features of an earlier fit, which the first pool begins with.
     seconds : filled with the seconds of each phase.
     """
-    clock = _Clock(seconds)
+    clock = PhaseClock(seconds)
     weight = C * task.sample_weight
     n_samples = float(task.sample_weight.sum())
     n_usable = task.design.shape[1] if task.usable is None else int(task.usable.sum())
@@ -85,21 +83,18 @@ def select(
             l0_sizes=tuple(group) if certify else (),
         )  # fmt: skip
         start = ()  # the pools of smaller sizes begin anew
-        clock.add_history(pool)
+        clock.add_history(pool.result.history)
         pools.append(pool)
         features = pool.result.support
         keep = None if task.forced is None else np.searchsorted(features, task.forced)
         with clock.phase("gather"):
             Z = task.design.gather(features)
         with clock.phase("select"):
-            chosen = eliminate(
-                Z, task.y, weight, task.loss, group, intercept=task.intercept, keep=keep
-            )
+            exchanges = Exchanges(Z, task.y, weight, task.loss, intercept=task.intercept, keep=keep)
+            chosen = exchanges.eliminate(np.arange(features.size), group)
             for k in group:
                 if n_samples >= SPLICE_SAMPLES or k <= SPLICE_FEATURES:
-                    chosen[k] = splice(
-                        Z, task.y, weight, task.loss, chosen[k], intercept=task.intercept, keep=keep
-                    )
+                    chosen[k] = exchanges.splice(exchanges.fit(chosen[k])).columns
         with clock.phase("refit"):
             for k in group:
                 support = features[chosen[k]]
@@ -128,7 +123,7 @@ def select_nested(
     smallest k, at least a thirtieth of the largest, or
     ceil(k / max_blocks) for the largest.
     """
-    clock = _Clock(seconds)
+    clock = PhaseClock(seconds)
     largest = max(sizes)
     if block_size is None:
         block_size = max(-(-min(sizes) // DIRECT_BLOCKS), -(-largest // MOST_BLOCKS))
@@ -140,7 +135,7 @@ def select_nested(
         usable=task.usable, inner=inner, inner_tol=tol, start=start,
         l0_sizes=tuple(sizes) if certify else (),
     )  # fmt: skip
-    clock.add_history(answer)
+    clock.add_history(answer.result.history)
     order = answer.result.order
     with clock.phase("gather"):
         Z = task.design.gather(order)
@@ -168,10 +163,10 @@ def select_l1(
     C : of the certificate only; the path has its own.
     reweighted : whether the path is followed in stages, with the weights of `_reweighted`.
     """
-    clock = _Clock(seconds)
+    clock = PhaseClock(seconds)
     found = reweighted_supports if reweighted else l1_supports
     supports, answer = yield from found(task, sizes)
-    clock.add_history(answer)
+    clock.add_history(answer.result.history)
     fits = {}
     with clock.phase("refit"):
         for k, support in supports.items():
@@ -197,7 +192,7 @@ def _finish(
     pools: list[Minimax],
     C: float,
     certify: bool,
-    clock: _Clock,
+    clock: PhaseClock,
     proofs: Mapping[int, Proof] | None = None,
 ) -> Solver[Path]:
     """Certify the supports, where they are not proven, and put the path together."""
@@ -238,36 +233,3 @@ def _entry_steps(pools: list[Minimax], support: IndexArray) -> IndexArray:
         for number, step in enumerate(pool.result.history, start=1):
             entered[(entered == 0) & np.isin(support, step.entered)] = number
     return entered
-
-
-class _Clock:
-    """Adds up seconds by phase."""
-
-    def __init__(self, seconds: dict[str, float] | None) -> None:
-        self._seconds: dict[str, float] = {} if seconds is None else seconds
-
-    def add(self, phase: str, seconds: float) -> None:
-        self._seconds[phase] = self._seconds.get(phase, 0.0) + seconds
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        begin = time.perf_counter()
-        yield
-        self.add(name, time.perf_counter() - begin)
-
-    def inside(self, name: str, solver: Solver[T]) -> Solver[T]:
-        """Run a solver as a part of another, and add the seconds spent in it, without its scans."""
-        answer = None
-        while True:
-            with self.phase(name):
-                try:
-                    request = solver.send(answer)
-                except StopIteration as stop:
-                    found: T = stop.value
-                    return found
-            answer = yield request
-
-    def add_history(self, answer: Minimax) -> None:
-        for step in answer.result.history:
-            for phase, seconds in step.seconds.items():
-                self.add(phase, seconds)

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from ..result import Step
+from ._drive import Solver
+
+T = TypeVar("T")
 
 
 class Stopwatch:
@@ -31,3 +39,37 @@ class Stopwatch:
         if self._begin is not None:
             self.seconds += time.perf_counter() - self._begin
             self._begin = None
+
+
+class PhaseClock:
+    """Adds up seconds by phase."""
+
+    def __init__(self, seconds: dict[str, float] | None) -> None:
+        self._seconds: dict[str, float] = {} if seconds is None else seconds
+
+    def add(self, phase: str, seconds: float) -> None:
+        self._seconds[phase] = self._seconds.get(phase, 0.0) + seconds
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        yield
+        self.add(name, time.perf_counter() - begin)
+
+    def inside(self, name: str, solver: Solver[T]) -> Solver[T]:
+        """Run a solver as a part of another, and add the seconds spent in it, without its scans."""
+        answer = None
+        while True:
+            with self.phase(name):
+                try:
+                    request = solver.send(answer)
+                except StopIteration as stop:
+                    found: T = stop.value
+                    return found
+            answer = yield request
+
+    def add_history(self, history: Sequence[Step]) -> None:
+        """Add the seconds of the phases of steps."""
+        for step in history:
+            for phase, seconds in step.seconds.items():
+                self.add(phase, seconds)
