@@ -84,7 +84,7 @@ class Search:
         """Gather what is not in the pool; return what that was."""
         fresh = features[self.pool.position(features) < 0]
         if fresh.size:
-            self.pool.add(fresh)
+            self.pool.add(np.sort(fresh))  # so that ties keep the smaller index
         return fresh
 
     def place(self, features: IndexArray) -> IndexArray:
