@@ -249,9 +249,10 @@ class Exchanges:
 
         (leaving, outside) both; infinite estimates are not worth a trial.
         """
-        objective, descent, curvature = self.without(current, leaving)
-        for z in curvature.T:  # margins so far
-            z[:] = self._curvature(z)
+        objective, descent, margins = self.without(current, leaving)
+        curvature = np.empty_like(margins)
+        for place, z in enumerate(margins.T):
+            curvature[:, place] = self._curvature(z)
         first = int(outside[0])  # a part of the pool is enough where swaps have seen the rest
         scores = np.asarray(self._Z[:, first:].T @ descent)[outside - first].T
         bend = self._bend(curvature, first)[outside - first].T
