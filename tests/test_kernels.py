@@ -1218,6 +1218,109 @@ def test_ridge_is_deterministic(squared_hinge):
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
+EXCHANGE_RULE = (5, 30, 16, 6, 3), 0.5
+
+
+def exchanged(module, pool, support, *, squared_hinge, intercept, swaps, known=None, n_known=0):
+    """The columns, u, margins, alpha, scores and the four numbers by name."""
+    x, y, weight, is_kept = pool
+    n, k = x.shape[0], support.size
+    columns, u = support.copy(), np.zeros(k)
+    margins, alpha, scores = filled(n), filled(n), filled(k)
+    known = support if known is None else known
+    numbers = module.dense_exchange(
+        x, y, weight, is_kept, squared_hinge, intercept, 0.0, 1e-6, 1e-13, swaps, *EXCHANGE_RULE,
+        known, n_known, columns, u, margins, alpha, scores,
+    )  # fmt: skip
+    names = ("b", "objective", "bound", "gap")
+    arrays = {"columns": columns, "u": u, "margins": margins, "alpha": alpha, "scores": scores}
+    return dict(zip(names, numbers, strict=True)) | arrays
+
+
+def exchange_pool(seed, n, p, layout="F"):
+    """x, y, weight, is_kept and the largest support to begin with; of correlated columns."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, p)) + rng.standard_normal((n, 1))
+    x = {"F": np.asfortranarray(x), "C": x, "every second row": np.repeat(x, 2, axis=0)[::2]}[
+        layout
+    ]
+    w = rng.standard_normal(p) * (np.arange(p) < 8)
+    y = np.where(x @ w + rng.logistic(size=n) > 0, 1.0, -1.0)
+    weight = 10 ** rng.uniform(-2, 2) * rng.uniform(0.5, 1.5, n)
+    is_kept = np.zeros(p, np.uint8)
+    is_kept[rng.permutation(p)[: rng.integers(0, 3)]] = 1
+    return (x, y, weight, is_kept), rng.permutation(p)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.sampled_from((30, 31, 64, 200)),
+    p=st.sampled_from((8, 9, 25, 60)),
+    k=st.sampled_from((1, 2, 5, 8, 20)),
+    squared_hinge=st.booleans(),
+    intercept=st.booleans(),
+    swaps=st.booleans(),
+    layout=st.sampled_from(("F", "C", "every second row")),
+)
+@LOOSE
+def test_exchange(seed, n, p, k, squared_hinge, intercept, swaps, layout):
+    # The search would end at other supports than the specification says, or misstate their fit.
+    pool, order = exchange_pool(seed, n, p, layout)
+    kept = np.flatnonzero(pool[3])
+    others = order[~np.isin(order, kept)]
+    support = np.sort(np.concatenate([kept, others[: max(0, min(k, p) - kept.size)]]))
+    options = {"squared_hinge": squared_hinge, "intercept": intercept, "swaps": swaps}
+    found = exchanged(native, pool, support, **options)
+    expected = exchanged(reference, pool, support, **options)
+    np.testing.assert_array_equal(found["columns"], expected["columns"])
+    assert found["objective"] == pytest.approx(expected["objective"], rel=1e-10)
+    problem = (pool[0], found["columns"], *pool[1:3], np.ones(support.size))
+    again = solved(native, problem, squared_hinge, intercept, 1e-13, of_value=True)
+    assert found["objective"] == pytest.approx(again["objective"], rel=1e-10)
+    for name in ("u", "margins", "alpha", "scores"):
+        size = max(1e-300, np.abs(again[name]).max())
+        np.testing.assert_allclose(found[name], again[name], rtol=0, atol=1e-4 * size)
+    np.testing.assert_allclose(
+        found["margins"], pool[0][:, found["columns"]] @ found["u"] + found["b"], atol=1e-9
+    )
+    # What is known to be settled is left alone, but for columns that are new.
+    settled = {"known": found["columns"], "n_known": p}
+    again = exchanged(native, pool, found["columns"], **options, **settled)
+    np.testing.assert_array_equal(again["columns"], found["columns"])
+
+
+@pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
+def test_exchange_tries_only_what_is_new(module):
+    # Exchanges would be tried again after every scan, or not with the columns of that scan.
+    pool, order = exchange_pool(3, 100, 40)
+    support = np.sort(order[:5])
+    options = {"squared_hinge": False, "intercept": True, "swaps": True}
+    moved = exchanged(module, pool, support, **options)["columns"]
+    assert not np.array_equal(moved, support)
+    whole = {"known": support, "n_known": 40}
+    stayed = exchanged(module, pool, support, **options, **whole)["columns"]
+    np.testing.assert_array_equal(stayed, support)
+    half = {"known": support, "n_known": 20}
+    assert not np.array_equal(
+        exchanged(module, pool, support, **options, **half)["columns"], support
+    )
+
+
+@pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
+@each_ridge
+def test_exchange_refuses_what_overflows(module, squared_hinge):
+    # A support with a column of NaN would be kept as the best one.
+    (x, y, weight, is_kept), order = exchange_pool(5, 50, 12)
+    support = np.sort(order[:3])
+    x = x.copy(order="F")
+    x[7, support[1]] = np.nan
+    with pytest.raises(np.linalg.LinAlgError, match="not finite"):
+        exchanged(
+            module, (x, y, weight, is_kept), support, squared_hinge=squared_hinge, intercept=True,
+            swaps=True,
+        )  # fmt: skip
+
+
 def test_the_gil_is_released():
     # Progress bars and Ctrl-C would have to wait for the end of a scan.
     x = np.ones((3000, 3000), np.float32)

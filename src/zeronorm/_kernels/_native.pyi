@@ -355,6 +355,29 @@ def dense_ridge(
 ) -> tuple[float, float, float, float]:
     """Solve a ridge problem on some columns of x (n, m), any strides; intercept, objective, bound, gap."""
 
+def dense_exchange(
+    x: _Float,
+    y: _Float,
+    weight: _Float,
+    is_kept: NDArray[np.uint8],
+    squared_hinge: bool,
+    intercept: bool,
+    start: float,
+    tol: float,
+    fit_tol: float,
+    swaps: bool,
+    rule: tuple[int, int, int, int, int],
+    won_back: float,
+    known: _Places,
+    n_known: int,
+    columns: _Places,
+    u: _Float,
+    margins: _Float,
+    alpha: _Float,
+    scores: _Float,
+) -> tuple[float, float, float, float]:
+    """Better a support by exchanges in a pool x (n, p), any strides; intercept, objective, bound, gap."""
+
 def gram_descend(
     gram: _Float,
     penalty: _Float,

@@ -14,7 +14,6 @@ namespace {
 template <class T>
 using Dense = nb::ndarray<const T, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
 using Features = Array<std::int64_t>;
-using OutIndices = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 DenseColumns<T> columns(const Dense<T>& x) {

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._kernels import dense_exchange
 from .._typing import Columns, FloatArray, IndexArray, Smooth
-from ._ridge import Ridge, ridge, take
+from ..losses import Logistic, SquaredHinge
+from ._ridge import KERNEL_GRAM, Ridge, bounded, ridge, take
 
 # Drop this share of the remaining features at once, and one at a time from this size on: dropping
 # one by one everywhere selects no better and costs several times as much.
@@ -30,6 +32,10 @@ ACCURACY, FIT_TOL = 0.1, 1e-7
 # what is lost by the one that leaves are not tried: one in thirty of those that help is such.
 MOST_LEAVING, MOST_TRIALS, TRIALS_EACH = 16, 6, 3
 WON_BACK = 0.5
+RULE = MAX_EXCHANGE, MAX_ROUNDS, MOST_LEAVING, MOST_TRIALS, TRIALS_EACH
+# In dense pools of so many numbers a kernel makes the exchanges in one call: above it the BLAS is
+# faster, and an interrupt would have to wait.
+KERNEL_POOL = 4e5
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,7 @@ class Exchanges:
         intercept: bool = True,
         keep: IndexArray | None = None,
         tol: float = 1e-7,
+        fit_tol: float | None = None,
     ) -> None:
         """Begin with a pool.
 
@@ -69,12 +76,15 @@ class Exchanges:
         intercept : whether b is free (and unpenalised) or zero.
         keep : columns of Z that stay in every support.
         tol : decrease of the objective that counts, as a share of it.
+        fit_tol : certified gap of the fits, as a share of their objective.
         """
         self._y, self._weight, self._loss = y, weight, loss
         self._intercept, self._tol = intercept, tol
+        self._fit_tol = min(FIT_TOL, ACCURACY * tol) if fit_tol is None else fit_tol
         self._keep = np.empty(0, np.int64) if keep is None else keep
         self._failed: dict[bytes, float] = {}  # objectives that supports are known to reach
-        self._settled: dict[bytes, int] = {}  # the columns that were there when swaps ended
+        # By size, the best support where swaps ended, and the number of columns that were there.
+        self._settled: dict[int, tuple[Fitted, int]] = {}
         self._squares: Any = None
         self.extend(Z)
 
@@ -93,8 +103,7 @@ class Exchanges:
 
         cutoff : stop as soon as the bound shows that the optimum is not below this value.
         """
-        tol = min(FIT_TOL, ACCURACY * self._tol)
-        return Fitted(columns, self._ridge(columns, start, tol, True, cutoff))
+        return Fitted(columns, self._ridge(columns, start, self._fit_tol, True, cutoff))
 
     def _ridge(
         self,
@@ -186,8 +195,7 @@ class Exchanges:
         Source: the swaps of Hazimeh and Mazumder, Operations Research 68(5), 2020, with a ridge.
         """
         while True:
-            key = current.columns.tobytes()
-            outside = self._outside(current.columns, self._settled.get(key, 0))
+            outside = self._outside(current.columns, self._tried(current))
             movable = np.flatnonzero(~self._protected[current.columns])
             following = None
             if outside.size and movable.size:
@@ -202,12 +210,40 @@ class Exchanges:
                     if following is not None:
                         break
             if following is None:
-                self._settled[key] = self._Z.shape[1]
+                self.settle(current, self._Z.shape[1])
                 return current
             current = following
 
     def improve(self, current: Fitted, *, swaps: bool = True) -> Fitted:
         """Splice and swap until neither helps; without swaps, splice."""
+        (n, p), k = self._Z.shape, current.columns.size
+        small = n * p <= KERNEL_POOL and 0 < k <= n and n * k * k <= KERNEL_GRAM
+        known_loss = isinstance(self._loss, Logistic | SquaredHinge)
+        if sp.issparse(self._Z) or not small or not known_loss:
+            return self.improve_by_steps(current, swaps=swaps)
+        known, n_known = self._settled.get(k, (current, 0))
+        columns, u = current.columns.copy(), current.fit.coef.copy()
+        margins, alpha, scores = np.empty(n), np.empty(n), np.empty(k)
+        b, objective, bound, gap = dense_exchange(
+            np.asarray(self._Z), self._y, self._weight, self._protected.view(np.uint8),
+            isinstance(self._loss, SquaredHinge), self._intercept, current.fit.intercept,
+            self._tol, self._fit_tol, swaps, RULE, WON_BACK, known.columns, n_known, columns, u,
+            margins, alpha, scores,
+        )  # fmt: skip
+        if np.array_equal(columns, current.columns):
+            found = current
+        else:
+            fit = Ridge(u, b, margins, alpha, scores, objective, bound, gap)
+            fit = bounded(fit, self._y, self._weight, self._loss, np.ones(k), self._intercept)
+            found = Fitted(columns, fit)
+        if swaps:
+            self.settle(found, p)
+        return found
+
+    def improve_by_steps(self, current: Fitted, *, swaps: bool = True) -> Fitted:
+        """Do what `improve` does, in any pool."""
+        if self._tried(current) == self._Z.shape[1]:
+            return current
         while True:
             spliced = self.splice(current)
             if not swaps:
@@ -215,6 +251,17 @@ class Exchanges:
             current = self.swap(spliced)
             if current is spliced:
                 return current
+
+    def settle(self, found: Fitted, n_known: int) -> None:
+        """Remember that exchanges with the first columns of the pool do not help a support."""
+        best = self._settled.get(found.columns.size)
+        if best is None or found.objective <= best[0].objective:
+            self._settled[found.columns.size] = found, n_known
+
+    def _tried(self, current: Fitted) -> int:
+        """Return how many columns of the pool are known not to help a support."""
+        known, n_known = self._settled.get(current.columns.size, (current, 0))
+        return n_known if np.array_equal(known.columns, current.columns) else 0
 
     def without(
         self, current: Fitted, places: IndexArray

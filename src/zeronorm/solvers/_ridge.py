@@ -202,7 +202,7 @@ def ridge(
     if sp.issparse(Z) or not small or not isinstance(loss, Logistic | SquaredHinge):
         chosen = Z if columns is None else take(Z, columns)
         fit = newton(chosen, y, weight, loss, diagonal, intercept, u, b, tol, of_value, cutoff)
-        return _bounded(fit, y, weight, loss, diagonal, intercept)
+        return bounded(fit, y, weight, loss, diagonal, intercept)
     margins, alpha, scores = np.empty(n), np.empty(n), np.empty(p)
     b, objective, bound, gap = dense_ridge(
         np.asarray(Z), np.arange(p) if columns is None else columns, y, weight, diagonal,
@@ -210,10 +210,10 @@ def ridge(
         scores,
     )  # fmt: skip
     fit = Ridge(u, b, margins, alpha, scores, objective, bound, gap)
-    return _bounded(fit, y, weight, loss, diagonal, intercept)
+    return bounded(fit, y, weight, loss, diagonal, intercept)
 
 
-def _bounded(
+def bounded(
     fit: Ridge,
     y: FloatArray,
     weight: FloatArray,

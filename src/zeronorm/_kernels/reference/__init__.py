@@ -20,7 +20,7 @@ from ._descent import (
     gram_descend,
 )
 from ._losses import logistic_conjugate, logistic_curvature, logistic_value_gradient
-from ._ridge import dense_ridge
+from ._ridge import dense_exchange, dense_ridge
 from ._scans import (
     FLOAT32_SCAN_ERROR,
     audit_indices,
@@ -61,6 +61,7 @@ __all__ = [
     "dense_combine",
     "dense_correlate",
     "dense_descend",
+    "dense_exchange",
     "dense_moments",
     "dense_newton_cycle",
     "dense_ridge",

@@ -1,0 +1,356 @@
+// Splicing and swaps on a pool of dense columns, from a support to one that no exchange betters.
+//
+//     min_{u, b}  1/2 ||u||^2 + sum_i s_i f(y_i, z_i'u + b)   subject to  ||u||_0 = k
+//
+// For pools so small that calls from outside would cost more than what they do.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ridge.hpp"
+
+namespace zeronorm {
+
+// How many exchanges are tried, as in `solvers/_exchange.py`, which says why.
+struct ExchangeRule {
+    std::int64_t most_spliced, splice_rounds, most_leaving, most_trials, trials_each;
+    double won_back;
+};
+
+// A support with its fit.
+struct SupportFit {
+    std::vector<std::int64_t> columns;  // sorted
+    std::vector<double> coef, margins, alpha, scores;
+    RidgeAnswer answer{};
+};
+
+template <class Loss>
+class PoolExchanges {
+  public:
+    // x: n rows, p columns, by strides in elements; is_kept: p flags of columns of every support.
+    PoolExchanges(const double* x, std::int64_t row_stride, std::int64_t column_stride,
+                  std::int64_t n, std::int64_t p, const double* y, const double* weight,
+                  const std::uint8_t* is_kept, bool intercept, double tol, double fit_tol,
+                  const ExchangeRule& rule)
+        : n_(n),
+          p_(p),
+          n_rows_(whole(n, kLine)),
+          is_kept_(is_kept),
+          intercept_(intercept),
+          tol_(tol),
+          fit_tol_(fit_tol),
+          rule_(rule) {
+        for (std::int64_t j = 0; j < p; ++j) {
+            const double* const column = x + j * column_stride;
+            double* const target = z_ + j * n_rows_;
+            for (std::int64_t i = 0; i < n; ++i)
+                target[i] = column[i * row_stride];
+        }
+        std::copy_n(y, n, static_cast<double*>(y_));
+        std::copy_n(weight, n, static_cast<double*>(weight_));
+    }
+
+    // From `columns` with coefficients to start from. known: a support for which all exchanges with
+    // columns before `n_known` have been tried.
+    SupportFit improve(std::vector<std::int64_t> columns, std::vector<double> coef, double b,
+                       bool swaps, std::vector<std::int64_t> known, std::int64_t n_known) {
+        known_ = std::move(known);
+        n_known_ = n_known;
+        SupportFit current = fit(std::move(columns), std::move(coef), b, kNone);
+        do {
+            splice(current);
+        } while (swaps && swap(current));
+        return current;
+    }
+
+  private:
+    static constexpr double kNone = std::numeric_limits<double>::infinity();
+
+    SupportFit fit(std::vector<std::int64_t> columns, std::vector<double> coef, double b,
+                   double cutoff) {
+        SupportFit found;
+        const auto k = static_cast<std::int64_t>(columns.size());
+        found.columns = std::move(columns);
+        found.coef = std::move(coef);
+        found.margins.assign(static_cast<std::size_t>(n_rows_), 0.0);
+        found.alpha.assign(static_cast<std::size_t>(n_rows_), 0.0);
+        found.scores.assign(static_cast<std::size_t>(k), 0.0);
+        const std::vector<double> penalty(static_cast<std::size_t>(k), 1.0);
+        RidgeSolver<Loss> solver(z_, 1, n_rows_, found.columns.data(), n_, k, y_, weight_,
+                                 penalty.data());
+        found.answer = solver.solve(intercept_, b, fit_tol_, true, cutoff, found.coef.data(),
+                                    found.margins.data(), found.alpha.data(), found.scores.data());
+        return found;
+    }
+
+    // The columns before this one have been tried at the support.
+    std::int64_t tried(const SupportFit& current) const {
+        return current.columns == known_ ? n_known_ : 0;
+    }
+
+    void splice(SupportFit& current) {
+        for (std::int64_t round = 0; round < rule_.splice_rounds; ++round) {
+            if (tried(current) == p_) return;
+            std::vector<std::int64_t> leaving = movable(current), entering = outside(current, 0);
+            const std::int64_t most = std::min({rule_.most_spliced, size(leaving), size(entering)});
+            if (most == 0) return;
+            evaluate<Loss>(current.margins.data(), 0.0, y_, weight_, n_rows_, descent_, curvature_);
+            for (std::int64_t i = 0; i < n_rows_; ++i)
+                descent_[i] = current.alpha[at(i)] * y_[i];
+            std::vector<double> score(at(p_)), bend(at(p_));
+            products(descent_, curvature_, 1, 0, score.data(), bend.data());
+            const auto lost = [&](std::int64_t place) {
+                const double u = current.coef[at(place)];
+                return bend[at(current.columns[at(place)])] * u * u;
+            };
+            const auto gain = [&](std::int64_t j) {
+                return score[at(j)] * score[at(j)] / bend[at(j)];
+            };
+            first_of(leaving, most, [&](std::int64_t a, std::int64_t b) {
+                const double x = lost(a), y = lost(b);
+                return x < y || (x == y && a > b);  // ties keep the smaller index
+            });
+            first_of(entering, most, [&](std::int64_t a, std::int64_t b) {
+                const double x = gain(a), y = gain(b);
+                return x > y || (x == y && a < b);
+            });
+            std::vector<double> start;
+            for (const std::int64_t j : entering)
+                start.push_back(score[at(j)] / bend[at(j)]);
+            std::optional<SupportFit> best;
+            double limit = limit_of(current);
+            for (std::int64_t count = most; count >= 1; count /= 2) {
+                std::optional<SupportFit> trial =
+                    exchanged(current, {leaving.begin(), leaving.begin() + count},
+                              {entering.begin(), entering.begin() + count}, start.data(), limit);
+                if (trial) {
+                    limit = trial->answer.objective;
+                    best = std::move(trial);
+                }
+            }
+            if (!best) return;
+            current = std::move(*best);
+        }
+    }
+
+    bool swap(SupportFit& current) {
+        bool any = false;
+        while (step(current))
+            any = true;
+        return any;
+    }
+
+    // Makes the first of the promising swaps that lowers the objective by enough; false: none does.
+    bool step(SupportFit& current) {
+        const std::vector<std::int64_t> entering = outside(current, tried(current));
+        const std::vector<std::int64_t> leaving = weakest(current);
+        const std::int64_t count = size(leaving);
+        if (count == 0 || entering.empty()) return false;
+        const std::vector<double> objective = without(current, leaving);
+        const std::int64_t start = entering.front(), width = p_ - start;
+        std::vector<double> score(at(count * width)), bend(at(count * width));
+        products(many_descent_.data(), many_curvature_.data(), count, start, score.data(),
+                 bend.data());
+        struct Pair {
+            double value;
+            std::int64_t leaving, entering;
+            double coef;
+        };
+        const auto before = [](const Pair& a, const Pair& b) {
+            return a.value < b.value || (a.value == b.value && a.entering < b.entering);
+        };
+        std::vector<Pair> pairs, own;
+        for (std::int64_t l = 0; l < count; ++l) {
+            own.clear();
+            const double needed = rule_.won_back * (objective[at(l)] - current.answer.objective);
+            for (const std::int64_t j : entering) {
+                const double c = score[at(l * width + j - start)],
+                             h = bend[at(l * width + j - start)];
+                const double gain = c * c / (2.0 * h);
+                if (!(gain < needed))
+                    own.push_back({objective[at(l)] - gain, leaving[at(l)], j, c / h});
+            }
+            first_of(own, rule_.trials_each, before);
+            pairs.insert(pairs.end(), own.begin(), own.end());
+        }
+        first_of(pairs, rule_.most_trials, before);
+        const double limit = limit_of(current);
+        for (const Pair& pair : pairs) {
+            std::optional<SupportFit> trial =
+                exchanged(current, {pair.leaving}, {pair.entering}, &pair.coef, limit);
+            if (trial) {
+                current = std::move(*trial);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // The support with some places left and some columns entered where that is below the limit.
+    std::optional<SupportFit> exchanged(const SupportFit& current,
+                                        const std::vector<std::int64_t>& leaving,
+                                        const std::vector<std::int64_t>& entering,
+                                        const double* coef, double limit) {
+        std::vector<std::pair<std::int64_t, double>> parts;
+        for (std::int64_t place = 0; place < size(current.columns); ++place)
+            if (std::find(leaving.begin(), leaving.end(), place) == leaving.end())
+                parts.emplace_back(current.columns[at(place)], current.coef[at(place)]);
+        for (std::int64_t k = 0; k < size(entering); ++k)
+            parts.emplace_back(entering[at(k)], coef[k]);
+        std::sort(parts.begin(), parts.end());
+        std::vector<std::int64_t> columns;
+        std::vector<double> start;
+        for (const auto& [column, value] : parts) {
+            columns.push_back(column);
+            start.push_back(value);
+        }
+        const auto known = failed_.find(columns);
+        if (known != failed_.end() && known->second >= limit) return std::nullopt;
+        SupportFit found = fit(columns, std::move(start), current.answer.intercept, limit);
+        if (found.answer.objective < limit) return found;
+        failed_[std::move(columns)] = limit;
+        return std::nullopt;
+    }
+
+    double limit_of(const SupportFit& current) const {
+        return current.answer.objective * (1.0 - tol_);
+    }
+
+    // Places in the support that may leave, sorted.
+    std::vector<std::int64_t> movable(const SupportFit& current) const {
+        std::vector<std::int64_t> places;
+        for (std::int64_t place = 0; place < size(current.columns); ++place)
+            if (!is_kept_[current.columns[at(place)]]) places.push_back(place);
+        return places;
+    }
+
+    // Of these the ones of the least sacrifices.
+    std::vector<std::int64_t> weakest(const SupportFit& current) {
+        std::vector<std::int64_t> places = movable(current);
+        if (size(places) <= rule_.most_leaving) return places;
+        evaluate<Loss>(current.margins.data(), 0.0, y_, weight_, n_rows_, descent_, curvature_);
+        std::vector<double> lost(current.columns.size());
+        for (const std::int64_t place : places) {
+            const double* const column = z_ + current.columns[at(place)] * n_rows_;
+            double bend = 1.0;
+            for (std::int64_t i = 0; i < n_rows_; ++i)
+                bend += curvature_[i] * column[i] * column[i];
+            lost[at(place)] = bend * current.coef[at(place)] * current.coef[at(place)];
+        }
+        first_of(places, rule_.most_leaving, [&](std::int64_t a, std::int64_t b) {
+            return lost[at(a)] < lost[at(b)] || (lost[at(a)] == lost[at(b)] && a < b);
+        });
+        std::sort(places.begin(), places.end());
+        return places;
+    }
+
+    // Columns from `first` on that are not in the support, sorted.
+    std::vector<std::int64_t> outside(const SupportFit& current, std::int64_t first) const {
+        std::vector<std::int64_t> found;
+        auto inside = current.columns.begin();
+        for (std::int64_t j = 0; j < p_; ++j) {
+            if (inside != current.columns.end() && *inside == j)
+                ++inside;
+            else if (j >= first)
+                found.push_back(j);
+        }
+        return found;
+    }
+
+    // The objectives without each of some places, the other coefficients as they are; the
+    // derivatives of the losses there go into many_descent_ (times the labels) and many_curvature_.
+    std::vector<double> without(const SupportFit& current,
+                                const std::vector<std::int64_t>& leaving) {
+        many_descent_.resize(at(size(leaving) * n_rows_));
+        many_curvature_.resize(at(size(leaving) * n_rows_));
+        const double penalty = 0.5 * std::inner_product(current.coef.begin(), current.coef.end(),
+                                                        current.coef.begin(), 0.0);
+        std::vector<double> objective;
+        for (std::int64_t l = 0; l < size(leaving); ++l) {
+            const double u = current.coef[at(leaving[at(l)])];
+            const double* const column = z_ + current.columns[at(leaving[at(l)])] * n_rows_;
+            for (std::int64_t i = 0; i < n_rows_; ++i)
+                margin_[i] = current.margins[at(i)] - u * column[i];
+            double* const descent = many_descent_.data() + l * n_rows_;
+            const RowTotals totals = evaluate<Loss>(margin_, 0.0, y_, weight_, n_rows_, descent,
+                                                    many_curvature_.data() + l * n_rows_);
+            for (std::int64_t i = 0; i < n_rows_; ++i)
+                descent[i] *= y_[i];
+            objective.push_back(totals.value + penalty - 0.5 * u * u);
+        }
+        return objective;
+    }
+
+    // score = z_j'v_l, bend = 1 + sum_i w_il z_ij^2 for the columns from `first` on, by vector.
+    void products(const double* v, const double* w, std::int64_t n_vectors, std::int64_t first,
+                  double* score, double* bend) const {
+        const std::int64_t width = p_ - first;
+        const double* const pool = z_ + first * n_rows_;
+        const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+            for (std::int64_t j = 0; j < width; ++j) {
+                const double* const column = pool + j * n_rows_;
+                for (std::int64_t l = 0; l < n_vectors; l += 2) {
+                    // An odd number of vectors: the last one twice.
+                    const std::int64_t next = std::min(l + 1, n_vectors - 1);
+                    const double *const v0 = v + l * n_rows_, *const v1 = v + next * n_rows_;
+                    const double *const w0 = w + l * n_rows_, *const w1 = w + next * n_rows_;
+                    Lanes s0{}, s1{}, h0{}, h1{}, x, other;
+                    for (std::int64_t i = 0; i < n_rows_; i += kLaneCount) {
+                        load(column + i, x);
+                        load(v0 + i, other);
+                        s0 += x * other;
+                        load(v1 + i, other);
+                        s1 += x * other;
+                        x *= x;
+                        load(w0 + i, other);
+                        h0 += x * other;
+                        load(w1 + i, other);
+                        h1 += x * other;
+                    }
+                    score[next * width + j] = sum(s1);
+                    bend[next * width + j] = 1.0 + sum(h1);
+                    score[l * width + j] = sum(s0);
+                    bend[l * width + j] = 1.0 + sum(h0);
+                }
+            }
+        };
+        run_block(kernel, 0);
+    }
+
+    // Leaves the first `count` of the items, in order.
+    template <class T, class Before>
+    static void first_of(std::vector<T>& items, std::int64_t count, const Before& before) {
+        const std::int64_t kept = std::min(count, size(items));
+        std::partial_sort(items.begin(), items.begin() + kept, items.end(), before);
+        items.erase(items.begin() + kept, items.end());
+    }
+
+    template <class T>
+    static std::int64_t size(const std::vector<T>& items) {
+        return static_cast<std::int64_t>(items.size());
+    }
+    static std::size_t at(std::int64_t place) { return static_cast<std::size_t>(place); }
+
+    std::int64_t n_, p_, n_rows_;  // the last one with padding
+    const std::uint8_t* is_kept_;
+    bool intercept_;
+    double tol_, fit_tol_;
+    ExchangeRule rule_;
+    std::vector<std::int64_t> known_;
+    std::int64_t n_known_ = 0;
+    std::map<std::vector<std::int64_t>, double> failed_;  // objectives that supports reach
+    std::vector<double> many_descent_, many_curvature_;
+    Buffer z_{n_rows_ * p_}, y_{n_rows_}, weight_{n_rows_}, margin_{n_rows_}, descent_{n_rows_},
+        curvature_{n_rows_};
+};
+
+}  // namespace zeronorm
