@@ -1306,6 +1306,22 @@ def test_exchange_tries_only_what_is_new(module):
     )
 
 
+@each_ridge
+def test_exchange_passes_by_what_overflows(squared_hinge):
+    # A column without an estimate would come first, and the fit with it fail.
+    (x, y, weight, is_kept), order = exchange_pool(4, 60, 25)
+    x = x.copy(order="F")
+    x[:, order[-1]] *= 1e200
+    pool, support = (x, y, weight, is_kept), np.sort(order[:3])
+    options = {"squared_hinge": squared_hinge, "intercept": True, "swaps": True}
+    found = exchanged(native, pool, support, **options)["columns"]
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = exchanged(reference, pool, support, **options)["columns"]
+    np.testing.assert_array_equal(found, expected)
+    assert not np.array_equal(found, support)
+    assert order[-1] not in found
+
+
 @pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
 @each_ridge
 def test_exchange_refuses_what_overflows(module, squared_hinge):

@@ -113,7 +113,8 @@ class PoolExchanges {
                 return bend[at(current.columns[at(place)])] * u * u;
             };
             const auto gain = [&](std::int64_t j) {
-                return score[at(j)] * score[at(j)] / bend[at(j)];
+                const double value = score[at(j)] * score[at(j)] / bend[at(j)];
+                return std::isnan(value) ? -1.0 : value;  // comparisons need an order
             };
             first_of(leaving, most, [&](std::int64_t a, std::int64_t b) {
                 const double x = lost(a), y = lost(b);
@@ -175,9 +176,10 @@ class PoolExchanges {
             for (const std::int64_t j : entering) {
                 const double c = score[at(l * width + j - start)],
                              h = bend[at(l * width + j - start)];
-                const double gain = c * c / (2.0 * h);
-                if (!(gain < needed))
-                    own.push_back({objective[at(l)] - gain, leaving[at(l)], j, c / h});
+                const double gain = c * c / (2.0 * h), value = objective[at(l)] - gain;
+                // Neither where a number overflows.
+                if (gain >= needed && std::isfinite(value))
+                    own.push_back({value, leaving[at(l)], j, c / h});
             }
             first_of(own, rule_.trials_each, before);
             pairs.insert(pairs.end(), own.begin(), own.end());

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 
 from .._kernels import dense_exchange
 from .._typing import Columns, FloatArray, IndexArray, Smooth
-from ..losses import Logistic, SquaredHinge
-from ._ridge import KERNEL_GRAM, Ridge, bounded, ridge, take
+from ..losses import SquaredHinge
+from ._ridge import Ridge, bounded, in_kernel, ridge, take
 
 # Drop this share of the remaining features at once, and one at a time from this size on: dropping
 # one by one everywhere selects no better and costs several times as much.
@@ -28,8 +28,8 @@ MAX_ROUNDS = 30
 # if that is less: others would undo each other's exchanges where the data separate.
 ACCURACY, FIT_TOL = 0.1, 1e-7
 # Swaps: the weakest features that may leave, the exchanges that are tried before giving up, and of
-# these how many for one leaving feature. Exchanges that are estimated to win back less than half of
-# what is lost by the one that leaves are not tried: one in thirty of those that help is such.
+# these how many for one leaving feature. Exchanges that are estimated to win back less than this
+# share of what is lost by the one that leaves are not tried: few of those that help are such.
 MOST_LEAVING, MOST_TRIALS, TRIALS_EACH = 16, 6, 3
 WON_BACK = 0.5
 RULE = MAX_EXCHANGE, MAX_ROUNDS, MOST_LEAVING, MOST_TRIALS, TRIALS_EACH
@@ -217,9 +217,7 @@ class Exchanges:
     def improve(self, current: Fitted, *, swaps: bool = True) -> Fitted:
         """Splice and swap until neither helps; without swaps, splice."""
         (n, p), k = self._Z.shape, current.columns.size
-        small = n * p <= KERNEL_POOL and 0 < k <= n and n * k * k <= KERNEL_GRAM
-        known_loss = isinstance(self._loss, Logistic | SquaredHinge)
-        if sp.issparse(self._Z) or not small or not known_loss:
+        if k == 0 or n * p > KERNEL_POOL or not in_kernel(self._Z, k, self._loss):
             return self.improve_by_steps(current, swaps=swaps)
         known, n_known = self._settled.get(k, (current, 0))
         columns, u = current.columns.copy(), current.fit.coef.copy()

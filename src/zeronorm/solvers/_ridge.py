@@ -198,8 +198,7 @@ def ridge(
     diagonal = np.full(p, penalty, dtype=np.float64)
     u = np.zeros(p) if start is None else start[0].copy()
     b = 0.0 if start is None or not intercept else start[1]
-    small = p <= n and n * p * p <= KERNEL_GRAM
-    if sp.issparse(Z) or not small or not isinstance(loss, Logistic | SquaredHinge):
+    if not in_kernel(Z, p, loss):
         chosen = Z if columns is None else take(Z, columns)
         fit = newton(chosen, y, weight, loss, diagonal, intercept, u, b, tol, of_value, cutoff)
         return bounded(fit, y, weight, loss, diagonal, intercept)
@@ -211,6 +210,13 @@ def ridge(
     )  # fmt: skip
     fit = Ridge(u, b, margins, alpha, scores, objective, bound, gap)
     return bounded(fit, y, weight, loss, diagonal, intercept)
+
+
+def in_kernel(Z: Columns, p: int, loss: Smooth) -> bool:
+    """Return whether the kernels solve a problem on p columns of Z."""
+    n = Z.shape[0]
+    small = p <= n and n * p * p <= KERNEL_GRAM
+    return small and not sp.issparse(Z) and isinstance(loss, Logistic | SquaredHinge)
 
 
 def bounded(

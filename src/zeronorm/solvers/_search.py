@@ -96,9 +96,13 @@ class Search:
         return np.sort(self.pool.features[self.best[k].columns])
 
     def offer(
-        self, columns: IndexArray, *, improve: bool = False, swaps: bool = True,
+        self,
+        columns: IndexArray,
+        *,
+        improve: bool = False,
+        swaps: bool = True,
         tol: float | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Keep columns of the pool, sorted, where they are better than the best of their size.
 
         improve, swaps : whether to improve them before by exchanges, and by which.

@@ -94,7 +94,8 @@ def select(
             chosen = exchanges.eliminate(np.arange(features.size), group)
             for k in group:
                 if n_samples >= SPLICE_SAMPLES or k <= SPLICE_FEATURES:
-                    chosen[k] = exchanges.splice(exchanges.fit(chosen[k])).columns
+                    spliced = exchanges.improve(exchanges.fit(chosen[k]), swaps=False)
+                    chosen[k] = spliced.columns
         with clock.phase("refit"):
             for k in group:
                 support = features[chosen[k]]
