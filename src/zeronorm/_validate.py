@@ -613,22 +613,6 @@ def _rows(rows: Any, what: str, n_samples: int) -> IndexArray:
     return index.astype(np.int64)
 
 
-def check_groups(groups: Any, n_columns: int) -> IndexArray:
-    """Return the group of every column as codes 0, 1, ... in the order of the labels, (m,)."""
-    rule = f"groups must be integers or strings, one for every column of X ({n_columns})"
-    try:
-        labels = np.asarray(groups)
-    except ValueError:
-        raise ValueError(f"{rule}; got a ragged sequence.") from None
-    if labels.shape != (n_columns,):
-        raise ValueError(f"{rule}; got shape {labels.shape}.")
-    if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):
-        labels = labels.astype(str)
-    if labels.dtype.kind not in "iuU":
-        raise ValueError(f"{rule}; got values of type {labels.dtype}.")
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64, copy=False)
-
-
 def check_n_groups(n_groups: Any, n_usable: int, n_forced: int) -> tuple[int, ...]:
     """Return the wanted numbers of groups, sorted.
 

@@ -1,4 +1,4 @@
-"""Losses of the margins z = Xu + b, for labels y in {-1, +1}.
+"""Losses of the margins z = Xu + b, for labels y in {-1, +1}; least squares for real y.
 
 Every method takes `weight`, (n_samples,) not negative: the sample weight, times C where the problem
 of the solver is Omega(u) + C sum_i s_i f(y_i, z_i). Rows of weight 0 have no part in anything. Dual
@@ -104,6 +104,25 @@ class SquaredHinge:
         total = float(alpha.sum())
         square = 2.0 * quadratic + float(_share(alpha, weight) @ alpha)
         return total / square if total > 0.0 and square > 0.0 else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class LeastSquares:
+    """f(y, z) = 1/2 (z - y)^2, for any real y."""
+
+    name: ClassVar[str] = "least_squares"
+
+    def value_gradient(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """Return sum_i s_i f(y_i, z_i) and its gradient s_i (z_i - y_i)."""
+        residual = z - y
+        weighted = weight * residual
+        return 0.5 * float(weighted @ residual), np.asarray(weighted)
+
+    def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return s_i."""
+        return weight.copy()
 
 
 def _share(alpha: FloatArray, weight: FloatArray) -> FloatArray:

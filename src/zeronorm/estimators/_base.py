@@ -18,6 +18,7 @@ from ..criteria import CRITERIA, LEAST_ROWS
 from ..designs import Sparse
 from ..designs._operations import center_scale
 from ..designs._wrappers import storage_of
+from ..groups import Groups
 from ..losses import Logistic
 from ..result import Certificate, Path, Step
 from ..solvers import Task
@@ -49,6 +50,7 @@ class Problem:
     forced: IndexArray
     sizes: tuple[int, ...]
     loss: Smooth  # of the selection
+    groups: Groups | None = None  # of the columns
 
     def tasks(self, intercept: bool) -> list[Task]:
         """Return one binary task per class, or one for two classes."""
@@ -63,6 +65,7 @@ class Problem:
                 self.forced,
                 self.unit,
                 self.usable,
+                self.groups,
             )
             for y in one_versus_rest(self.labels, self.classes)
         ]
@@ -77,6 +80,7 @@ class BudgetedClassifier(LinearClassifier):
     standardize: Any
     forced_features: Any
 
+    groups: Any = None  # of the columns, where a class has that parameter
     criterion: Any = None  # what chooses among the sizes, where a class has that parameter
 
     _loss: Smooth = Logistic()  # of the selection; the final fit is logistic
@@ -157,6 +161,7 @@ class BudgetedClassifier(LinearClassifier):
         else:
             _validate.check_spread(scaled.scale)
         m = design.shape[1]
+        groups = None if self.groups is None else Groups.of(self.groups, m, data.names)
         forced = _validate.check_forced(self.forced_features, m, data.names, usable)
         sizes = _validate.check_sizes(self.n_features, int(usable.sum()), m, forced.size)
         if self.criterion is not None:
@@ -169,7 +174,17 @@ class BudgetedClassifier(LinearClassifier):
             if np.ndim(self.n_features) == 0:
                 sizes = tuple(range(max(1, forced.size), sizes[0] + 1))
         return Problem(
-            design, labels, weight, unit, classes, scaling, usable, forced, sizes, self._loss
+            design,
+            labels,
+            weight,
+            unit,
+            classes,
+            scaling,
+            usable,
+            forced,
+            sizes,
+            self._loss,
+            groups,
         )
 
     def _check_parameters(self) -> None:

@@ -38,8 +38,9 @@ class GreedyLogisticRegression(BudgetedClassifier):
     n_features : int, list or range of int, or None
         How many features, exactly; a list gives several models. None: 10, or all usable columns if
         fewer. Only without `groups`.
-    groups : (n_features_in_,) integers or strings, or None
-        The label of the group of every column of X. Constant columns of a group are left out.
+    groups : (n_features_in_,) integers or strings, a dict of lists, or None
+        The label of the group of every column of X, or the columns of every group by its label.
+        Constant columns of a group are left out.
     n_groups : int, list of int or None
         How many groups, exactly; a list gives several models, `path_[n_groups]`. Only with
         `groups`, and needed there.
@@ -123,16 +124,13 @@ class GreedyLogisticRegression(BudgetedClassifier):
         seconds: dict[str, float] | None = None,
         certify: bool = True,
     ) -> Solver[Path]:
-        groups = None
-        if self.groups is not None:
-            groups = _validate.check_groups(self.groups, task.design.shape[1])
         return greedy(
             task,
             sizes,
             C=float(self.C),
             fit_C=float(self.fit_C),
             refit_C=self.refit_C,
-            groups=groups,
+            groups=None if task.groups is None else task.groups.code,
             tol=float(self.tol),
             start=start,
             seconds=seconds,
@@ -142,11 +140,10 @@ class GreedyLogisticRegression(BudgetedClassifier):
     def _pose(self, data: Rowwise) -> Problem:
         problem = super()._pose(data)
         _validate.check_total_weight(float(self.fit_C), problem.sample_weight)
-        if self.groups is None:
+        if problem.groups is None:
             return problem
-        groups = _validate.check_groups(self.groups, problem.design.shape[1])
-        n_usable = np.unique(groups[problem.usable]).size
-        n_forced = np.unique(groups[problem.forced]).size
+        n_usable = problem.groups.of_features(np.flatnonzero(problem.usable)).size
+        n_forced = problem.groups.of_features(problem.forced).size
         return replace(problem, sizes=_validate.check_n_groups(self.n_groups, n_usable, n_forced))
 
     def _solver_and_remedy(self) -> tuple[str, str]:

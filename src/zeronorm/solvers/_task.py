@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .._typing import Design, FloatArray, IndexArray, Smooth
+from ..groups import Groups
 from ..losses import Logistic
 
 
@@ -23,3 +24,4 @@ class Task:
     forced: IndexArray | None = None
     unit: FloatArray | None = None  # (n,) class weights: the weight of one row, 1 by default
     usable: np.ndarray | None = None  # (m,) mask of the features that may be selected
+    groups: Groups | None = None  # of the features, for budgets of groups
