@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .certificate import certify, prove, verify
     from .estimators import (
+        BilevelClassifier,
+        BilevelCV,
+        BilevelRegressor,
         BudgetClassifier,
         FeatureGeneratingMachine,
         GreedyLogisticRegression,
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ESTIMATORS = (
+    "BilevelCV",
+    "BilevelClassifier",
+    "BilevelRegressor",
     "BudgetClassifier",
     "FeatureGeneratingMachine",
     "GreedyLogisticRegression",
@@ -40,6 +46,9 @@ _CERTIFICATES = ("certify", "prove", "verify")
 _OTHERS = {"Groups": "groups", "project_bilevel": "structures"}
 
 __all__ = [
+    "BilevelCV",
+    "BilevelClassifier",
+    "BilevelRegressor",
     "BudgetClassifier",
     "FeatureGeneratingMachine",
     "GreedyLogisticRegression",

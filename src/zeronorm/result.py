@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -196,15 +197,18 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The selections of one class: `path[k]` for every size k that was asked for."""
+    """The selections of one class: `path[k]` for every size k that was asked for.
 
-    selections: Mapping[int, Selection]
+    A size is a number of features or of groups; of a bi-level selection it is the pair of both.
+    """
+
+    selections: Mapping[Any, Selection]
     order: IndexArray  # features in order of entry into the pool of candidates
     history: tuple[Step, ...]
     status: Status
     gap: float = 0.0  # largest certified gap of the inner problems and final fits, relative
 
-    def __getitem__(self, k: int) -> Selection:
+    def __getitem__(self, k: Any) -> Selection:
         """Return the model of size k."""
         return self.selections[k]
 
@@ -214,7 +218,7 @@ class Path:
             raise ValueError(f"k must be between 1 and {self.order.size}; got {k}.")
         return np.sort(self.order[:k])
 
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self) -> Iterator[Any]:
         """Iterate over the sizes, smallest first."""
         return iter(sorted(self.selections))
 

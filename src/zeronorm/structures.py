@@ -186,10 +186,14 @@ class BilevelBudget:
 
         Of equal |w_j| in a group those of the smaller index stay.
         """
-        kept = self._best(w, squares=True)
+        kept = self.support(w)
         projected = np.zeros(w.size)  # unlike zeros_like without a pass over memory
         projected[kept] = w[kept]
         return projected
+
+    def support(self, w: FloatArray) -> IndexArray:
+        """Return the features, ascending, that `project` keeps, the forced ones among them."""
+        return self._best(w, squares=True)
 
     def top(self, score: FloatArray) -> IndexArray:
         """Return the admissible features, ascending, with the largest sum of scores.

@@ -48,7 +48,7 @@ class Problem:
     scaling: str
     usable: np.ndarray  # (m,) non-constant columns
     forced: IndexArray
-    sizes: tuple[int, ...]
+    sizes: tuple[Any, ...]  # numbers of features or of groups, or pairs of them
     loss: Smooth  # of the selection
     groups: Groups | None = None  # of the columns
 
@@ -89,7 +89,7 @@ class BudgetedClassifier(LinearClassifier):
     def _solver(
         self,
         task: Task,
-        sizes: tuple[int, ...],
+        sizes: tuple[Any, ...],
         start: Sequence[IndexArray] = (),
         seconds: dict[str, float] | None = None,
         certify: bool = True,
@@ -161,9 +161,9 @@ class BudgetedClassifier(LinearClassifier):
         else:
             _validate.check_spread(scaled.scale)
         m = design.shape[1]
-        groups = None if self.groups is None else Groups.of(self.groups, m, data.names)
+        groups = self._groups_of(data)
         forced = _validate.check_forced(self.forced_features, m, data.names, usable)
-        sizes = _validate.check_sizes(self.n_features, int(usable.sum()), m, forced.size)
+        sizes = self._sizes(groups, usable, forced)
         if self.criterion is not None:
             if weight.sum() < LEAST_ROWS:
                 raise ValueError(
@@ -187,14 +187,30 @@ class BudgetedClassifier(LinearClassifier):
             groups,
         )
 
+    def _groups_of(self, data: Rowwise) -> Groups | None:
+        """Return the groups of the columns, None where features are selected one by one."""
+        if self.groups is None:
+            return None
+        return Groups.of(self.groups, data.design.shape[1], data.names)
+
+    def _sizes(
+        self, groups: Groups | None, usable: np.ndarray, forced: IndexArray
+    ) -> tuple[Any, ...]:
+        """Return the wanted sizes, growing."""
+        n_usable = int(usable.sum())
+        return _validate.check_sizes(self.n_features, n_usable, usable.size, forced.size)
+
     def _check_parameters(self) -> None:
         _validate.check_positive("C", self.C)
-        _validate.check_refit_penalty(self.refit_C)
+        self._check_refit()
         _validate.check_positive("tol", self.tol)
         _validate.check_count("n_threads", self.n_threads)
         for name in ("fit_intercept", "standardize", "warm_start"):
             _validate.check_flag(name, getattr(self, name))
         _validate.check_option("criterion", self.criterion, [None, *CRITERIA])
+
+    def _check_refit(self) -> None:
+        _validate.check_refit_penalty(self.refit_C)
 
     def _solver_and_remedy(self) -> tuple[str, str]:
         """Return what solves the problems of the selection, and what helps where it fails."""

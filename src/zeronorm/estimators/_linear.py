@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         unit = _validate.class_factors(self.class_weight, data.labels, data.sample_weight)
         weight = data.sample_weight * unit
         _validate.check_total_weight(float(self.C), weight)
-        data = Rowwise(data.design, data.labels, weight, data.names)
+        data = replace(data, sample_weight=weight)
         rows = np.flatnonzero(weight > 0)
         if rows.size < weight.size:
             data, unit = data.rows(rows), unit[rows]
@@ -57,7 +58,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         """Coefficients on all features, (1 or n_classes, n_features_in_), made on demand."""
         if not hasattr(self, "_support_coef"):
             raise AttributeError("coef_ is set by fit.")
-        coef = np.zeros((self._support_coef.shape[0], self.n_features_in_))
+        coef = np.zeros((self._support_coef.shape[0], self._n_columns))
         coef[:, self.support_] = self._support_coef
         return coef
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any, Protocol
 
@@ -52,11 +52,15 @@ class Rowwise:
     labels: np.ndarray  # (n,) of the classes, or the real targets
     sample_weight: FloatArray  # (n,) positive
     names: list[str] | None  # of the columns, if X has any
+    encoding: Any = None  # of a data frame whose columns are not those of the design
 
     def rows(self, index: IndexArray) -> Rowwise:
         """Return some of the rows; no data are copied."""
-        return Rowwise(
-            Rows(self.design, index), self.labels[index], self.sample_weight[index], self.names
+        return replace(
+            self,
+            design=Rows(self.design, index),
+            labels=self.labels[index],
+            sample_weight=self.sample_weight[index],
         )
 
 
@@ -84,6 +88,8 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     tol: Any
     warm_start: Any
     n_threads: Any
+
+    intercept_: Any  # (n_models,), or a number
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -132,6 +138,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         else:
             self.n_features_in_ = data.design.shape[1]
             self.__dict__.pop("feature_names_in_", None)
+        self._encoding, self._n_columns = data.encoding, data.design.shape[1]
         if classes is not None:
             self.classes_ = classes
         self.n_scans_ = passes
@@ -151,14 +158,18 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
         """Validate parameters, X, y and weights; rows of weight 0 are left out."""
         self._check_parameters()
-        names = _validate.feature_names(X)
+        X, names, encoding = self._numeric(X)
         design = self._stored(as_design(_validate.check_data(X), n_threads=self.n_threads))
         n = design.shape[0]
         target = self._target(y, n)
         weight = _validate.check_sample_weight(sample_weight, n)
-        data = Rowwise(design, target, weight, names)
+        data = Rowwise(design, target, weight, names, encoding)
         rows = np.flatnonzero(weight > 0)
         return data.rows(rows) if rows.size < n else data
+
+    def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
+        """Return X as numbers, the names of its columns, and how it was encoded, if it was."""
+        return X, _validate.feature_names(X), None
 
     def _stored(self, design: Design) -> Design:
         """Return the design in the storage that the solvers want."""
@@ -185,6 +196,9 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
 
         NaN and infinity are looked for in arrays in memory; of files only the support is read.
         """
+        if self._encoding is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return as_design(self._encoding.transform(X), n_threads=self.n_threads)
         out_of_core = isinstance(X, str | FilePath | np.memmap | Design)
         if not out_of_core and not sp.issparse(X):
             X = validate_data(self, X, reset=False, dtype=None)
@@ -203,16 +217,24 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X, (n_samples, k); a file or a design is read for them."""
-        if not isinstance(X, str | FilePath | np.memmap | Design):
-            return super().transform(X)
         check_is_fitted(self)
+        stored = isinstance(X, str | FilePath | np.memmap | Design)
+        if not stored and self._encoding is None:
+            return super().transform(X)
         return self._prediction_design(X).gather(self.support_)
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask = np.zeros(self._n_columns, dtype=bool)
         mask[self.support_] = True
         return mask
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the selected features, (k,)."""
+        check_is_fitted(self)
+        if self._encoding is None:
+            return np.asarray(super().get_feature_names_out(input_features))
+        return np.asarray(np.array(self._encoding.names, dtype=object)[self.support_])
 
     def __sklearn_tags__(self) -> Tags:
         """Return the tags: sparse input."""

@@ -209,13 +209,13 @@ class Thresholding:
 
 def hard_threshold(
     state: Thresholding, design: Design, columns: Gather, max_iter: int
-) -> Solver[bool]:
-    """Take steps until none helps, a scan for each; return whether that was within `max_iter`.
+) -> Solver[int]:
+    """Take steps until none helps, a scan for each; return their number, `max_iter` at most.
 
     columns : returns the columns of some features.
     """
-    for _ in range(max_iter):
+    for n_steps in range(max_iter):
         scores = yield Scan(design, state.vector)
         if not state.step(scores, columns):
-            return True
-    return False
+            return n_steps
+    return max_iter
