@@ -332,6 +332,19 @@ def test_decisions_are_those_of_the_stated_inequalities():
     assert fixed
 
 
+@pytest.mark.parametrize("groups", [None, Groups.of(np.array([0, 1, 1, 2]), 4)])
+def test_forced_features_without_scores_stay_fixed(groups):
+    """A forced feature among the best by a tie of zeros would be as free as those."""
+    y = np.array([1.0, -1.0])
+    for value in (0.0, 1.0):
+        magnitude = np.array([0.0, 0.0, 0.0, value])
+        proof = bound_at(
+            Logistic(), np.full(2, 0.1), y, np.ones(2), magnitude, 2, np.array([0]), 99.0, groups
+        )
+        assert proof.fixed.tolist() == [True, False, False, False]
+        assert not proof.dropped.any()
+
+
 def test_bound_at_any_dual_point_is_below_the_optimum():
     """The bound would hold only at the dual points of refits."""
     X, y, groups = instance(6)

@@ -69,8 +69,10 @@ def best_features(square: FloatArray, k: int, forced: IndexArray) -> Best:
     leaving = free[top] - float(following.max(initial=0.0))
     entering = np.subtract(last, free, out=following)
     entering[top] = entering[forced] = -np.inf
-    chosen = np.concatenate([forced, top])
-    return Best(value, entering, chosen, np.concatenate([np.full(forced.size, np.inf), leaving]))
+    # Forced features come last, as scores of 0 can bring them into the top as well.
+    chosen = np.concatenate([top, forced])
+    leaving = np.concatenate([leaving, np.full(forced.size, np.inf)])
+    return Best(value, entering, chosen, leaving)
 
 
 def best_groups(square: FloatArray, n_groups: int, forced: IndexArray, groups: Groups) -> Best:
@@ -113,7 +115,8 @@ def bound_at(
     value, scale = dual_bound(loss, alpha, y, weight, 0.5 * best.value)
     limit = upper + 1e-9 * abs(upper)
     half = 0.5 * scale**2
-    dropped = value + half * best.entering > limit
     fixed = np.zeros(square.size, bool)
-    fixed[best.chosen] = value + half * best.leaving > limit
+    with np.errstate(invalid="ignore"):  # 0 times inf decides nothing
+        dropped = value + half * best.entering > limit
+        fixed[best.chosen] = value + half * best.leaving > limit
     return Bound(value, scale * alpha, dropped, fixed)
