@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._typing import FloatArray, IndexArray
+from .groups import Groups
 
 
 class Status(Enum):
@@ -74,8 +75,9 @@ class Certificate:
         min_{u, b} 1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)  subject to  ||u||_0 <= k     (L0)
 
     with f the logistic loss log(1 + exp(-y z)) or the squared hinge 1/2 max(0, 1 - y z)^2, over
-    columns that are not constant: constant columns are no features. It says nothing about test
-    accuracy, and the final refit (logistic, at another C) is a different model on the same support.
+    columns that are not constant: constant columns are no features. With `groups` the constraint is
+    that u has nonzeros in at most `n_groups` of them. It says nothing about test accuracy, and the
+    final refit (logistic, at another C) is a different model on the same support.
     """
 
     C: float
@@ -90,17 +92,20 @@ class Certificate:
     candidates: int  # features not excluded from every better model
     loss: str = "logistic"  # f: "logistic" or "squared_hinge"
     fit_intercept: bool = True  # whether b is free; else it is 0
-    # Features forced by the user: the bound holds among models with them.
+    # Features forced by the user: the bound holds among models with them (with their groups).
     forced: IndexArray = field(default_factory=lambda: np.empty(0, np.int64))
     tree: Tree | None = None  # what proves the bound where `dual` alone does not
     # Other features whose columns equal, up to the sign, that of a feature of the support: they can
     # take its place. Only `certify` and `prove` look for them.
     equivalents: Mapping[int, IndexArray] = field(default_factory=dict)
+    n_groups: int | None = None  # the budget where it counts groups of features
+    groups: Groups | None = None  # these
 
     def __repr__(self) -> str:
         """Return the figures, without the arrays."""
+        budget = "" if self.n_groups is None else f"n_groups={self.n_groups}, "
         return (
-            f"Certificate(k={self.support.size}, loss={self.loss!r}, C={self.C:g}, "
+            f"Certificate({budget}k={self.support.size}, loss={self.loss!r}, C={self.C:g}, "
             f"scaling={self.scaling!r}, "
             f"objective={self.objective:.6g}, bound={self.bound:.6g}, gap={self.gap:.2%}, "
             f"proven={self.proven}, candidates={self.candidates})"

@@ -6,7 +6,7 @@ import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -296,6 +296,35 @@ class BudgetedClassifier(LinearClassifier):
         return histories[0] if len(histories) == 1 else histories
 
 
+class GroupBudgetedClassifier(BudgetedClassifier):
+    """Base of those that select single features or, with `groups`, whole groups of them."""
+
+    n_groups: Any
+
+    def _pose(self, data: Rowwise) -> Problem:
+        problem = super()._pose(data)
+        if problem.groups is None:
+            return problem
+        n_usable = problem.groups.of_features(np.flatnonzero(problem.usable)).size
+        n_forced = problem.groups.of_features(problem.forced).size
+        return replace(problem, sizes=_validate.check_n_groups(self.n_groups, n_usable, n_forced))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.groups is None and self.n_groups is not None:
+            raise ValueError(
+                f"n_groups counts groups, but groups is None; got n_groups={self.n_groups!r}. "
+                "Pass the group of every column as groups, or use n_features."
+            )
+        if self.groups is not None and self.n_features is not None:
+            raise ValueError(
+                "n_features must be None with groups, which enter as a whole; got "
+                f"n_features={self.n_features!r}. Use n_groups."
+            )
+        if self.groups is not None and self.n_groups is None:
+            raise ValueError("groups needs the number of them to select: pass n_groups.")
+
+
 class CuttingPlaneClassifier(BudgetedClassifier):
     """Base of those that generate their features in blocks, by the minimax cutting plane."""
 
@@ -317,4 +346,10 @@ class CuttingPlaneClassifier(BudgetedClassifier):
         return f"solver={self.solver!r}", remedy
 
 
-__all__ = ["BudgetedClassifier", "CuttingPlaneClassifier", "Problem", "Rowwise"]
+__all__ = [
+    "BudgetedClassifier",
+    "CuttingPlaneClassifier",
+    "GroupBudgetedClassifier",
+    "Problem",
+    "Rowwise",
+]
