@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,12 +17,14 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _validate
-from .._typing import FloatArray, IndexArray, Smooth
+from .._typing import FloatArray, IndexArray
 from ..designs import as_design
 from ..designs._operations import center_scale
 from ..groups import Groups
-from ..losses import LeastSquares, Logistic, fit_intercept
+from ..losses import LeastSquares, Logistic
 from ..solvers._blas import one_blas_thread
+
+ConvexLoss: TypeAlias = LeastSquares | Logistic
 
 # Bounds of f'' for a sample weight of 1.
 CURVATURE = {"least_squares": 1.0, "logistic": 0.25}
@@ -36,7 +38,7 @@ class Data:
     The intercept is the last column of `columns` where there is one: a feature without a penalty.
     """
 
-    loss: Smooth
+    loss: ConvexLoss
     columns: FloatArray  # (n, p + intercept) F-ordered
     y: FloatArray  # (n,)
     weight: FloatArray  # (n,) positive
@@ -49,10 +51,8 @@ class Data:
     null_objective: float = field(init=False)
 
     def __post_init__(self) -> None:
-        z = np.zeros(self.y.size)
-        b, value = 0.0, self.loss.value_gradient(z, self.y, self.weight)[0]
-        if self.intercept:
-            b, value, _ = fit_intercept(self.loss, z, self.y, self.weight)
+        b = _best_constant(self.loss, self.y, self.weight) if self.intercept else 0.0
+        value = self.loss.value_gradient(np.full(self.y.size, b), self.y, self.weight)[0]
         object.__setattr__(self, "null_intercept", b)
         object.__setattr__(self, "null_objective", value)
 
@@ -92,10 +92,17 @@ class Data:
         return coef, float(intercept)
 
 
+def _best_constant(loss: ConvexLoss, y: FloatArray, weight: FloatArray) -> float:
+    """Return argmin_b sum_i s_i f(y_i, b)."""
+    if isinstance(loss, LeastSquares):
+        return float(weight @ y / weight.sum())
+    return float(np.log(weight[y > 0].sum() / weight[y < 0].sum()))
+
+
 def prepare(
     X: FloatArray,
     y: FloatArray,
-    loss: Smooth,
+    loss: ConvexLoss,
     groups: Any = None,
     *,
     names: list[str] | None = None,
@@ -114,6 +121,8 @@ def prepare(
     kept = weight > 0
     if not kept.all():
         X, y, weight = X[kept], y[kept], weight[kept]
+    if isinstance(loss, Logistic):
+        _validate.check_two_classes(np.unique(y))
     scaled = center_scale(as_design(X), weight, center=True)
     assert scaled.mean is not None  # dense data
     order = np.argsort(partition.code, kind="stable").astype(np.int64, copy=False)
@@ -181,7 +190,7 @@ class LinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     standardize: Any = True  # a parameter of the methods with a penalty on the coefficients
     groups: Any = None
 
-    _loss: Smooth
+    _loss: ConvexLoss
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -247,7 +256,7 @@ class LinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 class Regressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     """Least squares, 1/2 (z - y)^2."""
 
-    _loss: Smooth = LeastSquares()
+    _loss: ConvexLoss = LeastSquares()
 
     def _target(self, y: Any) -> FloatArray:
         return np.asarray(y, np.float64)
@@ -260,7 +269,7 @@ class Regressor(RegressorMixin, LinearModel):  # type: ignore[misc]
 class Classifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     """Logistic loss, log(1 + exp(-y z)), for two classes."""
 
-    _loss: Smooth = Logistic()
+    _loss: ConvexLoss = Logistic()
 
     def _target(self, y: Any) -> FloatArray:
         classes = np.unique(_validate.check_target(y, len(y)))
@@ -311,6 +320,7 @@ __all__ = [
     "CALLER_OF_FIT",
     "CURVATURE",
     "Classifier",
+    "ConvexLoss",
     "Data",
     "Fit",
     "LinearModel",

@@ -5,7 +5,7 @@ Constrained:  min_{x, b}  F(x, b)  s.t.  sum_j J(x_j) <= k,  sum_g J(||x_g||) <=
 
 with F(x, b) = sum_i s_i f(y_i, a_i'x + b). J is the difference of two convex functions,
 |t| / tau - max(|t| - tau, 0) / tau; a pass linearises the second one at the x before it. With T1
-the features with |x_j| <= tau, T2 the groups with ||x_g|| <= tau, it solves
+the features with |x_j| < tau, T2 the groups with ||x_g|| < tau, it solves
 
     a sparse group lasso of thresholds l1 / tau on T1, l2 / tau on T2, and 0 elsewhere; or
     min F  s.t.  sum_T1 |x_j| <= tau (k - p + |T1|),  sum_T2 ||x_g|| <= tau (g - n_groups + |T2|).
@@ -13,6 +13,10 @@ the features with |x_j| <= tau, T2 the groups with ||x_g|| <= tau, it solves
 The first pass has everything in T1 and T2. What is linearised lies above J, so that the x of every
 pass satisfies the constraints of the problem itself and those of the next pass, and no pass raises
 the objective. The result is a stationary point, no more. Both problems stop at a certified gap.
+
+Difference from the source: it has |x_j| <= tau in T1 and ||x_g|| <= tau in T2. At equality both
+linearisations are valid, but that one leaves coefficients at tau for ever, where many of the
+constrained problem are after the first pass.
 
 Source: Xiang, Shen and Ye, Efficient sparse group feature selection via nonconvex optimization
 (constrained); the truncated l1 penalty: Shen, Pan and Zhu, JASA 107(497), 2012.
@@ -34,6 +38,7 @@ from ._penalty import Penalty, dual_point, lower_bound, soften
 from ._sparse_group_lasso import MAX_ITER, SLOW, TOL, solve
 
 MAX_PASSES = 10
+AT_TAU = 1e-6  # relative: what is nearer to tau counts as there
 CHANGE = 1e-6  # relative, of the objective, to stop at
 
 
@@ -193,8 +198,8 @@ def truncated_counts(data: Data, x: FloatArray, tau: float) -> tuple[float, floa
 
 def _small(data: Data, x: FloatArray, tau: float) -> tuple[np.ndarray, np.ndarray]:
     """Return T1 and T2 as masks."""
-    magnitude = np.abs(x[: data.n_features])
-    return magnitude <= tau, np.sqrt(np.add.reduceat(magnitude**2, data.start[:-1])) <= tau
+    magnitude, end = np.abs(x[: data.n_features]), tau * (1.0 - AT_TAU)
+    return magnitude < end, np.sqrt(np.add.reduceat(magnitude**2, data.start[:-1])) < end
 
 
 def _loss(data: Data, x: FloatArray) -> float:

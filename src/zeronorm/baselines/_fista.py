@@ -10,14 +10,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._typing import FloatArray, Smooth
-from ._base import CURVATURE
+from .._typing import FloatArray
+from ._base import CURVATURE, ConvexLoss
 
 CHECK = 10  # iterations between two calls of `done`
 
 
 def fista(
-    loss: Smooth,
+    loss: ConvexLoss,
     columns: FloatArray,
     y: FloatArray,
     weight: FloatArray,
@@ -36,14 +36,14 @@ def fista(
     lipschitz : first estimate of the Lipschitz constant of the gradient; 0: the largest column's.
     done : (x, columns x) -> whether to stop, called every CHECK iterations.
     """
-    bound, curved = CURVATURE[loss.name], loss.name != "least_squares"
+    bound, curved = CURVATURE[loss.name], loss.name == "logistic"
     z = columns @ x
     if lipschitz == 0.0:
         lipschitz = bound * _largest_square(columns, weight) or 1.0
     u, zu, momentum = x, z, 1.0
     for n_iter in range(max_iter + 1):
         if n_iter % CHECK == 0:
-            z = columns @ x  # the running sum drifts by rounding
+            z, zu = columns @ x, columns @ u  # the running sums drift by rounding
             if done(x, z):
                 return x, lipschitz, n_iter
             if curved and n_iter:  # the curvature falls as margins grow, in separable data to 0

@@ -10,7 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray, Smooth
+from .._typing import FloatArray, IndexArray
+from ..losses import LeastSquares
+from ._base import ConvexLoss
 
 ROUNDS = 200  # of Newton's method for the dual norm; it needs about ten
 
@@ -92,7 +94,7 @@ def soften(v: FloatArray, threshold: FloatArray | float) -> FloatArray:
 
 
 def dual_point(
-    loss: Smooth,
+    loss: ConvexLoss,
     columns: FloatArray,
     z: FloatArray,
     y: FloatArray,
@@ -114,12 +116,12 @@ def dual_point(
     return value, theta
 
 
-def lower_bound(loss: Smooth, theta: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+def lower_bound(loss: ConvexLoss, theta: FloatArray, y: FloatArray, weight: FloatArray) -> float:
     """Return -sum_i f_i^*(theta_i): what f is at least, plus the support function of the rest.
 
     -inf where theta is outside the domain of the conjugate.
     """
-    if loss.name == "least_squares":
+    if isinstance(loss, LeastSquares):
         return -float((0.5 * theta / weight + y) @ theta)
     alpha = -y * theta
     if (alpha < 0.0).any() or (alpha > weight).any():

@@ -17,18 +17,28 @@ import numpy as np
 from sklearn.utils import check_array, check_X_y
 
 from .. import _validate
-from .._typing import FloatArray, Smooth
+from .._typing import FloatArray
 from ..groups import Groups
 from ..losses import LeastSquares, Logistic
 from ..solvers._blas import one_blas_thread
-from ._base import Classifier, Data, Fit, LinearModel, LinearPath, Regressor, prepare, warn_of_gap
+from ._base import (
+    Classifier,
+    ConvexLoss,
+    Data,
+    Fit,
+    LinearModel,
+    LinearPath,
+    Regressor,
+    prepare,
+    warn_of_gap,
+)
 from ._fista import fista
 from ._penalty import Penalty, dual_point, lower_bound
 
 TOL = 1e-6
 MAX_ITER = 20_000  # steps of FISTA, over all sets of active groups
 FEWEST = 10  # groups that may enter at once; else as many as are active
-LOSSES: dict[str, Smooth] = {"least_squares": LeastSquares(), "logistic": Logistic()}
+LOSSES: dict[str, ConvexLoss] = {"least_squares": LeastSquares(), "logistic": Logistic()}
 SLOW = "A larger penalty, standardize=True or a larger max_iter helps."
 
 
