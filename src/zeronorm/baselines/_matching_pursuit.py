@@ -39,10 +39,10 @@ def pursue(data: Data, n_steps: int) -> tuple[list[int], list[FloatArray]]:
 
     It ends early where nothing is left that a group could explain.
     """
-    root = np.sqrt(data.weight)[:, None]
-    columns = data.features * root
-    y = root[:, 0] * (data.y - data.null_intercept)
-    basis, owner = _orthonormalise(columns, data)
+    root = np.sqrt(data.weight)
+    columns = data.features if (root == 1.0).all() else data.features * root[:, None]
+    y = root * (data.y - data.null_intercept)
+    basis, owner, inverse = _orthonormalise(columns, data)
     left = np.zeros(data.n_groups, bool)
     left[owner] = True
     Q = np.empty((columns.shape[0], 0))
@@ -50,14 +50,15 @@ def pursue(data: Data, n_steps: int) -> tuple[list[int], list[FloatArray]]:
     models = [data.null()]
     residual = y
     for _ in range(n_steps):
-        strength = np.bincount(owner, (basis.T @ residual) ** 2, data.n_groups)
+        strength = np.bincount(owner, (inverse * (basis.T @ residual)) ** 2, data.n_groups)
         strength[~left] = -1.0
         best = int(strength.argmax())
         if np.sqrt(max(0.0, strength[best])) <= EXACT * np.linalg.norm(y):
             break
         order.append(best)
         left[best] = False
-        block = basis[:, owner == best]
+        own = np.flatnonzero(owner == best)
+        block = basis[:, own] * inverse[own]
         for _ in range(2):  # the second time against rounding
             block = block - Q @ (Q.T @ block)
         directions, lengths, _ = np.linalg.svd(block, full_matrices=False)
@@ -71,12 +72,15 @@ def pursue(data: Data, n_steps: int) -> tuple[list[int], list[FloatArray]]:
     return order, models
 
 
-def _orthonormalise(columns: FloatArray, data: Data) -> tuple[FloatArray, IndexArray]:
-    """Return orthonormal bases of the columns of every group, side by side, and their groups."""
+def _orthonormalise(columns: FloatArray, data: Data) -> tuple[FloatArray, IndexArray, FloatArray]:
+    """Return orthogonal bases of the columns of every group side by side, their groups, 1 / norms.
+
+    Where every feature is a group, they are the columns themselves.
+    """
     if data.n_groups == data.n_features:
-        norm = np.linalg.norm(columns, axis=0)
-        kept = np.flatnonzero(norm > 0)
-        return columns[:, kept] / norm[kept], kept
+        norm = np.sqrt(np.einsum("ij,ij->j", columns, columns))
+        inverse = np.divide(1.0, norm, out=np.zeros_like(norm), where=data.scale > 0)
+        return columns, np.arange(data.n_features), inverse
     basis = np.empty_like(columns)
     owner: list[int] = []
     for g in range(data.n_groups):
@@ -87,7 +91,7 @@ def _orthonormalise(columns: FloatArray, data: Data) -> tuple[FloatArray, IndexA
         rank = int((lengths > RANK * lengths[0]).sum())
         basis[:, len(owner) : len(owner) + rank] = Q[:, :rank]
         owner += [g] * rank
-    return basis[:, : len(owner)], np.array(owner, np.int64)
+    return basis[:, : len(owner)], np.array(owner, np.int64), np.ones(len(owner))
 
 
 def pursue_logistic(data: Data, n_steps: int) -> tuple[list[int], list[FloatArray]]:
