@@ -169,15 +169,15 @@ class TwoBalls:
 def _solve_within(data: Data, balls: TwoBalls, x: FloatArray, tol: float, max_iter: int) -> Fit:
     """Minimise F over the two balls, to a certified gap."""
     scale = data.null_objective or 1.0
-    objective, bound = np.inf, -np.inf
+    objective, bound = np.inf, 0.0
 
     def solved(u: FloatArray, z: FloatArray) -> bool:
         nonlocal objective, bound
         objective, theta = dual_point(data.loss, data.columns, z, data.y, data.weight, balls.free)
         c = data.columns.T @ theta
         c[balls.free] = 0.0
-        below = lower_bound(data.loss, theta, data.y, data.weight) - balls.support_function(c)
-        bound = max(bound, below)
+        reach = balls.support_function(c)
+        bound = max(bound, lower_bound(data.loss, theta, data.y, data.weight, reach))
         return objective - bound <= tol * scale
 
     x, _, n_iter = fista(

@@ -116,17 +116,19 @@ def dual_point(
     return value, theta
 
 
-def lower_bound(loss: ConvexLoss, theta: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-    """Return -sum_i f_i^*(theta_i): what f is at least, plus the support function of the rest.
+def lower_bound(
+    loss: ConvexLoss, theta: FloatArray, y: FloatArray, weight: FloatArray, reach: float = 0.0
+) -> float:
+    """Return -sum_i f_i^*(theta_i) - reach, or 0, which no objective is below.
 
-    -inf where theta is outside the domain of the conjugate.
+    reach : the support function of the feasible set at minus the scores of theta.
     """
     if isinstance(loss, LeastSquares):
-        return -float((0.5 * theta / weight + y) @ theta)
+        return max(0.0, -float((0.5 * theta / weight + y) @ theta) - reach)
     alpha = -y * theta
-    if (alpha < 0.0).any() or (alpha > weight).any():
-        return -np.inf
-    return -loss.conjugate(alpha, y, weight)
+    if (alpha < 0.0).any() or (alpha > weight).any():  # outside the domain of the conjugate
+        return 0.0
+    return max(0.0, -loss.conjugate(alpha, y, weight) - reach)
 
 
 __all__ = ["Penalty", "dual_point", "lower_bound", "soften"]

@@ -63,7 +63,7 @@ def solve(
     active = penalty.sums(x != 0.0) > 0
     active[np.unique(penalty.code[penalty.free[penalty.free < p]])] = True
     lipschitz, n_iter, inner = 0.0, 0, 0.1
-    objective, bound = np.inf, -np.inf
+    objective, bound = np.inf, 0.0
     while True:
         members = np.flatnonzero(
             np.append(active[penalty.code], np.ones(int(data.intercept), bool))
