@@ -30,6 +30,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import oracles
 from conftest import make_classification
 from zeronorm import (
+    BilevelClassifier,
+    BilevelRegressor,
     BudgetClassifier,
     FeatureGeneratingMachine,
     GreedyLogisticRegression,
@@ -66,6 +68,13 @@ def assert_same_model(a, b, *, atol=1e-8, classes=True):
 
 @parametrize_with_checks(
     [
+        BilevelClassifier(),
+        BilevelClassifier(n_features=1, C=0.1, refit_C="loo"),
+        BilevelClassifier(n_features=2, solver="ista", fit_intercept=False),
+        BilevelClassifier(n_features=2, loss="squared_hinge"),
+        BilevelRegressor(),
+        BilevelRegressor(n_features=2, C=1.0, standardize=False),
+        BilevelRegressor(n_features=1, solver="fista-c"),
         BudgetClassifier(),
         BudgetClassifier(n_features=1),
         BudgetClassifier(n_features=2),
@@ -160,14 +169,24 @@ def test_defaults_are_the_documented_ones():
     }
     own = {"criterion": None, "method": "auto", "solver": "auto", "tune": False}
     assert BudgetClassifier().get_params() == {**common, **own}
-    assert MinimaxLogisticRegression().get_params() == {**common, "solver": "newton"}
-    assert FeatureGeneratingMachine().get_params() == {**common, "solver": "newton"}
+    grouped = {"groups": None, "n_groups": None}
+    own = {"solver": "newton", **grouped}
+    assert MinimaxLogisticRegression().get_params() == {**common, **own}
+    assert FeatureGeneratingMachine().get_params() == {**common, **own}
     for name in ("block_size", "max_blocks"):
         del common[name]
-    own = {"tol": 1e-6, "fit_C": 0.1, "groups": None, "n_groups": None}
+    own = {"tol": 1e-6, "fit_C": 0.1, **grouped}
     assert GreedyLogisticRegression().get_params() == {**common, **own}
     own = {"criterion": None, "tol": 1e-4, "solver": "auto", "gap": None, "time_limit": 60.0}
     assert L0LogisticRegression().get_params() == {**common, **own}
+    del common["class_weight"]
+    own = {
+        **grouped, "forced_groups": None, "solver": "auto", "max_iter": 10_000, "tol": 1e-6,
+    }  # fmt: skip
+    classifier = {"loss": "logistic", "C": 1.0, "refit_C": None, "class_weight": None}
+    assert BilevelClassifier().get_params() == {**common, **own, **classifier}
+    del common["refit_C"]
+    assert BilevelRegressor().get_params() == {**common, **own, "C": np.inf}
 
 
 @pytest.mark.parametrize("k", [1, 7, 20, 21])
