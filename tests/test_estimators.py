@@ -160,8 +160,9 @@ def test_defaults_are_the_documented_ones():
     }
     own = {"criterion": None, "method": "auto", "solver": "auto", "tune": False}
     assert BudgetClassifier().get_params() == {**common, **own}
-    assert MinimaxLogisticRegression().get_params() == {**common, "solver": "newton"}
-    assert FeatureGeneratingMachine().get_params() == {**common, "solver": "newton"}
+    own = {"solver": "newton", "groups": None, "n_groups": None}
+    assert MinimaxLogisticRegression().get_params() == {**common, **own}
+    assert FeatureGeneratingMachine().get_params() == {**common, **own}
     for name in ("block_size", "max_blocks"):
         del common[name]
     own = {"tol": 1e-6, "fit_C": 0.1, "groups": None, "n_groups": None}
