@@ -23,14 +23,17 @@ from zeronorm import (
 )
 from zeronorm.certificate import CertificateError
 from zeronorm.designs import as_design
+from zeronorm.designs._operations import scan, score_errors
 from zeronorm.groups import Groups
 from zeronorm.losses import Logistic, SquaredHinge, balance
 from zeronorm.model_selection import cross_validate
 from zeronorm.result import Tree
 from zeronorm.solvers import Task, certify_supports, run
 from zeronorm.solvers._bounds import bound_at
+from zeronorm.solvers._certify import safe_magnitudes
 from zeronorm.solvers._certify_groups import tighten_groups
 from zeronorm.solvers._cutting_plane import minimax
+from zeronorm.solvers._units import Grouped
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 NONE = np.empty(0, np.int64)
@@ -190,6 +193,10 @@ def test_groups_of_forced_features_are_forced_as_a_whole(classifier, binary):
         assert np.isin(LABELS, chosen).sum() == chosen.size
     assert model.path_[2].certificate.proven
     assert certify(model, X, y).bound >= model.certificate_.bound * (1 - 1e-12)
+    constant = X.copy()
+    constant[:, np.flatnonzero(LABELS[7] == LABELS)[-1]] = 5.0
+    found = clone(model).set_params(n_groups=2).fit(constant, y).certificate_
+    assert found.fixed_in == found.candidates == found.support.size
     with pytest.raises(ValueError, match=r"counts the groups of forced .* at least 2; got 1\."):
         clone(model).set_params(n_groups=1).fit(X, y)
 
@@ -394,6 +401,26 @@ def test_bounds_are_safe_in_float32(monkeypatch, limit):
         assert stored.bound <= truth + 1e-11 * abs(truth)
         assert stored.bound == pytest.approx(exact.bound, rel=1e-3)
         assert stored.candidates >= exact.candidates
+
+
+def test_magnitudes_of_float32_scans_are_exact_where_groups_decide():
+    """Scores would enter without their error, or the best groups with it."""
+    rng = np.random.default_rng(9)
+    groups = rng.integers(0, 60, 400)
+    X = (1000 * rng.standard_normal((500, 400)) + 3000).astype(np.float32)
+    v = rng.standard_normal(500)
+    design, units = as_design(X), Grouped(Groups.of(groups, 400))
+    true = np.abs(X.astype(float).T @ v)
+    length = np.sqrt(np.bincount(groups, true**2))
+    support = np.flatnonzero(np.isin(groups, np.argsort(length)[:5]))  # the worst ones
+    found = safe_magnitudes(
+        design, scan(design, v), v, support, score_errors(design), None, units
+    )  # fmt: skip
+    rounding = 1e-12 * np.linalg.norm(v) * np.linalg.norm(X.astype(float), axis=0)
+    assert (found >= true - rounding).all()
+    decisive = np.isin(groups, np.argsort(-length)[:5]) | np.isin(np.arange(400), support)
+    assert (np.abs(found - true) <= rounding)[decisive].all()
+    assert (found > true + rounding)[~decisive].mean() > 0.9
 
 
 @each_classifier
