@@ -110,7 +110,8 @@ class GroupBudget:
         _check_length(values, self.groups)
         code, n_all = self.groups.code, len(self.groups)
         peak = np.zeros(n_all)
-        np.maximum.at(peak, code, values)
+        with np.errstate(invalid="ignore"):  # of NaN, which is refused
+            np.maximum.at(peak, code, values)
         if not np.isfinite(peak).all():
             _refuse(values, "scores")
         # Every group on a scale of its own, a power of two: its sum is exact where that of the
