@@ -168,11 +168,11 @@ def _on_scaling_of_x(design: Design, fit: BilevelFit) -> tuple[FloatArray, float
     return coef, fit.intercept - float(design.mean[fit.support] @ coef)
 
 
-def _entry_steps(history: Sequence[Step], support: IndexArray) -> IndexArray:
-    """Return the step, from 1, at which each feature of a support became a candidate."""
-    entered = np.zeros(support.size, np.int64)
-    for number, step in enumerate(history, start=1):
-        entered[(entered == 0) & np.isin(support, step.entered)] = number
+def _entry_steps(history: Sequence[Step], n_features: int) -> IndexArray:
+    """Return the step, from 1, at which each feature became a candidate; 0: at none."""
+    entered = np.zeros(n_features, np.int64)
+    for number in range(len(history), 0, -1):
+        entered[history[number - 1].entered] = number
     return entered
 
 
@@ -320,14 +320,14 @@ class BilevelClassifier(_Bilevel, BudgetedClassifier):
             task.groups.places("forced_groups", self.forced_groups), task.usable,
         )  # fmt: skip
         path = yield from self._select(problem, sizes, start, seconds)
-        selections = {size: self._selection(task, path, size) for size in sizes}
+        entered = _entry_steps(path.history, task.design.shape[1])
+        selections = {size: self._selection(task, path.fits[size], entered) for size in sizes}
         order = np.concatenate([step.entered for step in path.history])
         _, first = np.unique(order, return_index=True)
         return Path(selections, order[np.sort(first)], path.history, Status.BUDGET)
 
-    def _selection(self, task: Task, path: BilevelPath, size: Size) -> Selection:
+    def _selection(self, task: Task, fit: BilevelFit, entered: IndexArray) -> Selection:
         """Return the model of a size."""
-        fit = path.fits[size]
         Z = task.design.gather(fit.support)
         n_rows = float(task.sample_weight.sum())
         if self.refit_C is None:
@@ -346,7 +346,7 @@ class BilevelClassifier(_Bilevel, BudgetedClassifier):
             loo_loss, log_loss = refitted.loo_loss, refitted.loss
         n_usable = task.design.shape[1] if task.usable is None else int(task.usable.sum())
         return Selection(
-            fit.support, coef, intercept, C, _entry_steps(path.history, fit.support), None,
+            fit.support, coef, intercept, C, entered[fit.support], None,
             loo_loss, log_loss,
             information_criteria(log_loss, fit.support.size, n_rows, n_usable),
         )  # fmt: skip

@@ -305,8 +305,16 @@ class Search:
         return self.pool.add(self.task.admit((3 * n_features, 3))(scores))
 
     def _begin(self, size: Size) -> None:
-        """Start a size from several supports, and keep the best."""
-        starts = [self._thresholded(size), self._grown(size), self._eliminated(size)]
+        """Start a size from several supports, and keep the best.
+
+        The best of a smaller size takes the place of hard thresholding, which costs more.
+        """
+        known = [fit for other, fit in self.best.items() if _admits(size, other)]
+        if known:
+            first = min(known, key=lambda fit: fit.objective).columns
+        else:
+            first = self._thresholded(size)
+        starts = [first, self._grown(size), self._eliminated(size)]
         distinct = {columns.tobytes(): columns for columns in starts}
         fits = [self.improve(size, self.pool.fit(columns)) for columns in distinct.values()]
         self.best[size] = min(fits, key=lambda fit: fit.objective)
