@@ -39,6 +39,7 @@ _ENTERED = {
     "l1": ("point", "the point of the path at which it entered"),
     "greedy": ("step", "the step at which it entered"),
     "l0": ("step", "the scan or round of exchanges at which it became a candidate"),
+    "bilevel": ("step", "the step of the search at which it became a candidate"),
     "tune": ("step", "the step of the chosen procedure at which it entered"),
 }
 _METHODS = {
@@ -46,6 +47,8 @@ _METHODS = {
     "reweighted-l1": "reweighted-l1: the path in stages that penalise large coefficients less",
     "greedy": "greedy: in every scan the feature that fits best what is left",
     "l0": "l0: exchanges among all features until none is found that helps",
+    "bilevel": "bilevel: exchanges among all features, at most {k} of them in at most {groups} "
+    "groups, until none is found that helps",
 }
 _MAX_EQUIVALENTS = 5  # duplicates of a feature that are named
 _MAX_CLAIMED = 20  # features of a certificate that are named
@@ -77,7 +80,7 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     parameters = document["parameters"]
     head, meaning = _ENTERED.get("tune" if parameters["tune"] else parameters["method"], ("", ""))
     entered = (head, "block") if head else None
-    _print_models(console, model["features"], classes, entered)
+    _print_models(console, model["features"], classes, entered, data["n_groups"])
     if not quiet:
         legend = f"{_EFFECT} log-odds"
         if head:
@@ -285,8 +288,8 @@ def _path_facts(document: Mapping[str, Any], quiet: bool) -> list[tuple[str, str
     return facts
 
 
-def _count(n_features: int) -> str:
-    return "1 feature" if n_features == 1 else f"{n_features:,} features"
+def _count(number: int, what: str = "feature") -> str:
+    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def print_predictions(
@@ -366,6 +369,9 @@ def print_model(path: str, loaded: LinearModel) -> None:
         ("classes", _text(", ".join(labels))),
         ("features", f"{loaded.support_.size:,} of {loaded.n_features_in_:,}"),
     ]
+    groups = metadata["groups"]
+    if groups is not None:
+        pairs.append(("groups", f"{len(set(groups)):,}"))
     if metadata["target_name"] is not None:
         pairs.append(("target", _text(show(metadata["target_name"]))))
     if metadata["certificates"][0] is not None:
@@ -375,6 +381,8 @@ def print_model(path: str, loaded: LinearModel) -> None:
     console.print()
     grid = _grid()
     grid.add_column("feature", style="bold", overflow="ellipsis", no_wrap=True)
+    if groups is not None:
+        grid.add_column("group", overflow="ellipsis", no_wrap=True)
     heads = labels if len(labels) > 2 else [f"for {labels[1]}"]
     for head in heads:
         grid.add_column(_text(head), justify="right")
@@ -385,22 +393,26 @@ def print_model(path: str, loaded: LinearModel) -> None:
             name = loaded.feature_names[column]
         else:
             name = str(index + metadata["first_index"])
-        cells = [
+        cells: list[str | Text] = [
             text[column] if row[column] else ""
             for text, row in zip(columns, loaded.coef, strict=True)
         ]
+        if groups is not None:
+            cells.insert(0, _text(show(str(groups[column]))))
         grid.add_row(_text(show(name)), *cells)
-    grid.add_row(_text(("intercept", "dim")), *intercepts)
+    blank = [] if groups is None else [""]
+    grid.add_row(_text(("intercept", "dim")), *blank, *intercepts)
     console.print(grid)
     console.print()
 
 
 def _print_header(console: Console, data: Mapping[str, Any]) -> None:
+    in_groups = "" if data["n_groups"] is None else f" in {_count(data['n_groups'], 'group')}"
     console.print(
         _text(
             (show(data["source"], 60), "bold"),
             f"   {data['n_samples']:,} samples \u00d7 {data['n_features']:,} features"
-            f"   {data['storage']}",
+            f"{in_groups}   {data['storage']}",
         )
     )
     counts = data["class_counts"]
@@ -411,12 +423,25 @@ def _print_header(console: Console, data: Mapping[str, Any]) -> None:
         console.print(_text((f"{name}: ", "dim"), f"{', '.join(shown)}{more}"))
 
 
-def _title(k: int, label: Any, classes: Sequence[Any]) -> Text:
-    what = "feature" if k == 1 else "features"
+def _title(
+    rows: Sequence[Mapping[str, Any]], label: Any, classes: Sequence[Any], n_groups: int | None
+) -> Text:
+    what, in_groups = "feature" if len(rows) == 1 else "features", ""
+    if n_groups is not None:
+        in_groups = f" in {_used_groups(rows):,} of {_count(n_groups, 'group')}"
     shown = show(str(label), 30)
     if len(classes) > 2:
-        return _text((f"{k} {what} of {shown}", "bold"), ("   against the other classes", "dim"))
-    return _text((f"{k} {what}", "bold"), (f"   positive speaks for {shown}", "dim"))
+        return _text(
+            (f"{len(rows)} {what} of {shown}{in_groups}", "bold"),
+            ("   against the other classes", "dim"),
+        )
+    return _text(
+        (f"{len(rows)} {what}{in_groups}", "bold"), (f"   positive speaks for {shown}", "dim")
+    )
+
+
+def _used_groups(rows: Sequence[Mapping[str, Any]]) -> int:
+    return len({row["group"] for row in rows})
 
 
 def _print_models(
@@ -424,16 +449,15 @@ def _print_models(
     features: Sequence[Mapping[str, Any]],
     classes: Sequence[Any],
     entered: tuple[str, str] | None,
+    n_groups: int | None = None,
 ) -> None:
     """Print the features of every class with their coefficients.
 
     entered : head and key of when a feature entered.
+    n_groups : how many groups there are, where the features are in groups.
     """
-    groups: dict[Any, list[Mapping[str, Any]]] = {}
-    for row in features:
-        groups.setdefault(row["class"], []).append(row)
-    for label, group in groups.items():
-        rows = group[:_MAX_ROWS]
+    for label, own in _by_class(features).items():
+        rows = own[:_MAX_ROWS]
         colours = ["green" if row["coefficient"] > 0 else "red" for row in rows]
         columns = [
             (head, [_text(pair) for pair in zip(_aligned(values, least), colours, strict=True)])
@@ -446,11 +470,20 @@ def _print_models(
             head, key = entered
             columns.append((head, [_text((str(row[key] or "-"), "dim")) for row in rows]))
         ranks = [str(row["rank"]) for row in rows]
-        _print_features(console, _title(len(group), label, classes), rows, ("rank", ranks), columns)
-        if len(group) > len(rows):
-            more = f"{len(group) - len(rows):,} more; --json lists them all."
+        title = _title(own, label, classes, n_groups)
+        _print_features(console, title, rows, ("rank", ranks), columns, n_groups is not None)
+        if len(own) > len(rows):
+            more = f"{len(own) - len(rows):,} more; --json lists them all."
             console.print(_text((more, "dim")))
         console.print()
+
+
+def _by_class(features: Sequence[Mapping[str, Any]]) -> dict[Any, list[Mapping[str, Any]]]:
+    """Return the features of every class."""
+    classes: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in features:
+        classes.setdefault(row["class"], []).append(row)
+    return classes
 
 
 def _print_features(
@@ -459,16 +492,22 @@ def _print_features(
     rows: Sequence[Mapping[str, Any]],
     first: tuple[str, Sequence[str]],
     columns: Sequence[tuple[str, Sequence[Text]]],
+    grouped: bool = False,
 ) -> None:
     """Print a row per feature; names and descriptions share what the numbers leave of the width.
 
     first, columns : head and cells before and after the name.
+    grouped : whether the names of their groups are shown, which have their share before the others.
     """
     described = any(row["description"] for row in rows)
     parts: list[tuple[str, Sequence[str | Text]]] = [first, *columns]
     fixed = sum(max(len(head), *map(len, cells)) + _GAP for head, cells in parts)
     room = console.width - fixed
     names = [show(row["name"]) for row in rows]
+    groups = [show(row["group"]) for row in rows] if grouped else []
+    if grouped:
+        width_of_groups = min(max(5, *map(cell_len, groups)), max(5, (room - _GAP) // 2))
+        room -= width_of_groups + _GAP
     width = min(max(7, *(cell_len(name) for name in names)), max(12, room))
     if described:
         width = min(width, max(12, room // 2))
@@ -477,12 +516,16 @@ def _print_features(
     grid = _grid()
     grid.add_column(first[0], justify="right", no_wrap=True)
     grid.add_column("feature", no_wrap=True, overflow="ellipsis", width=width, style="bold")
+    if grouped:
+        grid.add_column("group", no_wrap=True, overflow="ellipsis", width=width_of_groups)
     if described:
         grid.add_column("description", no_wrap=True, overflow="ellipsis", max_width=rest)
     for head, _ in columns:
         grid.add_column(head, justify="right", no_wrap=True)
     for number, (row, name) in enumerate(zip(rows, names, strict=True)):
         cells: list[str | Text] = [first[1][number], _text(name)]
+        if grouped:
+            cells.append(_text(groups[number]))
         if described:
             cells.append(_text((show(row["description"] or ""), "dim")))
         grid.add_row(*cells, *(column[number] for _, column in columns))
@@ -494,24 +537,32 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
     """Print a row per size; with a criterion, one model is chosen and written."""
     models, criterion = document["models"], document["parameters"]["criterion"]
     validated = all(model["cross_validation"] for model in models)
+    grouped = document["data"]["n_groups"] is not None
     grid = _grid()
     grid.add_column("features", justify="right", style="bold")
+    if grouped:
+        grid.add_column("groups", justify="right")
     if criterion is not None:
         grid.add_column("log-loss", justify="right")
         grid.add_column(criterion.upper(), justify="right")
     grid.add_column("training", justify="right")
     if validated:
         grid.add_column("cross-validated", justify="right")
-    grid.add_column("certified gap", justify="right")
+    if not grouped:  # nothing is certified
+        grid.add_column("certified gap", justify="right")
     grid.add_column("model" if criterion is None else "", overflow="fold")
     for model, row in zip(models, document["criteria"], strict=True):
         cells = [str(model["n_features"])]
+        if grouped:
+            by_class = _by_class(model["features"]).values()
+            cells.append(str(max(map(_used_groups, by_class))))
         if criterion is not None:
             cells += [f"{row['log_loss']:,.2f}", f"{row[criterion]:,.2f}"]
         cells.append(f"{model['training_accuracy']:.3f}")
         if validated:
             cells.append(_mean_error(model["cross_validation"]))
-        cells.append(_gap(model["certificates"]))
+        if not grouped:
+            cells.append(_gap(model["certificates"]))
         chosen = criterion is not None and model["n_features"] == document["chosen"]
         if criterion is None:
             cells.append(show(model["file"] or "not written"))
@@ -554,12 +605,17 @@ def _facts(
     if criterion is not None:
         facts.insert(0, ("size", _choice(document, criterion)))
     if method != "auto":
-        facts.insert(0, ("method", _METHODS[method].format(k=model["n_features"])))
+        facts.insert(
+            0, ("method", _METHODS[method].format(k=model["n_features"], groups=model["n_groups"]))
+        )
 
     certificates, proofs = model["certificates"], model["proofs"]
     gap = document["parameters"].get("gap")
     total = document["data"]["n_features"]
     labels = classes if len(classes) > 2 else classes[1:]
+    if method == "bilevel":
+        facts.append(("certificate", "none: selections with groups have no certificate"))
+        certificates, proofs = [], []
     for number, (certificate, proof) in enumerate(zip(certificates, proofs, strict=True)):
         name = "certificate" if number == 0 else ""
         prefix = f"{show(str(labels[number]), 30)}: " if len(labels) > 1 else ""
@@ -573,7 +629,8 @@ def _facts(
     facts += _duplicates(labels, [proof["equivalents"] for proof in proofs if proof is not None])
 
     if not quiet:
-        facts.append(_seconds(document, "to select and certify"))
+        certified = any(certificate is not None for certificate in certificates)
+        facts.append(_seconds(document, "to select" + " and certify" * certified))
     for name, key, use, command in (
         ("model", "file", "use it: ", "zeronorm predict {} DATA"),
         ("proof", "certificate_file", "check it: ", "zeronorm verify DATA {}"),
