@@ -134,9 +134,10 @@ def check_step(record: Any, require: Require) -> None:
 def check_criteria(record: Any, require: Require) -> None:
     """Check a row of what `tabulate` returns."""
     check_record("a row of criteria", record, _CRITERIA, require)
-    size = record["size"] if isinstance(record["size"], list) else [record["size"]]
+    size = record["size"]
+    budgets = size if isinstance(size, list) else [size, 1]
     require(
-        len(size) in (1, 2) and all(type(number) is int and number > 0 for number in size),
+        len(budgets) == 2 and all(type(number) is int and number > 0 for number in budgets),
         "the size of a row of criteria must be positive",
     )
 
