@@ -1,8 +1,8 @@
 """The command `zeronorm`: select features, verify certificates, predict, look at models and paths.
 
 Results go to stdout, everything else to stderr. A command reads its arguments (`_input`), calls the
-package, gathers what came out (`_documents`) and prints it as JSON or for people (`_report`). Heavy
-modules are imported in the commands, so that --help is there at once.
+package, gathers what came out (`_documents`) and prints it as JSON or for people (`_report`, of
+`_tables`). Heavy modules are imported in the commands, so that --help is there at once.
 """
 
 from __future__ import annotations
