@@ -783,7 +783,7 @@ def test_groups_of_features(write, suffix, table, text):
         (ABC, b"a\tx\nb\xff\ty\n", "line 2, byte 2: not UTF-8 text"),
         (ABC, npy(np.ones(3)), "groups must be text, with a feature and its group in every line"),
         (ABC, "", "the file is empty"),
-        (ABC, "a\t" + "x" * 200_000, "not a table in CSV form"),
+        (ABC, 'a\t"' + "x" * 200_000 + '"', "not a table in CSV form"),
     ],
 )  # fmt: skip
 def test_groups_of_features_errors(write, table, content, message):

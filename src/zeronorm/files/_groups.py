@@ -121,5 +121,8 @@ def _rows(source: Source) -> Iterator[_Row]:
 
 def _split(line: str, delimiter: str) -> list[str]:
     """Return the fields of a line."""
+    if '"' not in line:  # many times faster than a reader for every line
+        parts = line.split(None if delimiter == " " else delimiter)
+        return [part.strip() for part in parts]
     (fields,) = csv.reader([line], delimiter=delimiter, skipinitialspace=delimiter == " ")
     return [field.strip() for field in fields]
