@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import zeronorm
 from zeronorm import cli, persistence
 from zeronorm.datasets import load_golub
+from zeronorm.model_selection import cross_validate
 from zeronorm.result import Progressed
 from zeronorm.solvers._branch import BranchAndBound
 
@@ -473,6 +474,114 @@ def test_when_features_entered_says_what_is_true(run):
     text = run("select", "golub", "-k", 3, "--tune", "--no-cv", "--no-save").stdout
     assert "step: the step of the chosen procedure" in " ".join(text.split())
     assert "method" not in text
+
+
+# --- groups of features --------------------------------------------------------------------
+
+
+@pytest.fixture
+def groups(table):
+    """Write the groups of the features of the table; return the path."""
+    path = table.with_name("groups.tsv")
+    names = rows_of(table)[0][:-1]
+    path.write_text("".join(f"{name}\tset {j % 4}\n" for j, name in enumerate(names)))
+    return path
+
+
+def test_groups(run, table, groups):
+    """It would be another model than that of the estimator, or other groups than the file's."""
+    command = (
+        "select", table, "--target", "status", "-k", "2,9", "--groups", 2, "--group-file", groups,
+        "--cv", 3,
+    )  # fmt: skip
+    document = json.loads(run(*command, "--json").stdout)
+    lines = rows_of(table)[1:]
+    X, y = np.array([line[:-1] for line in lines], float), np.array([line[-1] for line in lines])
+    labels = np.array([f"set {j % 4}" for j in range(12)])
+    fitted = zeronorm.BilevelClassifier([2, 9], 2, groups=labels, refit_C="loo").fit(X, y)
+    validation = cross_validate(fitted, X, y, cv=3)
+    assert document["data"]["n_groups"] == 4
+    assert document["chosen"] == 9
+    for row, (model, k) in enumerate(zip(document["models"], (2, 9), strict=True)):
+        expected = fitted.path_[k, 2]
+        rows = sorted(model["features"], key=lambda row: row["index"])
+        assert (model["n_features"], model["n_groups"]) == (k, 2)
+        assert [row["index"] for row in rows] == expected.support.tolist()
+        assert [row["coefficient"] for row in rows] == expected.coef.tolist()
+        assert [row["group"] for row in rows] == labels[expected.support].tolist()
+        assert model["certificates"] == [None]
+        assert model["cross_validation"]["scores"] == validation.scores[row].tolist()
+        loaded = persistence.load(model["file"])
+        np.testing.assert_array_equal(loaded.decision_function(X), X[:, expected.support]
+                                      @ expected.coef + expected.intercept)  # fmt: skip
+    parameters = document["parameters"]
+    assert (parameters["method"], parameters["C"], parameters["refit_C"]) == ("bilevel", 1, "loo")
+    assert (parameters["n_groups"], parameters["groups"]) == (2, str(groups))
+    # Nine at most are six, where two groups have three features each.
+    assert len(document["models"][1]["features"]) == 6
+    text = " ".join(run(*command).stdout.split())
+    assert "60 samples \u00d7 12 features in 4 groups" in text
+    assert "features groups training cross-validated model" in text
+    assert "6 features in 2 of 4 groups positive speaks for yes" in text
+    assert "at most 9 of them in at most 2 groups, until none is found that helps" in text
+    assert "certificate none: selections with groups have no certificate" in text
+    assert "to select model" in text
+    text = run("info", "table-k9.model.npz").stdout
+    assert re.search(r"x3 +set 3 +\+", text)
+    assert re.search(r"groups +2\n", text)
+    assert (
+        json.loads(run("predict", "table-k9.model.npz", table, "--json").stdout)["accuracy"] > 0.8
+    )
+
+
+def test_options_reach_the_bilevel_estimator(run, table, groups):
+    command = (
+        "select", table, "--target", "status", "-k", 3, "--groups", 2, "--group-file", groups,
+        "--force", "x1", "--C", 0.3, "--refit-c", 2, "--no-intercept", "--no-standardize",
+        "--class-weight", "balanced", "--threads", 1, "--no-cv", "--no-save", "--json",
+    )  # fmt: skip
+    document = json.loads(run(*command).stdout)
+    (model,) = document["models"]
+    assert "x1" in {row["name"] for row in model["features"]}
+    assert model["intercept"] == [0.0]
+    assert model["refit_C"] == [2.0]
+    parameters = document["parameters"]
+    assert (parameters["C"], parameters["standardize"]) == (0.3, False)
+    assert parameters["class_weight"] == "balanced"
+    assert sorted(os.listdir()) == ["groups.tsv", "table.csv"]
+
+
+def test_groups_of_several_classes_and_numbers(run, multiclass):
+    """Features without names would be taken for others, as the data count them from 1."""
+    X, y = multiclass
+    dump_svmlight_file(X, y, "m.svm", zero_based=False)
+    with open("g.txt", "w") as file:
+        file.writelines(f"{j + 1} {j // 5}\n" for j in range(25))
+    command = ("select", "m.svm", "-k", 4, "--groups", 2, "--group-file", "g.txt", "--no-cv")
+    (model,) = json.loads(run(*command, "--json").stdout)["models"]
+    fitted = zeronorm.BilevelClassifier(4, 2, groups=np.arange(25) // 5, refit_C="loo")
+    fitted.fit(sp.csr_array(X), y)
+    for label, path in enumerate(fitted.path_):
+        rows = [row for row in model["features"] if row["class"] == label]
+        assert sorted(row["index"] for row in rows) == path[4, 2].support.tolist()
+        assert all(row["group"] == str(row["index"] // 5) for row in rows)
+    text = run(*command).stdout
+    assert text.count("4 features of") == text.count("of 5 groups   against the other") == 3
+    assert text.count("none: selections") == 1
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_groups_fit_the_terminal(run, monkeypatch, table, groups, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = groups.read_text().replace("set", "a set of features whose name is of some length:")
+    groups.write_text(text)
+    command = ("select", table, "--target", "status", "--groups", 3, "--group-file", groups, "-q")
+    lines = run(*command, "-k", "2,5").stdout.splitlines()
+    assert max(map(len, lines)) <= width
+    shown = [line for line in lines if re.match(" +[0-9]  x[0-9]+ +a", line)]
+    assert len(shown) == 5
+    assert max(map(len, run("info", "table-k5.model.npz").stdout.splitlines())) <= width
+    assert not [line for line in lines if line != line.rstrip()]
 
 
 # --- proofs --------------------------------------------------------------------------------
@@ -944,6 +1053,8 @@ def test_help_says_what_there_is(run):
 
 # --- errors --------------------------------------------------------------------------------
 
+GROUPS = ("--group-file", "g.tsv", "--groups")
+
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -1000,6 +1111,36 @@ def test_help_says_what_there_is(run):
         (
             ["select", "golub", "-k", "3", "--prove", "--time-limit", "0"],
             "--time-limit must be a positive finite number of seconds; got 0",
+        ),
+        (
+            ["select", "golub", "-k", "3", "--groups", "2"],
+            "--groups 2 needs the group of every feature; say --group-file FILE as well.",
+        ),
+        (
+            ["select", "golub", "-k", "3", "--group-file", "g.tsv"],
+            "--group-file g.tsv needs the number of groups to select at most; say --groups G as",
+        ),
+        (["select", "golub", "-k", "3", *GROUPS, "0"], "--groups must be at least 1; got 0"),
+        (["select", "golub", "-k", "3", *GROUPS, "1,2"], "Invalid value for '--groups'"),
+        (["select", "golub", "-k", "3", *GROUPS, "2"], "g.tsv: no such file"),
+        (
+            ["select", "golub", "-k", "3", *GROUPS, "2", "--prove"],
+            "--groups implies the method bilevel, and there are no proofs for budgets of features "
+            "and groups at once. Leave out --prove, or --groups and --group-file.",
+        ),
+        (
+            ["select", "golub", "-k", "3", *GROUPS, "2", "--method", "l0"],
+            "implies the method bilevel, which is the only one that has a budget of groups. Leave "
+            "out --method",
+        ),
+        (["select", "golub", "-k", "3", *GROUPS, "2", "--tune"], "which leaves nothing to choose"),
+        (
+            ["select", "golub", "-k", "3", *GROUPS, "2", "--criterion", "aic"],
+            "and information criteria do not count groups",
+        ),
+        (
+            ["select", "golub", "-k", "3", *GROUPS, "2", "--certificate", "c.npz"],
+            "which gives no certificate",
         ),
         (
             ["select", "golub", "-k", "3", "--certificate", "no/c.npz"],
@@ -1066,6 +1207,21 @@ def test_errors_in_the_data(fails, run, table):
         file.truncate(900)
     assert "not a model file of zeronorm, or a truncated one" in fails(
         "predict", "golub-k2.model.npz", "golub"
+    )
+
+
+def test_errors_in_the_groups(fails, table, groups):
+    command = ("select", table, "--target", "status", "-k", 2, "--group-file", groups, "--groups")
+    assert "n_groups must be between 1 and 4 (the groups with a non" in fails(*command, 5)
+    assert "counts the groups of forced features: it must be at least 2; got 1" in fails(
+        *command, 1, "--force", "x1", "--force", "x2"
+    )
+    assert "is an input as well; name another file" in fails(*command, 2, "-o", groups)
+    groups.write_text("x0 a\nx11 a\n")
+    line = fails(*command, 1)
+    assert line.endswith(
+        "groups.tsv: every feature of the data must have a group; 'x1' (and 9 more) has none. Give "
+        "it a group of its own."
     )
 
 

@@ -16,7 +16,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
-from zeronorm.files import FileError, Layout, MissingFileError, _delimited, _source, read_table
+from zeronorm.files import (
+    FileError,
+    Layout,
+    MissingFileError,
+    Table,
+    _delimited,
+    _source,
+    read_groups,
+    read_table,
+)
 from zeronorm.files._table import Request
 
 try:
@@ -716,6 +725,76 @@ def test_labels_from_a_file_errors(write, name, content, message):
     labels = write(name, content)
     with pytest.raises(FileError, match=message):
         read_table(write("X.npy", npy(np.eye(2))), str(labels))
+
+
+# --- groups of features --------------------------------------------------------------------
+
+ABC = Table(np.zeros((2, 3)), None, ["a", "b, c", "d e"])
+NUMBERED = Table(np.zeros((2, 3)), None, first_index=1)
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        (ABC, "a\tx\nb, c\ty\nd e\tx\n"),
+        (ABC, "\ufefffeature\tgroup\r\n\r\nd e\tx\r\na\tx\r\nb, c\ty"),
+        (ABC, 'gene,pathway\na,x\n"b, c",y\n"d e",x\n'),
+        (ABC, "a ; x\nb, c ; y\n\nd e;x\n"),
+        (ABC, "a | x\nb, c|y\nd e|x\n"),
+        (ABC, '"d e"   x\na  x \n"b, c" y\n'),
+        (NUMBERED, "1 x\n2 y\n3 x\n"),
+        (NUMBERED, "feature,group\n3,x\n2,y\n1,x\n"),
+    ],
+)
+def test_groups_of_features(write, suffix, table, text):
+    """A feature would get another group, or the header be taken for one."""
+    path = write("groups.txt" + suffix, COMPRESS[suffix](text.encode()))
+    groups = read_groups(path, table)
+    assert groups.labels.tolist() == ["x", "y"]
+    assert groups.code.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("table", "content", "message"),
+    [
+        (
+            ABC, "a,x\n'b,y\na,y\n",
+            r"groups.txt: line 2: the data have no feature \"'b\"\. There is 'a', 'b, c', 'd e'",
+        ),
+        (ABC, "a x\nb x\n", "line 2: the data have no feature 'b'"),
+        (ABC, "a1\tx\na\tx\n", "line 1: the data have no feature 'a1'"),
+        (
+            ABC, "a\tx\n\nb, c\tx\na\ty\n",
+            "line 4: groups must not overlap; the feature 'a' is in the group 'y', and by line 1 "
+            "in 'x'. Leave one of the lines out",
+        ),
+        (ABC, "a\tx\na\tx\n", "line 2: groups must not overlap"),
+        (ABC, "f\tg\nb, c\tx\n", r"must have a group; 'a' \(and 1 more\) has none. Give it a"),
+        (ABC, "f\tg\n", r"must have a group; 'a' \(and 2 more\) has none"),
+        (ABC, "a\tx\nb, c\tx\nd e\n", "line 3: two columns are needed, a feature and its gr"),
+        (ABC, "a\n", "line 1: two columns are needed, a feature and its group; got 1"),
+        (ABC, "a,b,c\n", "line 1: two columns are needed, a feature and its group; got 3"),
+        (ABC, "a\tx\nb, c\tNA\n", r"line 2: the feature 'b, c' has no group \('NA'\). Give it"),
+        (ABC, "a\tx\nb, c,\t\n", "line 2: two columns are needed"),
+        (NUMBERED, "0 x\n1 x\n2 y\n", "line 1: the data have no feature '0'. They have the numb"),
+        (NUMBERED, "1 x\n4 y\n", "line 2: the data have no feature '4'. They have the numbers 1 t"),
+        (NUMBERED, "1 x\n3 y\n", "must have a group; '2' has none"),
+        (ABC, b"a\tx\nb\xff\ty\n", "line 2, byte 2: not UTF-8 text"),
+        (ABC, npy(np.ones(3)), "groups must be text, with a feature and its group in every line"),
+        (ABC, "", "the file is empty"),
+        (ABC, 'a\t"' + "x" * 200_000 + '"', "not a table in CSV form"),
+    ],
+)  # fmt: skip
+def test_groups_of_features_errors(write, table, content, message):
+    """Features would be in a wrong group in silence, or the user not know which line it is."""
+    with pytest.raises(FileError, match=message):
+        read_groups(write("groups.txt", content), table)
+
+
+def test_no_file_of_groups(tmp_path):
+    with pytest.raises(MissingFileError, match=r"none.tsv: no such file"):
+        read_groups(tmp_path / "none.tsv", ABC)
 
 
 # --- anything at all -----------------------------------------------------------------------

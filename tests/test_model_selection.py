@@ -4,9 +4,15 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from zeronorm import BudgetClassifier, L1LogisticRegressionCV, MinimaxLogisticRegression
+from zeronorm import (
+    BilevelClassifier,
+    BudgetClassifier,
+    L1LogisticRegressionCV,
+    MinimaxLogisticRegression,
+)
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection import cross_validate
 
@@ -52,6 +58,38 @@ def test_default_size_where_folds_have_other_usable_columns():
     X[:, 2] = np.arange(12) % 5
     answer = cross_validate(BudgetClassifier(), X, np.arange(12) % 2, cv=3)
     assert len(answer.sizes) == 1
+
+
+def test_features_and_groups_equal_fits_on_copied_folds(golub):
+    """Pairs of budgets would be mixed up, or the groups be those of other columns."""
+    X, y = golub
+    groups = np.arange(X.shape[1]) % 7
+    model = BilevelClassifier([3, 6], [1, 2], groups=groups, refit_C=1.0)
+    answer = cross_validate(model, X, y, cv=3, random_state=1)
+    assert answer.sizes == ((3, 1), (3, 2), (6, 1), (6, 2))
+    folds = StratifiedKFold(3, shuffle=True, random_state=1).split(X, y)
+    for column, (train, test) in enumerate(folds):
+        fitted = clone(model).fit(X[train], y[train])
+        for row, size in enumerate(answer.sizes):
+            found = fitted.path_[size]
+            z = X[test][:, found.support] @ found.coef + found.intercept
+            right = fitted.classes_[(z > 0).astype(int)] == y[test]
+            assert answer.scores[row, column] == pytest.approx(right.mean())
+    assert model._sizes_of_folds is None
+
+
+@pytest.mark.parametrize("budgets", [(2, 3), (None, 3), (2, None), (None, None)])
+def test_groups_that_are_constant_in_a_fold(budgets):
+    """A fold would have no model of the size, or the budget be called too large."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6))
+    y = (X[:, 0] > 0).astype(int)
+    X[1:, 4:] = 0
+    model = BilevelClassifier(*budgets, groups=np.arange(6) // 2)
+    answer = cross_validate(model, X, y, cv=4)
+    ((k, g),) = answer.sizes
+    assert (k, g) == (budgets[0] or 6, 3)
+    assert answer.mean[0] > 0.6
 
 
 @pytest.mark.parametrize("cv", [1, 12])

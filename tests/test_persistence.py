@@ -17,6 +17,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
 from zeronorm import (
+    BilevelClassifier,
     BudgetClassifier,
     FeatureGeneratingMachine,
     GreedyLogisticRegression,
@@ -181,7 +182,7 @@ def test_steps_without_an_inner_problem_have_no_status(fitted, path):
 def test_files_of_earlier_versions(path, fitted, binary):
     """Files without losses and histories would no longer load."""
     arrays = parts(path)
-    for key in ("history", "solutions", "criteria"):
+    for key in ("history", "solutions", "criteria", "groups"):
         del arrays["metadata"][key]
     for one in arrays["metadata"]["certificates"]:
         del one["loss"], one["n_groups"]
@@ -191,6 +192,7 @@ def test_files_of_earlier_versions(path, fitted, binary):
     assert model.metadata["history"] == [[]]
     assert model.metadata["solutions"] == []
     assert model.metadata["criteria"] == []
+    assert model.metadata["groups"] is None
     X = binary[0]
     np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(X))
 
@@ -974,6 +976,110 @@ def test_models_of_groups(grouped, tmp_path):
         np.testing.assert_array_equal(model.coef[0], expected.coef)
     with pytest.raises(ValueError, match=r"one of the fitted sizes \[1, 3\]; got 2"):
         save(grouped, tmp_path / "m", n_features=2)
+
+
+@pytest.fixture(scope="module")
+def bilevel(binary):
+    return BilevelClassifier([3, 8], [1, 2], groups=SETS, refit_C="loo").fit(*binary)
+
+
+@pytest.mark.parametrize("size", [None, (3, 1), [3, 1], (8, 1), (np.int64(3), 2)])
+def test_models_of_features_and_groups(bilevel, binary, tmp_path, size):
+    """The file would hold another pair than asked for, or the wrong groups of its features."""
+    model = load(save(bilevel, tmp_path / "m", n_features=size))
+    expected = bilevel.path_[(8, 2) if size is None else tuple(size)]
+    np.testing.assert_array_equal(model.support_, expected.support)
+    np.testing.assert_array_equal(model.coef[0], expected.coef)
+    metadata = model.metadata
+    assert metadata["groups"] == SETS[expected.support].tolist()
+    assert metadata["parameters"]["groups"] == SETS.tolist()
+    assert metadata["certificates"] == [None]
+    assert metadata["refit_C"] == [expected.refit_C]
+    assert [row["size"] for row in metadata["criteria"]] == [[3, 1], [3, 2], [8, 1], [8, 2]]
+    assert [row["bic"] for row in metadata["criteria"]] == bilevel.criteria_["bic"].tolist()
+    assert {step["bound"] for step in metadata["history"][0]} == {None}
+    if size is None:
+        X = binary[0]
+        np.testing.assert_array_equal(model.predict_proba(X), bilevel.predict_proba(X))
+
+
+def test_sizes_of_features_and_groups_that_were_not_fitted(bilevel, tmp_path):
+    message = r"one of the fitted sizes \[\(3, 1\), \(3, 2\), \(8, 1\), \(8, 2\)\]; got"
+    for size in (3, (3, 3), (2, 3), [3], "3"):
+        with pytest.raises(ValueError, match=message):
+            save(bilevel, tmp_path / "m", n_features=size)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_bilevel_models_without_a_refit_are_solutions(labelled, tmp_path, loss):
+    """Scores that are no log-odds would be turned into probabilities, or NaN break the file."""
+    X, y = labelled
+    fitted = BilevelClassifier(4, 2, groups=np.arange(25) // 5, loss=loss, C=0.5).fit(X, y)
+    model = load(save(fitted, tmp_path / "m"))
+    np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(X))
+    expected = {"C": 0.5, "loss": loss, "objective": None, "gap": None}
+    assert model.metadata["solutions"] == [expected] * len(fitted.intercept_)
+    assert model.metadata["refit_C"] == []
+    (row,) = model.metadata["criteria"]
+    assert (row["log_loss"] is None) == (row["aic"] is None) == (loss != "logistic")
+    if loss == "logistic":
+        np.testing.assert_array_equal(model.predict_proba(X), fitted.predict_proba(X))
+    else:
+        with pytest.raises(ValueError, match="scores are no log-odds"):
+            model.predict_proba(X)
+
+
+def test_groups_of_a_model_from_any_description(binary, tmp_path):
+    """Only labels by column would be understood, or a million labels be written for ten."""
+    pd = pytest.importorskip("pandas")
+    X, y = binary
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(40)])
+    lists = {f"set {g}": [] for g in range(9)}
+    for name, label in zip(frame.columns, SETS, strict=True):
+        lists[label].append(name)
+    made = Groups.of(SETS, 40)
+    for groups, written in ((lists, lists), (made, "9 groups of 40 features")):
+        fitted = BilevelClassifier(3, 2, groups=groups).fit(frame, y)
+        metadata = load(save(fitted, tmp_path / "m")).metadata
+        assert metadata["groups"] == SETS[fitted.support_].tolist()
+        assert metadata["parameters"]["groups"] == written
+    numbered = BilevelClassifier(3, 2, groups=np.arange(40) // 8).fit(X, y)
+    metadata = load(save(numbered, tmp_path / "m")).metadata
+    assert metadata["groups"] == (numbered.support_ // 8).tolist()
+
+
+def test_models_of_encoded_frames_are_not_saved(binary, tmp_path):
+    """Positions among the encoded columns would be taken for columns of the frame."""
+    pd = pytest.importorskip("pandas")
+    X, y = binary
+    frame = pd.DataFrame({"a": X[:, 0], "b": np.array(["u", "v", "w"])[np.arange(120) % 3]})
+    fitted = BilevelClassifier(2, 2, groups="columns").fit(frame, y)
+    with pytest.raises(ValueError, match="groups='columns' encodes the columns of a data frame"):
+        save(fitted, tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        ({"groups": ["set 1"]}, "groups must be 8 labels"),
+        ({"groups": [None] * 8}, "groups must be 8 labels"),
+        ({"groups": {}}, "wrong type of groups"),
+        ({"size": [8, 0]}, "the size of a row of criteria must be positive"),
+        ({"size": [8, 2, 1]}, "the size of a row of criteria must be positive"),
+        ({"size": [8]}, "the size of a row of criteria must be positive"),
+        ({"size": [8, 2.0]}, "the size of a row of criteria must be positive"),
+        ({"size": "8"}, "wrong type of size"),
+    ],
+)
+def test_unsound_models_of_groups(bilevel, tmp_path, edit, message):
+    """A damaged file would be taken for a model, and fail where it is shown."""
+    path = save(bilevel, tmp_path / "m")
+    arrays = parts(path)
+    where = arrays["metadata"] if "groups" in edit else arrays["metadata"]["criteria"][0]
+    where.update(edit)
+    with pytest.raises(ModelFileError, match=message):
+        load(rewrite(path, arrays))
 
 
 def test_round_trip_of_a_certificate_of_groups(grouped, group_file, binary):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +27,7 @@ TUNE_FEWER_FOLDS = 300  # samples from which three folds are enough to choose a 
 class CrossValidation:
     """Accuracy on held-out rows, for every size of the budget."""
 
-    sizes: tuple[int, ...]
+    sizes: tuple[Any, ...]  # as the keys of `path_`: numbers, or pairs of features and groups
     scores: FloatArray  # (n_sizes, n_folds) weighted accuracy
 
     @property
@@ -59,7 +60,7 @@ def cross_validate(
 
     Parameters
     ----------
-    estimator : BudgetClassifier, MinimaxLogisticRegression or FeatureGeneratingMachine
+    estimator : BudgetClassifier, BilevelClassifier or another with a budget of features
         Its parameters are used; it is neither fitted nor changed.
     X, y, sample_weight : as for `fit`.
     cv : number of stratified folds of the rows of positive weight, a scikit-learn splitter, or
@@ -80,6 +81,10 @@ def cross_validate(
     weight = _validate.check_sample_weight(sample_weight, len(data.labels))
     data = replace(data, sample_weight=weight)
     folds = splits(data.labels, weight, cv, random_state)
+    if hasattr(estimator, "_posed_sizes"):
+        # Budgets of features and groups at most: a fold with fewer usable ones has those it has.
+        estimator = copy(estimator)
+        estimator._sizes_of_folds = estimator._posed_sizes(data.rows(np.flatnonzero(weight > 0)))
     problems = [estimator._pose(data.rows(train)) for train, _ in folds]
     if estimator.n_features is None:  # the default size follows the usable columns of a fold
         smallest = min(problem.sizes for problem in problems)

@@ -1,8 +1,8 @@
 """The command `zeronorm`: select features, verify certificates, predict, look at models and paths.
 
 Results go to stdout, everything else to stderr. A command reads its arguments (`_input`), calls the
-package, gathers what came out (`_documents`) and prints it as JSON or for people (`_report`). Heavy
-modules are imported in the commands, so that --help is there at once.
+package, gathers what came out (`_documents`) and prints it as JSON or for people (`_report`, of
+`_tables`). Heavy modules are imported in the commands, so that --help is there at once.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ._input import (
     check_folder,
     check_folds,
     check_grid,
+    check_groups,
     check_names,
     comparable,
     forced_positions,
@@ -116,11 +117,25 @@ def select(
             "--features",
             "-k",
             metavar="K[,K2,...]",
-            help="How many features, exactly; 1:20 stands for 1,2,...,20.",
+            help="How many features, exactly (with --groups, at most); 1:20 stands for 1,2,...,20.",
         ),
     ],
     target: _Target = None,
     id: _Id = None,
+    groups: Annotated[
+        int | None,
+        typer.Option(
+            metavar="G", help="In how many groups the features are at most; needs --group-file."
+        ),
+    ] = None,
+    group_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The groups: text with two columns, feature (its name, or its number as DATA "
+            "counts) and group, and every feature of DATA once.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -143,7 +158,7 @@ def select(
         typer.Option(
             metavar="METHOD",
             help="What finds the features: auto, l1, reweighted-l1, greedy or l0. Default: auto; "
-            "with --prove, l0.",
+            "with --prove, l0. With --groups, it is bilevel and no other.",
         ),
     ] = None,
     prove: Annotated[
@@ -178,11 +193,14 @@ def select(
         bool, typer.Option("--tune", help="Choose the procedure by cross-validation (slower).")
     ] = False,
     C: Annotated[
-        float,
+        float | None,
         typer.Option(
-            "--C", "-C", metavar="C", help="Weight of the loss in selection and certificate."
+            "--C",
+            "-C",
+            metavar="C",
+            help="Weight of the loss in selection and certificate. Default: 0.1; 1 with --groups.",
         ),
-    ] = 0.1,
+    ] = None,
     refit_c: Annotated[
         str,
         typer.Option("--refit-c", metavar="C", help="Of the final fit; loo: by leave-one-out."),
@@ -202,6 +220,14 @@ def select(
     """Select exactly K features, fit the model, measure it, certify it and write it."""
     begin = time.perf_counter()
     seconds: dict[str, float] = {}
+    others = {
+        "--method": method is not None,
+        "--tune": tune,
+        "--criterion": criterion is not None,
+        "--prove": prove,
+        "--certificate": certificate is not None,
+    }
+    check_groups(groups, group_file, others)
     method, proof = proof_options(prove, method, tune, gap, time_limit)
     sizes = parse_sizes(features)
     refit_C = parse_refit_c(refit_c)
@@ -219,22 +245,25 @@ def select(
         progress.phase("Starting")
         from .. import __version__, persistence
         from ..designs import as_design
-        from ..estimators import BudgetClassifier, L0LogisticRegression
+        from ..estimators import BilevelClassifier, BudgetClassifier, L0LogisticRegression
+        from ..files import check_path, read_groups
         from ..model_selection import CrossValidation, cross_validate
         from . import _documents, _report
 
         seconds["imports"] = time.perf_counter() - begin
+        if group_file is not None:
+            check_path(group_file)  # before DATA is read, which may take its time
         progress.phase(f"Reading {data}")
         with timed(seconds, "read"):
             table, y = read_labelled(data, target, id)
+            partition = None if group_file is None else read_groups(group_file, table)
         notes.extend(table.notes)
-        refuse_overwriting(files.values(), data, target)
+        refuse_overwriting(files.values(), data, target, group_file)
         refuse_overwriting(certificates.values(), data, target, option="--certificate")
 
         common: dict[str, Any] = {
             "n_features": sizes[0] if at_most else sizes,
-            "criterion": criterion,
-            "C": C,
+            **({} if C is None else {"C": C}),
             "refit_C": refit_C,
             "standardize": standardize,
             "fit_intercept": intercept,
@@ -242,11 +271,14 @@ def select(
             "class_weight": class_weight,
             "n_threads": threads,
         }
-        estimator: BudgetClassifier | L0LogisticRegression
-        if prove:
-            estimator = L0LogisticRegression(**common, **proof)
+        estimator: BilevelClassifier | BudgetClassifier | L0LogisticRegression
+        if partition is not None:
+            method = "bilevel"
+            estimator = BilevelClassifier(**common, n_groups=groups, groups=partition)
+        elif prove:
+            estimator = L0LogisticRegression(**common, criterion=criterion, **proof)
         else:
-            estimator = BudgetClassifier(**common, method=method, tune=tune)
+            estimator = BudgetClassifier(**common, criterion=criterion, method=method, tune=tune)
         progress.phase("Selecting")
         with timed(seconds, "fit"):
             fit(estimator, table.X, y, progress)
@@ -274,18 +306,19 @@ def select(
             "target_name": table.target_name,
         }
         models = []
-        for k in estimator.estimators_[0]:
-            model = _documents.describe_model(estimator, k, table, design, validation)
+        for size in estimator.estimators_[0]:
+            model = _documents.describe_model(estimator, size, table, design, validation, partition)
+            k = model["n_features"]
             models.append(model)
-            if criterion is not None and k != chosen:
+            if criterion is not None and size != chosen:
                 continue
             with timed(seconds, "write"):
                 if save:
-                    persistence.save(estimator, files[k], n_features=k, **names)
+                    persistence.save(estimator, files[k], n_features=size, **names)
                     model["file"] = str(files[k])
                 if certificates:
                     persistence.save_certificate(
-                        [path[k].certificate for path in estimator.estimators_],
+                        [path[size].certificate for path in estimator.estimators_],
                         certificates[k],
                         table.X,
                         y,
@@ -295,18 +328,22 @@ def select(
                     model["certificate_file"] = str(certificates[k])
     seconds["total"] = time.perf_counter() - begin
 
+    posed = ("n_features", "n_groups", "groups")
     document = {
         "zeronorm": __version__,
-        "data": _documents.describe_data(data, table),
+        "data": _documents.describe_data(data, table, partition),
         "parameters": {
             "method": method,
             "tune": tune,
-            **{k: value for k, value in estimator.get_params().items() if k != "n_features"},
+            "criterion": criterion,
+            "n_groups": groups,
+            "groups": None if group_file is None else str(group_file),
+            **{k: value for k, value in estimator.get_params().items() if k not in posed},
         },
         "classes": estimator.classes_.tolist(),
         "models": models,
         "criteria": persistence.tabulate(estimator.criteria_),
-        "chosen": chosen,
+        "chosen": _documents.feature_budget(chosen),
         "n_scans": int(estimator.n_scans_),
         "seconds": seconds,
         "notes": notes,

@@ -20,6 +20,7 @@ from .. import __version__, _kernels
 from .._typing import Design, FloatArray, IndexArray
 from ..estimators import L1LogisticRegressionCV, L1Path
 from ..files import Table
+from ..groups import Groups
 from ..model_selection import CrossValidation, predict
 from ..persistence import SavedCertificate, summarize
 from ..result import Certificate, Proof
@@ -27,8 +28,8 @@ from ..result import Certificate, Proof
 _T = TypeVar("_T")
 
 
-def describe_data(data: str, table: Table) -> dict[str, Any]:
-    """Return the size, storage and classes of the data."""
+def describe_data(data: str, table: Table, groups: Groups | None = None) -> dict[str, Any]:
+    """Return the size, storage and classes of the data, and how many groups its features are in."""
     n_samples, n_features = table.X.shape
     storage = f"dense {table.X.dtype}"
     if sp.issparse(table.X):
@@ -42,33 +43,50 @@ def describe_data(data: str, table: Table) -> dict[str, Any]:
         "source": data,
         "n_samples": int(n_samples),
         "n_features": int(n_features),
+        "n_groups": None if groups is None else len(groups),
         "storage": storage,
         "target": table.target_name,
         "class_counts": counts,
     }
 
 
+def feature_budget(size: Any) -> int:
+    """Return the number of features of a size, which is a pair where it has one of groups too."""
+    return int(size[0] if isinstance(size, tuple) else size)
+
+
 def describe_model(
-    estimator: Any, k: int, table: Table, design: Design, validation: CrossValidation | None
+    estimator: Any,
+    size: Any,
+    table: Table,
+    design: Design,
+    validation: CrossValidation | None,
+    groups: Groups | None = None,
 ) -> dict[str, Any]:
-    """Return what is known about the model of k features; its file is not written yet."""
+    """Return what is known about the model of a size; its file is not written yet.
+
+    groups : of all features, where the model has a budget of groups; the size is a pair then.
+    """
     paths = estimator.estimators_
-    predicted = predict(paths, k, design, estimator.classes_)
+    predicted = predict(paths, size, design, estimator.classes_)
     rows = []
     for label, path in _by_class(estimator.classes_, paths):
-        model = path[k]
+        model = path[size]
         rows += _describe_features(
             label, model.support, model.coef, "block", model.entered, table, design
         )
+    for row in rows:
+        row["group"] = None if groups is None else str(groups.labels[groups.code[row["index"]]])
     return {
-        "n_features": k,
+        "n_features": feature_budget(size),
+        "n_groups": None if groups is None else int(size[1]),
         "features": rows,
-        "intercept": [float(path[k].intercept) for path in paths],
-        "refit_C": [float(path[k].refit_C) for path in paths],
+        "intercept": [float(path[size].intercept) for path in paths],
+        "refit_C": [float(path[size].refit_C) for path in paths],
         "training_accuracy": float(np.mean(predicted == np.asarray(table.y))),
-        "cross_validation": _describe_validation(validation, k),
-        "certificates": [summarize(path[k].certificate) for path in paths],
-        "proofs": [_describe_proof(path[k].proof, table) for path in paths],
+        "cross_validation": _describe_validation(validation, size),
+        "certificates": [summarize(path[size].certificate) for path in paths],
+        "proofs": [_describe_proof(path[size].proof, table) for path in paths],
         "file": None,
         "certificate_file": None,
     }
@@ -283,10 +301,10 @@ def _deviations(columns: Any) -> FloatArray:
     return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
 
 
-def _describe_validation(validation: CrossValidation | None, k: int) -> dict[str, Any] | None:
-    if validation is None or k not in validation.sizes:
+def _describe_validation(validation: CrossValidation | None, size: Any) -> dict[str, Any] | None:
+    if validation is None or size not in validation.sizes:
         return None
-    row = validation.sizes.index(k)
+    row = validation.sizes.index(size)
     return {
         "folds": int(validation.scores.shape[1]),
         "mean": float(validation.mean[row]),

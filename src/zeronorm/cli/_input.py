@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 NO_VALIDATION = "no cross-validation"  # how the note begins that says why
 _MAX_SIZES = 1000  # of one range
+# Why an option does not go with groups.
+_NOT_OF_GROUPS = {
+    "--method": "which is the only one that has a budget of groups",
+    "--tune": "which leaves nothing to choose",
+    "--criterion": "and information criteria do not count groups",
+    "--prove": "and there are no proofs for budgets of features and groups at once",
+    "--certificate": "which gives no certificate",
+}
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zip"}
 
 
@@ -216,6 +224,32 @@ def proof_options(
     return "l0", {"gap": gap, "time_limit": time_limit}
 
 
+def check_groups(groups: int | None, group_file: Path | None, others: Mapping[str, bool]) -> None:
+    """Refuse half of a bi-level selection, and what does not go with it.
+
+    others : whether each option was given of those that a bi-level selection does not have.
+    """
+    if groups is None:
+        if group_file is not None:
+            raise ValueError(
+                f"--group-file {group_file} needs the number of groups to select at most; say "
+                "--groups G as well."
+            )
+        return
+    if group_file is None:
+        raise ValueError(
+            f"--groups {groups} needs the group of every feature; say --group-file FILE as well."
+        )
+    if groups < 1:
+        raise ValueError(f"--groups must be at least 1; got {groups}.")
+    for option, given in others.items():
+        if given:
+            raise ValueError(
+                f"--groups implies the method bilevel, {_NOT_OF_GROUPS[option]}. Leave out "
+                f"{option}, or --groups and --group-file."
+            )
+
+
 def check_folder(path: Path, option: str = "--output") -> None:
     """Refuse an output that cannot become a file."""
     if path.is_dir():
@@ -228,11 +262,11 @@ def refuse_overwriting(
     outputs: Iterable[Path],
     data: str,
     target: str | None,
-    model: str | None = None,
+    other: Path | str | None = None,
     option: str = "--output",
 ) -> None:
-    """Refuse outputs that are an input as well."""
-    sources = [source for source in (data, target, model) if source is not None]
+    """Refuse outputs that are an input as well: the data, the labels or another file."""
+    sources = [source for source in (data, target, other) if source is not None]
     for path in outputs:
         for source in sources:
             if path.exists() and Path(source).exists() and path.samefile(source):

@@ -1,29 +1,35 @@
-"""What the commands print for people: documents as text and tables, fitted to the terminal.
-
-Text from a file goes through `show`. A table gives its numbers the width they need and cuts names
-and descriptions to what is left.
-"""
+"""What the commands print for people: documents as text and tables, a function for each of them."""
 
 from __future__ import annotations
 
 import itertools
-import re
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import IO, Any, cast
+from typing import Any
 
-from rich import box
-from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ..persistence import LinearModel
 from ._messages import show
-
-_text = Text.assemble  # of texts and (text, style)
+from ._tables import (
+    GAP,
+    aligned,
+    count_groups,
+    counted,
+    empty_grid,
+    four_digits,
+    open_console,
+    print_features,
+    print_header,
+    print_models,
+    print_pairs,
+    rows_by_class,
+    seconds_fact,
+    styled,
+)
 
 _EFFECT = "per s.d.: what one standard deviation of the feature adds to the"
 _POINTS = {  # what the columns of a path say
@@ -39,6 +45,7 @@ _ENTERED = {
     "l1": ("point", "the point of the path at which it entered"),
     "greedy": ("step", "the step at which it entered"),
     "l0": ("step", "the scan or round of exchanges at which it became a candidate"),
+    "bilevel": ("step", "the step of the search at which it became a candidate"),
     "tune": ("step", "the step of the chosen procedure at which it entered"),
 }
 _METHODS = {
@@ -46,11 +53,11 @@ _METHODS = {
     "reweighted-l1": "reweighted-l1: the path in stages that penalise large coefficients less",
     "greedy": "greedy: in every scan the feature that fits best what is left",
     "l0": "l0: exchanges among all features until none is found that helps",
+    "bilevel": "bilevel: exchanges among all features, at most {k} of them in at most {groups} "
+    "groups, until none is found that helps",
 }
 _MAX_EQUIVALENTS = 5  # duplicates of a feature that are named
 _MAX_CLAIMED = 20  # features of a certificate that are named
-_GAP = 2  # cells between two columns of a table
-_MAX_ROWS = 50  # features shown
 _MAX_ENTRIES = 20  # features shown in the order in which they enter a path
 _MAX_POINTS = 20  # points of a path shown
 _PREVIEW = 10  # predictions shown without --output
@@ -59,16 +66,16 @@ _MAX_CONFUSION = 10  # classes of a confusion matrix that still fits a terminal
 
 def print_installation(document: Mapping[str, Any]) -> None:
     """Print versions and threads."""
-    _print_pairs(_console(), [(key, str(value)) for key, value in document.items()])
+    print_pairs(open_console(), [(key, str(value)) for key, value in document.items()])
 
 
 def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     """Print the chosen or largest model with accuracy and certificate, and a row for every size."""
-    console = _console()
+    console = open_console()
     data, models, classes = document["data"], document["models"], document["classes"]
     if not quiet:
         console.print()
-    _print_header(console, data)
+    print_header(console, data)
     console.print()
     if len(models) > 1:
         _print_sizes(console, document)
@@ -77,52 +84,52 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     parameters = document["parameters"]
     head, meaning = _ENTERED.get("tune" if parameters["tune"] else parameters["method"], ("", ""))
     entered = (head, "block") if head else None
-    _print_models(console, model["features"], classes, entered)
+    print_models(console, model["features"], classes, entered, data["n_groups"])
     if not quiet:
         legend = f"{_EFFECT} log-odds"
         if head:
             legend += f"; {head}: {meaning}"
         if any(row["block"] == 0 for row in model["features"]):
             legend += ", - where its score made up the number"
-        console.print(_text((f"{legend}.", "dim")))
+        console.print(styled((f"{legend}.", "dim")))
         console.print()
-    _print_pairs(console, _facts(document, model, quiet), airy=True)
+    print_pairs(console, _facts(document, model, quiet), airy=True)
     if not quiet:
         console.print()
 
 
 def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None:
     """Print whether certificates hold, what they claim, and what was recomputed."""
-    console = _console()
+    console = open_console()
     if not quiet:
         console.print()
-    _print_header(console, document["data"])
+    print_header(console, document["data"])
     console.print()
     claims, classes = document["claims"], document["classes"]
     several = len(classes) > 2
     facts: list[tuple[str, str | Text]] = [
-        ("proof", _text((show(document["certificate"]), "bold"))),
+        ("proof", styled((show(document["certificate"]), "bold"))),
     ]
     for claim in claims:
         names = [show(row["name"], 40) for row in claim["features"]]
         more = f" and {len(names) - _MAX_CLAIMED:,} more" if len(names) > _MAX_CLAIMED else ""
         label = show(str(claim["class"]), 30)
         facts.append(
-            ("", f"{_count(len(names))} of {label}: {', '.join(names[:_MAX_CLAIMED])}{more}")
+            ("", f"{counted(len(names))} of {label}: {', '.join(names[:_MAX_CLAIMED])}{more}")
         )
     if set(document["class_weight"]) != {1.0}:
         weights = [
             f"{show(str(label), 30)} {weight:.4g}"
             for label, weight in zip(classes, document["class_weight"], strict=True)
         ]
-        facts.append(("", _text(("class weights: ", "dim"), ", ".join(weights))))
+        facts.append(("", styled(("class weights: ", "dim"), ", ".join(weights))))
     if not document["verified"]:
-        facts.append(("refuted", _text((show(document["reason"], 500), "bold red"))))
+        facts.append(("refuted", styled((show(document["reason"], 500), "bold red"))))
     for number, claim in enumerate(claims if document["verified"] else []):
         claimed, found = claim["claimed"], claim["recomputed"]
         prefix = f"{show(str(claim['class']), 30)}: " if several else ""
         said, style = _claim(claimed, len(claim["features"]), wanted=True)
-        text = _text(
+        text = styled(
             prefix,
             (said, style),
             f"\nrecomputed: objective {found['objective']:.6g}, lower bound {found['bound']:.6g}",
@@ -130,21 +137,21 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
         if claim["nodes"]:
             text.append(f", from a tree of {claim['nodes']:,} nodes")
         facts.append(("verified" if not number else "", text))
-    facts.append(("", _text((_scope(claims[0]["claimed"]), "dim"))))
+    facts.append(("", styled((_scope(claims[0]["claimed"]), "dim"))))
     labels = [claim["class"] for claim in claims]
     facts += _duplicates(labels, [claim["equivalents"] for claim in claims])
-    _print_pairs(console, facts, airy=True)
+    print_pairs(console, facts, airy=True)
     if not quiet:
         console.print()
 
 
 def print_path(document: Mapping[str, Any], quiet: bool = False) -> None:
     """Print points of an l1 path, and the model chosen or the order in which features enter."""
-    console = _console()
+    console = open_console()
     chosen, classes = document["chosen"], document["classes"]
     if not quiet:
         console.print()
-    _print_header(console, document["data"])
+    print_header(console, document["data"])
     console.print()
     shown = [head for head in _print_points(console, document) if head in _POINTS]
     console.print()
@@ -152,20 +159,20 @@ def print_path(document: Mapping[str, Any], quiet: bool = False) -> None:
         legend = "; ".join(f"{head}: {_POINTS[head]}" for head in shown) + "."
         if len(classes) > 2:
             legend += f" {_POINTS_OF_CLASSES}"
-        console.print(_text((legend, "dim")))
+        console.print(styled((legend, "dim")))
         console.print()
     if chosen is None:
         _print_entries(console, document["entered"])
         console.print()
     elif chosen["features"]:
-        _print_models(console, chosen["features"], classes, ("point", "point"))
+        print_models(console, chosen["features"], classes, ("point", "point"))
         if not quiet:
             logistic = document["parameters"]["loss"] == "logistic"
             scale = "log-odds" if logistic else "score"
             legend = f"{_EFFECT} {scale}; point: the point of the path at which it entered."
-            console.print(_text((legend, "dim")))
+            console.print(styled((legend, "dim")))
             console.print()
-    _print_pairs(console, _path_facts(document, quiet), airy=True)
+    print_pairs(console, _path_facts(document, quiet), airy=True)
     if not quiet:
         console.print()
 
@@ -183,7 +190,7 @@ def _print_points(console: Console, document: Mapping[str, Any]) -> list[str]:
     shown = _shown_points(points, marks)
     columns = {
         "point": [str(point["point"]) for point in shown],
-        "C": [_four(point["C"]) for point in shown],
+        "C": [four_digits(point["C"]) for point in shown],
         "features": [f"{point['n_features']:,}" for point in shown],
         "explained": [f"{100 * max(0.0, point['explained']):.1f}%" for point in shown],
         "certified gap": [f"{point['gap']:.0e}" if point["gap"] else "0" for point in shown],
@@ -195,10 +202,10 @@ def _print_points(console: Console, document: Mapping[str, Any]) -> list[str]:
         ]
         columns[""] = [", ".join(marks.get(point["point"], ())) for point in shown]
     for head in ("certified gap", "explained", "point"):
-        width = sum(max(len(head), *map(len, cells)) + _GAP for head, cells in columns.items())
+        width = sum(max(len(head), *map(len, cells)) + GAP for head, cells in columns.items())
         if width > console.width:
             del columns[head]
-    grid = _grid()
+    grid = empty_grid()
     for head in columns:
         grid.add_column(head, justify="right" if head else "left")
     for point, cells in zip(shown, zip(*columns.values(), strict=True), strict=True):
@@ -209,7 +216,7 @@ def _print_points(console: Console, document: Mapping[str, Any]) -> list[str]:
         rest = "point" if more == 1 else "points"
         file = document["file"]
         where = "--output FILE.csv writes all" if file is None else f"{show(file)} has all"
-        console.print(_text((f"{more:,} more {rest}; {where}.", "dim")))
+        console.print(styled((f"{more:,} more {rest}; {where}.", "dim")))
     return list(columns)
 
 
@@ -236,19 +243,21 @@ def _print_entries(console: Console, entries: Sequence[Mapping[str, Any]]) -> No
     """Print the features that enter first."""
     rows = entries[:_MAX_ENTRIES]
     if not rows:
-        console.print(_text(("no feature enters", "bold"), ("   up to this C", "dim")))
+        console.print(styled(("no feature enters", "bold"), ("   up to this C", "dim")))
         return
     what = "1 feature enters" if len(entries) == 1 else f"{len(entries):,} features enter"
-    title = _text((what, "bold"), ("   in the order of their points, then of their columns", "dim"))
+    title = styled(
+        (what, "bold"), ("   in the order of their points, then of their columns", "dim")
+    )
     columns = [
-        ("C", [_text(_four(row["C"])) for row in rows]),
-        ("point", [_text((str(row["point"]), "dim")) for row in rows]),
+        ("C", [styled(four_digits(row["C"])) for row in rows]),
+        ("point", [styled((str(row["point"]), "dim")) for row in rows]),
     ]
-    order = [str(number) for number in range(1, len(rows) + 1)]
-    _print_features(console, title, rows, ("", order), columns)
+    numbers = [str(number) for number in range(1, len(rows) + 1)]
+    print_features(console, title, rows, ("", numbers), columns)
     more = len(entries) - len(rows)
     if more > 0:
-        console.print(_text((f"{more:,} more; --json lists them all.", "dim")))
+        console.print(styled((f"{more:,} more; --json lists them all.", "dim")))
 
 
 def _path_facts(document: Mapping[str, Any], quiet: bool) -> list[tuple[str, str | Text]]:
@@ -265,10 +274,10 @@ def _path_facts(document: Mapping[str, Any], quiet: bool) -> list[tuple[str, str
         facts.append(
             (
                 "chosen",
-                _text(
-                    (f"C = {_four(chosen['C'])}, {_count(size)}", "bold"),
+                styled(
+                    (f"C = {four_digits(chosen['C'])}, {counted(size)}", "bold"),
                     f": the smallest C whose {score} is within one standard error of the best "
-                    f"(C = {_four(best['C'])}, {_count(best['n_features'])}), "
+                    f"(C = {four_digits(best['C'])}, {counted(best['n_features'])}), "
                     f"in {parameters['cv']}-fold cross-validation of the path{last}",
                 ),
             )
@@ -279,21 +288,17 @@ def _path_facts(document: Mapping[str, Any], quiet: bool) -> list[tuple[str, str
     text = f"{penalty} penalty, {scaling}; C weighs the {parameters['loss'].replace('_', ' ')} loss"
     facts.append(("problem", text))
     if not quiet:
-        facts.append(_seconds(document, "for all folds" if chosen is not None else ""))
+        facts.append(seconds_fact(document, "for all folds" if chosen is not None else ""))
     if document["file"] is not None:
-        facts.append(("written", _text((show(document["file"]), "bold"))))
+        facts.append(("written", styled((show(document["file"]), "bold"))))
     return facts
-
-
-def _count(n_features: int) -> str:
-    return "1 feature" if n_features == 1 else f"{n_features:,} features"
 
 
 def print_predictions(
     document: Mapping[str, Any], quiet: bool = False, sample_names: Sequence[str] | None = None
 ) -> None:
     """Print how many of each class are predicted, how well, and the first predictions."""
-    console = _console()
+    console = open_console()
     classes, predictions = document["classes"], document["predictions"]
     probabilities, accuracy = document["probabilities"], document["accuracy"]
     labels = [show(str(label), 30) for label in classes]
@@ -302,216 +307,137 @@ def print_predictions(
     if not quiet:
         console.print()
     console.print(
-        _text(
+        styled(
             (source, "bold"), f"   {len(predictions):,} samples", f"   by {show(document['model'])}"
         )
     )
     shown = [f"{text} {counts[label]:,}" for text, label in zip(labels, classes, strict=True)]
-    console.print(_text(("predicted: ", "dim"), ", ".join(shown)))
+    console.print(styled(("predicted: ", "dim"), ", ".join(shown)))
     console.print()
     if accuracy is not None:
-        console.print(_text(("accuracy ", "bold cyan"), (f"{accuracy:.4f}", "bold")))
+        console.print(styled(("accuracy ", "bold cyan"), (f"{accuracy:.4f}", "bold")))
         if len(labels) <= _MAX_CONFUSION:
             console.print(_confusion_grid(labels, document["confusion"]))
         console.print()
     if document["file"] is not None:
-        _print_pairs(console, [("written", _text((show(document["file"]), "bold")))])
+        print_pairs(console, [("written", styled((show(document["file"]), "bold")))])
         if not quiet:
             console.print()
         return
-    grid = _grid()
+    grid = empty_grid()
     grid.add_column("sample", justify="left" if sample_names else "right")
     grid.add_column("prediction", style="bold")
     if probabilities is not None:
         for label in labels[:6]:
-            grid.add_column(_text(f"p({label})"), justify="right")
+            grid.add_column(styled(f"p({label})"), justify="right")
     for row, prediction in enumerate(predictions[:_PREVIEW]):
         name = sample_names[row] if sample_names else str(row + 1)
-        cells: list[str | Text] = [_text(show(name, 40)), _text(show(str(prediction), 30))]
+        cells: list[str | Text] = [styled(show(name, 40)), styled(show(str(prediction), 30))]
         if probabilities is not None:
             cells += [f"{value:.4f}" for value in probabilities[row][:6]]
         grid.add_row(*cells)
     console.print(grid)
     more = len(predictions) - _PREVIEW
     if more > 0:
-        console.print(_text((f"{more:,} more; --output FILE.csv writes them all.", "dim")))
+        console.print(styled((f"{more:,} more; --output FILE.csv writes them all.", "dim")))
     if not quiet:
         console.print()
 
 
 def _confusion_grid(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> Table:
-    grid = _grid()
+    grid = empty_grid()
     grid.add_column("true \\ predicted", style="dim")
     for label in labels:
-        grid.add_column(_text(label), justify="right")
+        grid.add_column(styled(label), justify="right")
     for row, (label, counts) in enumerate(zip(labels, confusion, strict=True)):
         cells = [
-            _text((f"{count:,}", "bold green" if row == column else ""))
+            styled((f"{count:,}", "bold green" if row == column else ""))
             for column, count in enumerate(counts)
         ]
-        grid.add_row(_text(label), *cells)
+        grid.add_row(styled(label), *cells)
     return grid
 
 
 def print_model(path: str, loaded: LinearModel) -> None:
     """Print what a model file holds."""
-    console = _console()
+    console = open_console()
     metadata = loaded.metadata
     labels = [show(str(label), 30) for label in loaded.classes_]
     console.print()
     pairs: list[tuple[str, str | Text]] = [
-        ("model", _text((show(path), "bold"))),
+        ("model", styled((show(path), "bold"))),
         ("made by", show(f"{metadata['estimator']} of zeronorm {metadata['zeronorm']}")),
         ("created", show(metadata["created"])),
-        ("classes", _text(", ".join(labels))),
+        ("classes", styled(", ".join(labels))),
         ("features", f"{loaded.support_.size:,} of {loaded.n_features_in_:,}"),
     ]
+    groups = metadata["groups"]
+    if groups is not None:
+        pairs.append(("groups", f"{len(set(groups)):,}"))
     if metadata["target_name"] is not None:
-        pairs.append(("target", _text(show(metadata["target_name"]))))
+        pairs.append(("target", styled(show(metadata["target_name"]))))
     if metadata["certificates"][0] is not None:
         pairs.append(("certified gap", _gap(metadata["certificates"])))
-        pairs.append(("", _text((_scope(metadata["certificates"][0]), "dim"))))
-    _print_pairs(console, pairs)
+        pairs.append(("", styled((_scope(metadata["certificates"][0]), "dim"))))
+    print_pairs(console, pairs)
     console.print()
-    grid = _grid()
+    grid = empty_grid()
     grid.add_column("feature", style="bold", overflow="ellipsis", no_wrap=True)
+    if groups is not None:
+        grid.add_column("group", overflow="ellipsis", no_wrap=True)
     heads = labels if len(labels) > 2 else [f"for {labels[1]}"]
     for head in heads:
-        grid.add_column(_text(head), justify="right")
-    columns = [_aligned(row.tolist()) for row in loaded.coef]
-    intercepts = _aligned(loaded.intercept_.tolist())
+        grid.add_column(styled(head), justify="right")
+    columns = [aligned(row.tolist()) for row in loaded.coef]
+    intercepts = aligned(loaded.intercept_.tolist())
     for column, index in enumerate(loaded.support_.tolist()):
         if loaded.feature_names is not None:
             name = loaded.feature_names[column]
         else:
             name = str(index + metadata["first_index"])
-        cells = [
+        cells: list[str | Text] = [
             text[column] if row[column] else ""
             for text, row in zip(columns, loaded.coef, strict=True)
         ]
-        grid.add_row(_text(show(name)), *cells)
-    grid.add_row(_text(("intercept", "dim")), *intercepts)
+        if groups is not None:
+            cells.insert(0, styled(show(str(groups[column]))))
+        grid.add_row(styled(show(name)), *cells)
+    blank = [] if groups is None else [""]
+    grid.add_row(styled(("intercept", "dim")), *blank, *intercepts)
     console.print(grid)
     console.print()
-
-
-def _print_header(console: Console, data: Mapping[str, Any]) -> None:
-    console.print(
-        _text(
-            (show(data["source"], 60), "bold"),
-            f"   {data['n_samples']:,} samples \u00d7 {data['n_features']:,} features"
-            f"   {data['storage']}",
-        )
-    )
-    counts = data["class_counts"]
-    if counts:
-        shown = [f"{show(label, 30)} {count:,}" for label, count in list(counts.items())[:12]]
-        more = f", and {len(counts) - 12} more" if len(counts) > 12 else ""
-        name = show(data["target"] or "classes", 40)
-        console.print(_text((f"{name}: ", "dim"), f"{', '.join(shown)}{more}"))
-
-
-def _title(k: int, label: Any, classes: Sequence[Any]) -> Text:
-    what = "feature" if k == 1 else "features"
-    shown = show(str(label), 30)
-    if len(classes) > 2:
-        return _text((f"{k} {what} of {shown}", "bold"), ("   against the other classes", "dim"))
-    return _text((f"{k} {what}", "bold"), (f"   positive speaks for {shown}", "dim"))
-
-
-def _print_models(
-    console: Console,
-    features: Sequence[Mapping[str, Any]],
-    classes: Sequence[Any],
-    entered: tuple[str, str] | None,
-) -> None:
-    """Print the features of every class with their coefficients.
-
-    entered : head and key of when a feature entered.
-    """
-    groups: dict[Any, list[Mapping[str, Any]]] = {}
-    for row in features:
-        groups.setdefault(row["class"], []).append(row)
-    for label, group in groups.items():
-        rows = group[:_MAX_ROWS]
-        colours = ["green" if row["coefficient"] > 0 else "red" for row in rows]
-        columns = [
-            (head, [_text(pair) for pair in zip(_aligned(values, least), colours, strict=True)])
-            for head, values, least in (
-                ("coefficient", [row["coefficient"] for row in rows], 4),
-                ("per s.d.", [row["per_deviation"] for row in rows], 3),
-            )
-        ]
-        if entered is not None:
-            head, key = entered
-            columns.append((head, [_text((str(row[key] or "-"), "dim")) for row in rows]))
-        ranks = [str(row["rank"]) for row in rows]
-        _print_features(console, _title(len(group), label, classes), rows, ("rank", ranks), columns)
-        if len(group) > len(rows):
-            more = f"{len(group) - len(rows):,} more; --json lists them all."
-            console.print(_text((more, "dim")))
-        console.print()
-
-
-def _print_features(
-    console: Console,
-    title: Text,
-    rows: Sequence[Mapping[str, Any]],
-    first: tuple[str, Sequence[str]],
-    columns: Sequence[tuple[str, Sequence[Text]]],
-) -> None:
-    """Print a row per feature; names and descriptions share what the numbers leave of the width.
-
-    first, columns : head and cells before and after the name.
-    """
-    described = any(row["description"] for row in rows)
-    parts: list[tuple[str, Sequence[str | Text]]] = [first, *columns]
-    fixed = sum(max(len(head), *map(len, cells)) + _GAP for head, cells in parts)
-    room = console.width - fixed
-    names = [show(row["name"]) for row in rows]
-    width = min(max(7, *(cell_len(name) for name in names)), max(12, room))
-    if described:
-        width = min(width, max(12, room // 2))
-    rest = room - width - _GAP  # of a description; less than a word is of no use
-    described = described and rest >= 11
-    grid = _grid()
-    grid.add_column(first[0], justify="right", no_wrap=True)
-    grid.add_column("feature", no_wrap=True, overflow="ellipsis", width=width, style="bold")
-    if described:
-        grid.add_column("description", no_wrap=True, overflow="ellipsis", max_width=rest)
-    for head, _ in columns:
-        grid.add_column(head, justify="right", no_wrap=True)
-    for number, (row, name) in enumerate(zip(rows, names, strict=True)):
-        cells: list[str | Text] = [first[1][number], _text(name)]
-        if described:
-            cells.append(_text((show(row["description"] or ""), "dim")))
-        grid.add_row(*cells, *(column[number] for _, column in columns))
-    console.print(title)
-    console.print(grid)
 
 
 def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
     """Print a row per size; with a criterion, one model is chosen and written."""
     models, criterion = document["models"], document["parameters"]["criterion"]
     validated = all(model["cross_validation"] for model in models)
-    grid = _grid()
+    grouped = document["data"]["n_groups"] is not None
+    grid = empty_grid()
     grid.add_column("features", justify="right", style="bold")
+    if grouped:
+        grid.add_column("groups", justify="right")
     if criterion is not None:
         grid.add_column("log-loss", justify="right")
         grid.add_column(criterion.upper(), justify="right")
     grid.add_column("training", justify="right")
     if validated:
         grid.add_column("cross-validated", justify="right")
-    grid.add_column("certified gap", justify="right")
+    if not grouped:  # nothing is certified
+        grid.add_column("certified gap", justify="right")
     grid.add_column("model" if criterion is None else "", overflow="fold")
     for model, row in zip(models, document["criteria"], strict=True):
         cells = [str(model["n_features"])]
+        if grouped:
+            by_class = rows_by_class(model["features"]).values()
+            cells.append(str(max(map(count_groups, by_class))))
         if criterion is not None:
             cells += [f"{row['log_loss']:,.2f}", f"{row[criterion]:,.2f}"]
         cells.append(f"{model['training_accuracy']:.3f}")
         if validated:
             cells.append(_mean_error(model["cross_validation"]))
-        cells.append(_gap(model["certificates"]))
+        if not grouped:
+            cells.append(_gap(model["certificates"]))
         chosen = criterion is not None and model["n_features"] == document["chosen"]
         if criterion is None:
             cells.append(show(model["file"] or "not written"))
@@ -525,7 +451,7 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
         limit = best - leader["cross_validation"]["standard_error"]
         small = next(m for m in models if m["cross_validation"]["mean"] >= limit)
         console.print(
-            _text(
+            styled(
                 (
                     f"{small['n_features']} is the smallest of these sizes within one standard "
                     f"error of the best ({leader['n_features']}).",
@@ -549,17 +475,22 @@ def _facts(
             "fold (± standard error)\n",
         ]
     accuracy.append(f"{model['training_accuracy']:.3f} on the training data")
-    facts: list[tuple[str, str | Text]] = [("accuracy", _text(*accuracy))]
+    facts: list[tuple[str, str | Text]] = [("accuracy", styled(*accuracy))]
     method, criterion = document["parameters"]["method"], document["parameters"]["criterion"]
     if criterion is not None:
         facts.insert(0, ("size", _choice(document, criterion)))
     if method != "auto":
-        facts.insert(0, ("method", _METHODS[method].format(k=model["n_features"])))
+        facts.insert(
+            0, ("method", _METHODS[method].format(k=model["n_features"], groups=model["n_groups"]))
+        )
 
     certificates, proofs = model["certificates"], model["proofs"]
     gap = document["parameters"].get("gap")
     total = document["data"]["n_features"]
     labels = classes if len(classes) > 2 else classes[1:]
+    if method == "bilevel":
+        facts.append(("certificate", "none: selections with groups have no certificate"))
+        certificates, proofs = [], []
     for number, (certificate, proof) in enumerate(zip(certificates, proofs, strict=True)):
         name = "certificate" if number == 0 else ""
         prefix = f"{show(str(labels[number]), 30)}: " if len(labels) > 1 else ""
@@ -569,21 +500,22 @@ def _facts(
         facts.append((name, text))
     known = [certificate for certificate in certificates if certificate is not None]
     if known:
-        facts.append(("", _text((_scope(known[0]), "dim"))))
+        facts.append(("", styled((_scope(known[0]), "dim"))))
     facts += _duplicates(labels, [proof["equivalents"] for proof in proofs if proof is not None])
 
     if not quiet:
-        facts.append(_seconds(document, "to select and certify"))
+        certified = any(certificate is not None for certificate in certificates)
+        facts.append(seconds_fact(document, "to select" + " and certify" * certified))
     for name, key, use, command in (
         ("model", "file", "use it: ", "zeronorm predict {} DATA"),
         ("proof", "certificate_file", "check it: ", "zeronorm verify DATA {}"),
     ):
         if model[key] is None:
             continue
-        facts.append((name, _text((show(model[key]), "bold"))))
+        facts.append((name, styled((show(model[key]), "bold"))))
         if not quiet:
             command = command.format(show(shlex.quote(model[key])))
-            facts.append(("", _text((use, "dim"), command)))
+            facts.append(("", styled((use, "dim"), command)))
     return facts
 
 
@@ -604,7 +536,7 @@ def _duplicates(
             )
     if not lines:
         return []
-    text = _text("\n".join(lines), ("\nequal columns, up to the sign", "dim"))
+    text = styled("\n".join(lines), ("\nequal columns, up to the sign", "dim"))
     return [("duplicates", text)]
 
 
@@ -615,21 +547,7 @@ def _choice(document: Mapping[str, Any], criterion: str) -> Text:
     if len(sizes) > 1 and chosen == sizes[-1]:
         last = "; it is the largest of them, so that more may be better"
     among = f"of the {len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"
-    return _text((_count(chosen), "bold"), f": the smallest {criterion.upper()} {among}{last}")
-
-
-def _seconds(document: Mapping[str, Any], purpose: str) -> tuple[str, Text]:
-    """Return the seconds by phase, and the passes over the data for a purpose."""
-    seconds = document["seconds"]
-    phases = [
-        f"{name} {value:.2f}"
-        for name, value in seconds.items()
-        if name != "total" and value >= 0.005
-    ]
-    passes = f"{document['n_scans']} passes over the data {purpose}".rstrip()
-    return "seconds", _text(
-        (f"{seconds['total']:.2f}", "bold"), f": {', '.join(phases)}\n", (passes, "dim")
-    )
+    return styled((counted(chosen), "bold"), f": the smallest {criterion.upper()} {among}{last}")
 
 
 def _certificate_text(
@@ -645,19 +563,19 @@ def _certificate_text(
     total : features of the data.
     """
     if certificate is None:
-        return _text(f"{prefix}none")
+        return styled(f"{prefix}none")
     excluded = total - certificate["candidates"]
     if prefix:
         gap = "proven" if certificate["proven"] else f"gap {_percent(certificate['gap'])}"
         search = "" if proof is None else f"; {_search(proof)}"
-        return _text(
+        return styled(
             prefix,
             (gap, "bold"),
             f", objective {certificate['objective']:.5g}, {excluded:,} of {total:,} ruled out"
             f"{search}",
         )
     left = "" if proof is None else f"{certificate['candidates']:,} candidates left, "
-    text = _text(
+    text = styled(
         _claim(certificate, k, wanted=proof is not None and proof["status"] == "GAP"),
         f"\nobjective {certificate['objective']:.6g}, lower bound {certificate['bound']:.6g}; "
         f"{excluded:,} of {total:,} features ruled out, {left}"
@@ -720,61 +638,3 @@ def _percent(share: float) -> str:
 
 def _mean_error(validation: Mapping[str, Any]) -> str:
     return f"{validation['mean']:.3f} ± {validation['standard_error']:.3f}"
-
-
-def _four(value: float) -> str:
-    """Return a positive number with four digits."""
-    return f"{value:#.4g}".rstrip(".")
-
-
-def _aligned(values: Sequence[float], least: int = 4) -> list[str]:
-    """Return numbers with signs and one number of decimals, all of them three digits or more."""
-    sizes = [abs(value) for value in values if value]
-    low, high = min(sizes, default=1.0), max(sizes, default=1.0)
-    decimals = max(least, 3 - int(f"{low:e}".partition("e")[2]) - 1)
-    if high >= 1e6 or decimals > 7:
-        return [f"{value:+.3e}" for value in values]
-    if high >= 1e3:
-        decimals = min(decimals, 2)
-    return [f"{value:+.{decimals}f}" for value in values]
-
-
-class _Trimmed:
-    """Standard output without the blanks that fill the ends of lines."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(sys.stdout, name)
-
-    def write(self, text: str) -> int:
-        return sys.stdout.write(re.sub(r" +(?=\n)", "", text))
-
-
-def _console() -> Console:
-    file = sys.stdout if sys.stdout.isatty() else cast("IO[str]", _Trimmed())
-    return Console(file=file, highlight=False, markup=False, emoji=False)
-
-
-def _grid() -> Table:
-    """Return an empty table with a line under its header and nothing else drawn."""
-    return Table(
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        header_style="dim",
-        border_style="dim",
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-
-
-def _print_pairs(
-    console: Console, pairs: Sequence[tuple[str, str | Text]], airy: bool = False
-) -> None:
-    """Print a list of names and texts, the texts wrapped in a column of their own."""
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(style="bold cyan", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for order, (name, value) in enumerate(pairs):
-        if airy and name and order:
-            grid.add_row("", "")
-        grid.add_row(name, value)
-    console.print(grid)

@@ -1,6 +1,7 @@
 """Read a table of samples from a file: svmlight, npz, npy, CSV and its kin, Parquet.
 
-`read_table` opens the file, finds its format and calls the reader of that format: one module each.
+`read_table` opens the file, finds its format and calls the reader of that format: one module each;
+`read_groups` reads the groups of its features from another file.
 Nothing is guessed that could be wrong in silence, nothing is unpickled, and every refusal is a
 `FileError` that names the file, the place and the remedy.
 """
@@ -12,6 +13,7 @@ from collections.abc import Callable, Mapping
 from ._arrays import read_npy_table, read_npz
 from ._delimited import read_delimited
 from ._errors import FileError, MissingFileError, SampleNamesError, did_you_mean, quote
+from ._groups import read_groups
 from ._npy import is_text, read_npy
 from ._parquet import read_parquet
 from ._source import PathLike, Source, Stream, check_path, format_of
@@ -29,6 +31,7 @@ __all__ = [
     "did_you_mean",
     "is_text",
     "quote",
+    "read_groups",
     "read_npy",
     "read_table",
 ]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .._typing import FloatArray, IndexArray
 from ..files import Layout, PathLike, Table, did_you_mean, quote
+from ..groups import Groups
 from ..result import Result, Selection, Step
 from ._archive import FileKind, ModelFileError, Require, pack, read_file, unpack, write_file
 from ._header import (
@@ -54,6 +55,7 @@ _ENTRIES = {
     "history": list,
     "solutions": list,
     "criteria": list,
+    "groups": (list, type(None)),
 }
 
 
@@ -186,7 +188,7 @@ def save(
     estimator: Any,
     path: PathLike,
     *,
-    n_features: int | None = None,
+    n_features: int | tuple[int, int] | None = None,
     feature_names: Sequence[str] | None = None,
     first_index: int = 0,
     target_name: str | None = None,
@@ -201,10 +203,11 @@ def save(
     estimator : fitted classifier of this package
         Of `L1LogisticRegressionCV` the model at `C_` is written.
     path : path-like
-    n_features : int or None
-        Which of the sizes that were fitted (numbers of groups where groups were selected); if None
-        that of the model, the largest or the one that the criterion chose. Only for classifiers
-        that fit several sizes, not for those of the l1 family.
+    n_features : int, pair of int or None
+        Which of the sizes that were fitted: numbers of groups where groups were selected, the pair
+        (features, groups) of a `BilevelClassifier`; if None that of the model, the largest or the
+        one that the criterion chose. Only for classifiers that fit several sizes, not for those of
+        the l1 family.
     feature_names : sequence of n_features_in_ str, or None
         Names of all features if the estimator was fitted on data without (`feature_names_in_`).
     first_index : int
@@ -215,7 +218,8 @@ def save(
     Raises
     ------
     ValueError
-        If the size was not fitted, there is only one model, or the names do not fit.
+        If the size was not fitted, there is only one model, the names do not fit, or the estimator
+        encodes the columns of a data frame (groups="columns"), which a model file does not.
     TypeError
         If the estimator is not fitted or not of this package.
     OSError
@@ -243,6 +247,7 @@ def save(
         "history": [[summarize_step(step) for step in steps] for steps in fitted.histories],
         "solutions": fitted.solutions,
         "criteria": fitted.criteria,
+        "groups": _groups_of(estimator, support),
     }
     arrays = {
         "metadata": encode(metadata),
@@ -265,10 +270,10 @@ class _Contents:
     certificates: list[dict[str, Any] | None]
     refit_C: list[float]  # none for models that are no refits
     solutions: list[dict[str, Any]]  # none for refits
-    criteria: list[dict[str, Any]]  # a row for every size; none for models that are no refits
+    criteria: list[dict[str, Any]]  # a row for every size; none for the l1 family
 
 
-def _contents(estimator: Any, n_features: int | None) -> _Contents:
+def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Contents:
     """Return the models of a fitted classifier, those of one size where it has several."""
     # On use: reading a model file needs no estimators.
     from ..estimators import L1LogisticRegression
@@ -283,21 +288,32 @@ def _contents(estimator: Any, n_features: int | None) -> _Contents:
             f"estimator must be a fitted classifier of zeronorm; got {kind}, which is not fitted. "
             "Call fit first."
         )
+    if getattr(estimator, "_encoding", None) is not None:
+        raise ValueError(
+            f"{kind} with groups='columns' encodes the columns of a data frame, which a model file "
+            "does not. Fit it on the encoded columns, with their groups."
+        )
     if isinstance(estimator, BudgetedClassifier):
         paths = estimator.estimators_
         sizes = list(paths[0])
-        size = estimator._size if n_features is None else n_features
+        size: Any = estimator._size if n_features is None else n_features
+        if isinstance(size, list):
+            size = tuple(size)
         if size not in sizes:
             raise ValueError(f"n_features must be one of the fitted sizes {sizes}; got {size!r}.")
         chosen = [path[size] for path in paths]
+        refit = estimator.refit_C is not None
         return _Contents(
             chosen,
             [path.history for path in paths],
             [summarize(model.certificate) for model in chosen],
-            [float(model.refit_C) for model in chosen],
-            [],
+            [float(model.refit_C) for model in chosen] if refit else [],
+            [] if refit else [
+                summarize_solution(model.refit_C, estimator.loss, math.nan, math.nan)
+                for model in chosen
+            ],
             tabulate(estimator.criteria_),
-        )
+        )  # fmt: skip
     if n_features is not None:
         raise ValueError(
             f"n_features chooses one of several models, and {kind} has only one; got "
@@ -314,8 +330,22 @@ def _contents(estimator: Any, n_features: int | None) -> _Contents:
     return _Contents(results, histories, [*none], [], solutions, [])
 
 
+def _groups_of(estimator: Any, support: IndexArray) -> list[Any] | None:
+    """Return the group of every feature of a support; None where there are no groups."""
+    described = getattr(estimator, "groups", None)
+    if described is None:
+        return None
+    names = getattr(estimator, "feature_names_in_", None)
+    groups = Groups.of(
+        described, int(estimator.n_features_in_), None if names is None else list(names)
+    )
+    return [_plain(label) for label in groups.labels[groups.code[support]].tolist()]
+
+
 def _plain(value: Any) -> Any:
     """Return a parameter as JSON has it; objects such as splitters as their repr."""
+    if isinstance(value, Groups):  # those of the features of the model stand in `groups`
+        return f"{len(value)} groups of {value.code.size} features"
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, np.bool_):
@@ -379,6 +409,11 @@ def read_model(where: str, data: bytes) -> LinearModel:
     for key in ("certificates", "history", "refit_C" if refit else "solutions"):
         require(len(metadata[key]) == n_scores, f"{key} must have {n_scores} entries")
     require(refit or not metadata["refit_C"], "refit_C must be empty beside solutions")
+    groups = metadata["groups"]
+    require(
+        groups is None or (len(groups) == k and all(type(label) in (int, str) for label in groups)),
+        f"groups must be {k} labels",
+    )
     return LinearModel(
         classes,
         support.astype(np.int64),
@@ -417,9 +452,10 @@ def _metadata(raw: NDArray[Any], require: Require) -> dict[str, Any]:
 
 
 def _complete(metadata: dict[str, Any]) -> None:
-    """Add what files of earlier versions lack: refits, of single features, of the only loss."""
+    """Add what files of earlier versions lack: refits, without groups, of the only loss."""
     metadata.setdefault("solutions", [])
     metadata.setdefault("criteria", [])
+    metadata.setdefault("groups", None)
     certificates = metadata.get("certificates")
     if not isinstance(certificates, list):
         return

@@ -38,8 +38,8 @@ _SOLUTION = {
     "gap": (float, type(None)),
 }
 _CRITERIA = {
-    "size": int,
-    "log_loss": float,
+    "size": (int, list),
+    "log_loss": (float, type(None)),
     **dict.fromkeys(CRITERIA, (float, type(None))),
 }
 _STEP = {
@@ -92,7 +92,10 @@ def summarize_step(step: Step) -> dict[str, Any]:
 
 
 def tabulate(criteria: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
-    """Return the columns of `criteria_` as rows; null for what is no number."""
+    """Return the columns of `criteria_` as rows; null for what is no number.
+
+    A size is a number, or the list of both budgets of a bi-level model, [features, groups].
+    """
     sizes = criteria["size"].tolist()
     columns = [[_finite(value) for value in criteria[name]] for name in ("log_loss", *CRITERIA)]
     return [
@@ -131,7 +134,12 @@ def check_step(record: Any, require: Require) -> None:
 def check_criteria(record: Any, require: Require) -> None:
     """Check a row of what `tabulate` returns."""
     check_record("a row of criteria", record, _CRITERIA, require)
-    require(record["size"] > 0, "the size of a row of criteria must be positive")
+    size = record["size"]
+    budgets = size if isinstance(size, list) else [size, 1]
+    require(
+        len(budgets) == 2 and all(type(number) is int and number > 0 for number in budgets),
+        "the size of a row of criteria must be positive",
+    )
 
 
 def check_record(what: str, record: Any, fields: Mapping[str, Any], require: Require) -> None:

@@ -1,0 +1,231 @@
+"""What the reports are made of: a console, tables fitted to its width, pairs, numbers.
+
+Text from a file goes through `show`. A table gives its numbers the width they need and cuts names
+and descriptions to what is left.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import IO, Any, cast
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ._messages import show
+
+styled = Text.assemble  # of texts and (text, style)
+
+GAP = 2  # cells between two columns of a table
+_MAX_ROWS = 50  # features shown
+
+
+def open_console() -> Console:
+    """Return the console that writes to standard output as it is now."""
+    file = sys.stdout if sys.stdout.isatty() else cast("IO[str]", _Trimmed())
+    return Console(file=file, highlight=False, markup=False, emoji=False)
+
+
+class _Trimmed:
+    """Standard output without the blanks that fill the ends of lines."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stdout, name)
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(re.sub(r" +(?=\n)", "", text))
+
+
+def empty_grid() -> Table:
+    """Return an empty table with a line under its header and nothing else drawn."""
+    return Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        header_style="dim",
+        border_style="dim",
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+
+
+def print_pairs(
+    console: Console, pairs: Sequence[tuple[str, str | Text]], airy: bool = False
+) -> None:
+    """Print a list of names and texts, the texts wrapped in a column of their own."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="bold cyan", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for order, (name, value) in enumerate(pairs):
+        if airy and name and order:
+            grid.add_row("", "")
+        grid.add_row(name, value)
+    console.print(grid)
+
+
+def print_header(console: Console, data: Mapping[str, Any]) -> None:
+    in_groups = "" if data["n_groups"] is None else f" in {counted(data['n_groups'], 'group')}"
+    console.print(
+        styled(
+            (show(data["source"], 60), "bold"),
+            f"   {data['n_samples']:,} samples \u00d7 {data['n_features']:,} features"
+            f"{in_groups}   {data['storage']}",
+        )
+    )
+    counts = data["class_counts"]
+    if counts:
+        shown = [f"{show(label, 30)} {count:,}" for label, count in list(counts.items())[:12]]
+        more = f", and {len(counts) - 12} more" if len(counts) > 12 else ""
+        name = show(data["target"] or "classes", 40)
+        console.print(styled((f"{name}: ", "dim"), f"{', '.join(shown)}{more}"))
+
+
+def print_models(
+    console: Console,
+    features: Sequence[Mapping[str, Any]],
+    classes: Sequence[Any],
+    entered: tuple[str, str] | None,
+    n_groups: int | None = None,
+) -> None:
+    """Print the features of every class with their coefficients.
+
+    entered : head and key of when a feature entered.
+    n_groups : how many groups there are, where the features are in groups.
+    """
+    for label, own in rows_by_class(features).items():
+        rows = own[:_MAX_ROWS]
+        colours = ["green" if row["coefficient"] > 0 else "red" for row in rows]
+        columns = [
+            (head, [styled(pair) for pair in zip(aligned(values, least), colours, strict=True)])
+            for head, values, least in (
+                ("coefficient", [row["coefficient"] for row in rows], 4),
+                ("per s.d.", [row["per_deviation"] for row in rows], 3),
+            )
+        ]
+        if entered is not None:
+            head, key = entered
+            columns.append((head, [styled((str(row[key] or "-"), "dim")) for row in rows]))
+        ranks = [str(row["rank"]) for row in rows]
+        title = _title(own, label, classes, n_groups)
+        print_features(console, title, rows, ("rank", ranks), columns, n_groups is not None)
+        if len(own) > len(rows):
+            more = f"{len(own) - len(rows):,} more; --json lists them all."
+            console.print(styled((more, "dim")))
+        console.print()
+
+
+def _title(
+    rows: Sequence[Mapping[str, Any]], label: Any, classes: Sequence[Any], n_groups: int | None
+) -> Text:
+    what, in_groups = "feature" if len(rows) == 1 else "features", ""
+    if n_groups is not None:
+        in_groups = f" in {count_groups(rows):,} of {counted(n_groups, 'group')}"
+    shown = show(str(label), 30)
+    if len(classes) > 2:
+        return styled(
+            (f"{len(rows)} {what} of {shown}{in_groups}", "bold"),
+            ("   against the other classes", "dim"),
+        )
+    return styled(
+        (f"{len(rows)} {what}{in_groups}", "bold"), (f"   positive speaks for {shown}", "dim")
+    )
+
+
+def count_groups(rows: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many groups some features are in."""
+    return len({row["group"] for row in rows})
+
+
+def rows_by_class(features: Sequence[Mapping[str, Any]]) -> dict[Any, list[Mapping[str, Any]]]:
+    """Return the features of every class."""
+    classes: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in features:
+        classes.setdefault(row["class"], []).append(row)
+    return classes
+
+
+def print_features(
+    console: Console,
+    title: Text,
+    rows: Sequence[Mapping[str, Any]],
+    first: tuple[str, Sequence[str]],
+    columns: Sequence[tuple[str, Sequence[Text]]],
+    grouped: bool = False,
+) -> None:
+    """Print a row per feature; names and descriptions share what the numbers leave of the width.
+
+    first, columns : head and cells before and after the name.
+    grouped : whether the names of their groups are shown, which have their share before the others.
+    """
+    described = any(row["description"] for row in rows)
+    parts: list[tuple[str, Sequence[str | Text]]] = [first, *columns]
+    fixed = sum(max(len(head), *map(len, cells)) + GAP for head, cells in parts)
+    room = console.width - fixed
+    names = [show(row["name"]) for row in rows]
+    groups = [show(row["group"]) for row in rows] if grouped else []
+    if grouped:
+        width_of_groups = min(max(5, *map(cell_len, groups)), max(5, (room - GAP) // 2))
+        room -= width_of_groups + GAP
+    width = min(max(7, *(cell_len(name) for name in names)), max(12, room))
+    if described:
+        width = min(width, max(12, room // 2))
+    rest = room - width - GAP  # of a description; less than a word is of no use
+    described = described and rest >= 11
+    grid = empty_grid()
+    grid.add_column(first[0], justify="right", no_wrap=True)
+    grid.add_column("feature", no_wrap=True, overflow="ellipsis", width=width, style="bold")
+    if grouped:
+        grid.add_column("group", no_wrap=True, overflow="ellipsis", width=width_of_groups)
+    if described:
+        grid.add_column("description", no_wrap=True, overflow="ellipsis", max_width=rest)
+    for head, _ in columns:
+        grid.add_column(head, justify="right", no_wrap=True)
+    for number, (row, name) in enumerate(zip(rows, names, strict=True)):
+        cells: list[str | Text] = [first[1][number], styled(name)]
+        if grouped:
+            cells.append(styled(groups[number]))
+        if described:
+            cells.append(styled((show(row["description"] or ""), "dim")))
+        grid.add_row(*cells, *(column[number] for _, column in columns))
+    console.print(title)
+    console.print(grid)
+
+
+def seconds_fact(document: Mapping[str, Any], purpose: str) -> tuple[str, Text]:
+    """Return the seconds by phase, and the passes over the data for a purpose."""
+    seconds = document["seconds"]
+    phases = [
+        f"{name} {value:.2f}"
+        for name, value in seconds.items()
+        if name != "total" and value >= 0.005
+    ]
+    passes = f"{document['n_scans']} passes over the data {purpose}".rstrip()
+    return "seconds", styled(
+        (f"{seconds['total']:.2f}", "bold"), f": {', '.join(phases)}\n", (passes, "dim")
+    )
+
+
+def counted(number: int, what: str = "feature") -> str:
+    """Return a number of things in words."""
+    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def four_digits(value: float) -> str:
+    """Return a positive number with four digits."""
+    return f"{value:#.4g}".rstrip(".")
+
+
+def aligned(values: Sequence[float], least: int = 4) -> list[str]:
+    """Return numbers with signs and one number of decimals, all of them three digits or more."""
+    sizes = [abs(value) for value in values if value]
+    low, high = min(sizes, default=1.0), max(sizes, default=1.0)
+    decimals = max(least, 3 - int(f"{low:e}".partition("e")[2]) - 1)
+    if high >= 1e6 or decimals > 7:
+        return [f"{value:+.3e}" for value in values]
+    if high >= 1e3:
+        decimals = min(decimals, 2)
+    return [f"{value:+.{decimals}f}" for value in values]

@@ -1,0 +1,128 @@
+"""The groups of the features of a table, from a text file: a feature and its group in every line.
+
+A line before them may name the two columns. Every feature of the table has to be there once.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..groups import Groups
+from ._errors import FileError, did_you_mean, quote
+from ._source import PathLike, Source, check_path, format_of, not_utf8
+from ._table import MISSING, Table
+
+# A name may hold a comma or a blank, and hardly a tab.
+_DELIMITERS = "\t,;| "
+
+_Row = tuple[int, str, str]  # the number of the line, the feature, its group
+
+
+def read_groups(path: PathLike, table: Table) -> Groups:
+    """Read the group of every feature of a table.
+
+    Parameters
+    ----------
+    path : path-like
+        Text, plain or compressed, with two columns and any lines in between that are blank: the
+        name of a feature (its number as the data file counts where features have no names) and
+        the label of its group. Columns are parted by tab , ; | or blanks, whichever makes two of
+        the first line. The first line is a header if it names no feature and its second column is
+        the group of no feature.
+    table : Table
+        The data.
+
+    Raises
+    ------
+    FileError
+        Where a feature of the table is missing or occurs twice, or where a line is of no feature
+        of the table; the message has the line and the feature.
+    """
+    source = Source(check_path(path))
+    try:
+        rows = list(_rows(source))
+    except UnicodeDecodeError:
+        raise not_utf8(source) from None
+    except csv.Error as error:
+        raise FileError(f"{source}: not a table in CSV form ({error}).") from None
+    n_features = table.X.shape[1]
+    names = table.feature_names
+    if names is None:
+        names = [str(j + table.first_index) for j in range(n_features)]
+    place = {name: j for j, name in enumerate(names)}
+    if rows and rows[0][1] not in place and rows[0][2] not in {group for *_, group in rows[1:]}:
+        del rows[0]
+    labels = sorted({group for *_, group in rows})
+    number = {label: g for g, label in enumerate(labels)}
+    code = np.full(n_features, -1, np.int64)
+    line_of: dict[str, int] = {}
+    for line, name, group in rows:
+        if name not in place:
+            hint = f" They have the numbers {names[0]} to {names[-1]}."
+            if table.feature_names is not None:
+                hint = did_you_mean(name, names)
+            raise FileError(f"{source}: line {line}: the data have no feature {quote(name)}.{hint}")
+        feature = place[name]
+        if code[feature] >= 0:
+            first = labels[code[feature]]
+            raise FileError(
+                f"{source}: line {line}: groups must not overlap; the feature {quote(name)} is in "
+                f"the group {quote(group)}, and by line {line_of[name]} in {quote(first)}. Leave "
+                "one of the lines out."
+            )
+        code[feature] = number[group]
+        line_of[name] = line
+    missing = np.flatnonzero(code < 0)
+    if missing.size:
+        more = f" (and {missing.size - 1:,} more)" if missing.size > 1 else ""
+        raise FileError(
+            f"{source}: every feature of the data must have a group; {quote(names[missing[0]])}"
+            f"{more} has none. Give it a group of its own."
+        )
+    return Groups(np.array(labels), code)
+
+
+def _rows(source: Source) -> Iterator[_Row]:
+    """Return the lines that are not blank."""
+    with source.open() as stream:
+        if format_of(source, stream) not in ("delimited", "svmlight"):
+            raise FileError(
+                f"{source}: groups must be text, with a feature and its group in every line."
+            )
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        try:
+            delimiter = None
+            for line, content in enumerate(text, 1):
+                content = content.strip()
+                if not content:
+                    continue
+                if delimiter is None:
+                    delimiter = next((d for d in _DELIMITERS if len(_split(content, d)) == 2), ",")
+                fields = _split(content, delimiter)
+                if len(fields) != 2:
+                    raise FileError(
+                        f"{source}: line {line}: two columns are needed, a feature and its group; "
+                        f"got {len(fields)}."
+                    )
+                name, group = fields
+                if group.lower() in MISSING:
+                    raise FileError(
+                        f"{source}: line {line}: the feature {quote(name)} has no group "
+                        f"({quote(group)}). Give it a group of its own."
+                    )
+                yield line, name, group
+        finally:
+            text.detach()  # whoever opened the stream closes it
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    """Return the fields of a line."""
+    if '"' not in line:  # many times faster than a reader for every line
+        parts = line.split(None if delimiter == " " else delimiter)
+        return [part.strip() for part in parts]
+    (fields,) = csv.reader([line], delimiter=delimiter, skipinitialspace=delimiter == " ")
+    return [field.strip() for field in fields]
