@@ -27,7 +27,7 @@ from .._typing import Columns, Design, FloatArray, IndexArray
 from ..groups import Groups
 from ..result import Status, Step
 from ..structures import BilevelBudget
-from ._bilevel_pool import FINAL_TOL, Changes, Pool, PoolFit
+from ._bilevel_pool import FINAL_TOL, Changes, Effects, Pool, PoolFit
 from ._cutting_plane import GatheredColumns
 from ._drive import Scan, Solver
 from ._hard_thresholding import (
@@ -402,7 +402,7 @@ class Search:
         self._tried[size].add(key)
         return self.pool.fit(columns, near)
 
-    def _strength(self, changes: Changes, boldness: float) -> FloatArray:
+    def _strength(self, changes: Effects, boldness: float) -> FloatArray:
         """Return what the columns of the pool are worth: those outside times their boldness."""
         strength = boldness * np.sqrt(changes.gains()) if boldness else np.zeros(self.pool.size)
         # Those inside are worth something, be it next to nothing.
