@@ -16,9 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 from zeronorm import BilevelClassifier, BilevelCV, BilevelRegressor, L0LogisticRegression
-from zeronorm.designs import as_design
+from zeronorm.designs import Scaled, as_design
 from zeronorm.groups import Groups
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
+from zeronorm.result import Status
+from zeronorm.solvers import _bilevel as solver_module
 from zeronorm.solvers import run
 from zeronorm.solvers._bilevel import SOLVERS, BilevelTask, select_bilevel
 from zeronorm.solvers._bilevel_pool import Pool
@@ -532,6 +534,7 @@ def test_folds_with_fewer_columns_than_all_data():
         ({"rule": "min"}, ValueError, "rule must be one of '1se', 'best'; got 'min'"),
         ({"cv": 1}, ValueError, r"cv must be between 2 and 120 .*; got 1\."),
         ({"n_features": []}, ValueError, "got an empty list"),
+        ({"n_features": 2}, ValueError, "n_features must be a list or range of integers; got 2"),
         ({"n_groups": [99]}, ValueError, r"n_groups must be between 1 and 12 .*; got 99"),
         ({"random_state": -1}, ValueError, "random_state must be None or an integer from 0"),
     ],
@@ -635,3 +638,172 @@ def test_exact_fits_and_extreme_scales():
             X[:20], y[:20]
         )  # more features than rows
         np.testing.assert_allclose(wide.predict(X[:20]), y[:20], atol=1e-6)
+
+
+# ------------------------------------------------------------------- rare budgets and data
+
+
+def test_the_objective_is_that_of_the_docstring():
+    # The objective of a ridge would be on another scale than documented.
+    X, y, groups, _ = grouped()
+    for C in (0.02, 3.0):
+        model = BilevelRegressor(4, 2, groups=groups, C=C).fit(X, y)
+        u = model.coef_[model.support_] * X[:, model.support_].std(axis=0)
+        expected = 0.5 * np.sum((model.predict(X) - y) ** 2) + u @ u / (2 * C)
+        assert model.path_[4, 2].objective == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("model", [BilevelRegressor, BilevelClassifier])
+def test_forced_groups_leave_room_for_others(model):
+    # A budget of groups would be cut to that of the features, which forced groups do not need.
+    X, y, groups, chosen = grouped(noise=0.1)
+    options = {"groups": groups, "forced_groups": [7, 8]}
+    y = y if model is BilevelRegressor else y > y.mean()
+    one = model(1, 3, **options).fit(X, y)
+    assert one.support_.size == 1
+    assert one.groups_.tolist() in ([1], [4])
+    four = model(4, 4, **options).fit(X, y)
+    assert four.support_.tolist() == chosen.tolist()
+
+
+def test_many_forced_features():
+    # The look for what might replace a group would break the budget of the forced features.
+    X, y, groups, _ = grouped()
+    forced = [0, 2, 3, 5, 6]  # of five groups
+    for n_groups in (5, 6, 7):
+        model = BilevelRegressor(7, n_groups, groups=groups, forced_features=forced).fit(X, y)
+        assert set(forced) <= set(model.support_.tolist())
+        assert model.groups_.size <= n_groups
+
+
+def test_forced_groups_of_constant_columns():
+    # A forced group without a usable column would count, but could not be counted in n_groups.
+    X, y, groups, chosen = grouped()
+    X[:, np.isin(groups, [2, 3])] = 7.0
+    options = {"groups": groups, "forced_groups": [2, 3]}
+    model = BilevelRegressor(4, 4, **options).fit(X, y)
+    assert model.support_.tolist() == chosen.tolist()
+    assert BilevelRegressor(8, 12, **options).fit(X, y).support_.size == 8
+    folds = BilevelRegressor(groups=groups, forced_groups=[2], forced_features=[int(chosen[0])])
+    X[3, groups == 2] = 8.0  # constant in the fold that leaves out this row
+    search = BilevelCV(folds, [1, 2], [2], cv=KFold(4)).fit(X, y)
+    assert np.isfinite(search.scores_).all()
+
+
+@pytest.mark.parametrize("model", [BilevelRegressor, BilevelClassifier])
+def test_columns_of_any_spread_without_standardisation(model):
+    # Columns of a small spread would never be candidates, though their coefficients are free.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 300)) + rng.standard_normal((80, 1))
+    spread, groups = 10.0 ** rng.uniform(-3, 3, 300), np.arange(300) // 5
+    z = X[:, rng.choice(300, 8)] @ rng.standard_normal(8) + rng.standard_normal(80)
+    if model is BilevelRegressor:
+        first = model(8, 3, groups=groups).fit(X, z)
+        other = model(8, 3, groups=groups, standardize=False).fit(X * spread, z)
+    else:  # a ridge next to nothing, on either scale
+        first = model(2, 1, groups=groups, C=1e6).fit(X * 1e3, z > 0)
+        other = model(2, 1, groups=groups, C=1e6, standardize=False).fit(X * spread * 1e3, z > 0)
+    assert other.support_.tolist() == first.support_.tolist()
+
+
+@pytest.mark.parametrize("model", [BilevelRegressor, BilevelClassifier])
+def test_offsets_without_standardisation(model):
+    # Second derivatives of columns far from zero would cancel.
+    X, y, groups, _ = grouped()
+    y = y if model is BilevelRegressor else y > y.mean()
+    near = model(4, 2, groups=groups, standardize=False).fit(X, y)
+    far = model(4, 2, groups=groups, standardize=False).fit(X + 1e8, y)
+    assert far.support_.tolist() == near.support_.tolist()
+    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", [BilevelRegressor, BilevelClassifier])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_scaled_designs_without_standardisation(model, intercept):
+    # Coefficients would be of the columns below a design that the user has scaled.
+    X, y, groups, _ = grouped()
+    y = y if model is BilevelRegressor else y > y.mean()
+    scale = np.linspace(1, 3, 60)
+    options = {"groups": groups, "standardize": False, "fit_intercept": intercept}
+    wrapped = model(4, 2, **options).fit(Scaled(as_design(X), None, scale), y)
+    direct = model(4, 2, **options).fit(X * scale, y)
+    np.testing.assert_allclose(wrapped.coef_, direct.coef_, rtol=1e-9)
+
+
+def test_huge_weights_do_not_take_long(monkeypatch):
+    # Hard thresholding that only begins a search would take thousands of steps.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 24))
+    y = 2 * X[:, 0] - X[:, 4] + X[:, 8] + 0.3 * rng.standard_normal(60) > 0
+    steps, step = [], Thresholding.step
+    monkeypatch.setattr(Thresholding, "step", lambda *a: steps.append(1) or step(*a))
+    BilevelClassifier(4, 3, groups=np.repeat(np.arange(8), 3), C=1e12).fit(X, y)
+    assert 0 < len(steps) <= 500
+
+
+def test_grids_over_many_features_take_several_scans(monkeypatch):
+    # The scores of all pairs of a grid would be in memory at once.
+    X, y, groups, _ = grouped(noise=2.0)
+    options = {"n_features": range(1, 6), "n_groups": [1, 2], "groups": groups}
+    whole = BilevelRegressor(**options).fit(X, y)
+    widths, scan = [], solver_module.Scan
+    monkeypatch.setattr(solver_module, "MOST_SCORES", 3 * 60)
+    monkeypatch.setattr(
+        solver_module, "Scan", lambda d, v: widths.append(v.shape[1:]) or scan(d, v)
+    )
+    parts = BilevelRegressor(**options).fit(X, y)
+    assert (3,) in widths
+    assert parts.n_scans_ > whole.n_scans_
+    for size, model in parts.path_.items():
+        assert model.objective == pytest.approx(whole.path_[size].objective, rel=1e-6)
+
+
+def test_an_unfinished_search_is_told(monkeypatch):
+    # A search cut short would call itself converged.
+    X, y, groups, _ = grouped(noise=2.0)
+    model = BilevelRegressor(4, 2, groups=groups)
+    assert model.fit(X, y).path_[4, 2].status is Status.CONVERGED
+    monkeypatch.setattr(solver_module, "MAX_ROUNDS", 0)
+    assert model.fit(X, y).path_[4, 2].status is Status.MAX_ITER
+
+
+def test_warm_start_after_a_frame():
+    # Columns of an encoded frame would be looked for in a matrix that has fewer.
+    frame, y = frame_of()
+    model = BilevelClassifier(3, 2, groups="columns", warm_start=True).fit(frame, y > 0)
+    X = np.random.default_rng(0).standard_normal((200, 4))
+    model.set_params(groups=None, n_groups=None).fit(X, y > 0)
+    assert model.support_.max() < 4
+
+
+def test_columns_that_cannot_be_encoded():
+    frame, y = frame_of()
+    model = BilevelRegressor(3, 2, groups="columns")
+    day = pd.date_range("2020-01-01", periods=200)
+    for values in (day, [1, "a"] * 100, [[1]] * 200):
+        with pytest.raises(ValueError, match="cannot encode column 'bad' of X, of type"):
+            model.fit(frame.assign(bad=pd.Series(values)), y)
+    with pytest.raises(ValueError, match="whose columns have strings as names; got one without"):
+        model.fit(frame.set_axis(range(4), axis=1), y)
+    model.fit(frame, y)
+    with pytest.raises(ValueError, match=r"cannot encode column 'colour' of X.*fit and predict"):
+        model.predict(frame.assign(colour=1.0))
+
+
+def test_folds_that_cannot_be_scored():
+    # A class that no fold has learnt would be scored as another one.
+    X, y, groups, _ = grouped()
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    folds = [(np.flatnonzero(labels != 1), np.flatnonzero(labels == 1)), (range(60), range(60, 99))]
+    search = BilevelCV(BilevelClassifier(groups=groups), [1, 2], [1], cv=folds)
+    with pytest.raises(ValueError, match="fold 0 has none of class 1"):
+        search.fit(X, labels)
+    with pytest.raises(ValueError, match="scoring='auc' needs two classes; got 3"):
+        search.set_params(scoring="auc", cv=3).fit(X, labels)
+    single = [(range(60), np.flatnonzero(labels == 2)), (range(60), range(60, 99))]
+    with pytest.raises(ValueError, match="held-out rows of both classes; those of fold 0"):
+        search.set_params(cv=single).fit(X, labels == 2)
+    X[1:, 5] = 0.0
+    forced = BilevelRegressor(groups=groups, forced_features=[5])
+    with pytest.raises(ValueError, match=r"got column 5\..*training rows of fold 0"):
+        BilevelCV(forced, [1, 2], [1], cv=KFold(3)).fit(X, y)

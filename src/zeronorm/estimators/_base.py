@@ -143,7 +143,7 @@ class BudgetedClassifier(LinearClassifier):
         if not self.warm_start or not hasattr(self, "estimators_"):
             return nothing
         n_features = tasks[0].design.shape[1]
-        if len(self.estimators_) != len(tasks) or self.n_features_in_ != n_features:
+        if len(self.estimators_) != len(tasks) or self._n_columns != n_features:
             return nothing
         return [[step.entered for step in path.history] for path in self.estimators_]
 

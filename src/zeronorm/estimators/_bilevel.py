@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from .. import _validate
-from .._typing import Design, FloatArray, IndexArray
+from .._typing import FloatArray, IndexArray
 from ..criteria import information_criteria
 from ..designs import Scaled, Sparse
 from ..designs._operations import center_scale
@@ -113,7 +113,7 @@ class _Bilevel:
         n_usable = int(usable.sum())
         ks = _validate.check_sizes(self.n_features, n_usable, usable.size, forced.size)
         n_forced = np.union1d(groups.of_features(forced), forced_groups).size
-        n_groups = groups.of_features(np.flatnonzero(usable)).size
+        n_groups = np.union1d(groups.of_features(np.flatnonzero(usable)), forced_groups).size
         gs: tuple[int, ...] = (n_groups,)
         if self.n_groups is not None:
             gs = _validate.check_n_groups(self.n_groups, n_groups, n_forced)
@@ -148,9 +148,12 @@ class _Bilevel:
     ) -> Solver[BilevelPath]:
         """Solve all sizes; budgets larger than what there is are that."""
         usable = np.ones(task.groups.code.size, bool) if task.usable is None else task.usable
-        most = int(usable.sum()), task.groups.of_features(np.flatnonzero(usable)).size
-        most = most[0], max(most[1], np.union1d(task.forced_groups, []).size)
-        clipped = {(k, g): (min(k, most[0]), min(k, g, most[1])) for k, g in sizes}
+        open_to = np.union1d(task.groups.of_features(np.flatnonzero(usable)), task.forced_groups)
+        clipped = {}
+        for size in sizes:
+            k = min(size[0], int(usable.sum()))
+            # Every feature opens a group at most, beside those that are forced.
+            clipped[size] = k, min(size[1], k + task.forced_groups.size, open_to.size)
         path = yield from select_bilevel(
             task, sorted(set(clipped.values())), solver=self.solver, tol=float(self.tol),
             max_iter=int(self.max_iter), start=start, seconds=seconds,
@@ -158,10 +161,18 @@ class _Bilevel:
         return BilevelPath({size: path.fits[clipped[size]] for size in sizes}, path.history)
 
 
-def _on_scaling_of_x(design: Design, fit: BilevelFit) -> tuple[FloatArray, float]:
+def _unscaled(scaled: Scaled) -> tuple[Scaled, FloatArray]:
+    """Return the columns as they are, centred where they were, and their deviations, 1 of none.
+
+    The intercept takes up the means, and an offset of a column costs no digits.
+    """
+    usable = scaled.scale > 0
+    spread = np.divide(1.0, scaled.scale, out=np.ones(usable.size), where=usable)
+    return Scaled(scaled.base, scaled.mean, usable.astype(np.float64)), spread
+
+
+def _on_scaling_of_x(design: Scaled, fit: BilevelFit) -> tuple[FloatArray, float]:
     """Return coefficients and intercept for the columns of the user's X."""
-    if not isinstance(design, Scaled):
-        return fit.coef, fit.intercept
     coef = fit.coef * design.scale[fit.support]
     if design.mean is None:
         return coef, fit.intercept
@@ -314,26 +325,35 @@ class BilevelClassifier(_Bilevel, BudgetedClassifier):
         objective = Objective(
             task.y, float(self.C) * task.sample_weight, task.loss, 1.0, task.intercept
         )
+        design, spread = task.design, None
+        if task.scaling == "none":
+            center = task.intercept and not isinstance(storage_of(design), Sparse)
+            design, spread = _unscaled(center_scale(design, task.sample_weight, center=center))
+        assert isinstance(design, Scaled)
         problem = BilevelTask(
-            task.design, objective, task.groups,
+            design, objective, task.groups,
             np.empty(0, np.int64) if task.forced is None else task.forced,
-            task.groups.places("forced_groups", self.forced_groups), task.usable,
+            task.groups.places("forced_groups", self.forced_groups), task.usable, spread,
         )  # fmt: skip
         path = yield from self._select(problem, sizes, start, seconds)
         entered = _entry_steps(path.history, task.design.shape[1])
-        selections = {size: self._selection(task, path.fits[size], entered) for size in sizes}
+        selections = {
+            size: self._selection(task, design, path.fits[size], entered) for size in sizes
+        }
         order = np.concatenate([step.entered for step in path.history])
         _, first = np.unique(order, return_index=True)
         return Path(selections, order[np.sort(first)], path.history, Status.BUDGET)
 
-    def _selection(self, task: Task, fit: BilevelFit, entered: IndexArray) -> Selection:
-        """Return the model of a size."""
-        Z = task.design.gather(fit.support)
+    def _selection(
+        self, task: Task, design: Scaled, fit: BilevelFit, entered: IndexArray
+    ) -> Selection:
+        """Return the model of a size; design: the task's, on which it was selected."""
         n_rows = float(task.sample_weight.sum())
         if self.refit_C is None:
-            coef, intercept = _on_scaling_of_x(task.design, fit)
+            coef, intercept = _on_scaling_of_x(design, fit)
             C, loo_loss, log_loss = float(self.C), np.nan, np.nan
             if self.loss == "logistic":
+                Z = design.gather(fit.support)
                 z = np.asarray(Z @ fit.coef) + fit.intercept
                 log_loss = task.loss.value_gradient(z, task.y, task.sample_weight)[0]
                 loo_loss = leave_one_out_loss(
@@ -341,6 +361,7 @@ class BilevelClassifier(_Bilevel, BudgetedClassifier):
                     task.intercept, task.unit,
                 )  # fmt: skip
         else:
+            Z = task.design.gather(fit.support)
             refitted = refit_support(task, Z, fit.support, self.refit_C)
             coef, intercept, C = refitted.coef, refitted.intercept, refitted.C
             loo_loss, log_loss = refitted.loo_loss, refitted.loss
@@ -512,24 +533,23 @@ class BilevelRegressor(_Bilevel, RegressorMixin, SparseLinearModel):  # type: ig
     def _pose(self, data: Rowwise) -> tuple[BilevelTask, tuple[Size, ...]]:
         """Pose the problem; one pass over X gives the scales and finds NaN."""
         weight = data.sample_weight
-        ridge = 0.0 if np.isinf(self.C) else 1.0
-        if ridge:
-            weight = float(self.C) * weight
         _validate.check_total_weight(1.0, weight)
         center = bool(self.fit_intercept) and not isinstance(storage_of(data.design), Sparse)
         scaled = center_scale(data.design, data.sample_weight, center=center)
-        usable = scaled.scale > 0
-        design: Design = scaled
+        usable, spread = scaled.scale > 0, None
         if not self.standardize:
-            design = data.design
             _validate.check_spread(scaled.scale)
+            scaled, spread = _unscaled(scaled)
         groups = self._groups_of(data)
         forced = _validate.check_forced(self.forced_features, usable.size, data.names, usable)
         sizes = self._sizes(groups, usable, forced)
         y = data.labels.astype(np.float64)
+        objective = Objective(
+            y, weight, LeastSquares(), 1.0 / float(self.C), bool(self.fit_intercept)
+        )
         task = BilevelTask(
-            design, Objective(y, weight, LeastSquares(), ridge, bool(self.fit_intercept)), groups,
-            forced, groups.places("forced_groups", self.forced_groups), usable,
+            scaled, objective, groups, forced,
+            groups.places("forced_groups", self.forced_groups), usable, spread,
         )  # fmt: skip
         return task, sizes
 
@@ -554,6 +574,7 @@ class BilevelRegressor(_Bilevel, RegressorMixin, SparseLinearModel):  # type: ig
         models = {}
         for size in sorted(path.fits):
             fit = path.fits[size]
+            assert isinstance(task.design, Scaled)
             coef, intercept = _on_scaling_of_x(task.design, fit)
             models[size] = RegressionModel(fit.support, coef, intercept, fit.objective, fit.status)
         return models, path.history

@@ -21,7 +21,7 @@ from ..solvers import run_together
 from ..solvers._blas import one_blas_thread
 from ..solvers._drive import Solver
 from ._bilevel import BilevelClassifier, BilevelRegressor
-from ._l1_cv import EQUAL, RULES, SCORES
+from ._l1_cv import EQUAL, RULES, SCORES, check_fold
 from ._sparse_linear import Model, Rowwise
 
 SCORINGS = (None, "squared_error", *SCORES)
@@ -116,9 +116,8 @@ class BilevelCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X, y, sample_weight : as for `fit` of the estimator.
         """
         score, sign = self._check_parameters()
-        model = clone(self.estimator).set_params(
-            n_features=list(self.n_features), n_groups=list(self.n_groups)
-        )
+        grid = {name: _listed(name, getattr(self, name)) for name in ("n_features", "n_groups")}
+        model = clone(self.estimator).set_params(**grid)
         # Rows of weight 0 stay until the splits are known, as these number all rows.
         data = model._read(X, y, None)
         weight = _validate.check_sample_weight(sample_weight, len(data.labels))
@@ -127,8 +126,18 @@ class BilevelCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         model._sizes_of_folds = self._sizes(model, data)
         solvers: list[Solver[Any]] = []
         begun = []
-        for train, _ in folds:
-            classes, own = model._begin(data.rows(train), {})
+        labels = data.labels
+        every = np.unique(labels[weight > 0]) if is_classifier(model) else labels[:0]
+        if self.scoring == "auc" and every.size > 2:
+            raise ValueError(
+                f"scoring='auc' needs two classes; got {every.size}. Use scoring='log_loss'."
+            )
+        for number, (train, test) in enumerate(folds):
+            check_fold(number, every, labels[train], labels[test], self.scoring)
+            try:
+                classes, own = model._begin(data.rows(train), {})
+            except ValueError as error:
+                raise ValueError(f"{error} (In the training rows of fold {number}.)") from error
             begun.append((classes, len(own)))
             solvers += own
         results = iter(run_together(solvers, n_threads=model.n_threads))
@@ -280,6 +289,13 @@ class BilevelCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.input_tags.sparse = inner.input_tags.sparse
         return tags
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    """Return the numbers of one side of the grid."""
+    if np.ndim(values) != 1 or isinstance(values, str):
+        raise ValueError(f"{name} must be a list or range of integers; got {values!r}.")
+    return list(values)
 
 
 def _margins(models: Sequence[Model], data: Rowwise, rows: IndexArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,19 +39,25 @@ class EncodedFrame:
         """
         columns = feature_names(X)
         if columns is None:
+            given = "one without such names" if hasattr(X, "columns") else type(X).__name__
             raise ValueError(
-                "groups='columns' needs X as a data frame with names of its columns; got "
-                f"{type(X).__name__}. Pass the group of every column as groups."
+                "groups='columns' needs X as a data frame whose columns have strings as names; got "
+                f"{given}. Rename them, or pass the group of every column as groups."
             )
-        twice = [name for name in columns if columns.count(name) > 1]
-        if twice:
-            raise ValueError(f"groups='columns' needs distinct names of columns; got {twice[0]!r}.")
+        if len(set(columns)) < len(columns):
+            twice = next(name for place, name in enumerate(columns) if name in columns[:place])
+            raise ValueError(f"groups='columns' needs distinct names of columns; got {twice!r}.")
         steps = [
             (name, _encoder() if _is_categorical(X[name]) else "passthrough", [name])
             for name in columns
         ]
         transformer = ColumnTransformer(steps, verbose_feature_names_out=False)
-        matrix = transformer.fit_transform(X)
+        try:
+            matrix = transformer.fit_transform(X)
+        except (TypeError, ValueError) as error:
+            for name in columns if len(X) else ():
+                _blame(X, name, _encoder().fit if _is_categorical(X[name]) else None, error)
+            raise
         code: list[IndexArray] = []
         for place, name in enumerate(columns):
             part = transformer.output_indices_[name]
@@ -64,7 +71,29 @@ class EncodedFrame:
 
     def transform(self, X: Any) -> Any:
         """Return the matrix of another frame with these columns."""
-        return self.transformer.transform(X)
+        try:
+            return self.transformer.transform(X)
+        except (TypeError, ValueError) as error:
+            for name, step, _ in self.transformer.transformers_:
+                if isinstance(step, OneHotEncoder):
+                    _blame(X, name, step.transform, error)
+            raise
+
+
+def _blame(X: Any, name: str, encode: Callable[[Any], Any] | None, error: Exception) -> None:
+    """Raise with the name of a column of a frame where it cannot become numbers."""
+    column = X[name]
+    try:
+        if encode is not None:
+            encode(X[[name]])
+        elif np.asarray(column).dtype.kind not in "biuf":
+            raise TypeError
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"groups='columns' cannot encode column {name!r} of X, of type {column.dtype}: "
+            f"{error} Columns must be of numbers, strings, categories or booleans, of one type in "
+            "fit and predict; make missing values NaN or a category of their own."
+        ) from error
 
 
 def _encoder() -> OneHotEncoder:

@@ -180,7 +180,7 @@ class L1LogisticRegressionCV(L1LogisticRegression):
             raise ValueError(f"cv must have at least two folds; got {len(pairs)}.")
         for train, test in pairs:
             part = self._weights(labels, sample_weight * np.bincount(train, minlength=weight.size))
-            self._check_fold(len(folds), classes, labels[part > 0], labels[test])
+            check_fold(len(folds), classes, labels[part > 0], labels[test], self.scoring)
             folds.append(problems(part * (weight.sum() / part.sum())))
             codes = np.searchsorted(classes, labels[test])
             score = SCORES[self.scoring]
@@ -205,22 +205,6 @@ class L1LogisticRegressionCV(L1LogisticRegression):
     def _weights(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
         """Return sample weights times class weights."""
         return sample_weight * _validate.class_factors(self.class_weight, labels, sample_weight)
-
-    def _check_fold(
-        self, number: int, classes: np.ndarray, train: np.ndarray, test: np.ndarray
-    ) -> None:
-        """Raise where a fold, by its labels, has nothing to learn from or to score."""
-        missing = np.setdiff1d(classes, train)
-        if missing.size:
-            raise ValueError(
-                f"cv must leave rows of every class (of positive weight) for training; fold "
-                f"{number} has none of class {_validate.plain(missing[0])!r}."
-            )
-        if self.scoring == "auc" and len(np.unique(test)) < 2:
-            raise ValueError(
-                f"scoring='auc' needs held-out rows of both classes; those of fold {number} are "
-                "all of one. Use fewer folds, or scoring='log_loss'."
-            )
 
     def _store(self, results: list[Any]) -> None:
         solved: _Solved = results[0]
@@ -260,6 +244,23 @@ class L1LogisticRegressionCV(L1LogisticRegression):
                 f"scoring='log_loss' needs loss='logistic'; got {self.loss!r}, whose scores are no "
                 "log-odds. Use scoring='accuracy' or 'auc'."
             )
+
+
+def check_fold(
+    number: int, classes: np.ndarray, train: np.ndarray, test: np.ndarray, scoring: str | None
+) -> None:
+    """Raise where a fold, by its labels, has nothing to learn from or to score."""
+    missing = np.setdiff1d(classes, train)
+    if missing.size:
+        raise ValueError(
+            f"cv must leave rows of every class (of positive weight) for training; fold "
+            f"{number} has none of class {_validate.plain(missing[0])!r}."
+        )
+    if scoring == "auc" and len(np.unique(test)) < 2:
+        raise ValueError(
+            f"scoring='auc' needs held-out rows of both classes; those of fold {number} are "
+            "all of one. Use fewer folds, or scoring='log_loss'."
+        )
 
 
 @dataclass(frozen=True, slots=True)

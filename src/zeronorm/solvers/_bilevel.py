@@ -27,7 +27,7 @@ from .._typing import Columns, Design, FloatArray, IndexArray
 from ..groups import Groups
 from ..result import Status, Step
 from ..structures import BilevelBudget
-from ._bilevel_pool import FINAL_TOL, Changes, Pool, PoolFit
+from ._bilevel_pool import FINAL_TOL, Changes, Effects, Pool, PoolFit
 from ._cutting_plane import GatheredColumns
 from ._drive import Scan, Solver
 from ._hard_thresholding import (
@@ -54,11 +54,13 @@ SCAN_BOLDNESS = (1.0, 4.0)  # of candidates outside of the pool
 GROWTH, SHRINKAGE = 5, 0.7  # steps of a growing start, and the share left by a step of elimination
 LOOSE_TOL = 1e-5  # of hard thresholding that only begins a search
 MAX_ROUNDS, MAX_MOVES, MAX_STEPS = 20, 1000, 10_000
+START_STEPS = 500  # of hard thresholding that only begins a search
 MOST_GROUPS_OUT = 10  # groups whose removal is tried, the weakest first
 MOST_SWAPS = 6  # exchanges of two features that are tried, the most promising first
 # Groups that are left out in turn by a scan, to see what would take their place, and how many
 # candidates that gives for each: as many as cost so many products.
 MOST_LEFT_OUT, LEFT_OUT_PRODUCTS = 6, 2e9
+MOST_SCORES = 20_000_000  # of one scan: a grid of budgets over many features takes several
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class BilevelTask:
     forced: IndexArray = field(default_factory=lambda: np.empty(0, np.int64))
     forced_groups: IndexArray = field(default_factory=lambda: np.empty(0, np.int64))
     usable: np.ndarray | None = None  # (m,) mask of the features that may be selected
+    spread: FloatArray | None = None  # (m,) deviations of the columns, positive; None: all 1
 
     def admit(self, size: Size) -> Admit:
         """Return the projection onto the budgets, of vectors over all features."""
@@ -149,7 +152,11 @@ class Search:
         self._status: dict[Size, Status] = {}
         self._budgets: dict[Size, tuple[int, BilevelBudget]] = {}
         self._zero = zero_point(task.objective)
-        self._curvature = task.objective.curvature(self._zero.z + self._zero.intercept)
+        # Roots of the second derivatives of the features, about: scores over them are strengths.
+        ridge = task.objective.ridge
+        curvature = task.objective.curvature(self._zero.z + self._zero.intercept)
+        spread = 1.0 if task.spread is None else task.spread
+        self._bend = np.hypot(np.sqrt(ridge), np.sqrt(curvature - ridge) * spread)
         if task.forced.size:
             self.pool.add(task.forced)
 
@@ -204,7 +211,7 @@ class Search:
     def explore(self, start: Sequence[IndexArray], clock: PhaseClock) -> Solver[None]:
         """Search for the best support of every size, with scans for further candidates."""
         task = self.task
-        scores = yield Scan(task.design, -self._zero.gradient)
+        scores = (yield Scan(task.design, -self._zero.gradient)) / self._bend
         with clock.phase("gather"):
             for features in start:
                 self.pool.add(features)
@@ -216,10 +223,8 @@ class Search:
             self._neighbours()
         waiting, replaced = list(self.sizes), set[Size]()
         for _ in range(MAX_ROUNDS):
-            vectors = np.column_stack([-self.best[size].gradient for size in waiting])
-            scores = yield Scan(task.design, vectors)
             before = dict(self.best)
-            self._extend(waiting, scores, clock)
+            yield from self._extend(waiting, clock)
             with clock.phase("select"):
                 self._neighbours()
             waiting = [size for size in self.sizes if self.best[size] is not before[size]]
@@ -228,14 +233,19 @@ class Search:
             if not waiting:
                 break
         self._status = dict.fromkeys(self.sizes, Status.CONVERGED)
+        self._status.update(dict.fromkeys(waiting, Status.MAX_ITER))
 
-    def _extend(self, waiting: Sequence[Size], scores: FloatArray, clock: PhaseClock) -> None:
+    def _extend(self, waiting: Sequence[Size], clock: PhaseClock) -> Solver[None]:
         """Add candidates by the scores at the best supports of some sizes, and go on with them."""
-        with clock.phase("gather"):
-            fresh = {
-                size: self._candidates(size, np.ascontiguousarray(scores[:, place]))
-                for place, size in enumerate(waiting)
-            }
+        fresh: dict[Size, IndexArray] = {}
+        part = max(1, MOST_SCORES // self.task.design.shape[1])
+        for begin in range(0, len(waiting), part):
+            sizes = waiting[begin : begin + part]
+            vectors = np.column_stack([-self.best[size].gradient for size in sizes])
+            scores = yield Scan(self.task.design, vectors)
+            with clock.phase("gather"):
+                for place, size in enumerate(sizes):
+                    fresh[size] = self._candidates(size, scores[:, place] / self._bend)
         with clock.phase("select"):
             for size in waiting:
                 if fresh[size].size:
@@ -255,7 +265,7 @@ class Search:
     def _candidates(self, size: Size, scores: FloatArray) -> IndexArray:
         """Add the features that the budgets would admit at the best support of a size."""
         fit = self.best[size]
-        strength = np.abs(scores) / np.sqrt(self._curvature)
+        strength = np.abs(scores)
         strength[self.pool.features] = 0.0
         inside = np.sqrt(self.pool.changes(fit).losses())
         admit = self.task.admit(size)
@@ -290,7 +300,7 @@ class Search:
             )
             with clock.phase("gather"):
                 fresh = [
-                    self._in_place(places.size, np.ascontiguousarray(scores[:, number]))
+                    self._in_place(places.size, scores[:, number] / self._bend)
                     for number, places in enumerate(out)
                 ]
             with clock.phase("select"):
@@ -301,8 +311,10 @@ class Search:
         return [size for size in self.sizes if self.best[size] is not before[size]]
 
     def _in_place(self, n_features: int, scores: FloatArray) -> IndexArray:
-        """Add the best features of the three best groups for so many."""
-        return self.pool.add(self.task.admit((3 * n_features, 3))(scores))
+        """Add the best features of the three best groups for so many, beside what is forced."""
+        forced = self._forced_columns()
+        larger = forced.size + 3 * n_features, self._n_groups(forced) + 3
+        return self.pool.add(self.task.admit(larger)(scores))
 
     def _begin(self, size: Size) -> None:
         """Start a size from several supports, and keep the best.
@@ -323,7 +335,7 @@ class Search:
         """Return where hard thresholding inside the pool ends."""
         Z = self.pool.columns()
         state = Thresholding(self.task.objective, self._admit(size), VARIANTS["ista"], LOOSE_TOL)
-        for _ in range(MAX_STEPS):
+        for _ in range(START_STEPS):
             if not state.step(np.asarray(Z.T @ state.vector), lambda columns: take(Z, columns)):
                 break
         return state.best.support
@@ -347,7 +359,7 @@ class Search:
             most = min(most, int(0.5 * self.task.objective.weight.sum()))
         part = max(k, min(POOL_FACTOR * k, most)), POOL_FACTOR * g
         scores = -np.asarray(self.pool.columns().T @ self._zero.gradient)
-        columns = self._admit(part)(scores)
+        columns = self._admit(part)(scores / self._bends())
         while part != size:
             part = max(k, int(SHRINKAGE * part[0])), max(g, int(SHRINKAGE * part[1]))
             changes = self.pool.changes(self.pool.fit(columns))
@@ -398,7 +410,7 @@ class Search:
         self._tried[size].add(key)
         return self.pool.fit(columns, near)
 
-    def _strength(self, changes: Changes, boldness: float) -> FloatArray:
+    def _strength(self, changes: Effects, boldness: float) -> FloatArray:
         """Return what the columns of the pool are worth: those outside times their boldness."""
         strength = boldness * np.sqrt(changes.gains()) if boldness else np.zeros(self.pool.size)
         # Those inside are worth something, be it next to nothing.
@@ -429,12 +441,14 @@ class Search:
         opened[self.task.forced_groups] += 1
         full = np.count_nonzero(opened) >= size[1]
         promise = changes.swaps()
+        most = min(MOST_SWAPS, promise.size)
         promise[:, changes.columns] = -np.inf
         promise[np.isin(changes.columns, self._forced_columns())] = -np.inf
         if full:  # a new group may enter only where one leaves with its last feature
             alone = opened[inside] == 1
             promise[np.ix_(~alone, opened[code] == 0)] = -np.inf
-        best = np.argsort(-promise, axis=None, kind="stable")[:MOST_SWAPS]
+        best = np.sort(np.argpartition(promise, -most, axis=None)[-most:])
+        best = best[np.argsort(-promise.ravel()[best], kind="stable")]
         leaving, entering = np.unravel_index(best, promise.shape)
         return [
             (int(j), int(i)) for j, i in zip(leaving, entering, strict=True) if promise[j, i] > 0
@@ -466,6 +480,11 @@ class Search:
     def _code(self) -> IndexArray:
         """The groups of the columns of the pool."""
         return self.task.groups.code[self.pool.features]
+
+    def _bends(self) -> FloatArray:
+        """Return the roots of the second derivatives of the columns of the pool."""
+        every = np.broadcast_to(self._bend, self.task.groups.code.shape)
+        return every[self.pool.features]
 
     def _forced_columns(self) -> IndexArray:
         return np.arange(self.task.forced.size)

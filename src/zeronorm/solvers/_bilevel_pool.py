@@ -46,14 +46,13 @@ class PoolFit:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """The second-order model of the objective at a fit, over the pool of q columns."""
+class Effects:
+    """What single columns of a pool of q columns are worth at a fit, to the second order."""
 
     columns: IndexArray  # (k,) of the fit
     coef: FloatArray  # (k,)
     scores: FloatArray  # (q,) c, zero in the columns of the fit
     inverse: FloatArray  # (k, k) of H
-    cross: FloatArray  # (k, q) V
     schur: FloatArray  # (q,) s; infinite where the column is one of the fit, or depends on them
 
     def losses(self) -> FloatArray:
@@ -64,32 +63,43 @@ class Changes:
         """Return twice the fall of the objective with each column of the pool, (q,)."""
         return self.scores**2 / self.schur
 
+
+@dataclass(frozen=True, slots=True)
+class Changes(Effects):
+    """The second-order model of the objective at a fit, over the pool of q columns."""
+
+    whiten: FloatArray  # (k, k) R with R'R = H^-1
+    half: FloatArray  # (k, q) R Z_S'WZ, so that V = R' half
+
     def swaps(self) -> FloatArray:
         """Return twice the fall where column i takes the place of j, (k, q)."""
         diagonal = np.einsum("ii->i", self.inverse)[:, None]
-        moved = self.scores + self.cross * (self.coef[:, None] / diagonal)
-        gain = moved**2 / (self.schur + self.cross**2 / diagonal)
-        return np.asarray(gain - self.losses()[:, None])
+        cross = self.whiten.T @ self.half
+        gain = cross * (self.coef[:, None] / diagonal)
+        gain += self.scores
+        gain *= gain
+        cross *= cross
+        cross /= diagonal
+        cross += self.schur
+        gain /= cross
+        gain -= self.losses()[:, None]
+        return np.asarray(gain)
 
-    def without(self, places: IndexArray) -> Changes:
+    def without(self, places: IndexArray) -> Effects:
         """Return the model where some columns of the fit, by their places in it, have left."""
         stay = np.ones(self.columns.size, bool)
         stay[places] = False
         block = self.inverse[np.ix_(places, places)]
-        left = solve_positive(
-            block.copy(), np.column_stack([self.coef[places], self.cross[places]])
-        )
+        cross = self.whiten[:, places].T @ self.half
+        left = solve_positive(block.copy(), np.column_stack([self.coef[places], cross]))
         pull, spread = left[:, 0], left[:, 1:]
         bridge = self.inverse[np.ix_(stay, places)]
-        scores = self.scores + self.cross[places].T @ pull
-        schur = self.schur + np.einsum("jq,jq->q", self.cross[places], spread)
-        return Changes(
+        return Effects(
             self.columns[stay],
             self.coef[stay] - bridge @ pull,
-            scores,
+            self.scores + cross.T @ pull,
             self.inverse[np.ix_(stay, stay)] - bridge @ solve_positive(block.copy(), bridge.T),
-            self.cross[stay] - bridge @ spread,
-            schur,
+            self.schur + np.einsum("jq,jq->q", cross, spread),
         )
 
 
@@ -176,7 +186,7 @@ class Pool:
         schur[~(schur > DEPENDENT * bend)] = np.inf
         schur[fit.columns] = np.inf
         scores[fit.columns] = 0.0
-        return Changes(fit.columns, fit.coef, scores, whiten.T @ whiten, whiten.T @ half, schur)
+        return Changes(fit.columns, fit.coef, scores, whiten.T @ whiten, schur, whiten, half)
 
 
 class Moments:
