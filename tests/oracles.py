@@ -245,6 +245,17 @@ def enumerate_supports(X, y, C, k, *, forced=(), **options):
     return sorted(found)
 
 
+def enumerate_groups(X, y, C, n_groups, groups, *, forced=(), **options):
+    """Return [(optimum, support)] over all choices of whole groups with those of `forced`."""
+    must = {groups[j] for j in forced}
+    found = []
+    for chosen in itertools.combinations(np.unique(groups), n_groups):
+        if must <= set(chosen):
+            support = np.flatnonzero(np.isin(groups, chosen))
+            found.append((ridge(X[:, support], y, C, **options).objective, tuple(support)))
+    return sorted(found)
+
+
 def unscaled_bound(X, y, C, k, alpha, *, loss="logistic", weight=None):
     """Return D_k(alpha): a lower bound of the best k-feature objective for feasible alpha."""
     s = np.ones(len(y)) if weight is None else np.asarray(weight, float)
@@ -389,38 +400,45 @@ def reduced_problem(X, y, blocks, C, *, loss="logistic", intercept=False, weight
     return Conic(coef, float(x[p]) if intercept else 0.0, objective, norms / norms.sum())
 
 
-def full_problem(X, y, r, C, *, loss="logistic", intercept=False, weight=None):
-    """Minimise 1/2 sum u_j^2 / d_j + C sum s_i f(m_i), 0 <= d <= 1, sum d <= r, conically."""
+def full_problem(X, y, r, C, *, loss="logistic", intercept=False, weight=None, groups=None):
+    """Minimise 1/2 sum ||u_g||^2 / d_g + C sum s_i f(m_i), 0 <= d <= 1, sum d <= r, conically.
+
+    groups : (m,) labels 0, 1, ... of the features; without them every feature is one by itself.
+    """
     n, m = X.shape
     s = np.ones(n) if weight is None else np.asarray(weight, float)
-    head = 3 * m + 1  # u, d, q (q_j d_j >= u_j^2), b
+    groups = np.arange(m) if groups is None else np.asarray(groups)
+    G = int(groups.max()) + 1
+    head = m + 2 * G + 1  # u, d, q (q_g d_g >= ||u_g||^2), b
     margin_map = np.zeros((n, head))
     margin_map[:, :m] = y[:, None] * X
     margin_map[:, -1] = y if intercept else 0
     P_loss, q_loss, A_loss, b_loss, cones_loss = _loss_cones(margin_map, loss, C, s, head)
-    rows = [np.zeros((1, head)), np.zeros((m + 1, head))]
+    rows = [np.zeros((1, head)), np.zeros((G + 1, head))]
     rows[0][0, -1] = 0 if intercept else 1
-    rows[1][:m, m : 2 * m] = np.eye(m)
-    rows[1][m, m : 2 * m] = 1
-    rhs = [np.zeros(1), np.r_[np.ones(m), r]]
-    cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(m + 1)]
-    for j in range(m):
-        A = np.zeros((3, head))
-        A[0, m + j], A[0, 2 * m + j] = -1, -1
-        A[1, m + j], A[1, 2 * m + j] = 1, -1
-        A[2, j] = -2
+    rows[1][:G, m : m + G] = np.eye(G)
+    rows[1][G, m : m + G] = 1
+    rhs = [np.zeros(1), np.r_[np.ones(G), r]]
+    cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(G + 1)]
+    for g in range(G):
+        members = np.flatnonzero(groups == g)
+        A = np.zeros((2 + members.size, head))
+        A[0, m + g], A[0, m + G + g] = -1, -1
+        A[1, m + g], A[1, m + G + g] = 1, -1
+        A[2 + np.arange(members.size), members] = -2
         rows.append(A)
-        rhs.append(np.zeros(3))
-        cones.append(clarabel.SecondOrderConeT(3))
+        rhs.append(np.zeros(len(A)))
+        cones.append(clarabel.SecondOrderConeT(len(A)))
     head_rows = sp.csc_matrix(np.vstack(rows))
     tail = A_loss.shape[1] - head
     A = sp.vstack([sp.hstack([head_rows, sp.csc_matrix((head_rows.shape[0], tail))]), A_loss])
     P = sp.block_diag([sp.csc_matrix((head, head)), P_loss], format="csc")
-    q = np.r_[np.zeros(2 * m), np.full(m, 0.5), 0, q_loss]
+    q = np.r_[np.zeros(m + G), np.full(G, 0.5), 0, q_loss]
     x, _ = _solve(P, q, A, np.concatenate([*rhs, b_loss]), cones + cones_loss)
     u, b = x[:m], float(x[head - 1]) * intercept
-    objective = k_support(u, r)[0] + C * float(s @ loss_values(loss, y * (X @ u + b)))
-    return Conic(u, b, objective, x[m : 2 * m])
+    length = np.sqrt(np.bincount(groups, u**2))
+    objective = k_support(length, r)[0] + C * float(s @ loss_values(loss, y * (X @ u + b)))
+    return Conic(u, b, objective, x[m : m + G])
 
 
 # ----------------------------------------------------------------- leave-one-out, repetition

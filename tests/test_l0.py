@@ -17,7 +17,6 @@ from zeronorm.designs import as_design
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.solvers import Task, run
 from zeronorm.solvers._exchange import Exchanges
-from zeronorm.solvers._hard_thresholding import Thresholding
 from zeronorm.solvers._l0 import SOLVERS, select_l0
 from zeronorm.solvers._ridge import ridge
 from zeronorm.solvers._search import Search
@@ -184,44 +183,6 @@ def test_swaps_without_choice():
     assert swapped(X, y, weight, np.arange(8)).tolist() == list(range(8))
     keep = np.array([1, 3])
     assert swapped(X, y, weight, keep, keep=keep).tolist() == [1, 3]
-
-
-@pytest.mark.parametrize("intercept", [True, False])
-def test_thresholding_never_ascends(intercept):
-    """A step would raise the objective, or have other than k features."""
-    for seed in range(10):
-        X, y, weight = pooled(seed)
-        task = Task(as_design(X), y, np.ones(len(y)), "none", intercept=intercept)
-        state = Thresholding(task, weight, 5, np.array([7]), 1e-9)
-        values = [state._objective]
-        while state.step(X.T @ state.vector, lambda features, X=X: X[:, features]):
-            values.append(state._objective)
-            assert state.support.size == 5
-            assert 7 in state.support
-        assert len(values) > 3
-        assert np.all(np.diff(values) < 0)
-        margins = X[:, state.support] @ state._coef
-        if intercept:
-            assert abs(state._gradient.sum()) < 1e-6 * weight.sum()
-        else:
-            np.testing.assert_allclose(state._margins, margins)
-        # Stationary: a small enough step stays on the support, where the gradient vanishes.
-        assert np.abs((X.T @ state.vector)[state.support] - state._coef).max() < 1e-2
-
-
-def test_a_thresholding_step_is_its_formula():
-    """u <- H_k(u - grad / t) with t = 1 + sum of the curvatures, where that descends."""
-    X, y, weight = pooled(3, C=0.01)
-    task = Task(as_design(X), y, np.ones(len(y)), "none", intercept=False)
-    state = Thresholding(task, weight, 4, np.empty(0, int), 1e-9)
-    gradient = -X.T @ (weight * y / 2)
-    target = -gradient / (1 + weight.sum() / 4)
-    support = np.sort(np.argsort(-np.abs(target))[:4])
-    state.step(-gradient, lambda features: X[:, features])
-    assert state.support.tolist() == support.tolist()
-    ratio = state._coef / target[support]
-    halvings = -np.log2(ratio)
-    assert np.allclose(halvings, np.round(halvings[0]))
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -29,6 +29,7 @@ from zeronorm import (
 )
 from zeronorm.certificate import CertificateError
 from zeronorm.files import FileError, MissingFileError, Table
+from zeronorm.groups import Groups
 from zeronorm.persistence import (
     CertificateFileError,
     ModelFileError,
@@ -183,9 +184,10 @@ def test_files_of_earlier_versions(path, fitted, binary):
     for key in ("history", "solutions", "criteria"):
         del arrays["metadata"][key]
     for one in arrays["metadata"]["certificates"]:
-        del one["loss"]
+        del one["loss"], one["n_groups"]
     model = load(rewrite(path, arrays))
     assert model.metadata["certificates"][0]["loss"] == "logistic"
+    assert model.metadata["certificates"][0]["n_groups"] is None
     assert model.metadata["history"] == [[]]
     assert model.metadata["solutions"] == []
     assert model.metadata["criteria"] == []
@@ -939,6 +941,128 @@ def test_unsound_certificates_under_a_sound_checksum(proof_file, edit, message):
     seal(edit(arrays))
     with pytest.raises(CertificateFileError, match=message):
         load_certificate(proof_file)
+
+
+# --- budgets of groups ---------------------------------------------------------------------
+
+SETS = np.array([f"set {g}" for g in np.random.default_rng(0).integers(0, 9, 40)])
+
+
+@pytest.fixture(scope="module")
+def grouped(binary):
+    X, y = binary
+    return MinimaxLogisticRegression(groups=SETS, n_groups=[1, 3], class_weight="balanced").fit(
+        X, y
+    )
+
+
+@pytest.fixture
+def group_file(grouped, binary, tmp_path):
+    return save_certificate(
+        grouped.certificate_, tmp_path / "g.npz", *binary, class_weight="balanced"
+    )
+
+
+def test_models_of_groups(grouped, tmp_path):
+    """The file would say nothing of groups, or hold another size than asked for."""
+    for n_groups in (None, 1):
+        model = load(save(grouped, tmp_path / "m", n_features=n_groups))
+        assert model.metadata["certificates"][0]["n_groups"] == (n_groups or 3)
+        assert model.metadata["parameters"]["groups"] == SETS.tolist()
+        expected = grouped.path_[n_groups or 3]
+        np.testing.assert_array_equal(model.support_, expected.support)
+        np.testing.assert_array_equal(model.coef[0], expected.coef)
+    with pytest.raises(ValueError, match=r"one of the fitted sizes \[1, 3\]; got 2"):
+        save(grouped, tmp_path / "m", n_features=2)
+
+
+def test_round_trip_of_a_certificate_of_groups(grouped, group_file, binary):
+    """The loaded certificate would be of features, or of other groups."""
+    X, y = binary
+    saved = load_certificate(group_file)
+    (found,), expected = saved.certificates, grouped.certificate_
+    for field in dataclasses.fields(expected):
+        if field.name != "groups":
+            np.testing.assert_array_equal(
+                getattr(found, field.name), getattr(expected, field.name), strict=False
+            )
+    np.testing.assert_array_equal(found.groups.labels[found.groups.code], SETS)
+    for data in (X, sp.csr_array(X)):
+        (checked,) = saved.verify(data, y)
+        assert checked["bound"] == pytest.approx(expected.bound, rel=1e-9)
+
+
+def test_certificates_of_groups_of_several_classes(multiclass, tmp_path):
+    """The groups would be taken for arrays of a further class."""
+    X, y = multiclass
+    model = FeatureGeneratingMachine(groups=np.arange(25) // 5, n_groups=2).fit(X, y)
+    certificates = [replace(one, groups=pickle.loads(pickle.dumps(one.groups)))
+                    for one in model.certificate_]  # fmt: skip
+    saved = load_certificate(save_certificate(certificates, tmp_path / "c", X, y))
+    assert [one.n_groups for one in saved.certificates] == [2, 2, 2]
+    assert len(saved.verify(X, y)) == 3
+    certificates[1] = replace(certificates[1], groups=Groups.of(np.arange(25), 25))
+    with pytest.raises(ValueError, match="certificates of different groups"):
+        save_certificate(certificates, tmp_path / "c", X, y)
+
+
+def test_tampered_certificates_of_groups_are_refuted(grouped, binary, tmp_path):
+    """A changed budget would pass under a sound checksum."""
+    X, y = binary
+    certificate = grouped.certificate_
+    labels = certificate.groups.labels
+    for change in (
+        {"n_groups": 4},
+        {"n_groups": 2},
+        {"n_groups": None, "groups": None},
+        {"groups": Groups(labels, certificate.groups.code[::-1])},
+    ):
+        path = save_certificate(
+            replace(certificate, **change), tmp_path / "c", X, y, class_weight="balanced"
+        )
+        with pytest.raises(CertificateError):
+            load_certificate(path).verify(X, y)
+
+
+def test_certificate_files_without_groups_are_as_before(proof_file):
+    """Files of earlier versions would not load."""
+    arrays = parts(proof_file)
+    assert not [name for name in arrays if name.startswith("group")]
+    del arrays["metadata"]["certificates"][0]["n_groups"]
+    text = json.dumps(arrays["metadata"]).encode()
+    proof_file.write_bytes(pack(CERTIFICATE, {**arrays, "metadata": np.frombuffer(text, np.uint8)}))
+    (found,) = load_certificate(proof_file).certificates
+    assert found.n_groups is None
+    assert found.groups is None
+
+
+def without(*names):
+    return lambda arrays: {name: values for name, values in arrays.items() if name not in names}
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (claim(n_groups=None), "n_groups must be there exactly where groups are"),
+        (without("group_of", "group_labels"), "n_groups must be there exactly where groups are"),
+        (without("group_labels"), "must hold the arrays"),
+        (claim(n_groups=0), "n_groups must be positive"),
+        (claim(n_groups=2.0), "a certificate has a wrong type of n_groups"),
+        (change(group_of=np.zeros(39, np.int64)), "group_of must be 40 indices"),
+        (change(group_of=np.zeros(40, np.int32)), "group_of must be 40 indices"),
+        (change(group_of=np.full(40, 9)), "group_of must be between 0 and 8"),
+        (change(group_of=np.full(40, -1)), "group_of must be between 0 and 8"),
+        (change(group_labels=np.arange(9.0)), "group_labels must be integers or valid text"),
+        (change(group_labels=np.zeros((9, 1), np.int64)), "group_labels must be integers or val"),
+    ],
+)
+def test_unsound_certificates_of_groups(group_file, edit, message):
+    """A file could make the reader fail, or index out of its arrays."""
+    arrays = edit(parts(group_file))
+    text = json.dumps(arrays["metadata"]).encode()
+    group_file.write_bytes(pack(CERTIFICATE, {**arrays, "metadata": np.frombuffer(text, np.uint8)}))
+    with pytest.raises(CertificateFileError, match=message):
+        load_certificate(group_file)
 
 
 # --- what cannot be saved ------------------------------------------------------------------

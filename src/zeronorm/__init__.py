@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .certificate import certify, prove, verify
     from .estimators import (
+        BilevelClassifier,
+        BilevelCV,
+        BilevelRegressor,
         BudgetClassifier,
         FeatureGeneratingMachine,
         GreedyLogisticRegression,
@@ -19,10 +22,15 @@ if TYPE_CHECKING:
         ReweightedL1LogisticRegression,
         l1_path,
     )
+    from .groups import Groups
+    from .structures import project_bilevel
 
 __version__ = "0.1.0"
 
 _ESTIMATORS = (
+    "BilevelCV",
+    "BilevelClassifier",
+    "BilevelRegressor",
     "BudgetClassifier",
     "FeatureGeneratingMachine",
     "GreedyLogisticRegression",
@@ -35,11 +43,16 @@ _ESTIMATORS = (
     "l1_path",
 )
 _CERTIFICATES = ("certify", "prove", "verify")
+_OTHERS = {"Groups": "groups", "project_bilevel": "structures"}
 
 __all__ = [
+    "BilevelCV",
+    "BilevelClassifier",
+    "BilevelRegressor",
     "BudgetClassifier",
     "FeatureGeneratingMachine",
     "GreedyLogisticRegression",
+    "Groups",
     "L0LogisticRegression",
     "L1LogisticRegression",
     "L1LogisticRegressionCV",
@@ -49,6 +62,7 @@ __all__ = [
     "__version__",
     "certify",
     "l1_path",
+    "project_bilevel",
     "prove",
     "verify",
 ]
@@ -60,6 +74,8 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(".estimators", __name__), name)
     if name in _CERTIFICATES:
         return getattr(importlib.import_module(".certificate", __name__), name)
+    if name in _OTHERS:
+        return getattr(importlib.import_module(f".{_OTHERS[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

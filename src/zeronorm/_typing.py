@@ -70,16 +70,20 @@ class Loss(Protocol):
         """Return sum_i s_i f(y_i, z_i) and its (sub)gradient with respect to z, (n_samples,)."""
 
 
-class Smooth(Loss, Protocol):
-    """A loss with a (generalised) second derivative and a known conjugate.
-
-    Dual variables are alpha = -y * gradient >= 0, (n_samples,), for weights that include C.
-    """
+class Curved(Loss, Protocol):
+    """A loss with a (generalised) second derivative."""
 
     name: ClassVar[str]  # what a certificate calls the loss
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s_i f''(y_i, z_i), (n_samples,)."""
+
+
+class Smooth(Curved, Protocol):
+    """A loss of labels +-1 with a known conjugate.
+
+    Dual variables are alpha = -y * gradient >= 0, (n_samples,), for weights that include C.
+    """
 
     def conjugate(self, alpha: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return sum_i s_i f*(y_i, -y_i alpha_i / s_i), the conjugate of the weighted loss."""

@@ -107,6 +107,32 @@ def check_target(y: Any, n_samples: int) -> np.ndarray:
     return np.asarray(y)
 
 
+def check_response(y: Any, n_samples: int) -> FloatArray:
+    """Return the real target of a regression, (n_samples,): finite numbers."""
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None; pass one number per row of X."
+        )
+    y = column_or_1d(y, warn=True)
+    values = _numbers(y)
+    if values is None:
+        raise ValueError(
+            f"y must be numbers, one per row of X; got {_shown(y)}. Convert strings, complex and "
+            "missing values to floats, or use a classifier."
+        )
+    assert_all_finite(values, input_name="y")
+    if len(values) != n_samples:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"y must have one number per row of X; got {len(values)} numbers for {n_samples} rows."
+        )
+    if values.size and np.abs(values).max() > LARGEST:
+        raise ValueError(
+            f"y must be at most {LARGEST:g} in magnitude; got {np.abs(values).max():g}. Rescale it."
+        )
+    return values
+
+
 def _check_labels(y: Iterable[Any]) -> None:
     """Raise where a label is missing, or where some are strings and some numbers."""
     first: tuple[str, Any, int] | None = None
@@ -264,6 +290,11 @@ def check_positive(name: str, value: Any) -> float:
     if got > LARGEST:
         raise ValueError(f"{name} must be at most {LARGEST:g}; got {_shown(value)}.")
     return got
+
+
+def check_positive_or_infinite(name: str, value: Any) -> float:
+    """Return a positive number, inf included."""
+    return float("inf") if number(value) == np.inf else check_positive(name, value)
 
 
 def check_gap(name: str, value: Any) -> float:

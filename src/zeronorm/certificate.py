@@ -8,7 +8,7 @@ better support exists. `verify` recomputes all that from the data, in plain NumP
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,11 @@ from . import _validate
 from ._typing import FloatArray, IndexArray
 from .estimators import L0LogisticRegression
 from .estimators._base import BudgetedClassifier
+from .groups import Groups
 from .result import Certificate, Progressed, Proof, Tree
 from .solvers import Task, run_together
 from .solvers._blas import one_blas_thread
+from .solvers._certify import tighten_groups
 from .solvers._prove import prove_support
 
 
@@ -34,6 +36,7 @@ def certify(
     X: Any,
     y: Any,
     *,
+    groups: Any = None,
     sample_weight: Any = None,
     C: float | None = None,
     fit_intercept: bool | None = None,
@@ -46,13 +49,16 @@ def certify(
         bound    <= the same of every support of k features
 
     The bound is that of the convex relaxation (the minimax model with r = k), solved to 1e-4 by
-    scans of X; the scores of the last one rule out most features. `prove` goes further.
+    scans of X; the scores of the last one rule out most features. `prove` goes further. Of a model
+    of g groups of features the bound is that of all supports of g groups.
 
     Parameters
     ----------
     model : a fitted classifier of this package or of scikit-learn's kind (with `coef_`, or
         `get_support()`), or the support itself: indices of features, or a mask of all.
     X, y, sample_weight : the data, as for `fit`; X may be anything that `fit` takes.
+    groups : of the columns, as for `MinimaxLogisticRegression`: the support is then certified as
+        one of so many groups as it has features of. None: as in the model.
     C, fit_intercept, standardize : the problem. None: as in the model, if it is one of this
         package with a budget (then its class weights, forced features and loss count too), else
         C = 0.1, with intercept, on standardised columns.
@@ -76,9 +82,12 @@ def certify(
     >>> zeronorm.certify(model, X, y).gap < model.optimality_gap_
     True
     """
-    posed = _pose(model, X, y, sample_weight, C, fit_intercept, standardize, n_threads)
-    proofs = _run(posed, n_threads, gap=None, time_limit=np.inf)
-    certificates = [proof.certificate for proof in proofs]
+    posed = _pose(model, X, y, sample_weight, C, fit_intercept, standardize, n_threads, groups)
+    if posed[0].task.groups is None:
+        proofs = _run(posed, n_threads, gap=None, time_limit=np.inf)
+        certificates = [proof.certificate for proof in proofs]
+    else:
+        certificates = _run_groups(posed, n_threads)
     return certificates[0] if len(certificates) == 1 else certificates
 
 
@@ -122,7 +131,7 @@ def prove(
     Raises
     ------
     ValueError
-        As `certify`; where `resume` is of another problem.
+        As `certify`; where the model selects groups, or `resume` is of another problem.
 
     Examples
     --------
@@ -138,6 +147,11 @@ def prove(
     _validate.check_positive("time_limit", time_limit)
     _validate.check_count("max_nodes", max_nodes)
     posed = _pose(model, X, y, sample_weight, C, fit_intercept, standardize, n_threads)
+    if posed[0].task.groups is not None:
+        raise ValueError(
+            "prove searches for the best features, one by one; got a model of groups of features. "
+            "Use certify, which bounds all models of so many groups."
+        )
     trees: list[Tree | None] = [None] * len(posed)
     if resume is not None:
         earlier = [resume] if isinstance(resume, Proof) else list(resume)
@@ -174,6 +188,13 @@ def _run(
     )
 
 
+@one_blas_thread
+def _run_groups(posed: Sequence[_Posed], n_threads: int | None) -> list[Certificate]:
+    return run_together(
+        [tighten_groups(one.task, one.support, C=one.C) for one in posed], n_threads=n_threads
+    )
+
+
 def _pose(
     model: Any,
     X: Any,
@@ -183,6 +204,7 @@ def _pose(
     fit_intercept: bool | None,
     standardize: bool | None,
     n_threads: int | None,
+    groups: Any = None,
 ) -> list[_Posed]:
     """Return the binary problems of a model, on its selection scaling."""
     supports = _supports(model)
@@ -190,6 +212,9 @@ def _pose(
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen |= {"n_features": int(supports[0].size), "n_threads": n_threads}
     if isinstance(model, BudgetedClassifier):
+        if model.groups is not None:
+            del chosen["n_features"]
+            chosen["n_groups"] = model._size
         if model.criterion is not None:
             chosen["criterion"] = None  # the size is chosen
         poser = clone(model).set_params(**chosen)
@@ -213,6 +238,8 @@ def _pose(
             )
         if not np.isin(problem.forced, support).all():
             raise ValueError("the support lacks forced features of the model.")
+    if groups is not None:
+        problem = replace(problem, groups=Groups.of(groups, m, data.names))
     tasks = problem.tasks(bool(poser.fit_intercept))
     if len(tasks) != len(supports):
         raise ValueError(
@@ -332,7 +359,8 @@ def verify(
     ----------
     X : (n, m) array, dense, the user's matrix.
     y : (n,) labels of two classes; the larger one (the second of `classes_`) counts as +1.
-    certificate : what to check; loss, intercept and forced features are those that it names.
+    certificate : what to check; loss, intercept, forced features and groups are those that it
+        names.
     sample_weight : (n,) the weights of the fit, times those of the classes.
     rtol : difference that counts as rounding, relative to the objective.
 
@@ -380,10 +408,9 @@ def verify(
         raise CertificateError("the certificate has an intercept in a problem without one.")
     if not np.isin(forced, certificate.support).all():
         raise CertificateError("the certificate has forced features outside of its support.")
-    square = (X.T @ (alpha * y)) ** 2
-    free = np.sort(np.delete(square, forced))[::-1][: len(certificate.support) - len(forced)]
+    largest = _largest_sum((X.T @ (alpha * y)) ** 2, certificate)
     objective = float(0.5 * certificate.coef @ certificate.coef + weight @ values)
-    bound = float(-conjugate - 0.5 * (square[forced].sum() + free.sum()))
+    bound = float(-conjugate - 0.5 * largest)
     slack = rtol * max(1e-12, abs(objective))
     if certificate.tree is not None:
         usable = np.flatnonzero(~constant)
@@ -395,6 +422,29 @@ def verify(
             f"{certificate.bound!r}; recomputed: {objective!r} and {bound!r}."
         )
     return {"objective": objective, "bound": bound, "gap": (objective - bound) / abs(objective)}
+
+
+def _largest_sum(square: FloatArray, certificate: Certificate) -> float:
+    """Return the largest sum over a set of features that the budget of a certificate admits."""
+    forced, budget = certificate.forced, len(certificate.support)
+    if certificate.groups is not None and certificate.n_groups is not None:
+        if certificate.tree is not None:
+            raise CertificateError("the certificate has a tree; there is none for groups.")
+        code, budget = certificate.groups.code, certificate.n_groups
+        if len(code) != len(square):
+            raise CertificateError(
+                f"the groups of the certificate are of {len(code)} features; X has {len(square)}."
+            )
+        if len(np.unique(code[certificate.support])) > budget:
+            raise CertificateError(
+                f"the support of the certificate has features of more than {budget} groups."
+            )
+        square = np.asarray(np.bincount(code, square), np.float64)
+        forced = np.unique(code[forced])
+    elif certificate.groups is not None or certificate.n_groups is not None:
+        raise CertificateError("the certificate has groups without their number, or the reverse.")
+    free = np.sort(np.delete(square, forced))[::-1][: budget - len(forced)]
+    return float(square[forced].sum() + free.sum())
 
 
 def _conjugate(

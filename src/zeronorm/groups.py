@@ -92,6 +92,19 @@ class Groups:
         order = np.argsort(self.code, kind="stable").astype(np.int64, copy=False)
         return order, np.concatenate([[0], np.cumsum(self.sizes)])
 
+    def places(self, name: str, labels: Any) -> IndexArray:
+        """Return the places of some labels, ascending; `name` is what messages call them."""
+        if labels is None:
+            return np.empty(0, np.int64)
+        if isinstance(labels, str | bytes) or not isinstance(labels, Sequence | np.ndarray):
+            raise ValueError(f"{name} must be a list of labels of groups; got {labels!r}.")
+        known = {label: place for place, label in enumerate(self.labels.tolist())}
+        for label in labels:
+            plain = label.item() if isinstance(label, np.generic) else label
+            if isinstance(plain, bool) or plain not in known:
+                raise ValueError(f"{name} has the label {plain!r}, which is not in groups.")
+        return np.unique(np.array([known[label] for label in labels], np.int64))
+
     def members(self, group: int) -> IndexArray:
         """Return the features of the group at a place in `labels`, ascending."""
         order, start = self._sorted

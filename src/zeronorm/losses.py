@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from ._kernels import logistic_conjugate, logistic_curvature, logistic_value_gradient
-from ._typing import FloatArray, Smooth
+from ._typing import Curved, FloatArray, Smooth
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +156,16 @@ def balance(alpha: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def fit_intercept(
-    loss: Smooth, z: FloatArray, y: FloatArray, weight: FloatArray, start: float = 0.0
+    loss: Curved, z: FloatArray, y: FloatArray, weight: FloatArray, start: float = 0.0
 ) -> tuple[float, float, FloatArray]:
     """Return b = argmin_b sum_i s_i f(y_i, z_i + b), the value there and the gradient in z.
 
-    Newton's method on the increasing derivative, with a bracket that bisection can fall back to.
+    Newton's method on the increasing derivative, with a bracket that bisection can fall back to;
+    of least squares it is a weighted mean.
     """
+    if isinstance(loss, LeastSquares):
+        b = float(weight @ (y - z)) / float(weight.sum())
+        return b, *loss.value_gradient(z + b, y, weight)
     b = start
     low, high = -np.inf, np.inf
     width = 1.0

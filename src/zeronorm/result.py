@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
 from ._typing import FloatArray, IndexArray
+from .groups import Groups
 
 
 class Status(Enum):
@@ -73,8 +75,9 @@ class Certificate:
         min_{u, b} 1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)  subject to  ||u||_0 <= k     (L0)
 
     with f the logistic loss log(1 + exp(-y z)) or the squared hinge 1/2 max(0, 1 - y z)^2, over
-    columns that are not constant: constant columns are no features. It says nothing about test
-    accuracy, and the final refit (logistic, at another C) is a different model on the same support.
+    columns that are not constant: constant columns are no features. With `groups` the constraint is
+    that u has nonzeros in at most `n_groups` of them. It says nothing about test accuracy, and the
+    final refit (logistic, at another C) is a different model on the same support.
     """
 
     C: float
@@ -89,17 +92,20 @@ class Certificate:
     candidates: int  # features not excluded from every better model
     loss: str = "logistic"  # f: "logistic" or "squared_hinge"
     fit_intercept: bool = True  # whether b is free; else it is 0
-    # Features forced by the user: the bound holds among models with them.
+    # Features forced by the user: the bound holds among models with them (with their groups).
     forced: IndexArray = field(default_factory=lambda: np.empty(0, np.int64))
     tree: Tree | None = None  # what proves the bound where `dual` alone does not
     # Other features whose columns equal, up to the sign, that of a feature of the support: they can
     # take its place. Only `certify` and `prove` look for them.
     equivalents: Mapping[int, IndexArray] = field(default_factory=dict)
+    n_groups: int | None = None  # the budget where it counts groups of features
+    groups: Groups | None = None  # these
 
     def __repr__(self) -> str:
         """Return the figures, without the arrays."""
+        budget = "" if self.n_groups is None else f"n_groups={self.n_groups}, "
         return (
-            f"Certificate(k={self.support.size}, loss={self.loss!r}, C={self.C:g}, "
+            f"Certificate({budget}k={self.support.size}, loss={self.loss!r}, C={self.C:g}, "
             f"scaling={self.scaling!r}, "
             f"objective={self.objective:.6g}, bound={self.bound:.6g}, gap={self.gap:.2%}, "
             f"proven={self.proven}, candidates={self.candidates})"
@@ -196,15 +202,18 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The selections of one class: `path[k]` for every size k that was asked for."""
+    """The selections of one class: `path[k]` for every size k that was asked for.
 
-    selections: Mapping[int, Selection]
+    A size is a number of features or of groups; of a bi-level selection it is the pair of both.
+    """
+
+    selections: Mapping[Any, Selection]
     order: IndexArray  # features in order of entry into the pool of candidates
     history: tuple[Step, ...]
     status: Status
     gap: float = 0.0  # largest certified gap of the inner problems and final fits, relative
 
-    def __getitem__(self, k: int) -> Selection:
+    def __getitem__(self, k: Any) -> Selection:
         """Return the model of size k."""
         return self.selections[k]
 
@@ -214,7 +223,7 @@ class Path:
             raise ValueError(f"k must be between 1 and {self.order.size}; got {k}.")
         return np.sort(self.order[:k])
 
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self) -> Iterator[Any]:
         """Iterate over the sizes, smallest first."""
         return iter(sorted(self.selections))
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
+from . import _kernels as kernels
 from ._typing import FloatArray, IndexArray
+from .groups import Groups
+
+# Names that a message has room for.
+SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +37,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         """Check k, and store it as a plain integer."""
-        if isinstance(self.k, bool | np.bool_):
-            raise TypeError(f"k must be an integer, at least 1; got {self.k!r}.")
-        try:
-            k = operator.index(self.k)
-        except TypeError:
-            raise TypeError(f"k must be an integer, at least 1; got {self.k!r}.") from None
-        if k < 1:
-            raise ValueError(f"k must be at least 1; got {k}.")
-        object.__setattr__(self, "k", k)
+        object.__setattr__(self, "k", _count(self.k, "k"))
 
     def project(self, w: FloatArray) -> FloatArray:
         """Return the nearest point to w, (p,), with at most k nonzeros: its k largest |w_j|.
@@ -59,6 +59,241 @@ class Budget:
         return np.sort(largest(score, self.k))
 
 
+@dataclass(frozen=True, slots=True)
+class GroupBudget:
+    """All features of exactly n_groups groups.
+
+    Parameters
+    ----------
+    n_groups : how many groups, at least 1.
+    groups : the partition of the features.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where n_groups is not an integer, below 1, or above the number of groups that have
+        features.
+    """
+
+    n_groups: int
+    groups: Groups
+
+    def __post_init__(self) -> None:
+        """Check the number of groups, and store it as a plain integer."""
+        object.__setattr__(self, "n_groups", _count(self.n_groups, "n_groups"))
+        _check_groups(self.groups)
+        existing = int(np.count_nonzero(self.groups.sizes))
+        if self.n_groups > existing:
+            raise ValueError(
+                f"n_groups must be between 1 and {existing} (the groups that have features); got "
+                f"{self.n_groups}."
+            )
+
+    def project(self, w: FloatArray) -> FloatArray:
+        """Return the nearest point to w, (p,), with nonzeros in at most n_groups groups.
+
+        Those with the largest sums of squares stay, of equal sums those of the smaller index.
+        """
+        kept = self._heaviest(np.abs(w), 2)
+        return np.where(kept[self.groups.code], w, 0.0)
+
+    def top(self, score: FloatArray) -> IndexArray:
+        """Return all features, ascending, of the groups with the largest sums of scores.
+
+        score : (p,), not negative. Of equal sums the groups of the smaller index are taken.
+        Cost O(p + G log G) for G groups.
+        """
+        return np.flatnonzero(self._heaviest(score, 1)[self.groups.code])
+
+    def _heaviest(self, values: FloatArray, power: int) -> NDArray[np.bool_]:
+        """Return which groups have the largest sums of values**power, (G,)."""
+        _check_length(values, self.groups)
+        code, n_all = self.groups.code, len(self.groups)
+        peak = np.zeros(n_all)
+        np.maximum.at(peak, code, values)
+        if not np.isfinite(peak).all():
+            _refuse(values, "scores")
+        # Every group on a scale of its own, a power of two: its sum is exact where that of the
+        # values is, and neither over- nor underflows.
+        shift = np.clip(np.frexp(peak)[1], -1022, 1022).astype(np.int64)
+        sums = np.bincount(code, (values * np.ldexp(1.0, -shift)[code]) ** power, n_all)
+        mantissa, exponent = np.frexp(sums)
+        exponent = np.where(sums > 0, exponent + power * shift, -(2**20))
+        exponent[self.groups.sizes == 0] -= 1  # a group without features is taken last
+        kept = np.zeros(n_all, bool)
+        kept[np.lexsort((-mantissa, -exponent))[: self.n_groups]] = True
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class BilevelBudget:
+    """At most k features in at most n_groups groups.
+
+    Parameters
+    ----------
+    k : how many features, at least 1; more than there are count as all.
+    n_groups : how many groups, at least 1; more than there are count as all.
+    groups : the partition of the features.
+    forced_features : indices of features that are always in. They count in k and their groups in
+        n_groups.
+    forced_groups : groups, by their places in `groups.labels`, that always count in n_groups;
+        which of their features are in is free.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where k or n_groups is not an integer, or below 1; where what is forced is not in `groups`
+        or exceeds the budget.
+    """
+
+    k: int
+    n_groups: int
+    groups: Groups
+    forced_features: Sequence[int] | IndexArray = ()
+    forced_groups: Sequence[int] | IndexArray = ()
+    _forced: IndexArray = field(init=False, repr=False, compare=False)
+    _opened: NDArray[np.uint8] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the numbers, and store them as plain integers."""
+        object.__setattr__(self, "k", _count(self.k, "k"))
+        object.__setattr__(self, "n_groups", _count(self.n_groups, "n_groups"))
+        _check_groups(self.groups)
+        code, labels = self.groups.code, self.groups.labels
+        features = _places(self.forced_features, code.size, "forced_features", "the features")
+        wanted = _places(self.forced_groups, len(self.groups), "forced_groups", "the groups")
+        opened = tuple(sorted({*wanted, *code[list(features)].tolist()}))
+        if len(features) > self.k:
+            raise ValueError(
+                f"k counts the forced features: it must be at least {len(features)} (the features "
+                f"{_listed(features)}); got {self.k}."
+            )
+        if len(opened) > self.n_groups:
+            raise ValueError(
+                "n_groups counts the forced groups and those of forced features: it must be at "
+                f"least {len(opened)} (the groups {_listed(labels[list(opened)].tolist())}); got "
+                f"{self.n_groups}."
+            )
+        flags = np.zeros(len(self.groups), np.uint8)
+        flags[list(opened)] = 1
+        object.__setattr__(self, "forced_features", features)
+        object.__setattr__(self, "forced_groups", wanted)
+        object.__setattr__(self, "_forced", np.array(features, np.int64))
+        object.__setattr__(self, "_opened", flags)
+
+    def project(self, w: FloatArray) -> FloatArray:
+        """Return the nearest admissible point to w, (p,); the forced features are kept as they are.
+
+        Of equal |w_j| in a group those of the smaller index stay.
+        """
+        kept = self.support(w)
+        projected = np.zeros(w.size)  # unlike zeros_like without a pass over memory
+        projected[kept] = w[kept]
+        return projected
+
+    def support(self, w: FloatArray) -> IndexArray:
+        """Return the features, ascending, that `project` keeps, the forced ones among them."""
+        return self._best(w, squares=True)
+
+    def top(self, score: FloatArray) -> IndexArray:
+        """Return the admissible features, ascending, with the largest sum of scores.
+
+        score : (p,), not negative. Beside the forced ones only features of positive score are
+        taken, so that there can be fewer than k. Of equal scores in a group those of the smaller
+        index are taken. Cost as of `project_bilevel`.
+        """
+        return self._best(score, squares=False)
+
+    def _best(self, values: FloatArray, squares: bool) -> IndexArray:
+        """Return the best admissible features by values or squares, sorted."""
+        _check_length(values, self.groups)
+        forced = self._forced
+        if forced.size:
+            values = values.copy()
+            values[forced] = 0.0  # so that they are not taken a second time
+        further = self.n_groups - int(self._opened.sum())
+        found = _select(
+            values, self.k - forced.size, further, self.groups, self._opened, squares=squares
+        )
+        return np.sort(np.concatenate([forced, found])) if forced.size else found
+
+
+def project_bilevel(
+    v: Any, k: int, n_groups: int, groups: Any, *, method: str = "auto"
+) -> FloatArray:
+    """Return the nearest point to v with at most k nonzeros in at most n_groups groups.
+
+        min_x  1/2 ||x - v||^2   subject to  ||x||_0 <= k,  #{i : x_{G_i} != 0} <= n_groups
+
+    x_j is v_j or 0. The answer is exact: no other choice of features has a smaller distance, up to
+    the rounding of the sums.
+
+    Parameters
+    ----------
+    v : (p,) finite numbers.
+    k : how many nonzeros, at least 1; more than p count as p.
+    n_groups : how many groups, at least 1; more than there are count as all.
+    groups : (p,) integers or strings, the label of the group of every value; or a dict of lists of
+        indices by label; or `Groups`, which spares the check of labels in a loop. Groups need
+        be neither contiguous nor of equal size.
+    method : "auto", or "dp" for the dynamic programme of the paper, which gives the same distance.
+
+    Returns
+    -------
+    (p,) float64. Zeros of v are never counted. Of equal |v_j| in a group those of the smaller index
+    stay; which of several sets with the same distance is taken is deterministic.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where v is not one-dimensional, or NaN or infinite somewhere (the message says where), where
+        the groups are no partition, or where a number is no integer or below 1.
+
+    Notes
+    -----
+    "auto" reads v once and looks closer at about k G / n_groups of its values (G groups); in the
+    worst case it costs O(p + G n_groups k log k). "dp" costs O(p log p + k n_groups sum_i
+    min(|G_i|, k)), and 4 G (n_groups + 1) (k + 1) bytes.
+
+    The problem and "dp" are of Xiang, Yang and Ye, KDD 2014, Section 3.2 and Algorithm 3.
+    """
+    k, n_groups = _count(k, "k"), _count(n_groups, "n_groups")
+    if method not in ("auto", "dp"):
+        raise ValueError(f"method must be 'auto' or 'dp'; got {method!r}.")
+    values = _vector(v)
+    partition = Groups.of(groups, values.size)
+    opened = np.zeros(len(partition), np.uint8)
+    kept = _select(values, k, n_groups, partition, opened, name="v", program=method == "dp")
+    projected = np.zeros(values.size)
+    projected[kept] = values[kept]
+    return projected
+
+
+def _select(
+    values: FloatArray,
+    k: int,
+    n_groups: int,
+    groups: Groups,
+    opened: NDArray[np.uint8],
+    *,
+    squares: bool = True,
+    name: str = "scores",
+    program: bool = False,
+) -> IndexArray:
+    """Return the best k features in at most n_groups groups beside the opened ones, sorted."""
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    code = np.ascontiguousarray(groups.code, dtype=np.int64)
+    out = np.empty(min(k, values.size), np.int64)
+    kernel = kernels.bilevel_program if program else kernels.bilevel_select
+    # More than there are count as all: the kernel takes 64-bit integers.
+    count, _ = kernel(
+        values, code, len(groups), out.size, min(n_groups, len(groups)), opened, squares, out
+    )
+    if count < 0:
+        _refuse(values, name)
+    return out[:count]
+
+
 def largest(values: FloatArray, k: int) -> IndexArray:
     """Return the indices of the k largest values, largest first, ties by the smaller index.
 
@@ -75,3 +310,73 @@ def largest(values: FloatArray, k: int) -> IndexArray:
     above = above[np.argsort(-values[above], kind="stable")]
     ties = np.flatnonzero(values == cut)[: k - above.size]
     return np.concatenate([above, ties]).astype(np.int64, copy=False)
+
+
+def _count(value: Any, name: str) -> int:
+    """Return an integer of at least 1 as a plain one."""
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be an integer, at least 1; got {value!r}.")
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, at least 1; got {value!r}.") from None
+    if count < 1:
+        raise ValueError(f"{name} must be at least 1; got {count}.")
+    return count
+
+
+def _vector(v: Any) -> FloatArray:
+    """Return real numbers of one dimension, at least one, as float64."""
+    try:
+        values = np.asarray(v)
+    except ValueError:
+        raise ValueError("v must be one-dimensional; got a ragged sequence.") from None
+    if values.ndim != 1:
+        raise ValueError(f"v must be one-dimensional; got shape {values.shape}.")
+    if values.dtype.kind not in "iuf":
+        raise TypeError(f"v must be real numbers; got values of type {values.dtype}.")
+    if not values.size:
+        raise ValueError("v must have at least one value; got none.")
+    return values.astype(np.float64, copy=False)
+
+
+def _refuse(values: FloatArray, name: str) -> NoReturn:
+    """Raise for the first value that is not finite."""
+    place = int(np.argmin(np.isfinite(values)))
+    raise ValueError(f"{name} must be finite numbers; got {values[place]} at place {place}.")
+
+
+def _check_groups(groups: Any) -> None:
+    if not isinstance(groups, Groups):
+        raise TypeError(
+            f"groups must be Groups; got {type(groups).__name__}. Make them by Groups.of(labels, "
+            "n_features)."
+        )
+
+
+def _check_length(values: FloatArray, groups: Groups) -> None:
+    if values.shape != groups.code.shape:
+        raise ValueError(
+            f"scores must be one for each of the {groups.code.size} features of groups; got shape "
+            f"{values.shape}."
+        )
+
+
+def _places(values: Any, size: int, name: str, what: str) -> tuple[int, ...]:
+    """Return distinct places among `size`, ascending."""
+    places = set()
+    for value in np.asarray(values, dtype=object).ravel().tolist():
+        if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+            raise TypeError(f"{name} must be indices of {what}; got {value!r}.")
+        if not 0 <= operator.index(value) < size:
+            raise ValueError(
+                f"{name} must be indices from 0 to {size - 1} ({what}); got {value!r}."
+            )
+        places.add(operator.index(value))
+    return tuple(sorted(places))
+
+
+def _listed(names: Sequence[Any]) -> str:
+    """Return names as a message shows them."""
+    shown = ", ".join(repr(name) for name in names[:SHOWN])
+    return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -427,3 +427,27 @@ def csc_newton_cycle(
     z: _Float,
 ) -> float:
     """One cycle of coordinate-wise Newton steps, X in CSC; returns the violations met."""
+
+def bilevel_select(
+    v: _Float,
+    code: _Places,
+    n_groups: int,
+    k: int,
+    g: int,
+    opened: NDArray[np.uint8],
+    squares: bool,
+    out: _Places,
+) -> tuple[int, int]:
+    """Put the best k features in at most g groups into `out`; their number, undecided groups."""
+
+def bilevel_program(
+    v: _Float,
+    code: _Places,
+    n_groups: int,
+    k: int,
+    g: int,
+    opened: NDArray[np.uint8],
+    squares: bool,
+    out: _Places,
+) -> tuple[int, int]:
+    """Do what bilevel_select does by the published dynamic programme."""

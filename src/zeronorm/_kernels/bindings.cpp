@@ -13,4 +13,5 @@ NB_MODULE(_native, m) {
     zeronorm::bind_descent(m);
     zeronorm::bind_losses(m);
     zeronorm::bind_ridge(m);
+    zeronorm::bind_bilevel(m);
 }

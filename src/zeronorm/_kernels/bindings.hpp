@@ -35,5 +35,6 @@ void bind_smoothing(nb::module_& m);
 void bind_descent(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_ridge(nb::module_& m);
+void bind_bilevel(nb::module_& m);
 
 }  // namespace zeronorm

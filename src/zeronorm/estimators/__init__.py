@@ -1,5 +1,7 @@
 """Scikit-learn classes: they validate, call one solver and store attributes."""
 
+from ._bilevel import BilevelClassifier, BilevelRegressor
+from ._bilevel_cv import BilevelCV
 from ._budget import BudgetClassifier
 from ._greedy import GreedyLogisticRegression
 from ._l0 import L0LogisticRegression
@@ -10,6 +12,9 @@ from ._minimax import FeatureGeneratingMachine, MinimaxLogisticRegression
 from ._reweighted import ReweightedL1LogisticRegression
 
 __all__ = [
+    "BilevelCV",
+    "BilevelClassifier",
+    "BilevelRegressor",
     "BudgetClassifier",
     "FeatureGeneratingMachine",
     "GreedyLogisticRegression",

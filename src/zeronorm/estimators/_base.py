@@ -6,7 +6,7 @@ import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ class Problem:
     scaling: str
     usable: np.ndarray  # (m,) non-constant columns
     forced: IndexArray
-    sizes: tuple[int, ...]
+    sizes: tuple[Any, ...]  # numbers of features or of groups, or pairs of them
     loss: Smooth  # of the selection
     groups: Groups | None = None  # of the columns
 
@@ -89,7 +89,7 @@ class BudgetedClassifier(LinearClassifier):
     def _solver(
         self,
         task: Task,
-        sizes: tuple[int, ...],
+        sizes: tuple[Any, ...],
         start: Sequence[IndexArray] = (),
         seconds: dict[str, float] | None = None,
         certify: bool = True,
@@ -161,9 +161,9 @@ class BudgetedClassifier(LinearClassifier):
         else:
             _validate.check_spread(scaled.scale)
         m = design.shape[1]
-        groups = None if self.groups is None else Groups.of(self.groups, m, data.names)
+        groups = self._groups_of(data)
         forced = _validate.check_forced(self.forced_features, m, data.names, usable)
-        sizes = _validate.check_sizes(self.n_features, int(usable.sum()), m, forced.size)
+        sizes = self._sizes(groups, usable, forced)
         if self.criterion is not None:
             if weight.sum() < LEAST_ROWS:
                 raise ValueError(
@@ -187,14 +187,30 @@ class BudgetedClassifier(LinearClassifier):
             groups,
         )
 
+    def _groups_of(self, data: Rowwise) -> Groups | None:
+        """Return the groups of the columns, None where features are selected one by one."""
+        if self.groups is None:
+            return None
+        return Groups.of(self.groups, data.design.shape[1], data.names)
+
+    def _sizes(
+        self, groups: Groups | None, usable: np.ndarray, forced: IndexArray
+    ) -> tuple[Any, ...]:
+        """Return the wanted sizes, growing."""
+        n_usable = int(usable.sum())
+        return _validate.check_sizes(self.n_features, n_usable, usable.size, forced.size)
+
     def _check_parameters(self) -> None:
         _validate.check_positive("C", self.C)
-        _validate.check_refit_penalty(self.refit_C)
+        self._check_refit()
         _validate.check_positive("tol", self.tol)
         _validate.check_count("n_threads", self.n_threads)
         for name in ("fit_intercept", "standardize", "warm_start"):
             _validate.check_flag(name, getattr(self, name))
         _validate.check_option("criterion", self.criterion, [None, *CRITERIA])
+
+    def _check_refit(self) -> None:
+        _validate.check_refit_penalty(self.refit_C)
 
     def _solver_and_remedy(self) -> tuple[str, str]:
         """Return what solves the problems of the selection, and what helps where it fails."""
@@ -280,6 +296,35 @@ class BudgetedClassifier(LinearClassifier):
         return histories[0] if len(histories) == 1 else histories
 
 
+class GroupBudgetedClassifier(BudgetedClassifier):
+    """Base of those that select single features or, with `groups`, whole groups of them."""
+
+    n_groups: Any
+
+    def _pose(self, data: Rowwise) -> Problem:
+        problem = super()._pose(data)
+        if problem.groups is None:
+            return problem
+        n_usable = problem.groups.of_features(np.flatnonzero(problem.usable)).size
+        n_forced = problem.groups.of_features(problem.forced).size
+        return replace(problem, sizes=_validate.check_n_groups(self.n_groups, n_usable, n_forced))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.groups is None and self.n_groups is not None:
+            raise ValueError(
+                f"n_groups counts groups, but groups is None; got n_groups={self.n_groups!r}. "
+                "Pass the group of every column as groups, or use n_features."
+            )
+        if self.groups is not None and self.n_features is not None:
+            raise ValueError(
+                "n_features must be None with groups, which enter as a whole; got "
+                f"n_features={self.n_features!r}. Use n_groups."
+            )
+        if self.groups is not None and self.n_groups is None:
+            raise ValueError("groups needs the number of them to select: pass n_groups.")
+
+
 class CuttingPlaneClassifier(BudgetedClassifier):
     """Base of those that generate their features in blocks, by the minimax cutting plane."""
 
@@ -301,4 +346,10 @@ class CuttingPlaneClassifier(BudgetedClassifier):
         return f"solver={self.solver!r}", remedy
 
 
-__all__ = ["BudgetedClassifier", "CuttingPlaneClassifier", "Problem", "Rowwise"]
+__all__ = [
+    "BudgetedClassifier",
+    "CuttingPlaneClassifier",
+    "GroupBudgetedClassifier",
+    "Problem",
+    "Rowwise",
+]

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from .. import _validate
 from .._typing import IndexArray
@@ -14,10 +11,10 @@ from ..result import Path
 from ..solvers import Task
 from ..solvers._drive import Solver
 from ..solvers._greedy import FIT_C, greedy
-from ._base import BudgetedClassifier, Problem, Rowwise
+from ._base import GroupBudgetedClassifier, Problem, Rowwise
 
 
-class GreedyLogisticRegression(BudgetedClassifier):
+class GreedyLogisticRegression(GroupBudgetedClassifier):
     """Logistic regression on exactly k features, or groups of features, by forward greedy steps.
 
     A step correlates what the model so far leaves unexplained, alpha_i y_i, with all columns (one
@@ -31,7 +28,7 @@ class GreedyLogisticRegression(BudgetedClassifier):
 
     With `groups` a step adds a whole group G, the one whose columns, after a change to an
     orthonormal basis, have the largest ||X_G'(alpha y)||. The final model of a support is refitted
-    on the scaling of X, and certified as one of so many features.
+    on the scaling of X, and certified as one of so many features, or groups.
 
     Parameters
     ----------
@@ -130,7 +127,6 @@ class GreedyLogisticRegression(BudgetedClassifier):
             C=float(self.C),
             fit_C=float(self.fit_C),
             refit_C=self.refit_C,
-            groups=None if task.groups is None else task.groups.code,
             tol=float(self.tol),
             start=start,
             seconds=seconds,
@@ -140,11 +136,7 @@ class GreedyLogisticRegression(BudgetedClassifier):
     def _pose(self, data: Rowwise) -> Problem:
         problem = super()._pose(data)
         _validate.check_total_weight(float(self.fit_C), problem.sample_weight)
-        if problem.groups is None:
-            return problem
-        n_usable = problem.groups.of_features(np.flatnonzero(problem.usable)).size
-        n_forced = problem.groups.of_features(problem.forced).size
-        return replace(problem, sizes=_validate.check_n_groups(self.n_groups, n_usable, n_forced))
+        return problem
 
     def _solver_and_remedy(self) -> tuple[str, str]:
         return "A fit", "A smaller fit_C helps."
@@ -152,18 +144,6 @@ class GreedyLogisticRegression(BudgetedClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         _validate.check_positive("fit_C", self.fit_C)
-        if self.groups is None and self.n_groups is not None:
-            raise ValueError(
-                f"n_groups counts groups, but groups is None; got n_groups={self.n_groups!r}. "
-                "Pass the group of every column as groups, or use n_features."
-            )
-        if self.groups is not None and self.n_features is not None:
-            raise ValueError(
-                "n_features must be None with groups, which enter as a whole; got "
-                f"n_features={self.n_features!r}. Use n_groups."
-            )
-        if self.groups is not None and self.n_groups is None:
-            raise ValueError("groups needs the number of them to select: pass n_groups.")
 
 
 __all__ = ["GreedyLogisticRegression"]

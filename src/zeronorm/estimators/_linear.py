@@ -1,64 +1,24 @@
-"""What all linear classifiers share: reading data, running solvers, prediction."""
+"""What all linear classifiers share: classes, their weights, prediction."""
 
 from __future__ import annotations
 
-import time
-from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path as FilePath
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, assert_all_finite
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin
 
 from .. import _validate
-from .._typing import Design, FloatArray, IndexArray
-from ..designs import Rows, as_design
-from ..designs._operations import margins
-from ..solvers import Progress, run_together
-from ..solvers._blas import one_blas_thread
-from ..solvers._drive import Solver
-
-try:  # scikit-learn's callback API is experimental: used where it exists
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-
-    CALLER_OF_FIT = 4  # the `stacklevel` of warnings by functions that `fit` calls
-except ImportError:  # pragma: no cover - scikit-learn < 1.9
-
-    class CallbackSupportMixin:  # type: ignore[no-redef,unused-ignore]
-        """Stand-in where scikit-learn has no callbacks."""
-
-    def with_callbacks(method: Any) -> Any:
-        """Return the method unchanged."""
-        return method
-
-    CALLER_OF_FIT = 3
-
-
-# A solver has failed where its certified gap is above this many times the tolerance.
-GAP_SLACK = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Rowwise:
-    """What a user passed to fit, validated: rows of positive weight."""
-
-    design: Design
-    labels: np.ndarray  # (n,)
-    sample_weight: FloatArray  # (n,) positive
-    names: list[str] | None  # of the columns, if X has any
-
-    def rows(self, index: IndexArray) -> Rowwise:
-        """Return some of the rows; no data are copied."""
-        return Rowwise(
-            Rows(self.design, index), self.labels[index], self.sample_weight[index], self.names
-        )
+from .._typing import FloatArray
+from ._sparse_linear import (
+    CALLER_OF_FIT,
+    GAP_SLACK,
+    Model,
+    Rowwise,
+    SparseLinearModel,
+    with_callbacks,
+)
 
 
 def one_versus_rest(labels: np.ndarray, classes: np.ndarray) -> list[FloatArray]:
@@ -67,106 +27,15 @@ def one_versus_rest(labels: np.ndarray, classes: np.ndarray) -> list[FloatArray]
     return [np.where(labels == label, 1.0, -1.0) for label in positives]
 
 
-class Model(Protocol):
-    """A sparse linear model of one class against the others."""
-
-    @property
-    def support(self) -> IndexArray:
-        """(k,) sorted feature indices."""
-
-    @property
-    def coef(self) -> FloatArray:
-        """(k,) values on the support."""
-
-    @property
-    def intercept(self) -> float:
-        """The intercept."""
-
-
-class LinearClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc]
     """Base of the classifiers with sparse coefficients, one-versus-rest for several classes."""
 
     # Parameters that every such class has; set by the constructors of the subclasses.
     C: Any
-    fit_intercept: Any
     class_weight: Any
-    tol: Any
-    warm_start: Any
-    n_threads: Any
 
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Raise ValueError where a parameter breaks a rule that no data are needed for."""
-
-    @abstractmethod
-    def _begin(
-        self, data: Rowwise, seconds: dict[str, float]
-    ) -> tuple[np.ndarray, list[Solver[Any]]]:
-        """Return the classes, and the solver of every binary problem; they may add seconds."""
-
-    @abstractmethod
-    def _store(self, results: list[Any]) -> None:
-        """Set the attributes that the results of the solvers give."""
-
-    @one_blas_thread
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Read the data, run the solvers in lockstep and set the attributes.
-
-        Nothing is set before all solvers have ended: a failed fit leaves the model before it.
-        """
-        context = self._begin_callbacks()
-        begin = time.perf_counter()
-        seconds: dict[str, float] = {}
-        data = self._read(X, y, sample_weight)
-        seconds["read"] = time.perf_counter() - begin
-        classes, solvers = self._begin(data, seconds)
-        passes = 0
-
-        def report(progress: Progress) -> None:
-            nonlocal passes
-            passes = progress.n_scans
-            seconds["scan"] = progress.seconds
-            if context is not None:
-                scan = context.subcontext(task_name="scan")
-                scan.call_on_fit_task_begin(estimator=self)
-                scan.call_on_fit_task_end(estimator=self)
-
-        results = run_together(solvers, report, self.n_threads)
-        if hasattr(X, "shape") and not isinstance(X, Design):
-            validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and the names
-        else:
-            self.n_features_in_ = data.design.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-        self.classes_ = classes
-        self.n_scans_ = passes
-        seconds["total"] = time.perf_counter() - begin
-        self.seconds_ = seconds
-        self._store(results)
-        if context is not None:
-            context.call_on_fit_task_end(estimator=self)
-
-    def _begin_callbacks(self) -> Any:
-        """Open scikit-learn's callback context, where there is one and somebody listens."""
-        if not hasattr(self, "_init_callback_context"):
-            return None
-        context = self._init_callback_context(max_subtasks=None)
-        return context.call_on_fit_task_begin(estimator=self)
-
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
-        """Validate parameters, X, y and weights; rows of weight 0 are left out."""
-        self._check_parameters()
-        names = _validate.feature_names(X)
-        design = self._stored(as_design(_validate.check_data(X), n_threads=self.n_threads))
-        n = design.shape[0]
-        labels = _validate.check_target(y, n)
-        weight = _validate.check_sample_weight(sample_weight, n)
-        data = Rowwise(design, labels, weight, names)
-        rows = np.flatnonzero(weight > 0)
-        return data.rows(rows) if rows.size < n else data
-
-    def _stored(self, design: Design) -> Design:
-        """Return the design in the storage that the solvers want."""
-        return design
+    def _target(self, y: Any, n_samples: int) -> np.ndarray:
+        return _validate.check_target(y, n_samples)
 
     def _weigh(self, data: Rowwise) -> tuple[Rowwise, FloatArray]:
         """Return the data with class weights in their sample weights, and the class weights (n,).
@@ -177,37 +46,25 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, Bas
         unit = _validate.class_factors(self.class_weight, data.labels, data.sample_weight)
         weight = data.sample_weight * unit
         _validate.check_total_weight(float(self.C), weight)
-        data = Rowwise(data.design, data.labels, weight, data.names)
+        data = replace(data, sample_weight=weight)
         rows = np.flatnonzero(weight > 0)
         if rows.size < weight.size:
             data, unit = data.rows(rows), unit[rows]
             _validate.check_two_classes(np.unique(data.labels))
         return data, unit
 
-    def _set_models(self, models: Sequence[Model]) -> None:
-        """Store the models that predictions use."""
-        support = np.unique(np.concatenate([model.support for model in models]))
-        coef = np.zeros((len(models), support.size))
-        for row, model in enumerate(models):
-            coef[row, np.searchsorted(support, model.support)] = model.coef
-        self.support_ = support
-        self._support_coef = coef
-        self.intercept_ = np.array([model.intercept for model in models])
-
     @property
     def coef_(self) -> FloatArray:
         """Coefficients on all features, (1 or n_classes, n_features_in_), made on demand."""
         if not hasattr(self, "_support_coef"):
             raise AttributeError("coef_ is set by fit.")
-        coef = np.zeros((self._support_coef.shape[0], self.n_features_in_))
+        coef = np.zeros((self._support_coef.shape[0], self._n_columns))
         coef[:, self.support_] = self._support_coef
         return coef
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return X[:, support_] @ coef + intercept, (n_samples,) or (n_samples, n_classes)."""
-        check_is_fitted(self)
-        design = self._prediction_design(X)
-        scores = margins(design, self.support_, self._support_coef.T, self.intercept_)
+        scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -239,46 +96,6 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, SelectorMixin, Bas
         if scores.ndim == 1:
             return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
         return np.asarray(np.log(self.predict_proba(X)))
-
-    def _prediction_design(self, X: Any) -> Design:
-        """Return X as a design after the checks of scikit-learn; only the support is read.
-
-        NaN and infinity are looked for in arrays in memory; of files only the support is read.
-        """
-        out_of_core = isinstance(X, str | FilePath | np.memmap | Design)
-        if not out_of_core and not sp.issparse(X):
-            X = validate_data(self, X, reset=False, dtype=None)
-        elif sp.issparse(X):
-            validate_data(self, X, reset=False, skip_check_array=True)
-            values = getattr(X, "data", None)
-            if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-                assert_all_finite(values, input_name="X")
-        design = as_design(X, n_threads=self.n_threads)
-        if design.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {design.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-        return design
-
-    def transform(self, X: Any) -> Any:
-        """Return the selected columns of X, (n_samples, k); a file or a design is read for them."""
-        if not isinstance(X, str | FilePath | np.memmap | Design):
-            return super().transform(X)
-        check_is_fitted(self)
-        return self._prediction_design(X).gather(self.support_)
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.support_] = True
-        return mask
-
-    def __sklearn_tags__(self) -> Tags:
-        """Return the tags: sparse input, several classes."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 __all__ = [

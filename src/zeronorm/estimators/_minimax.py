@@ -11,18 +11,20 @@ from ..result import Path
 from ..solvers import INNER_SOLVERS, Task, select_nested
 from ..solvers._drive import Solver
 from ..solvers.inner import check_supported
-from ._base import CuttingPlaneClassifier
+from ._base import CuttingPlaneClassifier, GroupBudgetedClassifier
 
 SMOOTHING = ("smoothing", "smoothing-published")
 
 
-class MinimaxClassifier(CuttingPlaneClassifier):
+class MinimaxClassifier(GroupBudgetedClassifier, CuttingPlaneClassifier):
     """Base of the classifiers that select by the minimax cutting plane, for the loss `_loss`."""
 
     def __init__(
         self,
         n_features: int | Sequence[int] | None = None,
         *,
+        groups: Any = None,
+        n_groups: int | Sequence[int] | None = None,
         C: float = 0.1,
         refit_C: float | str = "loo",
         block_size: int | None = None,
@@ -37,6 +39,8 @@ class MinimaxClassifier(CuttingPlaneClassifier):
         n_threads: int | None = None,
     ) -> None:
         self.n_features = n_features
+        self.groups = groups
+        self.n_groups = n_groups
         self.C = C
         self.refit_C = refit_C
         self.block_size = block_size
@@ -93,17 +97,29 @@ class MinimaxLogisticRegression(MinimaxClassifier):
     Features in order of entry form a nested path: a list of sizes costs one run. The supports are
     refitted without the bias of the penalty, on the scaling of X.
 
+    With `groups` there is one d for each group, 1/2 sum_g ||u_g||^2 / d_g, a block is the r groups
+    with the largest ||X_g'(alpha y)||, and exactly `n_groups` whole groups are selected. A group of
+    more columns has a longer ||X_g'(alpha y)|| by chance alone: compare groups of like sizes.
+
     Parameters
     ----------
     n_features : int, list or range of int, or None
-        How many features, exactly (`max_blocks` yields to it); a list gives several models.
+        How many features, exactly (`max_blocks` yields to it); a list gives several models. None:
+        10, or all usable columns if fewer. Only without `groups`.
+    groups : (n_features_in_,) integers or strings, a dict of lists, or None
+        The label of the group of every column of X, or the columns of every group by its label.
+        Constant columns of a group are left out.
+    n_groups : int, list or range of int, or None
+        How many groups, exactly; a list gives several models, `path_[n_groups]`. Only with
+        `groups`, and needed there.
     C : float
         Weight of the summed loss during selection.
     refit_C : "loo" or float
         C of the final fit; "loo" chooses by approximate leave-one-out log-loss.
     block_size : int or None
-        r, features per scan; by default n_features / max_blocks, or a third of n_features. With
-        several sizes a third of the smallest, but at least a thirtieth of the largest.
+        r, features (groups) per scan; by default n_features / max_blocks, or a third of
+        n_features. With several sizes a third of the smallest, but at least a thirtieth of the
+        largest.
     max_blocks : int or None
         T_m, number of scans that generate blocks.
     solver : str
@@ -117,14 +133,17 @@ class MinimaxLogisticRegression(MinimaxClassifier):
           driven by the gap. No intercept.
         - "smoothing-published": the same with the published schedule of that parameter, which can
           stall far from the optimum. No intercept.
-    fit_intercept, standardize, forced_features, class_weight, tol, warm_start, n_threads
+    forced_features : list of int or str, or None
+        Always in the model (with `groups`: their groups), counted in the budget.
+    fit_intercept, standardize, class_weight, tol, warm_start, n_threads
         As in `BudgetClassifier`.
 
     Attributes
     ----------
-    As of `BudgetClassifier`. A `Step` of `history_` has the certified bounds of its problem over
-    the generated blocks (`objective`, `bound`, the relative `extra["gap"]`), the `status` of the
-    solver, and in `extra["outer_bound"]` a certified lower bound of the problem over all features.
+    As of `BudgetClassifier`; with `groups`, `certificate_` is of the best so many groups. A `Step`
+    of `history_` has the certified bounds of its problem over the generated blocks (`objective`,
+    `bound`, the relative `extra["gap"]`), the `status` of the solver, and in
+    `extra["outer_bound"]` a certified lower bound of the problem over all features.
 
     Warns
     -----
@@ -183,8 +202,8 @@ class FeatureGeneratingMachine(MinimaxClassifier):
 
     Parameters
     ----------
-    n_features : int, list or range of int, or None
-        How many features, exactly (`max_blocks` yields to it); a list gives several models.
+    n_features, groups, n_groups, forced_features
+        As in `MinimaxLogisticRegression`.
     C : float
         Weight of the summed loss during selection (LIBLINEAR's C is half of it).
     refit_C : "loo" or float
@@ -198,7 +217,7 @@ class FeatureGeneratingMachine(MinimaxClassifier):
         - "newton": proximal Newton steps with exact block weights; the most accurate and robust.
         - "fista": accelerated proximal gradient steps; many cheap ones.
         - "simplemkl": reduced gradient over the block weights, as published.
-    fit_intercept, standardize, forced_features, class_weight, tol, warm_start, n_threads
+    fit_intercept, standardize, class_weight, tol, warm_start, n_threads
         As in `BudgetClassifier`.
 
     Attributes

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray, IndexArray
-from ..files import Layout, PathLike, quote
+from ..files import Layout, PathLike, is_text, quote
+from ..groups import Groups
 from ..result import Certificate, Tree
 from ._archive import CertificateFileError, FileKind, Require, pack, read_file, unpack, write_file
 from ._header import (
@@ -34,6 +35,7 @@ CERTIFICATE = FileKind("certificate", version=1, max_size=1 << 33, error=Certifi
 
 _MAX_DENSE = 1 << 31  # bytes of X in float64 that are verified; it takes a few times as much
 _SHARED = ("metadata", "classes", "class_weight")
+_OF_GROUPS = ("group_of", "group_labels")  # only where groups were selected
 _OF_CERTIFICATE = {  # type and number of dimensions
     "support": ("<i8", 1),
     "coef": ("<f8", 1),
@@ -62,6 +64,7 @@ _PROBLEM = {
     "fixed_in": int,
     "candidates": int,
     "equivalents": list,
+    "n_groups": (int, type(None)),
 }
 _SCALINGS = ("standardized", "scaled", "none")
 
@@ -216,6 +219,9 @@ def save_certificate(
             f"{size} samples of positive weight; got {len(given)} certificates, of "
             f"{given[0].dual.size} samples."
         )
+    groups = given[0].groups
+    if not all(_equal(one.groups, groups) for one in given):
+        raise ValueError("certificate must be of one fit; got certificates of different groups.")
     if feature_names is None:
         feature_names = _validate.feature_names(X)
     metadata = {
@@ -238,9 +244,19 @@ def save_certificate(
         }  # fmt: skip
         for name, (kind, _) in _OF_CERTIFICATE.items():
             arrays[f"{name}_{number}"] = np.asarray(values[name]).astype(kind, copy=False)
+    if groups is not None:
+        arrays["group_of"] = groups.code.astype("<i8", copy=False)
+        arrays["group_labels"] = groups.labels
     data = pack(CERTIFICATE, arrays)
     read_certificate("the certificate", data)  # what cannot be read back is not written
     return write_file(path, data)
+
+
+def _equal(one: Groups | None, other: Groups | None) -> bool:
+    """Return whether groups are the same."""
+    if one is None or other is None or one is other:
+        return one is other
+    return np.array_equal(one.labels, other.labels) and np.array_equal(one.code, other.code)
 
 
 def _union(certificates: Sequence[Certificate]) -> IndexArray:
@@ -267,6 +283,7 @@ def _describe_certificate(certificate: Certificate) -> dict[str, Any]:
         "equivalents": [
             [int(feature), others.tolist()] for feature, others in certificate.equivalents.items()
         ],
+        "n_groups": None if certificate.n_groups is None else int(certificate.n_groups),
     }
 
 
@@ -285,9 +302,9 @@ def load_certificate(path: PathLike) -> SavedCertificate:
 
 def _members(n_arrays: int) -> list[str]:
     """Return the names of the arrays of a certificate file, given their number."""
-    n_certificates = max(1, (n_arrays - len(_SHARED)) // len(_OF_CERTIFICATE))
-    numbered = [f"{name}_{i}" for i in range(n_certificates) for name in _OF_CERTIFICATE]
-    return [*_SHARED, *numbered]
+    n_certificates, more = divmod(n_arrays - len(_SHARED), len(_OF_CERTIFICATE))
+    numbered = [f"{name}_{i}" for i in range(max(1, n_certificates)) for name in _OF_CERTIFICATE]
+    return [*_SHARED, *numbered, *(_OF_GROUPS if more == len(_OF_GROUPS) else ())]
 
 
 def read_certificate(where: str, data: bytes) -> SavedCertificate:
@@ -309,22 +326,32 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
     n_scores = count_scores(classes)
     require(
         len(described) == n_scores
-        and len(arrays) == len(_SHARED) + n_scores * len(_OF_CERTIFICATE),
+        and (len(arrays) - len(_SHARED)) // len(_OF_CERTIFICATE) == n_scores,
         f"there must be {n_scores} certificates for {classes.size} classes",
     )
+    groups = _check_groups(arrays, m, require)
     certificates = []
     for number, problem in enumerate(described):
+        if isinstance(problem, dict):
+            problem.setdefault("n_groups", None)  # files of earlier versions
         check_record("a certificate", problem, _PROBLEM, require)
         check_loss("a certificate", problem, require)
         require(problem["C"] > 0, "the C of a certificate must be positive")
         known = problem["scaling"] in _SCALINGS
         require(known, f"the scaling of a certificate must be one of {', '.join(_SCALINGS)}")
+        n_groups = problem["n_groups"]
+        require(
+            (n_groups is None) == (groups is None),
+            "n_groups must be there exactly where groups are",
+        )
+        require(n_groups is None or n_groups >= 1, "n_groups must be positive")
         values = {name: arrays[f"{name}_{number}"] for name in _OF_CERTIFICATE}
         tree = _check_certificate(values, m, require)
         equivalents = _check_equivalents(problem["equivalents"], m, require)
         own: dict[str, Any] = {key: problem[key] for key in _PROBLEM}
         own |= {name: values[name] for name in ("support", "coef", "dual", "forced")}
-        certificates.append(Certificate(**{**own, "tree": tree, "equivalents": equivalents}))
+        own |= {"tree": tree, "equivalents": equivalents, "groups": groups}
+        certificates.append(Certificate(**own))
     sizes = {one.dual.size for one in certificates}
     require(
         len(sizes) == 1 and 2 <= max(sizes) <= n,
@@ -380,6 +407,23 @@ def _check_certificate(values: dict[str, NDArray[Any]], m: int, require: Require
         "row must be rows of tree_dual, or -1 (not of the first node)",
     )
     return Tree(parent, feature, values["inside"], row, tree_dual)
+
+
+def _check_groups(arrays: Mapping[str, NDArray[Any]], m: int, require: Require) -> Groups | None:
+    """Return the groups of the features, None in the file of a budget of features."""
+    if _OF_GROUPS[0] not in arrays:
+        return None
+    code, labels = (arrays[name] for name in _OF_GROUPS)
+    require(code.dtype == "<i8" and code.shape == (m,), f"group_of must be {m} indices")
+    require(
+        labels.ndim == 1
+        and labels.dtype.kind in "iuU"
+        and (labels.dtype.kind != "U" or is_text(labels)),
+        "group_labels must be integers or valid text",
+    )
+    within = bool(((code >= 0) & (code < labels.size)).all())
+    require(within, f"group_of must be between 0 and {labels.size - 1}")
+    return Groups(labels, code.astype(np.int64))
 
 
 def _check_equivalents(listed: list[Any], m: int, require: Require) -> dict[int, IndexArray]:

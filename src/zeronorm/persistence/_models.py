@@ -417,7 +417,7 @@ def _metadata(raw: NDArray[Any], require: Require) -> dict[str, Any]:
 
 
 def _complete(metadata: dict[str, Any]) -> None:
-    """Add what files of earlier versions lack: all are refits, of the only loss there was."""
+    """Add what files of earlier versions lack: refits, of single features, of the only loss."""
     metadata.setdefault("solutions", [])
     metadata.setdefault("criteria", [])
     certificates = metadata.get("certificates")
@@ -427,3 +427,4 @@ def _complete(metadata: dict[str, Any]) -> None:
     for certificate in certificates:
         if isinstance(certificate, dict):
             certificate.setdefault("loss", "logistic")
+            certificate.setdefault("n_groups", None)

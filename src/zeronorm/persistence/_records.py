@@ -29,6 +29,7 @@ _CERTIFICATE = {
     "n_forced": int,
     "loss": str,
     "fit_intercept": bool,
+    "n_groups": (int, type(None)),
 }
 _SOLUTION = {
     "C": float,
@@ -67,6 +68,7 @@ def summarize(certificate: Certificate | None) -> dict[str, Any] | None:
         "n_forced": int(certificate.n_forced),
         "loss": certificate.loss,
         "fit_intercept": bool(certificate.fit_intercept),
+        "n_groups": None if certificate.n_groups is None else int(certificate.n_groups),
     }
 
 

@@ -8,16 +8,21 @@ import numpy as np
 
 from .._typing import Design, FloatArray, IndexArray, Smooth
 from ..designs._operations import score_errors, top_features
+from ..groups import Groups
 from ..result import Certificate
 from ._bounds import Bound, bound_at
-from ._cutting_plane import BestDual
+from ._cutting_plane import BestDual, first_dual, minimax
 from ._drive import Scan, Solver
 from ._ridge import ridge
 from ._stopwatch import Stopwatch
+from ._task import Task
+from ._units import Units, units_of
 
 REFIT_TOL = 1e-12
 MAX_SCORES = 2**22  # scores that one scan may return: 32 MiB
 MAX_RECOMPUTED = 200  # and 4 k: columns recomputed in float64
+MAX_SCANS = 50  # of tightening
+TIGHT_TOL = 1e-4  # gap of the relaxation, relative
 
 
 def certify_supports(
@@ -32,6 +37,7 @@ def certify_supports(
     intercept: bool = True,
     forced: IndexArray | None = None,
     usable: np.ndarray | None = None,
+    groups: Groups | None = None,
     known: Mapping[int, BestDual] | None = None,
     clock: Stopwatch | None = None,
 ) -> Solver[list[Certificate]]:
@@ -43,24 +49,28 @@ def certify_supports(
     bounds in float32 storage: scores near the k-th are recomputed in float64, the others enter with
     their error.
 
+    groups : of the features. A support is then certified as one of so many groups as it has
+        features of, and `known` is by their number; the groups of forced features are forced.
     clock : measures the seconds spent here, without the scans.
     """
     clock = Stopwatch() if clock is None else clock
     clock.start()
     forced = np.empty(0, np.int64) if forced is None else forced
     weight = C * sample_weight
+    units = units_of(design.shape[1], usable, groups)
+    sizes = [units.of(support).size for support in supports]
     fits = [
         ridge(design.gather(support), y, weight, loss, intercept=intercept, tol=REFIT_TOL)
         for support in supports
     ]
     owners: list[int] = []
     alphas: list[FloatArray] = []
-    for index, (support, fit) in enumerate(zip(supports, fits, strict=True)):
+    for index, (size, fit) in enumerate(zip(sizes, fits, strict=True)):
         owners.append(index)
         alphas.append(fit.alpha)
-        if known is not None and support.size in known:
+        if known is not None and size in known:
             owners.append(index)
-            alphas.append(known[support.size].alpha)
+            alphas.append(known[size].alpha)
     norms = score_errors(design, sample_weight)
     best: list[Bound | None] = [None] * len(supports)
     clock.stop()
@@ -71,17 +81,19 @@ def certify_supports(
         clock.start()
         for column in range(vectors.shape[1]):
             index, alpha = owners[first + column], alphas[first + column]
-            support, fit = supports[index], fits[index]
+            size, upper = sizes[index], fits[index].objective
             magnitude = safe_magnitudes(
-                design, scores[:, column], vectors[:, column], support, norms, usable
+                design, scores[:, column], vectors[:, column], supports[index], norms, usable, units
             )
-            proof = bound_at(loss, alpha, y, weight, magnitude, support.size, forced, fit.objective)
+            proof = bound_at(loss, alpha, y, weight, magnitude, size, forced, upper, groups)
             best[index] = proof.joined(best[index])
         clock.stop()
     certificates = []
-    for support, fit, found in zip(supports, fits, best, strict=True):
+    for size, support, fit, found in zip(sizes, supports, fits, best, strict=True):
         assert found is not None
-        dropped = found.dropped if usable is None else found.dropped | ~usable
+        fixed, dropped = found.fixed, found.dropped
+        if usable is not None:
+            fixed, dropped = fixed & usable, dropped | ~usable
         certificates.append(
             Certificate(
                 C=C,
@@ -92,14 +104,46 @@ def certify_supports(
                 objective=fit.objective,
                 bound=min(found.value, fit.objective),
                 dual=found.dual,
-                fixed_in=int(found.fixed.sum()),
+                fixed_in=int(fixed.sum()),
                 candidates=int((~dropped).sum()),
                 loss=loss.name,
                 fit_intercept=intercept,
                 forced=forced,
+                n_groups=None if groups is None else size,
+                groups=groups,
             )
         )
     return certificates
+
+
+def tighten_groups(task: Task, support: IndexArray, *, C: float) -> Solver[Certificate]:
+    """Certify the groups of a support; the relaxation over all features is solved for the bound.
+
+    That is the minimax problem with r = n_groups, to `TIGHT_TOL` of the objective of the support;
+    `task` has groups.
+    """
+    assert task.groups is not None
+    units = units_of(task.design.shape[1], task.usable, task.groups)
+    forced = np.empty(0, np.int64) if task.forced is None else task.forced
+    n_groups = units.of(support).size
+    fit = ridge(
+        task.design.gather(support), task.y, C * task.sample_weight, task.loss,
+        intercept=task.intercept, tol=REFIT_TOL,
+    )  # fmt: skip
+    zero_value = first_dual(task.loss, task.y, C * task.sample_weight, task.intercept)[0]
+    tol = TIGHT_TOL * fit.objective / zero_value
+    relaxed = yield from minimax(
+        task.design, task.y, task.loss, None, C=C, block_size=n_groups - units.of(forced).size,
+        max_blocks=MAX_SCANS, sample_weight=task.sample_weight, intercept=task.intercept,
+        forced=forced, usable=task.usable, groups=task.groups, inner_tol=0.1 * tol, tol=tol,
+        start=[support], l0_sizes=(n_groups,),
+    )  # fmt: skip
+    found = yield from certify_supports(
+        task.design, task.y, task.loss, [support], C=C, sample_weight=task.sample_weight,
+        scaling=task.scaling, intercept=task.intercept, forced=forced, usable=task.usable,
+        groups=task.groups, known=relaxed.l0_bounds,
+    )  # fmt: skip
+    return found[0]
 
 
 def safe_magnitudes(
@@ -109,21 +153,25 @@ def safe_magnitudes(
     support: IndexArray,
     norms: FloatArray | None,
     usable: np.ndarray | None,
+    units: Units,
 ) -> FloatArray:
-    """Return upper bounds of |c_j|, exact to float64 where they decide the k largest.
+    """Return upper bounds of |c_j|, exact to float64 where they decide the largest units.
 
     norms : (m,) error of a score over ||v||, None where scans are exact to float64.
+    units : what the budget counts; as many as the support has are in question.
     """
     upper = np.abs(scores)
     if norms is not None:
         error = float(np.linalg.norm(v)) * norms
-        lower = upper - error
+        n = units.of(support).size
+        lower = units.strength(np.maximum(upper - error, 0.0))
+        kth = np.partition(lower, -n)[-n]
         upper += error
-        kth = np.partition(lower, -support.size)[-support.size]
-        doubtful = np.flatnonzero(upper >= kth)
-        if doubtful.size > MAX_RECOMPUTED + 4 * support.size:
-            doubtful = top_features(scores, MAX_RECOMPUTED + 4 * support.size)
-        doubtful = np.union1d(doubtful, support)
+        doubtful = np.flatnonzero(units.strength(upper) >= kth)
+        most = MAX_RECOMPUTED + 4 * support.size
+        if units.sizes(doubtful).sum() > most:
+            doubtful = top_features(units.strength(scores), most)
+        doubtful = np.union1d(units.features(doubtful)[:most], support)
         upper[doubtful] = np.abs(np.asarray(design.gather(doubtful).T @ v))
     if usable is not None:
         upper[~usable] = 0.0

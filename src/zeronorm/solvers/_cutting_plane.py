@@ -6,6 +6,9 @@
 The regulariser is half the squared k-support norm with k = r. Sparse models come from stopping the
 generation of blocks at the wanted number of features.
 
+With groups of features there is one d for each, 1/2 sum_g ||u_g||^2 / d_g with sum_g d_g <= r, and
+a block is the r groups with the largest ||c_g||: the same loop, over groups in place of features.
+
 Source: Tan, Tsang and Wang, Minimax sparse logistic regression for very high-dimensional feature
 selection, IEEE TNNLS 2013, Algorithm 1.
 
@@ -27,11 +30,13 @@ import scipy.sparse as sp
 
 from .._typing import Columns, Design, FloatArray, IndexArray, Smooth
 from ..designs import as_design
+from ..groups import Groups
 from ..losses import balance, dual_bound, fit_intercept
 from ..result import Result, Status, Step
 from ..structures import largest
 from ._blas import current_threads
 from ._drive import Scan, Solver, run
+from ._units import units_of
 from .inner import Blocks, InnerSolver, State, newton
 
 
@@ -67,6 +72,7 @@ def minimax(
     intercept: bool = True,
     forced: IndexArray | None = None,
     usable: np.ndarray | None = None,
+    groups: Groups | None = None,
     inner: InnerSolver = newton,
     inner_tol: float = 1e-3,
     tol: float = 1e-3,
@@ -88,6 +94,8 @@ def minimax(
     intercept : whether b is free and unpenalised, or zero.
     forced : features in every block, counted in n_features.
     usable : (m,) mask of the features that may enter.
+    groups : of the features. n_features, block_size and l0_sizes then count groups, which enter
+        with all their usable features; the groups of forced features are forced.
     inner : solver of the problem over the generated blocks.
     inner_tol, tol : certified gaps relative to the objective of the model without features.
     start : blocks of features to begin with, without a scan: the steps of an earlier fit.
@@ -102,23 +110,26 @@ def minimax(
     """
     m = design.shape[1]
     weight = C * sample_weight
-    forced = np.empty(0, np.int64) if forced is None else forced
-    allowed = np.ones(m, bool) if usable is None else usable.copy()
+    # From here on features, budgets, blocks and scores are those of units: features or groups.
+    units = units_of(m, usable, groups)
+    forced = np.empty(0, np.int64) if forced is None else units.of(forced)
+    allowed = units.usable.copy()
     allowed[forced] = False  # forced features enter by themselves
     n_allowed = int(allowed.sum())
     if n_features is not None and not forced.size <= n_features <= forced.size + n_allowed:
+        what = "features" if groups is None else "groups"
         raise ValueError(
-            f"n_features must be between {forced.size} (the forced features) and "
+            f"n_{what} must be between {forced.size} (the forced {what}) and "
             f"{forced.size + n_allowed} (the usable ones); got {n_features}."
         )
     scale, alpha, b = first_dual(loss, y, weight, intercept)
-    capacity = n_features if n_features is not None else 0
+    capacity = n_features if n_features is not None and groups is None else 0
     pool = GatheredColumns(design, capacity)
     state = State(np.empty(0), b, np.empty(0))
     objective, inner_bound, outer_bound = scale, 0.0, 0.0
     l0_bounds: dict[int, BestDual] = {}
     history: list[Step] = []
-    seen = np.zeros(m, bool)
+    seen, n_seen = np.zeros(allowed.size, bool), 0
     blocks: list[IndexArray] = []
     status = Status.MAX_BLOCKS
 
@@ -127,7 +138,7 @@ def minimax(
         nonlocal state, alpha, objective, inner_bound
         membership = np.zeros((pool.size, len(blocks)))
         for t, members in enumerate(blocks):
-            membership[pool.position(members), t] = 1.0
+            membership[pool.position(units.features(members)), t] = 1.0
         problem = Blocks(pool.columns(), membership, y, weight, loss, intercept, scale)
         answer = inner(problem, state, inner_tol)
         state, alpha = answer.state, answer.alpha
@@ -136,17 +147,25 @@ def minimax(
         extra["gap"] = (answer.objective - answer.bound) / scale
         return answer.status
 
+    def enter(new: IndexArray, block: IndexArray) -> IndexArray:
+        """Gather the columns of new units, and add the block; return their features."""
+        nonlocal n_seen
+        entered = units.features(new)
+        pool.add(entered)
+        seen[new] = True
+        n_seen += new.size
+        blocks.append(block)
+        return entered
+
     extra: dict[str, float] = {}
-    for old in start:
-        room = old.size if n_features is None else n_features - pool.size
+    for old in map(units.of, start):
+        room = old.size if n_features is None else n_features - n_seen
         new = np.concatenate([forced, old[allowed[old]]]) if not blocks else old[allowed[old]]
         new = new[~seen[new]][:room]
         if new.size:
-            pool.add(new)
-            seen[new] = True
-            blocks.append(np.union1d(forced, new))
-            state = _extend(state, new.size, len(blocks))
-            history.append(Step(objective, inner_bound, pool.size, new))
+            entered = enter(new, np.union1d(forced, new))
+            state = _extend(state, entered.size, len(blocks))
+            history.append(Step(objective, inner_bound, pool.size, entered))
     if blocks:
         begin = time.perf_counter()
         step_status: Status | None = solve()
@@ -154,7 +173,7 @@ def minimax(
         history[-1] = Step(
             objective, inner_bound, pool.size, history[-1].entered, seconds, extra, step_status
         )
-        if not final_scan and n_features is not None and pool.size >= n_features:
+        if not final_scan and n_features is not None and n_seen >= n_features:
             return _finished(
                 pool, state, objective, inner_bound, 0.0, alpha, Status.BUDGET, history
             )
@@ -162,10 +181,11 @@ def minimax(
     while True:
         scores = yield Scan(design, alpha * y)
         seconds = {}
-        forced_mass = float((scores[forced] ** 2).sum())
-        magnitude = np.where(allowed, np.abs(scores), -1.0)
+        magnitude = units.strength(scores)
+        forced_mass = float((magnitude[forced] ** 2).sum())
+        magnitude[~allowed] = -1.0
         best = largest(magnitude, min(n_allowed, max(block_size, *l0_sizes, 0)))
-        best_square = scores[best] ** 2
+        best_square = magnitude[best] ** 2
         candidates = best[:block_size]
         worst = 0.5 * (forced_mass + float(best_square[:block_size].sum()))
         outer_bound = max(outer_bound, dual_bound(loss, alpha, y, weight, worst)[0])
@@ -178,7 +198,7 @@ def minimax(
         if n_features is None and blocks and objective - outer_bound <= tol * scale:
             status = Status.CONVERGED
             break
-        if n_features is not None and pool.size >= n_features:
+        if n_features is not None and n_seen >= n_features:
             status = Status.BUDGET
             break
         if n_features is None and max_blocks is not None and len(blocks) >= max_blocks:
@@ -190,23 +210,21 @@ def minimax(
                 status = Status.REPEATED
                 break
         else:
-            missing = n_features - pool.size
+            missing = n_features - n_seen
             block = _fit_budget(block, magnitude, seen, block_size, missing, forced)
-        entered = block[~seen[block]]
+        new = block[~seen[block]]
         # Forced features (magnitude -1) come first, in every prefix of the nested path.
-        rank = np.where(magnitude[entered] < 0, np.inf, magnitude[entered])
-        entered = entered[np.argsort(-rank, kind="stable")]
+        rank = np.where(magnitude[new] < 0, np.inf, magnitude[new])
+        new = new[np.argsort(-rank, kind="stable")]
 
         begin = time.perf_counter()
-        pool.add(entered)
-        seen[entered] = True
+        entered = enter(new, np.sort(block))
         seconds["gather"] = time.perf_counter() - begin
-        blocks.append(np.sort(block))
 
         begin = time.perf_counter()
         extra = {}
         step_status = None
-        if final_scan or n_features is None or pool.size < n_features:
+        if final_scan or n_features is None or n_seen < n_features:
             state = _extend(state, entered.size, len(blocks))
             step_status = solve()
         seconds["solve"] = time.perf_counter() - begin
@@ -214,7 +232,7 @@ def minimax(
         history.append(
             Step(objective, inner_bound, pool.size, entered, seconds, extra, step_status)
         )
-        if not final_scan and n_features is not None and pool.size >= n_features:
+        if not final_scan and n_features is not None and n_seen >= n_features:
             status = Status.BUDGET
             break
 

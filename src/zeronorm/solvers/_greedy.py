@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,6 +33,7 @@ import scipy.sparse as sp
 from .._typing import Columns, FloatArray, IndexArray
 from ..designs._operations import center_scale
 from ..designs._wrappers import IN_MEMORY
+from ..groups import Groups
 from ..result import Path, Result, Status, Step
 from ._cutting_plane import GatheredColumns, Minimax, first_dual
 from ._drive import Scan, Solver
@@ -40,6 +41,7 @@ from ._ridge import Ridge, ridge, take
 from ._select import _finish, refit_support
 from ._stopwatch import PhaseClock
 from ._task import Task
+from ._units import Grouped, Singles, Units
 
 # The default C of the certificate: the fits are then of the problem that is certified.
 FIT_C = 0.1
@@ -56,7 +58,6 @@ def greedy(
     C: float = 0.1,
     fit_C: float = FIT_C,
     refit_C: float | str = "loo",
-    groups: IndexArray | None = None,
     tol: float = 1e-6,
     certify: bool = True,
     start: Sequence[IndexArray] = (),
@@ -70,10 +71,10 @@ def greedy(
 
     Parameters
     ----------
-    sizes : numbers of features; with `groups`, of groups. `path[size]` are the models.
+    task : with groups, a step adds all usable features of one.
+    sizes : numbers of features; of groups where there are any. `path[size]` are the models.
     C : of the certificate only.
     fit_C : weight of the summed loss in (F).
-    groups : (m,) label of the group of every feature. A step adds all usable features of a group.
     tol : certified gap of every fit, relative to its own objective.
     certify : whether to scan once more for the certificates.
     start : features (groups) of an earlier fit in order of entry, taken without a scan.
@@ -84,9 +85,9 @@ def greedy(
     weight = fit_C * task.sample_weight
     zero_value, alpha, b = first_dual(task.loss, task.y, weight, task.intercept)
     with clock.phase("norms"):
-        units = _Features(task) if groups is None else _Groups(task, groups)
+        units: Units = _Features(task) if task.groups is None else _Groups(task, task.groups)
     left = units.usable.copy()
-    pool = GatheredColumns(task.design, n_steps if groups is None else 0)
+    pool = GatheredColumns(task.design, n_steps if task.groups is None else 0)
     fit = Ridge(np.empty(0), b, np.empty(0), alpha, np.empty(0), zero_value, 0.0, 1.0)
     ends = [0]  # features after so many units
     history: list[Step] = []
@@ -95,9 +96,8 @@ def greedy(
         """Add units and fit."""
         nonlocal fit
         left[chosen] = False
-        members = [units.members(unit) for unit in chosen]
-        ends.extend(ends[-1] + np.cumsum([part.size for part in members]))
-        entered = np.concatenate(members)
+        ends.extend(ends[-1] + np.cumsum(units.sizes(chosen)))
+        entered = units.features(chosen)
         begin = time.perf_counter()
         pool.add(entered)
         gathered = time.perf_counter()
@@ -166,71 +166,35 @@ def _fit(
     return fit
 
 
-class _Units(Protocol):
-    """What a step may add: features, or groups of them."""
-
-    usable: np.ndarray  # (n_units,) mask
-
-    def members(self, unit: int) -> IndexArray:
-        """Return the usable features of a unit, ascending."""
-
-    def of(self, features: IndexArray) -> IndexArray:
-        """Return the units of features in order, each once."""
-
-    def strength(self, scores: FloatArray) -> FloatArray:
-        """Return numbers >= 0 in the order of what the units are worth, (n_units,)."""
-
-
-class _Features:
+class _Features(Singles):
     """Every feature by itself: |c_j| / ||x_j||."""
 
     def __init__(self, task: Task) -> None:
-        m = task.design.shape[1]
-        self.usable = np.ones(m, bool) if task.usable is None else task.usable
+        super().__init__(task.design.shape[1], task.usable)
         self._inverse = _inverse_norms(task)
 
-    def members(self, unit: int) -> IndexArray:
-        return np.array([unit], np.int64)
-
-    def of(self, features: IndexArray) -> IndexArray:
-        return _unique(features)
-
     def strength(self, scores: FloatArray) -> FloatArray:
-        magnitude = np.abs(scores)
+        magnitude = super().strength(scores)
         if self._inverse is not None:
             magnitude *= self._inverse
         return magnitude
 
 
-class _Groups:
+class _Groups(Grouped):
     """Groups of features: c_G' (X_G'X_G)^+ c_G = ||W_G' c_G||^2, W_G made once from the columns.
 
     Together the W_G have as many entries as the squared sizes of the groups add up to. Every column
     is gathered once for them.
     """
 
-    def __init__(self, task: Task, labels: IndexArray) -> None:
-        m = task.design.shape[1]
-        self._code = np.unique(labels, return_inverse=True)[1]
-        n_groups = int(self._code.max(initial=-1)) + 1
-        features = np.arange(m) if task.usable is None else np.flatnonzero(task.usable)
-        code = self._code[features]
-        features = features[np.argsort(code, kind="stable")]
-        size = np.bincount(code, minlength=n_groups)
-        self._features, self._end = features, np.cumsum(size)
-        self._begin = self._end - size
-        self.usable = size > 0
-        self._whiten, self._owner = self._orthonormalise(task)
-
-    def members(self, unit: int) -> IndexArray:
-        return self._features[self._begin[unit] : self._end[unit]]
-
-    def of(self, features: IndexArray) -> IndexArray:
-        return _unique(self._code[features])
+    def __init__(self, task: Task, groups: Groups) -> None:
+        super().__init__(groups, task.usable)
+        self._whiten, self._owner_of_row = self._orthonormalise(task)
 
     def strength(self, scores: FloatArray) -> FloatArray:
         projected = self._whiten @ scores[self._features]
-        return np.asarray(np.bincount(self._owner, projected**2, self.usable.size), np.float64)
+        square = np.bincount(self._owner_of_row, projected**2, self.usable.size)
+        return np.asarray(square, np.float64)
 
     def _orthonormalise(self, task: Task) -> tuple[Any, IndexArray]:
         """Return the W_G' as one block diagonal matrix, and the group of each of its rows."""
@@ -267,11 +231,6 @@ def _whitening(columns: Any, weight: FloatArray, centred: bool) -> FloatArray:
     values, vectors = np.linalg.eigh(gram * inverse[:, None] * inverse)
     kept = values > RANK * values[-1]
     return np.asarray((inverse[:, None] * vectors[:, kept] / np.sqrt(values[kept])).T)
-
-
-def _unique(values: IndexArray) -> IndexArray:
-    """Return the different values in order of their first appearance."""
-    return values[np.sort(np.unique(values, return_index=True)[1])]
 
 
 def _inverse_norms(task: Task) -> FloatArray | None:

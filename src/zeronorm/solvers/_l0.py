@@ -18,7 +18,7 @@ from ..result import Path, Progressed, Proof, Result, Status
 from ..structures import largest
 from ._cutting_plane import BestDual, Minimax
 from ._drive import Scan, Solver
-from ._hard_thresholding import hard_threshold
+from ._hard_thresholding import VARIANTS, Objective, Thresholding, hard_threshold
 from ._prove import prove_support
 from ._ridge import take
 from ._search import Search, explore
@@ -28,6 +28,7 @@ from ._stopwatch import PhaseClock
 from ._task import Task
 
 SOLVERS = ("auto", "exchange", "splicing", "iht", *METHODS)
+MAX_STEPS = 200  # of hard thresholding
 SPLIT_ELEMENTS = 10_000_000  # of columns (and of the dense inverse of BFGS) that SALM holds
 
 
@@ -160,16 +161,22 @@ def _split_start(
 
 def _threshold(search: Search, k: int) -> Solver[None]:
     """Offer the support of k features where hard thresholding ends."""
+    task = search.task
 
     def columns(features: IndexArray) -> Columns:
         search.add(features)
         return take(search.pool.columns(), search.pool.position(features))
 
-    support = yield from hard_threshold(
-        search.task, search.weight, k, search.forced, search.tol, columns
-    )
-    search.offer(search.place(support))
-    search.record(k, support)
+    def admit(target: FloatArray) -> IndexArray:
+        strength = search.strength(target)
+        strength[search.forced] = np.inf
+        return np.sort(largest(strength, k))
+
+    objective = Objective(task.y, search.weight, task.loss, 1.0, task.intercept)
+    state = Thresholding(objective, admit, VARIANTS["ista"], search.tol)
+    yield from hard_threshold(state, task.design, columns, MAX_STEPS)
+    search.offer(search.place(state.best.support))
+    search.record(k, state.best.support)
 
 
 def _answer(search: Search, duals: dict[int, BestDual]) -> Minimax:

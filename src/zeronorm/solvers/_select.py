@@ -30,6 +30,7 @@ from ._reweighted import reweighted_supports
 from ._ridge import take
 from ._stopwatch import PhaseClock, Stopwatch
 from ._task import Task
+from ._units import units_of
 from .inner import InnerSolver, newton
 
 POOL_FACTOR, POOL_MIN, POOL_BLOCKS = 3, 30, 5
@@ -120,9 +121,9 @@ def select_nested(
     """Select by the minimax cutting plane itself: nested supports for every k of `sizes`.
 
     One run to the largest k; features are ordered by (block, |score| at entry), and the prefixes of
-    that order are the supports. `block_size` is by default ceil(k / 3) for the
-    smallest k, at least a thirtieth of the largest, or
-    ceil(k / max_blocks) for the largest.
+    that order are the supports. `block_size` is by default ceil(k / 3) for the smallest k, at least
+    a thirtieth of the largest, or ceil(k / max_blocks) for the largest. Where the task has groups,
+    k and `block_size` count these, and they enter as a whole.
     """
     clock = PhaseClock(seconds)
     largest = max(sizes)
@@ -133,18 +134,20 @@ def select_nested(
     answer = yield from minimax(
         task.design, task.y, task.loss, largest, C=C, block_size=block_size,
         sample_weight=task.sample_weight, intercept=task.intercept, forced=task.forced,
-        usable=task.usable, inner=inner, inner_tol=tol, start=start,
+        usable=task.usable, groups=task.groups, inner=inner, inner_tol=tol, start=start,
         l0_sizes=tuple(sizes) if certify else (),
     )  # fmt: skip
     clock.add_history(answer.result.history)
     order = answer.result.order
+    units = units_of(task.design.shape[1], task.usable, task.groups)
+    ends = np.cumsum(units.sizes(units.of(order)))
     with clock.phase("gather"):
         Z = task.design.gather(order)
     fits = {}
     with clock.phase("refit"):
         for k in sorted(set(sizes)):
-            position = np.argsort(order[:k])
-            support = order[:k][position]
+            position = np.argsort(order[: ends[k - 1]])
+            support = order[position]
             fits[k] = (support, refit_support(task, take(Z, position), support, refit_C))
     return (yield from _finish(task, fits, [answer], C, certify, clock))
 
@@ -207,7 +210,8 @@ def _finish(
         found = yield from certify_supports(
             task.design, task.y, task.loss, [fits[k][0] for k in left], C=C,
             sample_weight=task.sample_weight, scaling=task.scaling, intercept=task.intercept,
-            forced=task.forced, usable=task.usable, known=known, clock=stopwatch,
+            forced=task.forced, usable=task.usable, groups=task.groups, known=known,
+            clock=stopwatch,
         )  # fmt: skip
         clock.add("certify", stopwatch.seconds)
         certificates.update(zip(left, found, strict=True))

@@ -6,6 +6,7 @@ float64, C order; `out` is (p, m) float64, C order, and is overwritten. Sparse s
 1 and never changes a bit of a result (here it is ignored). Callers check shapes and types.
 """
 
+from ._bilevel import bilevel_program, bilevel_select
 from ._descent import (
     csc_combine,
     csc_descend,
@@ -43,6 +44,8 @@ __all__ = [
     "FLOAT32_SCAN_ERROR",
     "LANES",
     "audit_indices",
+    "bilevel_program",
+    "bilevel_select",
     "csc_combine",
     "csc_correlate",
     "csc_descend",

@@ -1,0 +1,44 @@
+// Bindings of the bi-level selection. No arithmetic.
+
+#include <cstdint>
+#include <utility>
+
+#include <nanobind/stl/pair.h>
+
+#include "bilevel.hpp"
+#include "bindings.hpp"
+
+namespace zeronorm {
+namespace {
+
+using Answer = std::pair<std::int64_t, std::int64_t>;
+
+template <bool Squares>
+BilevelAnswer searched(const Array<double>& v, const Array<std::int64_t>& code,
+                       std::int64_t n_groups, std::int64_t k, std::int64_t g,
+                       const Array<std::uint8_t>& opened, bool by_program, const OutIndices& out) {
+    const nb::gil_scoped_release release;
+    BilevelSearch<Squares> search(v.data(), code.data(), length(v, 0), n_groups, k, g,
+                                  opened.data());
+    return by_program ? search.by_program(out.data()) : search.by_bound(out.data());
+}
+
+template <bool ByProgram>
+Answer select(const Array<double>& v, const Array<std::int64_t>& code, std::int64_t n_groups,
+              std::int64_t k, std::int64_t g, const Array<std::uint8_t>& opened, bool squares,
+              const OutIndices& out) {
+    const auto call = squares ? searched<true> : searched<false>;
+    const BilevelAnswer answer = call(v, code, n_groups, k, g, opened, ByProgram, out);
+    return {answer.count, answer.undecided};
+}
+
+}  // namespace
+
+void bind_bilevel(nb::module_& m) {
+    m.def("bilevel_select", &select<false>, "v"_a.noconvert(), "code"_a.noconvert(), "n_groups"_a,
+          "k"_a, "g"_a, "opened"_a.noconvert(), "squares"_a, "out"_a.noconvert());
+    m.def("bilevel_program", &select<true>, "v"_a.noconvert(), "code"_a.noconvert(), "n_groups"_a,
+          "k"_a, "g"_a, "opened"_a.noconvert(), "squares"_a, "out"_a.noconvert());
+}
+
+}  // namespace zeronorm

@@ -1,0 +1,301 @@
+"""The budgets of features and groups by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.model_selection import KFold
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _validate
+from .._typing import FloatArray, IndexArray
+from ..designs import Rows
+from ..designs._operations import margins
+from ..model_selection import splits
+from ..solvers import run_together
+from ..solvers._blas import one_blas_thread
+from ..solvers._drive import Solver
+from ._bilevel import BilevelClassifier, BilevelRegressor
+from ._l1_cv import EQUAL, RULES, SCORES
+from ._sparse_linear import Model, Rowwise
+
+SCORINGS = (None, "squared_error", *SCORES)
+LOSS_SCORES = ("squared_error", "log_loss")  # the smaller the better
+
+
+def _has(name: str) -> Callable[[Any], bool]:
+    """Return whether the estimator has a method."""
+
+    def check(search: Any) -> bool:
+        getattr(search.estimator, name)
+        return True
+
+    return check
+
+
+class BilevelCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A bi-level model whose numbers of features and groups are chosen by cross-validation.
+
+    All pairs of the grid are selected and fitted inside every fold, from the same scans of X: the
+    models of a fold share their candidates, and the scans of all folds are one pass. No data are
+    copied.
+
+    Parameters
+    ----------
+    estimator : BilevelClassifier or BilevelRegressor
+        Its other parameters count; it is not changed.
+    n_features, n_groups : lists or ranges of int
+        The grid. Of pairs with fewer features than groups one is enough: the group budget is slack.
+    cv : int, splitter or iterable of (train, test)
+        Folds, stratified for a classifier; splitters and pairs number all rows of X.
+    scoring : None, "squared_error", "log_loss", "accuracy" or "auc"
+        What is averaged over the held-out rows. None: "squared_error" of a regressor, "log_loss" of
+        a classifier ("accuracy" where it gives no probabilities).
+    rule : str
+        - "1se": the smallest model whose mean score is within one standard error of the best one:
+          the fewest groups, then the fewest features.
+        - "best": the pair with the best mean score, the smallest of equal ones.
+    random_state : int or None
+        Of the shuffle of the folds, from 0 to 2^32 - 1; None: another one at every fit.
+
+    Attributes
+    ----------
+    n_features_, n_groups_ : the budgets that were chosen.
+    best_estimator_ : the estimator fitted with them on all rows. `predict`, `score` and the like,
+        `support_`, `groups_`, `coef_`, `intercept_` and `classes_` are its own.
+    sizes_ : list of the pairs (n_features, n_groups), fewest groups first.
+    scores_ : (n_sizes, n_folds).
+    mean_score_, standard_error_ : (n_sizes,); the error is the standard deviation over the folds,
+        divided by the root of their number.
+
+    Raises
+    ------
+    ValueError
+        As by `fit` of the estimator, and where `cv` gives fewer than two folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeronorm import BilevelCV, BilevelRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
+    >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
+    >>> search = BilevelCV(BilevelRegressor(groups=groups), range(1, 7), range(1, 4)).fit(X, y)
+    >>> search.n_features_, search.n_groups_
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        n_features: Sequence[int],
+        n_groups: Sequence[int],
+        *,
+        cv: Any = 5,
+        scoring: str | None = None,
+        rule: str = "1se",
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_features = n_features
+        self.n_groups = n_groups
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.random_state = random_state
+
+    @one_blas_thread
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BilevelCV:
+        """Choose the budgets, and fit the model with them on all rows.
+
+        X, y, sample_weight : as for `fit` of the estimator.
+        """
+        score, sign = self._check_parameters()
+        model = clone(self.estimator).set_params(
+            n_features=list(self.n_features), n_groups=list(self.n_groups)
+        )
+        # Rows of weight 0 stay until the splits are known, as these number all rows.
+        data = model._read(X, y, None)
+        weight = _validate.check_sample_weight(sample_weight, len(data.labels))
+        data = replace(data, sample_weight=weight)
+        folds = self._folds(data)
+        model._sizes_of_folds = self._sizes(model, data)
+        solvers: list[Solver[Any]] = []
+        begun = []
+        for train, _ in folds:
+            classes, own = model._begin(data.rows(train), {})
+            begun.append((classes, len(own)))
+            solvers += own
+        results = iter(run_together(solvers, n_threads=model.n_threads))
+        sizes = sorted(model._sizes_of_folds, key=lambda size: (size[1], size[0]))
+        scores = np.empty((len(sizes), len(folds)))
+        for number, ((_, test), (classes, count)) in enumerate(zip(folds, begun, strict=True)):
+            paths = [next(results) for _ in range(count)]
+            for row, size in enumerate(sizes):
+                models = [model._model_of(path, size) for path in paths]
+                scores[row, number] = score(models, data, test, classes)
+        self.sizes_, self.scores_ = sizes, scores
+        self.mean_score_ = scores.mean(axis=1)
+        self.standard_error_ = scores.std(axis=1, ddof=1) / np.sqrt(len(folds))
+        mean = sign * self.mean_score_
+        slack = EQUAL * max(1.0, float(np.abs(mean).max()))
+        best = int(np.argmax(mean >= mean.max() - slack))
+        near = int(np.argmax(mean >= mean[best] - self.standard_error_[best] - slack))
+        self.n_features_, self.n_groups_ = sizes[near if self.rule == "1se" else best]
+        self.best_estimator_ = clone(self.estimator).set_params(
+            n_features=self.n_features_, n_groups=self.n_groups_
+        )
+        self.best_estimator_.fit(X, y, sample_weight)
+        for name in ("n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(self.best_estimator_, name):
+                setattr(self, name, getattr(self.best_estimator_, name))
+            else:
+                self.__dict__.pop(name, None)
+        return self
+
+    def _check_parameters(self) -> tuple[Callable[..., float], float]:
+        """Return the score of models on held-out rows, and 1 where more is better, else -1."""
+        if not isinstance(self.estimator, (BilevelClassifier, BilevelRegressor)):
+            raise TypeError(
+                "estimator must be a BilevelClassifier or a BilevelRegressor; got "
+                f"{type(self.estimator).__name__}."
+            )
+        _validate.check_option("scoring", self.scoring, SCORINGS)
+        _validate.check_option("rule", self.rule, RULES)
+        _validate.check_seed(self.random_state)
+        scoring = self.scoring
+        if is_regressor(self.estimator):
+            if scoring not in (None, "squared_error"):
+                raise ValueError(
+                    f"scoring of a regressor must be None or 'squared_error'; got {scoring!r}."
+                )
+            return _squared_error, -1.0
+        gives = hasattr(self.estimator, "predict_proba")
+        scoring = scoring or ("log_loss" if gives else "accuracy")
+        if scoring == "squared_error" or (scoring == "log_loss" and not gives):
+            raise ValueError(
+                f"scoring={scoring!r} is not for a classifier with loss="
+                f"{self.estimator.loss!r}; use 'accuracy' or 'auc'."
+            )
+        of_class = SCORES[scoring]
+
+        def score(
+            models: Sequence[Model], data: Rowwise, test: IndexArray, classes: np.ndarray
+        ) -> float:
+            codes = np.searchsorted(classes, data.labels[test])
+            return of_class(_margins(models, data, test), codes, data.sample_weight[test])
+
+        return score, -1.0 if scoring in LOSS_SCORES else 1.0
+
+    def _folds(self, data: Rowwise) -> list[tuple[IndexArray, IndexArray]]:
+        """Return (train, test) row numbers, of rows of positive weight."""
+        cv: Any = self.cv
+        if is_classifier(self.estimator):
+            folds = splits(data.labels, data.sample_weight, cv, self.random_state)
+        else:
+            used = np.flatnonzero(data.sample_weight > 0)
+            if _validate.is_integer(cv):
+                if not 2 <= cv <= used.size:
+                    raise ValueError(
+                        f"cv must be between 2 and {used.size} (the rows of positive weight); got "
+                        f"{cv}."
+                    )
+                splitter = KFold(int(cv), shuffle=True, random_state=self.random_state)
+                cv = [(used[train], used[test]) for train, test in splitter.split(used)]
+            folds = splits(data.labels, data.sample_weight, cv, self.random_state)
+        if len(folds) < 2:
+            raise ValueError(f"cv must have at least two folds; got {len(folds)}.")
+        return folds
+
+    def _sizes(self, model: Any, data: Rowwise) -> tuple[tuple[int, int], ...]:
+        """Return the pairs of the grid, checked with all rows of positive weight."""
+        rows = np.flatnonzero(data.sample_weight > 0)
+        return tuple(model._posed_sizes(data.rows(rows)))
+
+    # ------------------------------------------------------------------ the chosen model
+
+    @property
+    def support_(self) -> IndexArray:
+        """The selected features."""
+        return self._best.support_  # type: ignore[no-any-return]
+
+    @property
+    def groups_(self) -> np.ndarray:
+        """The labels of their groups."""
+        return np.asarray(self._best.groups_)
+
+    @property
+    def coef_(self) -> FloatArray:
+        """As of the estimator."""
+        return np.asarray(self._best.coef_)
+
+    @property
+    def intercept_(self) -> Any:
+        """As of the estimator."""
+        return self._best.intercept_
+
+    @property
+    def _best(self) -> Any:
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("set by fit.")
+        return self.best_estimator_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return what the estimator with the chosen budgets predicts."""
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the score of the estimator: accuracy, or R^2."""
+        check_is_fitted(self)
+        return float(self.best_estimator_.score(X, y, sample_weight))
+
+    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator,unused-ignore]
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores of the estimator with the chosen budgets."""
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.decision_function(X))
+
+    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator,unused-ignore]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the estimator with the chosen budgets."""
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict_proba(X))
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns of X."""
+        check_is_fitted(self)
+        return self.best_estimator_.transform(X)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of the estimator."""
+        tags = super().__sklearn_tags__()
+        inner = self.estimator.__sklearn_tags__()
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.input_tags.sparse = inner.input_tags.sparse
+        return tags
+
+
+def _margins(models: Sequence[Model], data: Rowwise, rows: IndexArray) -> FloatArray:
+    """Return the scores of some rows, (n_rows, n_models)."""
+    design = Rows(data.design, rows)
+    return np.column_stack(
+        [margins(design, model.support, model.coef, model.intercept) for model in models]
+    )
+
+
+def _squared_error(
+    models: Sequence[Model], data: Rowwise, test: IndexArray, classes: np.ndarray | None
+) -> float:
+    """Return the mean squared error."""
+    residual = _margins(models, data, test)[:, 0] - data.labels[test]
+    return float(np.average(residual**2, weights=data.sample_weight[test]))
+
+
+__all__ = ["BilevelCV"]

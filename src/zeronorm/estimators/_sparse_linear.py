@@ -1,0 +1,253 @@
+"""What all sparse linear models share: reading data, running solvers, scores of new samples."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path as FilePath
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags, assert_all_finite
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .. import _validate
+from .._typing import Design, FloatArray, IndexArray
+from ..designs import Rows, as_design
+from ..designs._operations import margins
+from ..solvers import Progress, run_together
+from ..solvers._blas import one_blas_thread
+from ..solvers._drive import Solver
+
+try:  # scikit-learn's callback API is experimental: used where it exists
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    CALLER_OF_FIT = 4  # the `stacklevel` of warnings by functions that `fit` calls
+except ImportError:  # pragma: no cover - scikit-learn < 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef,unused-ignore]
+        """Stand-in where scikit-learn has no callbacks."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method unchanged."""
+        return method
+
+    CALLER_OF_FIT = 3
+
+
+# A solver has failed where its certified gap is above this many times the tolerance.
+GAP_SLACK = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rowwise:
+    """What a user passed to fit, validated: rows of positive weight."""
+
+    design: Design
+    labels: np.ndarray  # (n,) of the classes, or the real targets
+    sample_weight: FloatArray  # (n,) positive
+    names: list[str] | None  # of the columns, if X has any
+    encoding: Any = None  # of a data frame whose columns are not those of the design
+
+    def rows(self, index: IndexArray) -> Rowwise:
+        """Return some of the rows; no data are copied."""
+        return replace(
+            self,
+            design=Rows(self.design, index),
+            labels=self.labels[index],
+            sample_weight=self.sample_weight[index],
+        )
+
+
+class Model(Protocol):
+    """A sparse linear model, of one class against the others or of a real target."""
+
+    @property
+    def support(self) -> IndexArray:
+        """(k,) sorted feature indices."""
+
+    @property
+    def coef(self) -> FloatArray:
+        """(k,) values on the support."""
+
+    @property
+    def intercept(self) -> float:
+        """The intercept."""
+
+
+class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the classifiers and regressors with sparse coefficients."""
+
+    # Parameters that every such class has; set by the constructors of the subclasses.
+    fit_intercept: Any
+    tol: Any
+    warm_start: Any
+    n_threads: Any
+
+    intercept_: Any  # (n_models,), or a number
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise ValueError where a parameter breaks a rule that no data are needed for."""
+
+    @abstractmethod
+    def _begin(
+        self, data: Rowwise, seconds: dict[str, float]
+    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
+        """Return the classes, if any, and the solver of every problem; they may add seconds."""
+
+    @abstractmethod
+    def _store(self, results: list[Any]) -> None:
+        """Set the attributes that the results of the solvers give."""
+
+    @abstractmethod
+    def _target(self, y: Any, n_samples: int) -> np.ndarray:
+        """Return y, validated, (n_samples,)."""
+
+    @one_blas_thread
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Read the data, run the solvers in lockstep and set the attributes.
+
+        Nothing is set before all solvers have ended: a failed fit leaves the model before it.
+        """
+        context = self._begin_callbacks()
+        begin = time.perf_counter()
+        seconds: dict[str, float] = {}
+        data = self._read(X, y, sample_weight)
+        seconds["read"] = time.perf_counter() - begin
+        classes, solvers = self._begin(data, seconds)
+        passes = 0
+
+        def report(progress: Progress) -> None:
+            nonlocal passes
+            passes = progress.n_scans
+            seconds["scan"] = progress.seconds
+            if context is not None:
+                scan = context.subcontext(task_name="scan")
+                scan.call_on_fit_task_begin(estimator=self)
+                scan.call_on_fit_task_end(estimator=self)
+
+        results = run_together(solvers, report, self.n_threads)
+        if hasattr(X, "shape") and not isinstance(X, Design):
+            validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and the names
+        else:
+            self.n_features_in_ = data.design.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        self._encoding, self._n_columns = data.encoding, data.design.shape[1]
+        if classes is not None:
+            self.classes_ = classes
+        self.n_scans_ = passes
+        seconds["total"] = time.perf_counter() - begin
+        self.seconds_ = seconds
+        self._store(results)
+        if context is not None:
+            context.call_on_fit_task_end(estimator=self)
+
+    def _begin_callbacks(self) -> Any:
+        """Open scikit-learn's callback context, where there is one and somebody listens."""
+        if not hasattr(self, "_init_callback_context"):
+            return None
+        context = self._init_callback_context(max_subtasks=None)
+        return context.call_on_fit_task_begin(estimator=self)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
+        """Validate parameters, X, y and weights; rows of weight 0 are left out."""
+        self._check_parameters()
+        X, names, encoding = self._numeric(X)
+        design = self._stored(as_design(_validate.check_data(X), n_threads=self.n_threads))
+        n = design.shape[0]
+        target = self._target(y, n)
+        weight = _validate.check_sample_weight(sample_weight, n)
+        data = Rowwise(design, target, weight, names, encoding)
+        rows = np.flatnonzero(weight > 0)
+        return data.rows(rows) if rows.size < n else data
+
+    def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
+        """Return X as numbers, the names of its columns, and how it was encoded, if it was."""
+        return X, _validate.feature_names(X), None
+
+    def _stored(self, design: Design) -> Design:
+        """Return the design in the storage that the solvers want."""
+        return design
+
+    def _set_models(self, models: Sequence[Model]) -> None:
+        """Store the models that predictions use."""
+        support = np.unique(np.concatenate([model.support for model in models]))
+        coef = np.zeros((len(models), support.size))
+        for row, model in enumerate(models):
+            coef[row, np.searchsorted(support, model.support)] = model.coef
+        self.support_ = support
+        self._support_coef = coef
+        self.intercept_ = np.array([model.intercept for model in models])
+
+    def _scores(self, X: Any) -> FloatArray:
+        """Return X[:, support_] @ coef + intercept, (n_samples, n_models)."""
+        check_is_fitted(self)
+        design = self._prediction_design(X)
+        return margins(design, self.support_, self._support_coef.T, self.intercept_)
+
+    def _prediction_design(self, X: Any) -> Design:
+        """Return X as a design after the checks of scikit-learn; only the support is read.
+
+        NaN and infinity are looked for in arrays in memory; of files only the support is read.
+        """
+        if self._encoding is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return as_design(self._encoding.transform(X), n_threads=self.n_threads)
+        out_of_core = isinstance(X, str | FilePath | np.memmap | Design)
+        if not out_of_core and not sp.issparse(X):
+            X = validate_data(self, X, reset=False, dtype=None)
+        elif sp.issparse(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            values = getattr(X, "data", None)
+            if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+                assert_all_finite(values, input_name="X")
+        design = as_design(X, n_threads=self.n_threads)
+        if design.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {design.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        return design
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns of X, (n_samples, k); a file or a design is read for them."""
+        check_is_fitted(self)
+        stored = isinstance(X, str | FilePath | np.memmap | Design)
+        if not stored and self._encoding is None:
+            return super().transform(X)
+        return self._prediction_design(X).gather(self.support_)
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        mask = np.zeros(self._n_columns, dtype=bool)
+        mask[self.support_] = True
+        return mask
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the selected features, (k,)."""
+        check_is_fitted(self)
+        if self._encoding is None:
+            return np.asarray(super().get_feature_names_out(input_features))
+        return np.asarray(np.array(self._encoding.names, dtype=object)[self.support_])
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return the tags: sparse input."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+__all__ = [
+    "CALLER_OF_FIT",
+    "GAP_SLACK",
+    "Model",
+    "Rowwise",
+    "SparseLinearModel",
+    "with_callbacks",
+]

@@ -1,0 +1,520 @@
+"""Exactly g groups of features by the minimax family, and the certificates of such budgets."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+import oracles
+from zeronorm import (
+    BudgetClassifier,
+    FeatureGeneratingMachine,
+    GreedyLogisticRegression,
+    MinimaxLogisticRegression,
+    certify,
+    prove,
+    verify,
+)
+from zeronorm.certificate import CertificateError
+from zeronorm.designs import as_design
+from zeronorm.groups import Groups
+from zeronorm.losses import Logistic, SquaredHinge, balance
+from zeronorm.model_selection import cross_validate
+from zeronorm.result import Tree
+from zeronorm.solvers import Task, certify_supports, run
+from zeronorm.solvers._bounds import bound_at
+from zeronorm.solvers._cutting_plane import minimax
+
+LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
+NONE = np.empty(0, np.int64)
+each_loss = pytest.mark.parametrize("loss", list(LOSSES))
+each_classifier = pytest.mark.parametrize(
+    "classifier", [MinimaxLogisticRegression, FeatureGeneratingMachine, GreedyLogisticRegression]
+)
+each_minimax = pytest.mark.parametrize(
+    "classifier", [MinimaxLogisticRegression, FeatureGeneratingMachine]
+)
+# Of 40 features: uneven groups, scattered over the columns, with names.
+LABELS = np.array([f"set {g:02d}" for g in np.repeat(np.arange(9), [1, 2, 3, 4, 5, 6, 7, 8, 4])])
+LABELS = LABELS[np.random.default_rng(0).permutation(40)]
+
+
+def instance(seed, n=60, sizes=(1, 3, 2, 4, 2)):
+    """X on scattered groups of these sizes, labels +-1 that two of the groups explain."""
+    rng = np.random.default_rng(seed)
+    groups = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    X = rng.standard_normal((n, groups.size)) + 0.5 * rng.standard_normal((n, 1))
+    z = X[:, groups == 1].sum(axis=1) - X[:, groups == 3].sum(axis=1) / 2
+    return X, np.where(z + rng.logistic(size=n) > 0, 1.0, -1.0), groups
+
+
+def solve(X, y, n_groups, groups, *, loss="logistic", C=1.0, r=2, weight=None, **options):
+    """Run the minimax solver on the columns as they are."""
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight, float)
+    return run(
+        minimax(
+            as_design(X), y, LOSSES[loss], n_groups, C=C, block_size=r, sample_weight=weight,
+            groups=Groups.of(groups, X.shape[1]), **{"intercept": False, **options},
+        )
+    )  # fmt: skip
+
+
+def certified(X, y, support, groups, *, C=0.3, loss="logistic", weight=None, **options):
+    """Certify the groups of a support on the columns as they are."""
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight, float)
+    return run(
+        certify_supports(
+            as_design(X), y, LOSSES[loss], [np.asarray(support)], C=C, sample_weight=weight,
+            scaling="none", groups=Groups.of(groups, X.shape[1]),
+            **{"intercept": False, **options},
+        )
+    )[0]  # fmt: skip
+
+
+# --------------------------------------------------------------------------------- the problem
+
+
+@each_loss
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("r", [1, 2])
+def test_the_problem_has_one_scaling_for_each_group(loss, intercept, r):
+    """Features of one group would be scaled apart, or blocks be of other groups than the best."""
+    X, y, groups = instance(1)
+    weight = np.random.default_rng(1).uniform(0.5, 1.5, len(y))
+    conic = oracles.full_problem(
+        X, y, r, 0.5, loss=loss, intercept=intercept, weight=weight, groups=groups
+    )
+    found = solve(
+        X, y, None, groups, loss=loss, C=0.5, r=r, intercept=intercept, weight=weight,
+        max_blocks=200, inner_tol=1e-11, tol=1e-9,
+    ).result  # fmt: skip
+    assert found.objective == pytest.approx(conic.objective, rel=1e-6)
+    assert found.bounds["outer"] == pytest.approx(conic.objective, rel=1e-6)
+    u = np.zeros(X.shape[1])
+    u[found.support] = found.coef
+    length = np.sqrt(np.bincount(groups, u**2))
+    value = oracles.loss_values(loss, y * (X @ u + found.intercept))
+    assert found.objective == pytest.approx(
+        oracles.k_support(length, r)[0] + 0.5 * weight @ value, rel=1e-6
+    )
+
+
+def test_blocks_are_the_groups_with_the_longest_scores():
+    """Groups would be ranked by their largest or mean score; the order inside be arbitrary."""
+    X, y, groups = instance(2, sizes=(1, 3, 2, 4, 2, 7, 1))
+    result = solve(X, y, 4, groups, r=2).result
+    length = np.bincount(groups, (X.T @ (0.5 * y)) ** 2)
+    first, second = np.argsort(-length)[:2]
+    expected = [*np.flatnonzero(groups == first), *np.flatnonzero(groups == second)]
+    assert result.history[0].entered.tolist() == expected
+    assert [len(set(groups[step.entered])) for step in result.history] == [2, 2]
+
+
+def test_solver_refuses_more_groups_than_there_are():
+    """The loop would look for further groups without end."""
+    X, y, groups = instance(1)
+    with pytest.raises(ValueError, match=r"n_groups must be between 1 .*forced groups.* 5 .*got 6"):
+        solve(X, y, 6, groups, forced=np.array([0]))
+
+
+# --------------------------------------------------------------------------------- exactly g
+
+
+@each_minimax
+@pytest.mark.parametrize("storage", [np.asarray, np.float32, sp.csc_array, sp.csr_array])
+def test_exactly_the_usable_features_of_exactly_so_many_groups(classifier, storage, binary):
+    """A group would be torn, a constant column be selected, or a size be missed."""
+    X, y = binary[0].copy(), binary[1]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    if storage in (sp.csc_array, sp.csr_array):
+        X[np.abs(X) < 0.3] = 0.0
+    constant = [3, 17, int(np.flatnonzero(LABELS == "set 00")[0])]
+    X[:, constant] = 0.0
+    model = classifier(groups=LABELS, n_groups=range(1, 9)).fit(storage(X), y)
+    usable = np.setdiff1d(np.arange(40), constant)
+    before = set()
+    for n_groups, found in model.path_.selections.items():
+        chosen = set(LABELS[found.support])
+        assert len(chosen) == n_groups
+        assert before <= chosen
+        before = chosen
+        whole = usable[np.isin(LABELS[usable], list(chosen))]
+        np.testing.assert_array_equal(found.support, whole)
+        assert found.certificate.n_groups == n_groups
+    np.testing.assert_array_equal(model.support_, whole)
+    with pytest.raises(ValueError, match=r"n_groups must be between 1 and 8 \(the groups with a n"):
+        clone(model).set_params(n_groups=9).fit(X, y)
+
+
+@each_minimax
+@pytest.mark.parametrize("storage", [np.asarray, np.float32, sp.csc_array])
+@pytest.mark.parametrize("forced", [None, [5, 9]])
+def test_groups_of_one_are_features_to_the_bit(classifier, storage, forced, binary):
+    """Groups would be another method than features where they are features."""
+    X, y = storage(binary[0]), binary[1]
+    options = {"forced_features": forced, "block_size": 2}
+    one = classifier([3, 8], **options).fit(X, y)
+    other = classifier(groups=np.arange(40), n_groups=[3, 8], **options).fit(X, y)
+    np.testing.assert_array_equal(one.path_.order, other.path_.order)
+    for k in (3, 8):
+        a, b = one.path_[k], other.path_[k]
+        np.testing.assert_array_equal(a.coef, b.coef)
+        for field in dataclasses.fields(a.certificate):
+            if field.name not in ("n_groups", "groups"):
+                np.testing.assert_array_equal(
+                    getattr(a.certificate, field.name), getattr(b.certificate, field.name)
+                )
+    a, b = certify(one, X, y), certify(other, X, y)
+    assert a.objective == b.objective
+    assert a.bound == pytest.approx(b.bound, rel=2e-4)
+
+
+@each_minimax
+def test_groups_of_forced_features_are_forced_as_a_whole(classifier, binary):
+    """Single features would be forced, or their groups not be counted."""
+    X, y = binary
+    model = classifier(groups=LABELS, n_groups=[2, 4], forced_features=[7, 8]).fit(X, y)
+    must = set(LABELS[[7, 8]])
+    assert len(must) == 2
+    for n_groups in (2, 4):
+        chosen = LABELS[model.path_[n_groups].support]
+        assert must <= set(chosen)
+        assert len(set(chosen)) == n_groups
+        assert np.isin(LABELS, chosen).sum() == chosen.size
+    assert model.path_[2].certificate.proven
+    assert certify(model, X, y).bound >= model.certificate_.bound * (1 - 1e-12)
+    with pytest.raises(ValueError, match=r"counts the groups of forced .* at least 2; got 1\."):
+        clone(model).set_params(n_groups=1).fit(X, y)
+
+
+def test_lists_of_features_are_the_same_groups(binary):
+    """A dict of lists would be other groups than the labels that say the same."""
+    X, y = binary
+    lists = {label: np.flatnonzero(label == LABELS).tolist() for label in np.unique(LABELS)}
+    one = MinimaxLogisticRegression(groups=LABELS, n_groups=3).fit(X, y)
+    other = MinimaxLogisticRegression(groups=lists, n_groups=3).fit(X, y)
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+@each_minimax
+def test_integer_weights_equal_repeated_rows(classifier, binary):
+    """Weights would be left out of a group's score, its loss or its certificate."""
+    X, y = binary
+    weight = np.random.default_rng(3).integers(0, 4, len(y))
+    model = classifier(groups=LABELS, n_groups=3, tol=1e-8)
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    repeated = clone(model).fit(*oracles.repeat_rows(X, y, weight))
+    np.testing.assert_array_equal(weighted.support_, repeated.support_)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-6, atol=1e-9)
+    assert weighted.certificate_.bound == pytest.approx(repeated.certificate_.bound, rel=1e-6)
+
+
+@each_minimax
+def test_warm_start_goes_on_from_the_groups_before(classifier, binary):
+    """A larger budget would begin anew, or count features of the old blocks as groups."""
+    X, y = binary
+    model = classifier(groups=LABELS, n_groups=3, block_size=1, warm_start=True).fit(X, y)
+    first, scans = model.path_.order, model.n_scans_
+    model.set_params(n_groups=5).fit(X, y)
+    cold = clone(model).fit(X, y)
+    np.testing.assert_array_equal(model.path_.order[: first.size], first)
+    np.testing.assert_array_equal(model.support_, cold.support_)
+    assert model.n_scans_ < cold.n_scans_
+    assert scans == 3 + 2
+
+
+def test_classes_have_groups_of_their_own(multiclass):
+    """The classes would share one support, or be certified with each other's."""
+    X, y = multiclass
+    groups = np.arange(25) // 4
+    model = MinimaxLogisticRegression(groups=groups, n_groups=2).fit(X, y)
+    for label, path in enumerate(model.path_):
+        alone = MinimaxLogisticRegression(groups=groups, n_groups=2).fit(X, y == label)
+        np.testing.assert_array_equal(path[2].support, alone.support_)
+        verify(X, y == label, path[2].certificate)
+    tight = certify(model, X, y)
+    assert [one.n_groups for one in tight] == [2, 2, 2]
+
+
+def test_cross_validation_is_that_of_separate_fits(binary):
+    """Sizes would count features in the folds."""
+    X, y = binary
+    model = MinimaxLogisticRegression(groups=LABELS, n_groups=[1, 3])
+    folds = [(np.arange(40, 120), np.arange(40)), (np.arange(80), np.arange(80, 120))]
+    result = cross_validate(model, X, y, cv=folds)
+    assert result.sizes == (1, 3)
+    for fold, (train, test) in enumerate(folds):
+        fitted = clone(model).fit(X[train], y[train])
+        assert result.scores[1, fold] == fitted.score(X[test], y[test])
+
+
+@each_minimax
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_groups": 3}, r"groups is None; got n_groups=3\. Pass the group"),
+        ({"groups": LABELS, "n_features": 3, "n_groups": 3}, r"n_features must be None with gr"),
+        ({"groups": LABELS}, r"pass n_groups"),
+        ({"groups": LABELS, "n_groups": 10}, r"n_groups must be between 1 and 9 .*; got 10\."),
+        ({"groups": LABELS, "n_groups": [2, 0]}, r"n_groups must be between 1 and 9 .*; got 0\."),
+        ({"groups": LABELS, "n_groups": 2.0}, r"n_groups must be an integer.*; got 2\.0\."),
+        ({"groups": LABELS[1:], "n_groups": 2}, r"every column of X \(40\); got shape \(39,\)\."),
+        ({"groups": {"a": [1, 1]}, "n_groups": 1}, r"groups must not overlap; feature 1"),
+    ],
+)
+def test_messages(classifier, binary, options, message):
+    """A wrong budget would be taken for another one."""
+    with pytest.raises(ValueError, match=message):
+        classifier(**options).fit(*binary)
+
+
+# --------------------------------------------------------------------------------- certificates
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("case", ["plain", "weights", "forced", "squared_hinge", "intercept"])
+def test_bound_and_fixing_hold_over_all_choices_of_groups(seed, case):
+    """A bound above the best choice, or a decision about a feature that is wrong."""
+    X, y, groups = instance(seed)
+    rng = np.random.default_rng(seed)
+    options = {
+        "weight": rng.uniform(0.5, 1.5, 60) if case == "weights" else np.ones(60),
+        "loss": "squared_hinge" if case == "squared_hinge" else "logistic",
+        "intercept": case == "intercept",
+    }
+    forced = np.array([int(np.flatnonzero(groups == 2)[0])]) if case == "forced" else NONE
+    for n_groups in (1, 2, 3):
+        models = oracles.enumerate_groups(X, y, 0.1, n_groups, groups, forced=forced, **options)
+        for value, support in models[:3]:
+            found = certified(X, y, support, groups, C=0.1, forced=forced, **options)
+            assert found.objective == pytest.approx(value, rel=1e-9)
+            assert found.bound <= models[0][0] * (1 + 1e-9)
+            assert found.n_groups == n_groups
+            fit = oracles.ridge(X[:, support], y, 0.1, **options)
+            alpha = balance(fit.alpha, y) if case == "intercept" else fit.alpha
+            proof = bound_at(
+                LOSSES[options["loss"]], alpha, y, 0.1 * options["weight"],
+                np.abs(X.T @ (alpha * y)), n_groups, forced, value, Groups.of(groups, 12),
+            )  # fmt: skip
+            for other, better in models:
+                if other < value * (1 - 1e-9):
+                    assert not proof.dropped[list(better)].any()
+                    assert set(np.flatnonzero(proof.fixed)) <= set(better)
+            for mask in (proof.dropped, proof.fixed):  # whole groups
+                assert all(len(set(mask[groups == g])) == 1 for g in range(5))
+
+
+def test_decisions_are_those_of_the_stated_inequalities():
+    """Nothing, or less than what is proven, would be decided."""
+    X, y, groups = instance(5)
+    chosen = oracles.enumerate_groups(X, y, 0.02, 2, groups)
+    support = chosen[0][1]
+    fit = oracles.ridge(X[:, support], y, 0.02)
+    c = X.T @ (fit.alpha * y)
+    proof = bound_at(
+        Logistic(), fit.alpha, y, np.full(60, 0.02), np.abs(c), 2, NONE, chosen[0][0],
+        Groups.of(groups, 12),
+    )  # fmt: skip
+    square = np.bincount(groups, (X.T @ (proof.dual * y)) ** 2)
+    order = np.argsort(-square)
+    limit = chosen[0][0] * (1 + 1e-9)
+    dropped = [g for g in order[2:] if proof.value + (square[order[1]] - square[g]) / 2 > limit]
+    fixed = [g for g in order[:2] if proof.value + (square[g] - square[order[2]]) / 2 > limit]
+    np.testing.assert_array_equal(proof.dropped, np.isin(groups, dropped))
+    np.testing.assert_array_equal(proof.fixed, np.isin(groups, fixed))
+    assert dropped
+    assert fixed
+
+
+@pytest.mark.parametrize("groups", [None, Groups.of(np.array([0, 1, 1, 2]), 4)])
+def test_forced_features_without_scores_stay_fixed(groups):
+    """A forced feature among the best by a tie of zeros would be as free as those."""
+    y = np.array([1.0, -1.0])
+    for value in (0.0, 1.0):
+        magnitude = np.array([0.0, 0.0, 0.0, value])
+        proof = bound_at(
+            Logistic(), np.full(2, 0.1), y, np.ones(2), magnitude, 2, np.array([0]), 99.0, groups
+        )
+        assert proof.fixed.tolist() == [True, False, False, False]
+        assert not proof.dropped.any()
+
+
+def test_bound_at_any_dual_point_is_below_the_optimum():
+    """The bound would hold only at the dual points of refits."""
+    X, y, groups = instance(6)
+    rng = np.random.default_rng(6)
+    best = oracles.enumerate_groups(X, y, 0.3, 2, groups)[0][0]
+    for _ in range(50):
+        alpha = 0.3 * rng.uniform(0, 1, 60) ** 2
+        magnitude = np.abs(X.T @ (alpha * y))
+        bound = bound_at(
+            Logistic(), alpha, y, np.full(60, 0.3), magnitude, 2, NONE, best, Groups.of(groups, 12)
+        )
+        assert bound.value <= best
+
+
+def test_a_proven_support_is_the_best_choice():
+    """`proven` would be claimed for other groups than the best."""
+    proven = 0
+    for seed in range(12):
+        X, y, groups = instance(seed, sizes=(2, 3, 2, 3))
+        models = oracles.enumerate_groups(X, y, 0.003, 1, groups)
+        for value, support in models:
+            if certified(X, y, support, groups, C=0.003).proven:
+                proven += 1
+                assert value == pytest.approx(models[0][0], rel=1e-9)
+    assert proven > 5
+    every = certified(X, y, np.arange(10), groups)
+    assert every.proven
+    assert every.candidates == 10
+
+
+@pytest.mark.parametrize("limit", [0, 200])
+def test_bounds_are_safe_in_float32(monkeypatch, limit):
+    """Errors of a float32 scan would lift the bound, with all columns in doubt or with few."""
+    monkeypatch.setattr("zeronorm.solvers._certify.MAX_RECOMPUTED", limit)
+    rng = np.random.default_rng(7)
+    groups = rng.integers(0, 12, 150)
+    X = (rng.standard_normal((400, 150)) * 20).astype(np.float32)
+    y = np.where(X[:, 0] + X[:, 1] + 20 * rng.standard_normal(400) > 0, 1.0, -1.0)
+    for n_groups in (1, 3, 8):
+        support = np.flatnonzero(np.isin(groups, rng.choice(12, n_groups, replace=False)))
+        exact = certified(X.astype(float), y, support, groups, C=1e-4)
+        stored = certified(X, y, support, groups, C=1e-4)
+        square = np.bincount(groups, (X.astype(float).T @ (stored.dual * y)) ** 2)
+        truth = oracles.dual_value("logistic", stored.dual, 1e-4, np.ones(400))
+        truth -= oracles.top_sum(square, n_groups) / 2
+        assert stored.bound <= truth + 1e-11 * abs(truth)
+        assert stored.bound == pytest.approx(exact.bound, rel=1e-3)
+        assert stored.candidates >= exact.candidates
+
+
+@each_classifier
+@pytest.mark.parametrize("case", ["dense", "weights", "sparse", "float32", "unscaled", "forced"])
+def test_certificates_verify_and_tighten(classifier, case, binary):
+    """A model of groups would be certified as one of features, or with a bound that is none."""
+    X, y = binary
+    options = {"groups": LABELS, "n_groups": [1, 3]}
+    weight = None
+    if case == "weights":
+        weight = np.random.default_rng(8).uniform(0, 2, len(y))
+        weight[::7] = 0.0
+    if case == "unscaled":
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        options |= {"standardize": False, "fit_intercept": False}
+    if case == "forced":
+        options["forced_features"] = [4]
+    stored = X
+    if case == "sparse":
+        X = np.where(np.random.default_rng(8).random(X.shape) < 0.5, X, 0.0)
+        stored = sp.csr_array(X)
+    if case == "float32":
+        stored = X.astype(np.float32)
+        X = stored.astype(float)
+    model = classifier(**options).fit(stored, y, sample_weight=weight)
+    tight = certify(model, stored, y, sample_weight=weight)
+    first = model.certificate_
+    assert tight.bound >= first.bound * (1 - 1e-9)
+    assert tight.objective == pytest.approx(first.objective, rel=1e-9)
+    for found in (model.path_[1].certificate, first, tight):
+        assert np.unique(LABELS[found.support]).size == found.n_groups
+        np.testing.assert_array_equal(found.groups.labels[found.groups.code], LABELS)
+        checked = verify(X, y, found, sample_weight=weight)
+        assert checked["objective"] == pytest.approx(found.objective, rel=1e-7)
+        assert checked["bound"] >= found.bound * (1 - 1e-9)
+        assert checked["bound"] == pytest.approx(found.bound, rel=1e-3)
+
+
+def test_the_tightened_bound_is_that_of_the_relaxation(binary):
+    """`certify` would stop short of the bound it promises, or pass it."""
+    X, y = binary
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    sign = np.where(y == 1, 1.0, -1.0)
+    code = Groups.of(LABELS, 40).code
+    for n_groups in (2, 4):
+        conic = oracles.full_problem(Z, sign, n_groups, 0.1, intercept=True, groups=code)
+        model = MinimaxLogisticRegression(groups=LABELS, n_groups=n_groups).fit(X, y)
+        tight = certify(model, X, y)
+        assert tight.bound <= conic.objective * (1 + 1e-7)
+        assert tight.bound == pytest.approx(conic.objective, rel=1e-3)
+
+
+def test_any_support_is_certified_among_groups(binary):
+    """Models of others, and torn groups, would have no certificate."""
+    X, y = binary
+    models = [[0, 1, 2], BudgetClassifier(3).fit(X, y), LogisticRegression(max_iter=5000)]
+    models[2].fit((X[:, :3] - X[:, :3].mean(0)) / X[:, :3].std(0), y)
+    models[2].coef_ = np.append(models[2].coef_, np.zeros((1, 37)), axis=1)
+    for model in models:
+        found = certify(model, X, y, groups=LABELS)
+        assert found.n_groups == np.unique(LABELS[found.support]).size
+        assert found.support.size == 3
+        verify(X, y, found)
+    with pytest.raises(ValueError, match=r"every column of X \(40\); got shape \(39,\)"):
+        certify([0, 1], X, y, groups=LABELS[1:])
+
+
+def test_there_is_no_branch_and_bound_over_groups(binary):
+    """A search over features would be taken for a proof about groups."""
+    X, y = binary
+    model = MinimaxLogisticRegression(groups=LABELS, n_groups=2).fit(X, y)
+    with pytest.raises(ValueError, match=r"one by one; got a model of groups.* Use certify"):
+        prove(model, X, y)
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["bound", "objective", "more groups", "fewer groups", "no groups", "no number", "other groups",
+     "groups of others", "tree", "forced"],
+)  # fmt: skip
+def test_verifier_notices_tampering(binary, what):
+    """A changed certificate would pass."""
+    X, y = binary
+    found = MinimaxLogisticRegression(groups=LABELS, n_groups=3).fit(X, y).certificate_
+    labels = found.groups.labels
+    other = np.flatnonzero(~np.isin(np.arange(40), found.support))[:1]
+    code = found.groups.code
+    alone = np.arange(40)  # every feature a group by itself: the bound would rise
+    none = np.empty(0, np.int64)
+    changed, message = {
+        "bound": ({"bound": found.bound * 1.01}, "claims objective"),
+        "objective": ({"objective": found.objective * 0.99}, "claims objective"),
+        "more groups": ({"n_groups": 4}, "claims objective"),
+        "fewer groups": ({"n_groups": 2}, "features of more than 2 groups"),
+        "no groups": ({"n_groups": None, "groups": None}, "claims objective"),
+        "no number": ({"n_groups": None}, "groups without their number"),
+        "other groups": ({"groups": Groups(alone, alone)}, "features of more than 3 groups"),
+        "groups of others": ({"groups": Groups(labels, code[1:])}, "of 39 features; X has 40"),
+        "tree": ({"tree": Tree(none, none, none, none, none)}, "there is none for groups"),
+        "forced": ({"forced": other}, "outside of its support"),
+    }[what]
+    verify(X, y, found)
+    with pytest.raises(CertificateError, match=message):
+        verify(X, y, dataclasses.replace(found, **changed))
+
+
+def test_a_certificate_of_groups_says_so(binary):
+    """Nobody could see what was certified."""
+    model = MinimaxLogisticRegression(groups=LABELS, n_groups=3).fit(*binary)
+    shown = repr(model.certificate_)
+    assert shown.startswith(f"Certificate(n_groups=3, k={model.support_.size}, loss='logistic'")
+    assert len(shown) < 200
+    again = pickle.loads(pickle.dumps(model.certificate_))
+    np.testing.assert_array_equal(again.groups.code, model.certificate_.groups.code)
+
+
+def test_tasks_with_groups_are_selected_by_group(signed):
+    """Estimators alone would know of groups."""
+    from zeronorm.solvers import select_nested
+
+    X, y = signed
+    groups = Groups.of(np.arange(60) // 4, 60)
+    task = Task(as_design(X), y, np.ones(len(y)), "none", groups=groups)
+    path = run(select_nested(task, [1, 3]))
+    assert [path[g].support.size for g in path] == [4, 12]
