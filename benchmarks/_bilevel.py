@@ -162,15 +162,18 @@ def _one_by_one(make: Callable[[Task, Setting], Any]) -> Fit:
 
 
 def refitted(fit: Fit) -> Fit:
-    """Return the procedure that ends with least squares on the support, where n allows it."""
+    """Return the procedure that ends with least squares on the support.
+
+    Supports of more than half as many features as rows are not wanted: the model without
+    features stands for them.
+    """
 
     def again(task: Task, settings: Sequence[Setting]) -> Models:
         models = []
-        for intercept, coef in fit(task, settings):
+        for _, coef in fit(task, settings):
             support = np.flatnonzero(coef)
-            if support.size < 0.8 * task.y.size:
-                intercept, coef = least_squares(task, support)
-            models.append((intercept, coef))
+            few = support.size <= 0.5 * task.y.size
+            models.append(least_squares(task, support if few else support[:0]))
         return models
 
     return again

@@ -80,8 +80,8 @@ class DrawnSet:
     ratio: float
     scattered: bool = False
 
-    features: tuple[int, ...] = (5, 10, 15, 20, 25, 30, 35, 40, 50, 60, 80)
-    groups: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 10, 15, 25)
+    features: tuple[int, ...] = (5, 10, 20, 30, 40, 50)
+    groups: tuple[int, ...] = (2, 3, 4, 5, 7, 10)
 
     def data(self, seed: int) -> Drawn:
         """Return a draw."""
@@ -120,19 +120,19 @@ DRAWN = {
 }
 REAL = {
     "bardet": RealSet(
-        False, (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30), (1, 2, 3, 4, 5, 6, 8),
+        False, (1, 2, 3, 4, 6, 8, 12, 20), (1, 2, 3, 4, 6, 8),
         lambda stored: (stored["X"].astype(float), stored["y"].astype(float)),
     ),
     "boston": RealSet(
-        False, (1, 2, 3, 4, 6, 8, 10, 12, 15, 20, 25, 30), (1, 2, 3, 4, 5, 6, 8, 10, 13),
+        False, (1, 2, 3, 4, 6, 8, 12, 16, 20, 25, 30), (1, 2, 3, 4, 6, 8, 10, 13),
         lambda stored: (stored["X_cubic"].astype(float), stored["y"].astype(float)),
     ),
     "splice": RealSet(
-        True, (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20), (1, 2, 3, 4, 5, 6, 7),
+        True, (1, 2, 3, 4, 6, 8, 12, 16, 20), (1, 2, 3, 4, 5, 6, 7),
         lambda stored: (stored["X"].astype(float), np.where(stored["y"] > 0, 1.0, -1.0)),
     ),
     "birthwt": RealSet(
-        True, (1, 2, 3, 4, 5, 6, 8, 10, 12, 16), (1, 2, 3, 4, 5, 6, 8),
+        True, (1, 2, 3, 4, 6, 8, 12), (1, 2, 3, 4, 6, 8),
         lambda stored: (stored["X"].astype(float), np.where(stored["y"] > 0, 1.0, -1.0)),
     ),
 }  # fmt: skip
@@ -163,7 +163,7 @@ def penalties(task: Task) -> list[Setting]:
     found: list[Setting] = []
     for share in (0.05, 0.5, 0.95):
         top = largest_penalty(task.scores(), task.groups, share)
-        found += [(top * 10 ** (-0.1 * step), share) for step in range(25)]
+        found += [(top * 10 ** (-0.15 * step), share) for step in range(16)]
     return found
 
 

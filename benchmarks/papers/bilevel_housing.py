@@ -13,9 +13,9 @@ can be compared is the order and the sizes.
 Here: random halves, columns standardised by the rows that train, a free intercept, "zeronorm" and
 "ISTA" as in `bilevel_simulation.py`. Grids "paper": s2 of 2, 4, ..., 10 and s1 of 1, 1.5, 2, 2.5, 3
 times s2; 3, 6, ..., 30 features for OMP, 2, 4, ..., 10 groups for gOMP, penalties as in
-`bilevel_simulation.py`. Grids "fine": s2 of 1 to 13 and seven s1 from s2 to 3 s2;
-1 to 39 features, 1 to 13 groups, 25 or 30 penalties. "all features" is least squares on the 39.
-One variable is 0 or 1, so that its square and cube equal it.
+`bilevel_simulation.py`. Grids "fine": s2 of 1, 2, 3, 4, 6, 8, 10, 13 and s1 of 1, 1.5, 2, 3 times
+s2; 1 to 39 features, 1 to 13 groups, 20 penalties. "all features" is least squares on the 39. One
+variable is 0 or 1, so that its square and cube equal it.
 
     python benchmarks/papers/bilevel_housing.py                 # minutes
     python benchmarks/papers/bilevel_housing.py --tiny          # seconds: does the script run
@@ -25,10 +25,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import _common as common
+import _protocol as protocol
 from _bilevel import (
     METHODS,
     Row,
@@ -40,7 +45,6 @@ from _bilevel import (
     least_squares,
     standardised,
 )
-from _mslr import common, protocol
 
 KEYS = ("sgl", "frac12", "frac21", "omp", "gomp", "dc", "ista", "bilevel")
 FOLDS = 5
@@ -81,8 +85,8 @@ def fine_grid(key: str) -> Callable[[Task], list[Setting]]:
     def settings(task: Task) -> list[Setting]:
         n_groups = int(task.groups.max()) + 1
         if key in ("bilevel", "ista", "dc"):
-            sizes = {g: sorted({round(g * (1 + s / 3)) for s in range(7)}) for g in range(1, 14)}
-            return [(k, g) for g, several in sizes.items() for k in several if g <= n_groups]
+            pairs = [(round(m * g), g) for g in (1, 2, 3, 4, 6, 8, 10, 13) for m in (1, 1.5, 2, 3)]
+            return [(k, g) for k, g in dict.fromkeys(pairs) if g <= n_groups]
         if key == "omp":
             return [(k,) for k in range(1, task.Z.shape[1] + 1)]
         if key == "gomp":
@@ -91,10 +95,10 @@ def fine_grid(key: str) -> Callable[[Task], list[Setting]]:
             return [
                 (largest_penalty(task.scores(), task.groups, share) * 10 ** (-0.2 * step), share)
                 for share in (0.05, 0.5, 0.95)
-                for step in range(25)
+                for step in range(20)
             ]
         top = largest_penalty(task.scores(), task.groups, 0.5) * 2.0
-        return [(top * 10 ** (-0.2 * step),) for step in range(30)]
+        return [(top * 10 ** (-0.25 * step),) for step in range(20)]
 
     return settings
 
