@@ -23,6 +23,9 @@ from typing import Any
 
 import numpy as np
 from scipy.signal import lfilter
+
+import _common as common
+from zeronorm import BilevelClassifier, BilevelRegressor
 from zeronorm.baselines import (
     ConstrainedDCClassifier,
     ConstrainedDCRegressor,
@@ -34,9 +37,6 @@ from zeronorm.baselines import (
     OMPRegressor,
     sparse_group_lasso_path,
 )
-
-import _common as common
-from zeronorm import BilevelClassifier, BilevelRegressor
 
 # Of the convex problems: a certified gap. Nearly unpenalised ones with more features than rows end
 # at the number of steps, far beyond what cross-validation chooses.

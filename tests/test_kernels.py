@@ -1357,3 +1357,100 @@ def test_any_number_of_threads(n_threads):
     x, v, out = np.ones((100, 50), np.int8), np.ones((100, 1)), filled(50, 1)
     native.dense_correlate(x, v, out, n_threads)
     assert np.all(out == 100)
+
+
+# Features in groups
+
+
+def selected(module, name, arguments, squares):
+    """What a kernel puts out, and how many features it is."""
+    out = np.full(min(arguments[3], arguments[0].size), -7, np.int64)
+    count, undecided = getattr(module, name)(*arguments, squares, out)
+    return count, undecided, out
+
+
+def bilevel_problem(seed, p, n_groups, k, g, ties):
+    """Arguments of a selection in groups, some of them empty or opened; read-only."""
+    rng = np.random.default_rng(seed)
+    v = rng.integers(-3, 4, p).astype(float) if ties else rng.standard_normal(p)
+    code = np.minimum(rng.integers(0, n_groups, p), rng.integers(0, n_groups, p))
+    v *= rng.choice([0.5, 1.0, 4.0], n_groups)[code]
+    opened = (rng.random(n_groups) < 0.2).astype(np.uint8)
+    for array in (v, code, opened):
+        array.flags.writeable = False
+    return v, code, n_groups, k, g, opened
+
+
+@given(
+    seed=st.integers(0, 99),
+    p=st.sampled_from((1, 2, 63, 64, 65, 128, 500, 1300)),
+    n_groups=st.sampled_from((1, 2, 7, 40)),
+    k=st.sampled_from((0, 1, 5, 12, 70)),
+    g=st.sampled_from((0, 1, 3, 50)),
+    ties=st.booleans(),
+    squares=st.booleans(),
+    power=st.sampled_from((-300, -160, 0, 160, 300)),
+)
+@LOOSE
+def test_bilevel(seed, p, n_groups, k, g, ties, squares, power):
+    # The fast search would be compared with a wrong programme, or be wrong itself.
+    v, *rest = bilevel_problem(seed, p, n_groups, k, g, ties)
+    arguments = (v * 10.0**power, *rest)
+    expected = selected(reference, "bilevel_program", arguments, squares)
+    count, undecided, out = selected(native, "bilevel_program", arguments, squares)
+    assert (count, undecided) == expected[:2]
+    assert np.array_equal(out, expected[2])
+    count, undecided, out = selected(native, "bilevel_select", arguments, squares)
+    assert 0 <= undecided <= expected[1]
+    worth = v**2 if squares else np.maximum(v, 0)
+    assert np.all(out[count:] == -7)
+    assert np.all(np.diff(out[:count]) > 0)
+    assert np.isclose(worth[out[:count]].sum(), worth[expected[2][: expected[0]]].sum(), rtol=1e-13)
+    if not ties:
+        assert np.array_equal(out, expected[2])
+
+
+@pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
+@pytest.mark.parametrize("name", ["bilevel_select", "bilevel_program"])
+def test_bilevel_says_where_a_value_is_not_finite(module, name):
+    # The message of the caller would name another place.
+    for p in (5, 64, 700):
+        for place in {0, p // 2, p - 1}:
+            for wrong in (np.nan, np.inf, -np.inf):
+                v, *rest = bilevel_problem(0, p, 3, 4, 2, False)
+                v = v.copy()
+                v[[place, p - 1]] = wrong
+                for squares in (True, False):
+                    count, *_ = selected(module, name, (v, *rest), squares)
+                    if squares or wrong > 0 or np.isnan(wrong):
+                        assert count == -1 - place
+                    else:
+                        assert count >= 0  # a score that is never taken
+
+
+@pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
+@pytest.mark.parametrize("wrong", [-1, 3])
+def test_bilevel_refuses_groups_that_there_are_not(module, wrong):
+    # Memory outside of the arrays would be read and written.
+    v, code, *rest = bilevel_problem(0, 40, 3, 4, 2, False)
+    code = code.copy()
+    code[np.argmax(np.abs(v))] = wrong
+    for name in ("bilevel_select", "bilevel_program"):
+        with pytest.raises(IndexError, match="code of a group out of range"):
+            selected(module, name, (v, code, *rest), True)
+
+
+@pytest.mark.parametrize("p", [3000, 40_000])
+def test_bilevel_of_large_groups(p):
+    # Under the sanitizers: the filter, full groups, the residual programme.
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 8, p)
+    for v in (rng.standard_normal(p), np.sort(rng.random(p)), np.full(p, 3.0)):
+        for scale in (np.ones(8), np.arange(1.0, 9.0) ** -0.5):
+            values = v * scale[code]
+            for k, g in ((3, 1), (40, 2), (100, 1), (300, 5)):
+                arguments = (values, code, 8, k, g, np.zeros(8, np.uint8))
+                found = selected(native, "bilevel_select", arguments, True)
+                best = selected(native, "bilevel_program", arguments, True)
+                sums = [np.sum(values[out[:count]] ** 2) for count, _, out in (found, best)]
+                assert np.isclose(*sums, rtol=1e-13)

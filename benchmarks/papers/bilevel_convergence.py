@@ -9,8 +9,8 @@ decrease, ISTA-L is BB with the Lipschitz criterion, FISTA the same with acceler
 with a constant first step.
 
 Here: A and y standard normal (y ten times that), the same draws for all variants, several of them;
-no intercept, no ridge. Runs end where the objective falls by less than 1e-6 of itself (accelerated
-ones after three such steps), at most at iteration 500. Of accelerated runs the best objective so
+no intercept, no ridge. Runs end where the objective falls by less than 1e-6 of itself three
+times in a row, at most at iteration 500. Of accelerated runs the best objective so
 far counts. The floor of the step is a share of the mean curvature, not 1. Seconds are CPU seconds
 of one thread, A in column order in memory. "default" is `BilevelRegressor` with its default solver:
 ISTA, refit and pursuit, which has no iterations to compare.

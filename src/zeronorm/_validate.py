@@ -113,8 +113,10 @@ def check_response(y: Any, n_samples: int) -> FloatArray:
         raise ValueError(
             "requires y to be passed, but the target y is None; pass one number per row of X."
         )
-    y = column_or_1d(y, warn=True)
-    values = _numbers(y)
+    values = None
+    if not np.iscomplexobj(y):
+        y = column_or_1d(y, warn=True)
+        values = _numbers(y)
     if values is None:
         raise ValueError(
             f"y must be numbers, one per row of X; got {_shown(y)}. Convert strings, complex and "
@@ -126,7 +128,9 @@ def check_response(y: Any, n_samples: int) -> FloatArray:
             "Found input variables with inconsistent numbers of samples: "
             f"y must have one number per row of X; got {len(values)} numbers for {n_samples} rows."
         )
-    if values.size and np.abs(values).max() > LARGEST:
+    if n_samples < 2:
+        raise ValueError(f"X must have at least two rows for a regression; got {n_samples} sample.")
+    if np.abs(values).max() > LARGEST:
         raise ValueError(
             f"y must be at most {LARGEST:g} in magnitude; got {np.abs(values).max():g}. Rescale it."
         )

@@ -23,7 +23,7 @@ from .groups import Groups
 from .result import Certificate, Progressed, Proof, Tree
 from .solvers import Task, run_together
 from .solvers._blas import one_blas_thread
-from .solvers._certify import tighten_groups
+from .solvers._certify_groups import tighten_groups
 from .solvers._prove import prove_support
 
 

@@ -110,7 +110,8 @@ class GroupBudget:
         _check_length(values, self.groups)
         code, n_all = self.groups.code, len(self.groups)
         peak = np.zeros(n_all)
-        np.maximum.at(peak, code, values)
+        with np.errstate(invalid="ignore"):  # of NaN, which is refused
+            np.maximum.at(peak, code, values)
         if not np.isfinite(peak).all():
             _refuse(values, "scores")
         # Every group on a scale of its own, a power of two: its sum is exact where that of the
@@ -255,7 +256,7 @@ def project_bilevel(
     worst case it costs O(p + G n_groups k log k). "dp" costs O(p log p + k n_groups sum_i
     min(|G_i|, k)), and 4 G (n_groups + 1) (k + 1) bytes.
 
-    The problem and "dp" are of Xiang, Yang and Ye, KDD 2014, Section 3.2 and Algorithm 3.
+    The problem and "dp" are of Xiang, Yang and Ye, KDD 2014, Section 3 and Algorithm 3.
     """
     k, n_groups = _count(k, "k"), _count(n_groups, "n_groups")
     if method not in ("auto", "dp"):

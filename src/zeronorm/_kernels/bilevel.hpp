@@ -68,9 +68,10 @@ class BilevelSearch {
     }
 
   private:
-    static constexpr std::int64_t kScanned = 64;  // values compared before any is looked at
+    static constexpr std::int64_t kScanned = 16;  // values compared before any is looked at
     static constexpr std::int64_t kLine = 8;      // values of a cache line
-    static constexpr std::int64_t kLines = 2048;  // of them in a sample
+    static constexpr std::int64_t kLines = 1024;  // of them in a sample, at most
+    static constexpr std::int64_t kSampled = 16;
     static constexpr int kAttempts = 3, kEvaluations = 60;
     static constexpr double kClosed = 1e-14;  // relative gap: the rounding of the sums
     static constexpr std::int64_t kFew = 24;  // choices that are tried one by one
@@ -128,7 +129,9 @@ class BilevelSearch {
 
     // A size that somewhat more than `wanted` features exceed, by those in some cache lines.
     double sampled(std::int64_t wanted) const {
-        const std::int64_t lines = std::min(kLines, p_ / (16 * kLine));
+        // So many lines that about kSampled of their values are among those wanted.
+        const std::int64_t needed = kSampled * (p_ / wanted) / kLine;
+        const std::int64_t lines = std::min({kLines, needed, p_ / (16 * kLine)});
         if (lines == 0) return 0.0;
         const std::int64_t stride = p_ / lines, size = lines * kLine;
         std::vector<double> sample;

@@ -102,11 +102,12 @@ def pursue_logistic(data: Data, n_steps: int) -> tuple[list[int], list[FloatArra
         as_design(data.features), data.y, data.weight,
         "standardized" if data.intercept else "none",
         intercept=data.intercept, usable=data.scale > 0,
+        groups=None if data.n_groups == p else Groups(np.arange(data.n_groups), code),
     )  # fmt: skip
     path = run(
         greedy(
             task, range(1, n_steps + 1), fit_C=1.0 / RIDGE, refit_C=1.0 / RIDGE, tol=TOL,
-            groups=None if data.n_groups == p else code, certify=False,
+            certify=False,
         )
     )  # fmt: skip
     models = [data.null()]

@@ -119,6 +119,13 @@ class _Bilevel:
             gs = _validate.check_n_groups(self.n_groups, n_groups, n_forced)
         return tuple((k, g) for k in ks for g in gs)
 
+    @property
+    def n_iter_(self: Any) -> int:
+        """Passes over X."""
+        if not hasattr(self, "n_scans_"):
+            raise AttributeError("n_iter_ is set by fit.")
+        return int(self.n_scans_)
+
     def _warn_of_ends(self, history: Sequence[Step], stacklevel: int) -> None:
         """Warn where a published method did not converge."""
         for number, step in enumerate(history, start=1):

@@ -27,7 +27,7 @@ from .._typing import Columns, Design, FloatArray, IndexArray
 from ..groups import Groups
 from ..result import Status, Step
 from ..structures import BilevelBudget
-from ._bilevel_pool import Changes, Pool, PoolFit
+from ._bilevel_pool import FINAL_TOL, Changes, Pool, PoolFit
 from ._cutting_plane import GatheredColumns
 from ._drive import Scan, Solver
 from ._hard_thresholding import (
@@ -246,7 +246,11 @@ class Search:
         """Add the strongest features under larger budgets."""
         k, g = (max(sizes) for sizes in zip(*self.sizes, strict=True))
         larger = (POOL_FACTOR * k + POOL_MIN, POOL_FACTOR * g)
-        return self.pool.add(self.task.admit(larger)(scores))
+        found = self.task.admit(larger)(scores)
+        if not found.size:  # nothing is correlated with y; a pool has to have a column
+            usable = self.task.usable
+            found = np.arange(1) if usable is None else np.flatnonzero(usable)[:1]
+        return self.pool.add(found)
 
     def _candidates(self, size: Size, scores: FloatArray) -> IndexArray:
         """Add the features that the budgets would admit at the best support of a size."""
@@ -330,8 +334,9 @@ class Search:
     def _eliminated(self, size: Size) -> IndexArray:
         """Return what is left of a larger support where the weakest leave, again and again."""
         k, g = size
-        n = self.task.objective.y.size
-        most = self.pool.size if self.task.objective.ridge else min(self.pool.size, n // 2)
+        most = self.pool.size
+        if not self.task.objective.ridge:  # half as many features as rows, which weights count
+            most = min(most, int(0.5 * self.task.objective.weight.sum()))
         part = max(k, min(POOL_FACTOR * k, most)), POOL_FACTOR * g
         scores = -np.asarray(self.pool.columns().T @ self._zero.gradient)
         columns = self._admit(part)(scores)
@@ -488,7 +493,7 @@ class Search:
         """Return the best of every size."""
         answers = {}
         for size in self.sizes:
-            fit = self.best[size]
+            fit = self.pool.fit(self.best[size].columns, self.best[size], FINAL_TOL)
             point = self._point(fit)
             answers[size] = BilevelFit(
                 point.support, point.coef, fit.intercept, fit.objective, fit.gradient,

@@ -25,7 +25,9 @@ from ._cutting_plane import GatheredColumns
 from ._hard_thresholding import Objective, zero_point
 from ._ridge import inverse_factor, ridge, solve_positive, take
 
-FIT_TOL = 1e-8  # certified gap of the fits of classifiers, as a share of their objective
+# Certified gaps of the fits of classifiers while supports are compared, and of the final one, as
+# shares of their objective.
+FIT_TOL, FINAL_TOL = 1e-8, 1e-13
 # A column whose curvature beside the others is below this share of its own is a combination of
 # them.
 DEPENDENT = 1e-9
@@ -126,7 +128,9 @@ class Pool:
         """Return all columns of the pool, (n, q)."""
         return self._gathered.columns()
 
-    def fit(self, columns: IndexArray, start: PoolFit | None = None) -> PoolFit:
+    def fit(
+        self, columns: IndexArray, start: PoolFit | None = None, tol: float = FIT_TOL
+    ) -> PoolFit:
         """Solve the problem on some columns, sorted."""
         objective = self._objective
         if not columns.size:
@@ -142,7 +146,7 @@ class Pool:
         loss: Any = objective.loss
         found = ridge(
             Z, objective.y, objective.weight, loss, penalty=objective.ridge,
-            intercept=objective.intercept, start=_started(columns, start), tol=FIT_TOL,
+            intercept=objective.intercept, start=_started(columns, start), tol=tol,
             of_value=True,
         )  # fmt: skip
         gradient = -found.alpha * objective.y
@@ -244,4 +248,4 @@ def _started(columns: IndexArray, start: PoolFit | None) -> tuple[FloatArray, fl
     return coef, start.intercept
 
 
-__all__ = ["Changes", "Pool", "PoolFit"]
+__all__ = ["FINAL_TOL", "Changes", "Pool", "PoolFit"]

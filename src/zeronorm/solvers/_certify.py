@@ -11,18 +11,15 @@ from ..designs._operations import score_errors, top_features
 from ..groups import Groups
 from ..result import Certificate
 from ._bounds import Bound, bound_at
-from ._cutting_plane import BestDual, first_dual, minimax
+from ._cutting_plane import BestDual
 from ._drive import Scan, Solver
 from ._ridge import ridge
 from ._stopwatch import Stopwatch
-from ._task import Task
 from ._units import Units, units_of
 
 REFIT_TOL = 1e-12
 MAX_SCORES = 2**22  # scores that one scan may return: 32 MiB
 MAX_RECOMPUTED = 200  # and 4 k: columns recomputed in float64
-MAX_SCANS = 50  # of tightening
-TIGHT_TOL = 1e-4  # gap of the relaxation, relative
 
 
 def certify_supports(
@@ -114,36 +111,6 @@ def certify_supports(
             )
         )
     return certificates
-
-
-def tighten_groups(task: Task, support: IndexArray, *, C: float) -> Solver[Certificate]:
-    """Certify the groups of a support; the relaxation over all features is solved for the bound.
-
-    That is the minimax problem with r = n_groups, to `TIGHT_TOL` of the objective of the support;
-    `task` has groups.
-    """
-    assert task.groups is not None
-    units = units_of(task.design.shape[1], task.usable, task.groups)
-    forced = np.empty(0, np.int64) if task.forced is None else task.forced
-    n_groups = units.of(support).size
-    fit = ridge(
-        task.design.gather(support), task.y, C * task.sample_weight, task.loss,
-        intercept=task.intercept, tol=REFIT_TOL,
-    )  # fmt: skip
-    zero_value = first_dual(task.loss, task.y, C * task.sample_weight, task.intercept)[0]
-    tol = TIGHT_TOL * fit.objective / zero_value
-    relaxed = yield from minimax(
-        task.design, task.y, task.loss, None, C=C, block_size=n_groups - units.of(forced).size,
-        max_blocks=MAX_SCANS, sample_weight=task.sample_weight, intercept=task.intercept,
-        forced=forced, usable=task.usable, groups=task.groups, inner_tol=0.1 * tol, tol=tol,
-        start=[support], l0_sizes=(n_groups,),
-    )  # fmt: skip
-    found = yield from certify_supports(
-        task.design, task.y, task.loss, [support], C=C, sample_weight=task.sample_weight,
-        scaling=task.scaling, intercept=task.intercept, forced=forced, usable=task.usable,
-        groups=task.groups, known=relaxed.l0_bounds,
-    )  # fmt: skip
-    return found[0]
 
 
 def safe_magnitudes(

@@ -10,8 +10,9 @@ Sources: Blumensath and Davies, Applied and Computational Harmonic Analysis 27(3
 and Ye, KDD 2014, Algorithm 1 and Table 1 (the variants).
 
 Differences from the latter: the floor of the first L is a share of the mean curvature, not 1, which
-depends on the units of X; the intercept is always at its best; an accelerated run ends after three
-steps in a row that gain nothing, not at the first, and its answer is the best point on its way.
+depends on the units of X; the intercept is always at its best; a run ends after three steps in a
+row that gain nothing, not at the first (the next ones begin at the mean curvature, as that of
+Barzilai and Borwein can be far too large), and its answer is the best point on its way.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Gather: TypeAlias = Callable[[IndexArray], Columns]  # returns the columns of so
 
 SUFFICIENT = 1e-3  # decrease of a step, as a share of L/2 ||step||^2
 MOST_DOUBLINGS = 60
-STALLS = 3  # steps in a row that gain nothing, after which an accelerated run ends
+STALLS = 3  # steps in a row that gain nothing, after which a run ends
 LEAST_CURVATURE = 1e-8  # floor of L, as a share of the mean curvature of a standardised column
 
 
@@ -147,7 +148,7 @@ class Thresholding:
             self.best = trial
         stalled = not gain > self._tol * abs(trial.objective)
         self._stalls = self._stalls + 1 if stalled else 0
-        if self._stalls >= (STALLS if self._variant.accelerated else 1):
+        if self._stalls >= STALLS:
             return False
         self._search = self._ahead(previous, trial) if self._variant.accelerated else trial
         return True
@@ -180,7 +181,7 @@ class Thresholding:
     def _first_curvature(self, search: Point, full: FloatArray, scores: FloatArray) -> float:
         """Return the L to try first."""
         mean = self._objective.curvature(search.z + search.intercept)
-        if self._searched is None or not self._variant.spectral:
+        if self._searched is None or self._stalls or not self._variant.spectral:
             return mean
         old, old_scores = self._searched
         features = np.union1d(old.support, search.support)

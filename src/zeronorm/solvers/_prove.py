@@ -22,7 +22,7 @@ from ..result import Certificate, Progressed, Proof, Status, Tree
 from ..structures import largest
 from ._bounds import Bound, bound_at
 from ._branch import BranchAndBound, Candidates
-from ._certify import MAX_SCANS, TIGHT_TOL, safe_magnitudes
+from ._certify import safe_magnitudes
 from ._cutting_plane import GatheredColumns
 from ._drive import Scan, Solver
 from ._relaxation import relax
@@ -30,6 +30,8 @@ from ._ridge import ridge
 from ._task import Task
 from ._units import Singles
 
+MAX_SCANS = 50  # of tightening
+TIGHT_TOL = 1e-4  # gap of the relaxation, relative
 NEW_FACTOR, NEW_MIN = 5, 50  # features that a scan adds to the pool
 # Columns are compared, so many at most, where scores agree to this share; equal ones agree to that.
 SAME_SCORE, SAME_COLUMN, MOST_COMPARED = 1e-5, 1e-9, 2000

@@ -84,9 +84,11 @@ def bilevel_program(
     # By group, the largest first, ties by the smaller index.
     feature = np.flatnonzero(size > 0)
     feature = feature[np.lexsort((feature, -size[feature], code[feature]))]
+    if not feature.size:
+        return 0, 0
     size = size[feature]
     # By a power of two: exact, and the largest c is between 1/4 and 4.
-    exponent = int(np.frexp(size.max(initial=0.0))[1])
+    exponent = int(np.frexp(size.max())[1])
     c = size * np.ldexp(1.0, min(max(-exponent, -1022), 1022))
     c = c**2 if squares else c
     groups, start = np.unique(code[feature], return_index=True)

@@ -1,0 +1,217 @@
+"""Certify groups of features: the relaxation of the l0 problem over groups, solved for its bound.
+
+    min_{u, b}  1/2 ||u_A||^2 + 1/2 ||h_F||_(q)^2 + sum_i s_i f(y_i, z_i'u + b),  h_g = ||u_g|| (RG)
+
+A are the groups that are fixed in, F the free ones, of which a model takes q, and ||.||_(q) is the
+k-support norm as in `_relaxation`: the minimax problem over groups with r = q. Its value over a
+pool of gathered groups gives a dual point, and a scan with that the bound over all features and the
+groups that the pool lacks.
+
+(RG) is solved by accelerated proximal gradient steps: the proximal map shrinks every group by a
+factor that depends on its length only, and many correlated columns in a group do no harm.
+
+Source: Beck and Teboulle, SIAM J. Imaging Sciences 2(1), 2009; restarts by the gradient: O'Donoghue
+and Candes, Foundations of Computational Mathematics 15, 2015.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import Columns, FloatArray, IndexArray, Smooth
+from ..losses import balance, dual_bound, fit_intercept
+from ..result import Certificate
+from ..structures import largest
+from ._certify import certify_supports
+from ._cutting_plane import BestDual, GatheredColumns
+from ._drive import Scan, Solver
+from ._relaxation import proximal_shares, support_norm, top_squares
+from ._ridge import ridge
+from ._task import Task
+from ._units import Grouped
+
+MAX_SCANS = 50
+TIGHT_TOL = 1e-4  # gap of the relaxation, relative
+# A scan adds the groups that are longer than this share of the q-th in the pool, so many at most.
+NEAR, NEW_FACTOR, NEW_MIN = 0.9, 2, 5
+SHARE = 0.1  # the pool's problem is solved to this share of the gap over all features
+STEPS = 5  # between two certificates
+MAX_STEPS = 2000
+MAX_DOUBLINGS = 100  # of the step constant, in one step
+SHRINK = 0.97  # of that constant after every step, so that it follows the curvature down
+NOISE = 1e-8  # relative differences of the loss below this are too inexact to compare
+
+
+def tighten_groups(task: Task, support: IndexArray, *, C: float) -> Solver[Certificate]:
+    """Certify the groups of a support with the bound of the relaxation over all features.
+
+    It is solved to `TIGHT_TOL`, or as far as `MAX_SCANS` scans go; `task` has groups.
+    """
+    assert task.groups is not None
+    design, y, weight = task.design, task.y, C * task.sample_weight
+    units = Grouped(task.groups, task.usable)
+    own = units.of(support)
+    fixed = np.empty(0, np.int64) if task.forced is None else units.of(task.forced)
+    n_free = own.size - fixed.size
+    inside = np.concatenate([fixed, np.setdiff1d(own, fixed)])  # in order of entry
+    pool = GatheredColumns(design, 0)
+    pool.add(units.features(inside))
+    fit = ridge(
+        design.gather(support), y, weight, task.loss, intercept=task.intercept, tol=TIGHT_TOL
+    )
+    u, b, alpha = np.zeros(pool.size), fit.intercept, fit.alpha
+    u[pool.position(support)] = fit.coef
+    best, relaxed, tol = BestDual(-np.inf, alpha), fit.objective, 1.0
+    for _ in range(MAX_SCANS if n_free else 0):
+        strength = units.strength((yield Scan(design, alpha * y)))
+        quadratic = 0.5 * float((strength[fixed] ** 2).sum())
+        strength[fixed] = 0.0
+        quadratic += 0.5 * top_squares(strength, n_free)
+        bound, scale = dual_bound(task.loss, alpha, y, weight, quadratic)
+        if bound > best.bound:
+            best = BestDual(bound, scale * alpha)
+        gap = (relaxed - best.bound) / abs(relaxed)
+        if gap <= TIGHT_TOL:
+            break
+        near = NEAR * np.sort(strength[inside])[-n_free]
+        strength[inside] = -1.0
+        fresh = largest(strength, min(NEW_FACTOR * n_free + NEW_MIN, strength.size))
+        fresh = fresh[(strength[fresh] > 0) & (strength[fresh] >= near)]
+        if not fresh.size and tol == SHARE * TIGHT_TOL:
+            break
+        inside = np.concatenate([inside, fresh])
+        pool.add(units.features(fresh))
+        code = np.repeat(np.arange(inside.size), units.sizes(inside))
+        problem = _Problem(
+            pool.columns(), code, y, weight, task.loss, fixed.size, n_free, task.intercept
+        )
+        u = np.append(u, np.zeros(pool.size - u.size))
+        tol = SHARE * max(TIGHT_TOL, gap)
+        u, b, alpha, relaxed = problem.solve(u, b, tol)
+    certificates = yield from certify_supports(
+        design, y, task.loss, [support], C=C, sample_weight=task.sample_weight,
+        scaling=task.scaling, intercept=task.intercept, forced=task.forced, usable=task.usable,
+        groups=task.groups, known={own.size: best} if np.isfinite(best.bound) else None,
+    )  # fmt: skip
+    return certificates[0]
+
+
+class _Problem:
+    """(RG) over gathered columns.
+
+    code : (p,) group of every column, 0, 1, ...; the first `n_fixed` are fixed in.
+    n_free : q.
+    """
+
+    def __init__(
+        self,
+        Z: Columns,
+        code: IndexArray,
+        y: FloatArray,
+        weight: FloatArray,
+        loss: Smooth,
+        n_fixed: int,
+        n_free: int,
+        intercept: bool,
+    ) -> None:
+        self._Z, self._code, self._y, self._weight, self._loss = Z, code, y, weight, loss
+        self._n_fixed, self._q, self._intercept = n_fixed, n_free, intercept
+
+    def solve(
+        self, u: FloatArray, b: float, tol: float
+    ) -> tuple[FloatArray, float, FloatArray, float]:
+        """Return u, b, the best dual point and the objective, at a gap of `tol` relative to that.
+
+        u, b : where to start.
+        """
+        Z = self._Z
+        z = np.asarray(Z @ u)
+        previous, z_previous, t, L = u, z, 1.0, 0.0
+        best_bound, best_alpha = -np.inf, np.zeros_like(z)
+        best, objective = (u, b), np.inf
+        for n_steps in range(MAX_STEPS + 1):
+            if n_steps % STEPS == 0:
+                b, value, slope = self._loss_at(z, b)
+                here = value + self._penalty(u)
+                if here < objective:
+                    best, objective = (u, b), here
+                bound, alpha = self._bound(slope)
+                if bound > best_bound:
+                    best_bound, best_alpha = bound, alpha
+                if objective - best_bound <= tol * abs(objective):
+                    break
+            t_next = 0.5 + np.sqrt(0.25 + t * t)
+            momentum = (t - 1.0) / t_next
+            w = u + momentum * (u - previous)
+            z_w = z + momentum * (z - z_previous)  # Z is linear: no product
+            b, value, slope = self._loss_at(z_w, b)
+            gradient = np.asarray(Z.T @ slope)
+            if L <= 0.0:
+                L = self._curvature_along(gradient, z_w + b)
+            for _ in range(MAX_DOUBLINGS):
+                u_new = self._proximal(w - gradient / L, L)
+                z_new = np.asarray(Z @ u_new)
+                move = u_new - w
+                _, value_new, slope_new = self._loss_at(z_new, b)
+                square = float(move @ move)
+                if abs(value_new - value) > NOISE * abs(value):
+                    excess = value_new - value - float(gradient @ move) - 0.5 * L * square
+                else:  # the same to second order, from gradients, which are exact for small moves
+                    excess = float((slope_new - slope) @ (z_new - z_w)) - L * square
+                if excess <= 0.0:
+                    break
+                L *= 2.0
+            else:  # the products overflow
+                break
+            if float((w - u_new) @ (u_new - u)) > 0.0:  # momentum points uphill: restart
+                t_next = 1.0
+            previous, z_previous = u, z
+            u, z, t = u_new, z_new, t_next
+            L *= SHRINK
+        return *best, best_alpha, objective
+
+    def _sizes(self, v: FloatArray) -> FloatArray:
+        """Return ||v_g||, (n_groups,)."""
+        return np.sqrt(np.bincount(self._code, v * v))
+
+    def _penalty(self, u: FloatArray) -> float:
+        size = self._sizes(u)
+        fixed, free = size[: self._n_fixed], size[self._n_fixed :]
+        return 0.5 * float(fixed @ fixed) + support_norm(free, self._q)[0]
+
+    def _bound(self, slope: FloatArray) -> tuple[float, FloatArray]:
+        """Return the bound that the gradient of the loss gives, and its dual point."""
+        alpha = np.maximum(-self._y * slope, 0.0)
+        if self._intercept:
+            alpha = balance(alpha, self._y)
+        size = self._sizes(np.asarray(self._Z.T @ (alpha * self._y)))
+        fixed, free = size[: self._n_fixed], size[self._n_fixed :]
+        quadratic = 0.5 * (float(fixed @ fixed) + top_squares(free, self._q))
+        bound, scale = dual_bound(self._loss, alpha, self._y, self._weight, quadratic)
+        return bound, scale * alpha
+
+    def _proximal(self, v: FloatArray, curvature: float) -> FloatArray:
+        """Return argmin_u curvature/2 ||u - v||^2 + the penalty."""
+        size = self._sizes(v)
+        share = np.ones(size.size)
+        share[self._n_fixed :] = proximal_shares(size[self._n_fixed :], self._q, curvature)
+        factor = curvature * share / (curvature * share + 1.0)
+        return np.asarray(v * factor[self._code])
+
+    def _loss_at(self, z: FloatArray, start: float) -> tuple[float, float, FloatArray]:
+        """Return the best intercept of margins z + b, the loss there and its gradient in z."""
+        if self._intercept:
+            return fit_intercept(self._loss, z, self._y, self._weight, start)
+        return 0.0, *self._loss.value_gradient(z, self._y, self._weight)
+
+    def _curvature_along(self, direction: FloatArray, margins: FloatArray) -> float:
+        """Return the curvature of the loss along a direction: where the search for L starts."""
+        square = float(direction @ direction)
+        if square <= 0.0:
+            return 1.0  # a zero gradient moves nothing, whatever L is
+        step = np.asarray(self._Z @ direction) ** 2
+        bend = float(self._loss.curvature(margins, self._y, self._weight) @ step)
+        return (bend if bend > 0 else float(self._weight @ step)) / square
+
+
+__all__ = ["tighten_groups"]

@@ -1,0 +1,637 @@
+"""Features and groups at once: oracles, enumeration, descent, storages, folds, messages."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
+
+from zeronorm import BilevelClassifier, BilevelCV, BilevelRegressor, L0LogisticRegression
+from zeronorm.designs import as_design
+from zeronorm.groups import Groups
+from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
+from zeronorm.solvers import run
+from zeronorm.solvers._bilevel import SOLVERS, BilevelTask, select_bilevel
+from zeronorm.solvers._bilevel_pool import Pool
+from zeronorm.solvers._cutting_plane import GatheredColumns
+from zeronorm.solvers._hard_thresholding import VARIANTS, Objective, Thresholding
+
+LOSSES = {"ls": LeastSquares(), "log": Logistic(), "hinge": SquaredHinge()}
+
+
+def specified(loss, seed, n, g=3, n_groups=4):
+    """The instances whose optima were found by enumeration."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((n, g * n_groups))
+    x = np.zeros(g * n_groups)
+    x[[0, 1, 2 * g]] = 2, -1.5, 1
+    if loss == "ls":
+        return A, A @ x + 0.5 * rng.standard_normal(n)
+    return A, np.where(A @ x + rng.logistic(size=n) > 0, 1.0, -1.0)
+
+
+def drawn(seed, loss="ls", n=60, p=40, size=4, intercept=True, ridge=0.5):
+    """A random problem with correlated columns and groups that are not contiguous."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) + rng.standard_normal((n, 1))
+    code = rng.permutation(np.arange(p) // size)
+    w = rng.standard_normal(p) * (rng.random(p) < 0.2)
+    z = X @ w + 1.0
+    y = (
+        z + rng.standard_normal(n)
+        if loss == "ls"
+        else np.where(z + rng.logistic(size=n) > 1, 1, -1)
+    )
+    objective = Objective(y.astype(float), rng.uniform(0.5, 2, n), LOSSES[loss], ridge, intercept)
+    return X, objective, Groups.of(code, p)
+
+
+def task_of(X, objective, groups, **options):
+    return BilevelTask(as_design(X), objective, groups, **options)
+
+
+def fitted(X, objective, columns):
+    """The fit on some columns, by the pool."""
+    pool = Pool(objective, GatheredColumns(as_design(X), 0))
+    pool.add(np.arange(X.shape[1]))
+    return pool, pool.fit(np.asarray(columns, np.int64))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    ("loss", "seed", "n", "size", "value", "support", "coef"),
+    [
+        ("ls", 0, 30, (3, 2), 2.5304552500, [0, 1, 6], [1.82866742, -1.49421260, 0.89621187]),
+        (
+            "ls", 1, 40, (4, 2), 4.1084062040, [0, 1, 6, 7],
+            [1.98811538, -1.45634885, 1.17566791, -0.17393865],
+        ),
+        ("log", 0, 60, (3, 2), 25.3353141633, [0, 1, 6], [2.01852388, -1.40031647, 0.92080573]),
+        (
+            "log", 1, 80, (4, 2), 29.6546945173, [0, 1, 10, 11],
+            [2.12289103, -2.20571638, -0.56804854, -0.92714848],
+        ),
+    ],
+)  # fmt: skip
+def test_known_optima(loss, seed, n, size, value, support, coef, solver):
+    # The problem solved would be another one than that of the paper.
+    A, y = specified(loss, seed, n)
+    objective = Objective(y, np.ones(n), LOSSES[loss], 0.0 if loss == "ls" else 1e-9, False)
+    groups = Groups.of(np.repeat(np.arange(4), 3), 12)
+    fit = run(select_bilevel(task_of(A, objective, groups), [size], solver=solver)).fits[size]
+    assert fit.support.tolist() == support
+    np.testing.assert_allclose(fit.coef, coef, rtol=2e-5)
+    np.testing.assert_allclose(fit.objective, value, rtol=1e-7)
+
+
+@pytest.mark.parametrize("loss", list(LOSSES))
+def test_search_finds_the_optimum_of_small_problems(loss):
+    # The search would be weak, or its objective too good to be true.
+    size, hits, n_instances = (4, 2), 0, 30
+    for seed in range(n_instances):
+        X, objective, groups = drawn(seed, loss, n=40, p=12, size=3, ridge=0.1)
+        pool, _ = fitted(X, objective, [])
+        best = min(
+            pool.fit(np.array(columns)).objective
+            for columns in combinations(range(12), 4)
+            if len(set(groups.code[list(columns)])) <= 2
+        )
+        found = run(select_bilevel(task_of(X, objective, groups), [size])).fits[size]
+        assert found.objective >= best * (1 - 1e-7)
+        hits += found.objective <= best * (1 + 1e-6)
+    assert hits >= 0.95 * n_instances
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("loss", list(LOSSES))
+@pytest.mark.parametrize("solver", list(VARIANTS))
+def test_descent_of_the_published_methods(solver, loss, intercept):
+    """ISTA and ISTA-L would ascend, or an end point be not stationary."""
+    for seed in range(4):
+        X, objective, groups = drawn(seed, loss, intercept=intercept)
+        admit = task_of(X, objective, groups).admit((6, 3))
+        state = Thresholding(objective, admit, VARIANTS[solver], 1e-12)
+        values = [state.current.objective]
+        going = True
+        while going and len(values) < 5000:
+            going = state.step(X.T @ state.vector, lambda features, X=X: X[:, features])
+            values.append(state.current.objective)
+            assert state.current.support.size <= 6
+            assert groups.of_features(state.current.support).size <= 3
+        assert len(values) > 2
+        point = state.best
+        assert point.objective == min(values)
+        if not VARIANTS[solver].accelerated:
+            assert np.all(np.diff(values) <= 1e-12 * abs(values[0]))
+        # F at the point is what it says.
+        z = X[:, point.support] @ point.coef
+        value, b, _ = objective.place(z, point.coef)
+        np.testing.assert_allclose((value, b), (point.objective, point.intercept), rtol=1e-9)
+        if VARIANTS[solver].accelerated:
+            continue  # its best point lies between ripples
+        # L-stationary: no gradient on the support, and no better projection at step 1 / L.
+        full = point.dense(X.shape[1])
+        descent = -X.T @ point.gradient - objective.ridge * full
+        scale = np.abs(X.T @ (objective.weight * objective.y)).max()
+        assert np.abs(descent[point.support]).max() < 2e-4 * scale
+        target = full + descent / state.curvature
+        assert np.array_equal(admit(target), point.support)
+
+
+def test_a_step_is_its_formula():
+    """u <- P(u - grad / L) with L the mean curvature, where that descends."""
+    X, objective, groups = drawn(3, "log", intercept=False)
+    admit = task_of(X, objective, groups).admit((4, 2))
+    state = Thresholding(objective, admit, VARIANTS["ista"], 1e-9)
+    descent = X.T @ (objective.weight * objective.y / 2)
+    target = descent / (0.5 + objective.weight.sum() / 4)
+    state.step(descent, lambda features: X[:, features])
+    support = admit(target)
+    assert np.array_equal(state.current.support, support)
+    ratio = state.current.coef / target[support]
+    assert np.allclose(ratio, ratio[0])
+    halvings = -np.log2(ratio[0])
+    assert halvings == pytest.approx(round(halvings))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_changes_of_least_squares_are_exact(intercept, sparse):
+    # Features would be exchanged by wrong estimates.
+    X, objective, _ = drawn(1, intercept=intercept, p=15)
+    if sparse:
+        X[np.abs(X) < 0.7] = 0.0
+    columns = np.array([1, 4, 6, 11])
+    pool, fit = fitted(sp.csc_array(X) if sparse else X, objective, columns)
+    changes = pool.changes(fit)
+
+    def value(columns):
+        return pool.fit(np.sort(np.asarray(columns))).objective
+
+    outside = np.setdiff1d(np.arange(15), columns)
+    losses = [2 * (value(np.delete(columns, j)) - fit.objective) for j in range(4)]
+    np.testing.assert_allclose(changes.losses(), losses, rtol=1e-7)
+    gains = [2 * (fit.objective - value([*columns, i])) for i in outside]
+    np.testing.assert_allclose(changes.gains()[outside], gains, rtol=1e-6, atol=1e-9)
+    assert not changes.gains()[columns].any()
+    swaps = changes.swaps()
+    for j in range(4):
+        for i in outside:
+            swapped = value([*np.delete(columns, j), i])
+            assert swaps[j, i] == pytest.approx(2 * (fit.objective - swapped), rel=1e-6, abs=1e-8)
+    left = changes.without(np.array([0, 2]))
+    rest = pool.changes(pool.fit(columns[[1, 3]]))
+    for name in ("coef", "inverse"):
+        np.testing.assert_allclose(getattr(left, name), getattr(rest, name), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(left.gains()[outside], rest.gains()[outside], rtol=1e-7)
+
+
+def test_dependent_columns_gain_nothing():
+    # A copy of a selected column would look like a feature worth infinitely much.
+    X, objective, _ = drawn(2, ridge=0.0, p=6)
+    X[:, 5] = 2.0 * X[:, 0] - X[:, 1]
+    pool, fit = fitted(X, objective, [0, 1, 2])
+    assert pool.changes(fit).gains()[5] == 0.0
+    both = pool.fit(np.array([0, 1, 5]))
+    assert both.objective == pytest.approx(pool.fit(np.array([0, 1])).objective, rel=1e-9)
+
+
+# ------------------------------------------------------------------- estimators
+
+
+def grouped(seed=0, n=120, p=60, size=5, k=4, noise=0.5):
+    """Data where 2 groups have 2 features each; groups are not contiguous."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) * rng.uniform(0.5, 3, p) + rng.uniform(-2, 2, p)
+    groups = np.arange(p) % (p // size)
+    chosen = np.flatnonzero(np.isin(groups, [1, 4]))[[0, 1, 4, 5]]
+    y = X[:, chosen] @ np.array([1.0, -1.5, 1.0, 2.0]) / X[:, chosen].std(axis=0).mean() + 3.0
+    return X, y + noise * rng.standard_normal(n), groups, np.sort(chosen[:k])
+
+
+def test_regression_recovers_features_and_groups():
+    X, y, groups, chosen = grouped()
+    model = BilevelRegressor(4, 2, groups=groups).fit(X, y)
+    assert model.support_.tolist() == chosen.tolist()
+    assert model.groups_.tolist() == [1, 4]
+    A = np.column_stack([X[:, chosen], np.ones(len(y))])
+    expected = np.linalg.lstsq(A, y, rcond=None)[0]
+    np.testing.assert_allclose(model.coef_[chosen], expected[:4], rtol=1e-9)
+    np.testing.assert_allclose(model.intercept_, expected[4], rtol=1e-9)
+    np.testing.assert_allclose(model.predict(X), A @ expected, rtol=1e-9)
+    residual = y - A @ expected
+    assert model.path_[4, 2].objective == pytest.approx(0.5 * residual @ residual, rel=1e-9)
+    assert model.transform(X).shape == (len(y), 4)
+
+
+def test_ridge_and_scaling_of_the_regression():
+    # C would be on another scaling than documented.
+    X, y, groups, _ = grouped()
+    for standardize in (True, False):
+        model = BilevelRegressor(4, 2, groups=groups, C=0.02, standardize=standardize).fit(X, y)
+        Z = X[:, model.support_] - X[:, model.support_].mean(axis=0)
+        std = Z.std(axis=0) if standardize else np.ones(4)
+        Z = Z / std
+        u = np.linalg.solve(Z.T @ Z + 50.0 * np.eye(4), Z.T @ (y - y.mean()))
+        np.testing.assert_allclose(model.coef_[model.support_], u / std, rtol=1e-7)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_classification_of_groups(solver):
+    X, y, groups, chosen = grouped(noise=0.1)
+    labels = np.where(y > np.median(y), "high", "low")
+    model = BilevelClassifier(4, 2, groups=groups, solver=solver).fit(X, labels)
+    assert model.support_.size <= 4
+    assert model.groups_.size <= 2
+    assert model.score(X, labels) > 0.9
+    if solver == "auto":
+        assert model.support_.tolist() == chosen.tolist()
+
+
+def test_groups_of_one_are_the_best_features():
+    # Without groups it would not be the l0 problem.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 80))
+    y = X[:, :5].sum(axis=1) + rng.logistic(size=100) > 0
+    bilevel = BilevelClassifier(4, C=0.5, refit_C=1.0).fit(X, y)
+    single = L0LogisticRegression(4, C=0.5, refit_C=1.0).fit(X, y)
+    assert bilevel.support_.tolist() == single.support_.tolist()
+    np.testing.assert_allclose(bilevel.coef_, single.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", [BilevelRegressor, BilevelClassifier])
+def test_every_storage_gives_one_model(model, tmp_path):
+    X, y, groups, _ = grouped(1)
+    X = np.round(X, 2)
+    X[np.abs(X) < 1.0] = 0.0
+    if model is BilevelClassifier:
+        y = (y > y.mean()).astype(int)
+    np.save(tmp_path / "x.npy", X)
+    options = {"groups": groups}
+    first = model(5, 3, **options).fit(X, y)
+    stored = [
+        np.asfortranarray(X),
+        np.load(tmp_path / "x.npy", mmap_mode="r"),
+        str(tmp_path / "x.npy"),
+        as_design(X),
+        sp.csc_array(X),
+        sp.csr_array(X),
+    ]
+    for data in stored:
+        other = model(5, 3, **options).fit(data, y)
+        assert other.support_.tolist() == first.support_.tolist()
+        np.testing.assert_allclose(other.coef_, first.coef_, rtol=1e-6, atol=1e-9)
+    narrow = model(5, 3, **options).fit(X.astype(np.float32), y)
+    assert narrow.support_.tolist() == first.support_.tolist()
+    one = model(5, 3, n_threads=1, **options).fit(X, y)
+    np.testing.assert_array_equal(one.coef_, first.coef_)
+
+
+@pytest.mark.parametrize(
+    "model", [BilevelRegressor(), BilevelClassifier(), BilevelRegressor(C=2.0)]
+)
+def test_weights_equal_repetition(model):
+    X, y, groups, _ = grouped(2, n=80)
+    if isinstance(model, BilevelClassifier):
+        y = (y > y.mean()).astype(int)
+    weight = np.random.default_rng(0).integers(0, 4, 80)
+    model = model.set_params(n_features=[3, 5], n_groups=[2, 3], groups=groups)
+    weighted = clone(model).fit(X, y, weight)
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-6, atol=1e-9)
+
+
+def test_paths_over_both_budgets():
+    # A larger budget would give a worse model, or a pair be left out or break its budgets.
+    X, y, groups, _ = grouped(3, noise=2.0)
+    for solver in ("auto", "ista"):
+        model = BilevelRegressor(range(1, 7), [1, 2, 4], groups=groups, solver=solver).fit(X, y)
+        assert sorted(model.path_) == [(k, g) for k in range(1, 7) for g in (1, 2, 4)]
+        for (k, g), one in model.path_.items():
+            assert one.support.size <= k
+            assert np.unique(groups[one.support]).size <= g
+            for other in ((k - 1, g), (k, g // 2)):
+                if other in model.path_:
+                    assert one.objective <= model.path_[other].objective * (1 + 1e-9)
+        assert model.support_.tolist() == model.path_[6, 4].support.tolist()
+    alone = BilevelRegressor(4, 2, groups=groups).fit(X, y).path_[4, 2].objective
+    many = BilevelRegressor(range(1, 7), [1, 2, 4], groups=groups).fit(X, y)
+    assert many.path_[4, 2].objective <= alone * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("solver", ["auto", "ista", "fista"])
+def test_forced_features_and_groups(solver):
+    X, y, groups, chosen = grouped()
+    forced = int(np.setdiff1d(np.arange(60), chosen)[7])
+    options = {"groups": groups, "solver": solver}
+    model = BilevelRegressor(4, 3, forced_features=[forced], **options).fit(X, y)
+    assert forced in model.support_
+    assert model.support_.size == 4
+    assert groups[forced] in model.groups_
+    # A forced group takes its place in the budget, with or without features.
+    alone = BilevelRegressor(4, 1, forced_groups=[groups[forced]], **options).fit(X, y)
+    assert alone.groups_.tolist() == [groups[forced]]
+    two = BilevelRegressor(8, 2, forced_groups=[groups[forced]], **options).fit(X, y)
+    assert np.setdiff1d(two.groups_, groups[forced]).size <= 1
+
+
+def test_constant_columns_are_no_features():
+    X, y, groups, chosen = grouped()
+    X[:, groups == 2] = 7.0
+    X[:, chosen[0]] = 0.0
+    model = BilevelRegressor(10, 4, groups=groups, standardize=False).fit(X, y)
+    assert chosen[0] not in model.support_
+    assert 2 not in model.groups_
+    with pytest.raises(ValueError, match=r"n_groups must be between 1 and 11 \(the groups with a"):
+        BilevelRegressor(10, 12, groups=groups).fit(X, y)
+
+
+def test_names_of_groups():
+    X, y, groups, _ = grouped()
+    names = np.array([f"g{number:02d}" for number in range(12)])
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(60)])
+    by_label = BilevelRegressor(4, 2, groups=names[groups]).fit(X, y)
+    lists = {names[g]: [f"x{j}" for j in np.flatnonzero(groups == g)] for g in range(12)}
+    by_list = BilevelRegressor(4, 2, groups=lists).fit(frame, y)
+    assert by_label.groups_.tolist() == by_list.groups_.tolist() == ["g01", "g04"]
+    assert by_list.get_feature_names_out().tolist() == [f"x{j}" for j in by_label.support_]
+    given = BilevelRegressor(4, 2, groups=Groups.of(groups, 60)).fit(X, y)
+    assert given.support_.tolist() == by_label.support_.tolist()
+
+
+def test_several_classes_and_refit():
+    X, y, groups, _ = grouped()
+    labels = np.digitize(y, np.quantile(y, [1 / 3, 2 / 3]))
+    model = BilevelClassifier([2, 4], 2, groups=groups, refit_C="loo").fit(X, labels)
+    assert len(model.path_) == 3
+    assert model.predict_proba(X).shape == (120, 3)
+    for path in model.path_:
+        assert list(path) == [(2, 2), (4, 2)]
+        assert path[4, 2].n_features <= 4
+    hinge = BilevelClassifier(4, 2, groups=groups, loss="squared_hinge").fit(X, labels)
+    assert not hasattr(hinge, "predict_proba")
+    assert hinge.score(X, labels) > 0.5
+    assert hasattr(hinge.set_params(refit_C=1.0), "predict_proba")
+
+
+def test_solution_of_the_classifier_is_stationary():
+    # The coefficients would not solve the problem that the docstring states.
+    X, y, groups, _ = grouped()
+    labels = np.where(y > y.mean(), 1.0, -1.0)
+    for loss in ("logistic", "squared_hinge"):
+        model = BilevelClassifier(4, 2, groups=groups, loss=loss, C=0.3).fit(X, labels)
+        std = X[:, model.support_].std(axis=0)
+        Z = (X[:, model.support_] - X[:, model.support_].mean(axis=0)) / std
+        u = model.coef_[0, model.support_] * std
+        z = model.decision_function(X)
+        gradient = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}[loss].value_gradient(
+            z, labels, np.full(120, 0.3)
+        )[1]
+        assert np.abs(Z.T @ gradient + u).max() < 1e-4
+        assert abs(gradient.sum()) < 1e-4
+
+
+def test_warm_start_and_persistence_of_the_object():
+    X, y, groups, _ = grouped()
+    model = BilevelRegressor(4, 2, groups=groups, warm_start=True).fit(X, y)
+    first = model.coef_
+    again = pickle.loads(pickle.dumps(model)).set_params(n_features=5).fit(X, y)
+    assert again.support_.size == 5
+    cold = BilevelRegressor(4, 2, groups=groups, solver="ista", warm_start=True)
+    steps = cold.fit(X, y).n_scans_
+    assert cold.fit(X, y).n_scans_ < steps
+    np.testing.assert_array_equal(copy.deepcopy(model).fit(X, y).coef_, first)
+
+
+def test_unconverged_methods_are_told():
+    X, y, groups, _ = grouped()
+    with pytest.warns(ConvergenceWarning, match=r"solver='ista' did not converge in max_iter=1 st"):
+        BilevelRegressor(4, 2, groups=groups, solver="ista", max_iter=1).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"Use a larger max_iter or tol, or solver='auto'"):
+        BilevelClassifier(4, 2, groups=groups, solver="fista", max_iter=1).fit(X, y > y.mean())
+
+
+# ------------------------------------------------------------------- frames
+
+
+def frame_of(n=200):
+    rng = np.random.default_rng(0)
+    colour = rng.choice(["red", "green", "blue"], n)
+    shape = pd.Categorical(rng.choice(["round", "square"], n))
+    size, noise = rng.standard_normal((2, n))
+    y = 2.0 * (colour == "red") - 1.0 * (colour == "blue") + size + 0.1 * rng.standard_normal(n)
+    frame = pd.DataFrame({"shape": shape, "colour": colour, "noise": noise, "size": size})
+    return frame, y
+
+
+def test_columns_of_a_frame_are_groups():
+    frame, y = frame_of()
+    model = BilevelRegressor(3, 2, groups="columns").fit(frame, y)
+    assert model.groups_.tolist() == ["colour", "size"]
+    names = model.get_feature_names_out().tolist()
+    assert names[-1] == "size"
+    assert all(name.startswith("colour=") for name in names[:-1])
+    assert model.score(frame, y) > 0.98
+    assert model.n_features_in_ == 4
+    assert model.coef_.shape == (7,)
+    # By hand.
+    dummies = pd.get_dummies(frame, columns=["shape", "colour"], prefix_sep="=", dtype=float)
+    order = ["shape=round", "shape=square", "colour=blue", "colour=green", "colour=red"]
+    dummies = dummies[[*order, "noise", "size"]]
+    groups = ["shape"] * 2 + ["colour"] * 3 + ["noise", "size"]
+    same = BilevelRegressor(3, 2, groups=groups).fit(dummies, y)
+    np.testing.assert_allclose(same.coef_, model.coef_, rtol=1e-9)
+    np.testing.assert_allclose(same.predict(dummies), model.predict(frame), rtol=1e-9)
+    # Categories that were never seen are none of those.
+    strange = frame.assign(colour="violet")
+    assert np.isfinite(model.predict(strange)).all()
+    assert model.transform(frame).shape == (200, 3)
+    labels = BilevelClassifier(3, 2, groups="columns").fit(frame, y > 0)
+    assert labels.score(frame, y > 0) > 0.9
+
+
+def test_columns_need_a_frame():
+    frame, y = frame_of()
+    with pytest.raises(ValueError, match=r"groups='columns' needs X as a data frame.*ndarray"):
+        BilevelRegressor(2, groups="columns").fit(frame[["size", "noise"]].to_numpy(), y)
+    model = BilevelRegressor(2, groups="columns").fit(frame, y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.rename(columns={"size": "length"}))
+
+
+# ------------------------------------------------------------------- cross-validation
+
+
+def test_cross_validation_is_what_it_says():
+    X, y, groups, chosen = grouped(noise=1.0)
+    folds = list(KFold(4, shuffle=True, random_state=3).split(X))
+    grid = {"n_features": [1, 2, 4, 6], "n_groups": [1, 2, 3]}
+    search = BilevelCV(BilevelRegressor(groups=groups), **grid, cv=folds).fit(X, y)
+    assert search.sizes_ == [(k, g) for g in (1, 2, 3) for k in (1, 2, 4, 6)]
+    for number, (train, test) in enumerate(folds):
+        one = BilevelRegressor(groups=groups, **grid).fit(X[train], y[train])
+        for row, size in enumerate(search.sizes_):
+            model = one.path_[size]
+            error = X[test][:, model.support] @ model.coef + model.intercept - y[test]
+            assert search.scores_[row, number] == pytest.approx(np.mean(error**2), rel=1e-6)
+    best = int(np.argmin(search.mean_score_))
+    limit = search.mean_score_[best] + search.standard_error_[best]
+    first = next(row for row in range(12) if search.mean_score_[row] <= limit)
+    assert (search.n_features_, search.n_groups_) == search.sizes_[first] == (4, 2)
+    assert search.support_.tolist() == chosen.tolist()
+    np.testing.assert_allclose(
+        search.predict(X), BilevelRegressor(4, 2, groups=groups).fit(X, y).predict(X)
+    )
+    greedy = BilevelCV(BilevelRegressor(groups=groups), **grid, cv=folds, rule="best").fit(X, y)
+    assert (greedy.n_features_, greedy.n_groups_) == search.sizes_[best]
+
+
+def test_cross_validation_of_classifiers():
+    X, y, groups, _ = grouped(noise=0.3)
+    labels = np.where(y > y.mean(), "b", "a")
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    grid = [2, 4], [1, 2]
+    for scoring in (None, "accuracy", "auc"):
+        search = BilevelCV(
+            BilevelClassifier(groups=groups), *grid, scoring=scoring, cv=3, rule="best"
+        ).fit(X, labels, weight)
+        assert search.n_groups_ == 2
+        assert search.score(X, labels) > 0.8
+        assert search.predict_proba(X).shape == (120, 2)
+        assert search.classes_.tolist() == ["a", "b"]
+    hinge = BilevelCV(BilevelClassifier(groups=groups, loss="squared_hinge"), *grid).fit(X, labels)
+    assert not hasattr(hinge, "predict_proba")
+    assert hinge.mean_score_.max() <= 1
+
+
+def test_folds_with_fewer_columns_than_all_data():
+    # A category that is absent from a fold would end the whole search.
+    X, y, _, _ = grouped(n=30)
+    X, groups = X[:, :10], np.arange(10) % 2
+    X[:, 7] = 0.0
+    X[4, 7] = 1.0
+    search = BilevelCV(BilevelRegressor(groups=groups), [2, 10], [1, 2], cv=KFold(5)).fit(X, y)
+    assert np.isfinite(search.scores_).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"estimator": L0LogisticRegression()}, TypeError, "a BilevelClassifier or a BilevelRegr"),
+        ({"scoring": "accuracy"}, ValueError, "scoring of a regressor must be None or 'squared_e"),
+        ({"scoring": "r2"}, ValueError, "scoring must be one of None, 'squared_error'"),
+        ({"rule": "min"}, ValueError, "rule must be one of '1se', 'best'; got 'min'"),
+        ({"cv": 1}, ValueError, r"cv must be between 2 and 120 .*; got 1\."),
+        ({"n_features": []}, ValueError, "got an empty list"),
+        ({"n_groups": [99]}, ValueError, r"n_groups must be between 1 and 12 .*; got 99"),
+        ({"random_state": -1}, ValueError, "random_state must be None or an integer from 0"),
+    ],
+)
+def test_wrong_searches(options, error, message):
+    X, y, groups, _ = grouped()
+    given = {"estimator": BilevelRegressor(groups=groups), "n_features": [2], "n_groups": [1]}
+    with pytest.raises(error, match=message):
+        BilevelCV(**{**given, **options}).fit(X, y)
+
+
+# ------------------------------------------------------------------- bad input
+
+GROUPS = np.arange(60) % 12
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_features": 0}, r"n_features must be between 1 and 60 .*; got 0\."),
+        ({"n_features": 61}, r"n_features must be between 1 and 60 .*; got 61\."),
+        ({"n_features": 2.0}, r"n_features must be an integer or a list of integers; got 2\.0"),
+        ({"n_groups": 0}, r"n_groups must be between 1 and 12 .*; got 0\."),
+        ({"n_groups": 13}, r"n_groups must be between 1 and 12 .*; got 13\."),
+        ({"groups": GROUPS[1:]}, r"one for every column of X \(60\); got shape \(59,\)"),
+        ({"groups": [*GROUPS[:-1], None]}, r"feature 59 has none\. Give it a group of its own"),
+        ({"groups": [*GROUPS[:-1].astype(float), np.nan]}, r"feature 59 has none"),
+        ({"groups": {"a": range(50), "b": range(49, 60)}},
+         r"must not overlap; feature 49 is in the groups 'a' and 'b'\. Leave it in one"),
+        ({"groups": {"a": range(50), "b": range(51, 60)}}, r"feature 50 is in none"),
+        ({"groups": {"a": range(50), "b": range(52, 60)}}, r"feature 50 \(and 1 more\) is in none"),
+        ({"groups": {"a": range(61)}}, r"features from 0 to 59 .*; got 60 in group 'a'"),
+        ({"groups": {"a": ["x1"]}}, r"unknown feature 'x1' in group 'a'"),
+        ({"groups": {"a": 3}}, r"a list of features for every group; got 3 for 'a'"),
+        ({"groups": {}}, r"labels of the groups, at least one; got \[\]"),
+        ({"forced_features": [0, 1, 2, 3]}, r"n_features counts the forced features.*4 .*; got 3"),
+        ({"forced_features": [0, 1, 2], "n_groups": 2}, r"n_groups counts the groups of forced f"),
+        ({"forced_groups": [0, 1, 2]}, r"it must be at least 3; got 2"),
+        ({"forced_groups": ["a"]}, r"forced_groups has the label 'a', which is not in groups"),
+        ({"forced_groups": 3}, r"forced_groups must be a list of labels of groups; got 3"),
+        ({"groups": None, "forced_groups": [1]}, r"forced_groups names groups, but groups is None"),
+        ({"solver": "newton"}, r"solver must be one of 'auto', 'ista'.*; got 'newton'"),
+        ({"max_iter": 0}, r"max_iter must be an integer of at least 1; got 0"),
+        ({"C": 0}, r"C must be a positive finite number; got 0"),
+        ({"tol": -1}, r"tol must be a positive finite number; got -1"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("model", [BilevelRegressor, BilevelClassifier])
+def test_wrong_parameters(model, options, message):
+    X, y, _, _ = grouped()
+    given = {"n_features": 3, "n_groups": 2, "groups": GROUPS}
+    with pytest.raises(ValueError, match=message):
+        model(**{**given, **options}).fit(X, y > y.mean())
+
+
+def test_wrong_data():
+    X, y, groups, _ = grouped()
+    with_nan = X.copy()
+    with_nan[3, 5] = np.nan
+    model = BilevelRegressor(3, 2, groups=groups)
+    with pytest.raises(ValueError, match="NaN at row 3, column 5"):
+        model.fit(with_nan, y)
+    for target, message in (
+        (np.where(np.arange(120) == 4, np.nan, y), "Input y contains NaN"),
+        (y[:-1], "got 119 numbers for 120 rows"),
+        ([str(value) for value in y], "y must be numbers"),
+        (y + 1j, "y must be numbers"),
+        (y * 1e200, "y must be at most 1e"),
+        (None, "the target y is None"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, target)
+    with pytest.raises(ValueError, match="at least two classes"):
+        BilevelClassifier(3, 2, groups=groups).fit(X, np.ones(120))
+    with pytest.raises(ValueError, match="loss must be one of 'logistic', 'squared_hinge'"):
+        BilevelClassifier(3, loss="hinge").fit(X, y > 0)
+    with pytest.raises(ValueError, match="refit_C must be 'loo' or"):
+        BilevelClassifier(3, refit_C="cv").fit(X, y > 0)
+
+
+def test_a_failed_fit_leaves_the_model():
+    X, y, groups, chosen = grouped()
+    model = BilevelRegressor(4, 2, groups=groups).fit(X, y)
+    with pytest.raises(ValueError, match="n_features"):
+        model.set_params(n_features=99).fit(X, y)
+    assert model.support_.tolist() == chosen.tolist()
+
+
+def test_exact_fits_and_extreme_scales():
+    # An objective of zero, or units far from 1, would stop the search early or overflow.
+    X, y, groups, chosen = grouped(noise=0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for x_scale, y_scale in ((1.0, 1.0), (1e-30, 1e20), (1e40, 1e-20)):
+            model = BilevelRegressor(4, 2, groups=groups).fit(X * x_scale, y * y_scale)
+            assert model.support_.tolist() == chosen.tolist()
+            np.testing.assert_allclose(model.predict(X * x_scale), y * y_scale, rtol=1e-6)
+        constant = BilevelRegressor(4, 2, groups=groups).fit(X, np.full(120, 2.5))
+        np.testing.assert_allclose(constant.predict(X), 2.5)
+        wide = BilevelRegressor(30, 12, groups=groups).fit(
+            X[:20], y[:20]
+        )  # more features than rows
+        np.testing.assert_allclose(wide.predict(X[:20]), y[:20], atol=1e-6)
