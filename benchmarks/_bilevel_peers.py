@@ -23,11 +23,13 @@ adelie          grpnet: min L + penalty * sum_g sqrt(p_g) ||w_g||, tol 1e-7 (its
 celer           GroupLasso: the same problem, tol 1e-4 (its default, relative to ||y||^2 / n)
 skglm           GroupLasso: the same problem, tol 1e-4 (its default)
 groupyr         SGL: min L + penalty * (a ||w||_1 + (1 - a) sum_g sqrt(p_g) ||w_g||), a = 1/2,
-                tol 1e-7 (its default)
-asgl            Regressor(penalization="sgl"): the same problem; its loss is 2 L, solved by CVXPY
+                tol 1e-7 (its default). The proximal step of 0.3.4 shrinks groups only where all of
+                them are active, else it keeps or removes them: its models are others than stated
+asgl            Regressor(penalization="sgl"): the same problem, its loss is 2 L; solved by CVXPY,
+                coefficients below 1e-3 are zeros (its default)
 
 "fit" is a cold start at one penalty. "path" goes down the penalties, each from the last (adelie:
-its own path; asgl has no warm start), and ends where k features of g groups are in the model.
+its own path), and ends where k features of g groups are in the model.
 """
 
 from __future__ import annotations
@@ -48,7 +50,6 @@ import numpy as np
 from _common import PeakMemory, clock
 
 L1_SHARE = 0.5  # of the sparse group lasso
-SMALL = 1e-8  # CVXPY leaves no exact zeros: smaller shares of the largest |w_j| are zeros
 
 Coefs = Iterator[np.ndarray]
 
@@ -142,8 +143,7 @@ def asgl(X: np.ndarray, y: np.ndarray, groups: np.ndarray, penalties: Any, k: in
 
     for penalty in penalties:
         model = Regressor(model="lm", penalization="sgl", lambda1=2.0 * penalty, alpha=L1_SHARE)
-        coef = np.ravel(model.fit(X, y, group_index=groups).coef_)
-        yield np.where(np.abs(coef) > SMALL * np.abs(coef).max(), coef, 0.0)
+        yield np.ravel(model.fit(X, y, group_index=groups).coef_)
 
 
 Call = Callable[..., Any]

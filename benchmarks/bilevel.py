@@ -12,9 +12,10 @@ zeronorm, OMP and abess are told the numbers of features or of groups. The other
 instead. From the smallest penalty whose model is empty it goes down by a tenth at a time, and the
 first model with at least 50 features of at least 10 groups is taken: who knows both numbers would
 do the same. Two times are reported: "path", that search with warm starts, and "fit", a cold fit at
-the penalty that the search found, as if it had been known. Ratios are of "fit", the smaller. Group
-lasso selects whole groups, so that its features cannot be exact. `_bilevel_peers.py` says what each
-is asked, and to what tolerance: their own.
+the penalty that the search found, as if it had been known. Ratios are of "fit". asgl has
+no warm start: its penalty is found by `zeronorm.baselines`, which solves the same problem, and its
+"path" is not measured. Group lasso selects whole groups, so that its features cannot be exact.
+`_bilevel_peers.py` says what each is asked, and to what tolerance: their own.
 
 What the seconds hold: one complete call from X (dense, float64, column order), all conversions
 included; imports and the first call on a tiny problem not (the compilation of skglm is listed
@@ -33,13 +34,13 @@ import numpy as np
 
 import _bilevel_peers as peers
 import _common as common
-from _bilevel import draw, largest_penalty, recovery
+from _bilevel import Drawn, draw, largest_penalty, recovery
+from zeronorm.baselines import sparse_group_lasso_path
 
 SIZES = ("1000x50000", "1000x5000")
 N_GROUPS, PER_GROUP, GROUP = 10, 5, 100
 STEPS, FACTOR = 45, 0.9  # of the path of penalties
 ASKED = {"celer": 20.0, "skglm": 20.0, "groupyr": 20.0, "asgl": 20.0, "adelie": 5.0}
-SPARSE = ("groupyr", "asgl")  # sparse group lasso
 SEED = 90001
 WHAT = {
     "zeronorm": "features in groups",
@@ -79,46 +80,33 @@ class Contestant:
             self.row["compilation"] = max(0.0, calls["first"][1] - calls["second"][1])
         return self._process.ask(limit, **request)
 
-    def turn(self, folder: str, turn: int, known: dict[str, tuple[float, int]]) -> None:
-        """Fit once, before that find the penalty.
-
-        known : penalties of the same problem that other packages found, which are used where the
-            search ran past the limit.
-        """
+    def turn(self, folder: str, turn: int) -> None:
+        """Fit once, before that find the penalty."""
         row, limit = self.row, self.options.limit
         if row["error"] or (turn and max(row["cpu"]) > self.options.long):
             return
         budgets = {"k": N_GROUPS * PER_GROUP, "g": N_GROUPS}
-        kind = WHAT[self.method]
         try:
             self.ask(120.0, op="load", path=folder)
             if self.method in peers.PENALISED and row["penalty"] is None:
-                self.search(folder, budgets, known)
+                self.search(budgets)
             found = self.ask(limit, op="fit", penalty=row["penalty"], **budgets)
             row["cpu"].append(found["cpu"])
             row["seconds"].append(found["seconds"])
             row["peak_mb"] = max(row["peak_mb"], found["peak_mb"])
             row["support"] = found["support"]
-            if row["penalty"] is not None:
-                known.setdefault(kind, (row["penalty"], row["place"]))
             self.ask(120.0, op="drop")
         except common.PeerError as error:
             row["error"] = str(error)
 
-    def search(
-        self, folder: str, budgets: dict[str, int], known: dict[str, tuple[float, int]]
-    ) -> None:
-        """Go down the path of penalties."""
-        row, penalties = self.row, self.options.penalties[self.method in SPARSE]
-        try:
-            reply = self.ask(self.options.limit, op="path", penalties=penalties, **budgets)
-        except common.PeerError as error:
-            if WHAT[self.method] not in known:
-                raise
-            row["path_error"] = str(error)
-            row["penalty"], row["place"] = known[WHAT[self.method]]
-            self.ask(120.0, op="load", path=folder)
+    def search(self, budgets: dict[str, int]) -> None:
+        """Go down the path of penalties; that of asgl is known."""
+        row = self.row
+        if self.method == "asgl":
+            row["penalty"] = self.options.sparse_penalty
             return
+        penalties = self.options.penalties[self.method == "groupyr"]
+        reply = self.ask(self.options.limit, op="path", penalties=penalties, **budgets)
         if reply["place"] < 0:
             raise common.PeerError(f"too few features or groups at all {len(penalties)} penalties")
         row["path_cpu"], row["place"] = reply["cpu"], reply["place"]
@@ -130,24 +118,44 @@ class Contestant:
             self._process.close()
 
 
+def sparse_penalty(data: Drawn, scores: np.ndarray, steps: np.ndarray) -> float:
+    """Return the first penalty of the sparse group lasso with enough features and groups.
+
+    Found by our own solver, a few penalties at a time: those below would take long.
+    """
+    penalties = largest_penalty(scores, data.groups, peers.L1_SHARE) * steps
+    for part in np.array_split(penalties, steps.size // 5):
+        path = sparse_group_lasso_path(
+            data.X, data.y, data.groups, l1_ratio=peers.L1_SHARE,
+            penalties=data.y.size * part, standardize=False, tol=1e-4,
+        )  # fmt: skip
+        for penalty, coef in zip(part, path.coef.toarray(), strict=True):
+            if peers.enough(coef, data.groups, N_GROUPS * PER_GROUP, N_GROUPS):
+                return float(penalty)
+    raise RuntimeError(f"too few features or groups at all {steps.size} penalties")
+
+
 def measure(size: str, options: Any) -> dict[str, Any]:
     """Return the record of a size: a row for every package."""
     n, p = map(int, size.split("x"))
     data = draw(n, p, GROUP, N_GROUPS, PER_GROUP, seed=SEED)
     scores = np.abs(data.X.T @ (data.y - data.y.mean())) / n
+    steps = FACTOR ** np.arange(STEPS)
     options.penalties = [
-        (largest_penalty(scores, data.groups, share) * FACTOR ** np.arange(STEPS)).tolist()
+        (largest_penalty(scores, data.groups, share) * steps).tolist()
         for share in (0.0, peers.L1_SHARE)
     ]
+    options.sparse_penalty = None
+    if "asgl" in options.methods:
+        options.sparse_penalty = sparse_penalty(data, scores, steps)
     contestants = [Contestant(method, options) for method in options.methods]
-    known: dict[str, tuple[float, int]] = {}
     with tempfile.TemporaryDirectory() as temporary:
         common.save_problem(Path(temporary), data.X, data.y)
         np.save(Path(temporary) / "groups.npy", data.groups)
         for turn in range(options.repeats):
             for one in contestants:
                 with common.log(f"{size}, turn {turn + 1}, {one.method}"):
-                    one.turn(temporary, turn, known)
+                    one.turn(temporary, turn)
     for one in contestants:
         one.close()
         support = np.array(one.row.pop("support"), dtype=np.int64)
