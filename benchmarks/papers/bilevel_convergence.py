@@ -13,7 +13,7 @@ at 20,000 features, two at 50,000); no intercept, no ridge. Runs end where the o
 less than 1e-6 of itself three times in a row, at most at iteration 300. Of accelerated runs the
 best objective so far counts. The floor of the step is a share of the mean curvature, not 1. Seconds
 are CPU seconds of one thread, A in column order in memory. "default" is `BilevelRegressor` with its
-default solver: ISTA, refit and pursuit, which has no iterations to compare.
+default solver, a search in pools of candidates, which has no steps to compare.
 
     python benchmarks/papers/bilevel_convergence.py              # the sizes of the paper
     python benchmarks/papers/bilevel_convergence.py --tiny       # seconds: does the script run
