@@ -151,7 +151,7 @@ Models = list[tuple[float, np.ndarray]]  # intercept and coefficients, for every
 Fit = Callable[[Task, Sequence[Setting]], Models]
 
 
-def _one_by_one(make: Callable[[Task, Setting], Any]) -> Fit:
+def one_by_one(make: Callable[[Task, Setting], Any]) -> Fit:
     """Return the procedure that fits a new estimator for every setting."""
 
     def fit(task: Task, settings: Sequence[Setting]) -> Models:
@@ -234,7 +234,7 @@ def pursuit(groups: bool) -> Fit:
 
     def fit(task: Task, settings: Sequence[Setting]) -> Models:
         if task.logistic:
-            return _one_by_one(make)(task, settings)
+            return one_by_one(make)(task, settings)
         order = make(task, max(settings)).fit(task.Z, task.y).order_
         labels = task.groups if groups else np.arange(task.Z.shape[1])
         taken = [np.flatnonzero(np.isin(labels, order[: int(size)])) for (size,) in settings]
@@ -243,12 +243,14 @@ def pursuit(groups: bool) -> Fit:
     return fit
 
 
-def _fractional(norm: int) -> Callable[[Task, Setting], Any]:
+def fractional(norm: int, max_iter: int = MAX_ITER) -> Callable[[Task, Setting], Any]:
+    """Return what makes the fractional model of a penalty, with so many steps for each pass."""
+
     def make(task: Task, setting: Setting) -> Any:
         estimator = FractionalClassifier if task.logistic else FractionalRegressor
         penalty = setting[0] * task.y.size
         return estimator(
-            penalty, norm, groups=task.groups, standardize=False, tol=TOL, max_iter=MAX_ITER
+            penalty, norm, groups=task.groups, standardize=False, tol=TOL, max_iter=max_iter
         )
 
     return make
@@ -262,20 +264,24 @@ def _dc(task: Task, setting: Setting) -> Any:
     return estimator(k, g, *tau, groups=task.groups, standardize=False, tol=TOL, max_iter=MAX_ITER)
 
 
-def sparse_group_lasso(task: Task, settings: Sequence[Setting]) -> Models:
+def sparse_group_lasso(max_iter: int = MAX_ITER) -> Fit:
     """Return the models of (penalty, share of the l1 norm); those of one share are a path."""
-    models: dict[Setting, tuple[float, np.ndarray]] = {}
-    for share in dict.fromkeys(share for _, share in settings):
-        falling = sorted({penalty for penalty, other in settings if other == share}, reverse=True)
-        path = sparse_group_lasso_path(
-            task.Z, task.y, task.groups, loss="logistic" if task.logistic else "least_squares",
-            l1_ratio=share, penalties=np.array(falling) * task.y.size, standardize=False,
-            tol=TOL, max_iter=MAX_ITER,
-        )  # fmt: skip
-        coefs = path.coef.toarray()
-        for place, penalty in enumerate(falling):
-            models[penalty, share] = float(path.intercept[place]), coefs[place]
-    return [models[penalty, share] for penalty, share in settings]
+
+    def fit(task: Task, settings: Sequence[Setting]) -> Models:
+        models: dict[Setting, tuple[float, np.ndarray]] = {}
+        for share in dict.fromkeys(share for _, share in settings):
+            falling = sorted({pen for pen, other in settings if other == share}, reverse=True)
+            path = sparse_group_lasso_path(
+                task.Z, task.y, task.groups, loss="logistic" if task.logistic else "least_squares",
+                l1_ratio=share, penalties=np.array(falling) * task.y.size, standardize=False,
+                tol=TOL, max_iter=max_iter,
+            )  # fmt: skip
+            coefs = path.coef.toarray()
+            for place, penalty in enumerate(falling):
+                models[penalty, share] = float(path.intercept[place]), coefs[place]
+        return [models[penalty, share] for penalty, share in settings]
+
+    return fit
 
 
 @dataclass(frozen=True)
@@ -297,13 +303,13 @@ METHODS = {
     "abess_groups": Method("abess, whole groups", "limegreen", None, "abess"),
     "omp": Method("OMP", "tab:blue", pursuit(groups=False)),
     "gomp": Method("group OMP", "tab:cyan", pursuit(groups=True)),
-    "sgl": Method("sparse group lasso", "tab:purple", sparse_group_lasso, path=True),
+    "sgl": Method("sparse group lasso", "tab:purple", sparse_group_lasso(), path=True),
     "sgl_refit": Method(
-        "sparse group lasso, refitted", "plum", refitted(sparse_group_lasso), path=True
+        "sparse group lasso, refitted", "plum", refitted(sparse_group_lasso()), path=True
     ),
-    "frac12": Method("frac(1, 2)", "tab:brown", _one_by_one(_fractional(1))),
-    "frac21": Method("frac(2, 1)", "tab:olive", _one_by_one(_fractional(2))),
-    "dc": Method("DC approximation", "tab:gray", _one_by_one(_dc)),
+    "frac12": Method("frac(1, 2)", "tab:brown", one_by_one(fractional(1))),
+    "frac21": Method("frac(2, 1)", "tab:olive", one_by_one(fractional(2))),
+    "dc": Method("DC approximation", "tab:gray", one_by_one(_dc)),
 }
 
 

@@ -16,7 +16,8 @@ x^3 of 13 variables), `splice` (4 letters at 7 positions; a true splice site or 
 Every procedure has its budgets or penalties chosen by the same code, five folds, the same for all,
 the least mean squared error (log-loss) on left-out rows: numbers of features for those that select
 features, of groups for those that select groups, both for those that select both; penalties and the
-share of the l1 norm for the sparse group lasso. "1se" in place of the least error takes the
+share of the l1 norm for the sparse group lasso. Models of least squares have at most half as many
+features as rows, those of whole groups at most 0.7. "1se" in place of the least error takes the
 smallest model within a standard error of it. Columns are standardised by the rows that train.
 
 "error": of drawn sets the mean squared test error over that of least squares on the true features
