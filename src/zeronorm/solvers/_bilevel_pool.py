@@ -55,9 +55,15 @@ class Effects:
     inverse: FloatArray  # (k, k) of H
     schur: FloatArray  # (q,) s; infinite where the column is one of the fit, or depends on them
 
+    @property
+    def diagonal(self) -> FloatArray:
+        """d, (k,); infinite where rounding has left none: the others can do without that column."""
+        diagonal = np.einsum("ii->i", self.inverse)
+        return np.where(diagonal > 0, diagonal, np.inf)
+
     def losses(self) -> FloatArray:
         """Return twice the rise of the objective without each column of the fit, (k,)."""
-        return np.asarray(self.coef**2 / np.einsum("ii->i", self.inverse))
+        return np.asarray(self.coef**2 / self.diagonal)
 
     def gains(self) -> FloatArray:
         """Return twice the fall of the objective with each column of the pool, (q,)."""
@@ -73,7 +79,7 @@ class Changes(Effects):
 
     def swaps(self) -> FloatArray:
         """Return twice the fall where column i takes the place of j, (k, q)."""
-        diagonal = np.einsum("ii->i", self.inverse)[:, None]
+        diagonal = self.diagonal[:, None]
         cross = self.whiten.T @ self.half
         gain = cross * (self.coef[:, None] / diagonal)
         gain += self.scores
