@@ -114,7 +114,7 @@ def check_response(y: Any, n_samples: int) -> FloatArray:
             "requires y to be passed, but the target y is None; pass one number per row of X."
         )
     values = None
-    if not np.iscomplexobj(y):
+    if getattr(getattr(y, "dtype", None), "kind", "") != "c":
         y = column_or_1d(y, warn=True)
         values = _numbers(y)
     if values is None:
