@@ -193,6 +193,10 @@ class Selection:
     log_loss: float  # of the refit, summed over the training rows with their weights
     criteria: Mapping[str, float]  # information criteria of the refit by name, see `criteria`
     proof: Proof | None = None  # where one was asked for; it ends in the certificate
+    # Of the problem of a measure, which has no certificate: its value at the coefficients, and a
+    # lower bound of that value over all supports of this size.
+    objective: float | None = None
+    bound: float | None = None
 
     @property
     def n_features(self) -> int:

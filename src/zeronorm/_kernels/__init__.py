@@ -9,6 +9,7 @@ if TYPE_CHECKING or _choice == "native":
     from ._native import (
         FLOAT32_SCAN_ERROR,
         LANES,
+        ap_places,
         audit_indices,
         bilevel_program,
         bilevel_select,
@@ -37,17 +38,20 @@ if TYPE_CHECKING or _choice == "native":
         dense_smoothing_sweep,
         dense_subspace_step,
         dense_terms,
+        f_labelling,
         gram_descend,
         logistic_conjugate,
         logistic_curvature,
         logistic_value_gradient,
         newton_bisections,
+        solve_cuts,
         sparse_gram,
     )
 elif _choice == "reference":
     from .reference import (
         FLOAT32_SCAN_ERROR,
         LANES,
+        ap_places,
         audit_indices,
         bilevel_program,
         bilevel_select,
@@ -76,11 +80,13 @@ elif _choice == "reference":
         dense_smoothing_sweep,
         dense_subspace_step,
         dense_terms,
+        f_labelling,
         gram_descend,
         logistic_conjugate,
         logistic_curvature,
         logistic_value_gradient,
         newton_bisections,
+        solve_cuts,
         sparse_gram,
     )
 else:
@@ -92,6 +98,7 @@ else:
 __all__ = [
     "FLOAT32_SCAN_ERROR",
     "LANES",
+    "ap_places",
     "audit_indices",
     "bilevel_program",
     "bilevel_select",
@@ -120,10 +127,12 @@ __all__ = [
     "dense_smoothing_sweep",
     "dense_subspace_step",
     "dense_terms",
+    "f_labelling",
     "gram_descend",
     "logistic_conjugate",
     "logistic_curvature",
     "logistic_value_gradient",
     "newton_bisections",
+    "solve_cuts",
     "sparse_gram",
 ]

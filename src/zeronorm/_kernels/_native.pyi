@@ -451,3 +451,20 @@ def bilevel_program(
     out: _Places,
 ) -> tuple[int, int]:
     """Do what bilevel_select does by the published dynamic programme."""
+
+def f_labelling(positive: _Float, negative: _Float, beta: float) -> tuple[int, int]:
+    """Numbers of positives and negatives in the most violated labelling of F_beta."""
+
+def ap_places(positive: _Float, negative: _Float, places: _Places) -> None:
+    """Put into `places` how many positives the worst ranking of each negative puts above it."""
+
+def solve_cuts(
+    grams: _Float,
+    delta: _Float,
+    g: _Float,
+    C: float,
+    tol: float,
+    alpha: _Float,
+    block_weight: _Float,
+) -> tuple[float, float, float, int]:
+    """Solve the program over cuts and blocks; its bound, value, intercept and number of steps."""

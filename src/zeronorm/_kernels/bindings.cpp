@@ -14,4 +14,5 @@ NB_MODULE(_native, m) {
     zeronorm::bind_losses(m);
     zeronorm::bind_ridge(m);
     zeronorm::bind_bilevel(m);
+    zeronorm::bind_measures(m);
 }

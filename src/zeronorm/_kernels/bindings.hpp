@@ -36,5 +36,6 @@ void bind_descent(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_ridge(nb::module_& m);
 void bind_bilevel(nb::module_& m);
+void bind_measures(nb::module_& m);
 
 }  // namespace zeronorm

@@ -8,6 +8,7 @@ from ._l0 import L0LogisticRegression
 from ._l1 import L1LogisticRegression
 from ._l1_cv import L1LogisticRegressionCV
 from ._l1_path import L1Path, l1_path
+from ._measure import MeasureClassifier
 from ._minimax import FeatureGeneratingMachine, MinimaxLogisticRegression
 from ._reweighted import ReweightedL1LogisticRegression
 
@@ -22,6 +23,7 @@ __all__ = [
     "L1LogisticRegression",
     "L1LogisticRegressionCV",
     "L1Path",
+    "MeasureClassifier",
     "MinimaxLogisticRegression",
     "ReweightedL1LogisticRegression",
     "l1_path",

@@ -37,6 +37,10 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
         return _validate.check_target(y, n_samples)
 
+    def _loss_weight(self) -> float:
+        """Return C as a number."""
+        return float(self.C)
+
     def _weigh(self, data: Rowwise) -> tuple[Rowwise, FloatArray]:
         """Return the data with class weights in their sample weights, and the class weights (n,).
 
@@ -45,7 +49,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         _validate.check_two_classes(np.unique(data.labels))
         unit = _validate.class_factors(self.class_weight, data.labels, data.sample_weight)
         weight = data.sample_weight * unit
-        _validate.check_total_weight(float(self.C), weight)
+        _validate.check_total_weight(self._loss_weight(), weight)
         data = replace(data, sample_weight=weight)
         rows = np.flatnonzero(weight > 0)
         if rows.size < weight.size:

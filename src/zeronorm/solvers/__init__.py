@@ -16,6 +16,7 @@ from ._ridge import ridge
 from ._select import select, select_l1, select_nested
 from ._splitting import SplitProblem, Splitting, asalm, salm
 from ._task import Task
+from ._two_layer import MeasureTask, select_by_measure
 from ._working_set import working_set
 from .inner import INNER_SOLVERS, newton
 
@@ -35,6 +36,7 @@ __all__ = [
     "Exchanges",
     "L1Problem",
     "LogPenalty",
+    "MeasureTask",
     "Minimax",
     "Procedure",
     "Progress",
@@ -62,6 +64,7 @@ __all__ = [
     "run_together",
     "salm",
     "select",
+    "select_by_measure",
     "select_l0",
     "select_l1",
     "select_nested",

@@ -211,7 +211,7 @@ def minimax(
                 break
         else:
             missing = n_features - n_seen
-            block = _fit_budget(block, magnitude, seen, block_size, missing, forced)
+            block = fit_budget(block, magnitude, seen, block_size, missing, forced)
         new = block[~seen[block]]
         # Forced features (magnitude -1) come first, in every prefix of the nested path.
         rank = np.where(magnitude[new] < 0, np.inf, magnitude[new])
@@ -348,7 +348,7 @@ def first_dual(
     return value, balance(np.maximum(-y * gradient, 0.0), y), b
 
 
-def _fit_budget(
+def fit_budget(
     block: IndexArray,
     magnitude: FloatArray,
     seen: np.ndarray,

@@ -21,6 +21,7 @@ from ._descent import (
     gram_descend,
 )
 from ._losses import logistic_conjugate, logistic_curvature, logistic_value_gradient
+from ._measures import ap_places, f_labelling, solve_cuts
 from ._ridge import dense_exchange, dense_ridge
 from ._scans import (
     FLOAT32_SCAN_ERROR,
@@ -43,6 +44,7 @@ from ._smoothing import LANES, csr_smoothing_sweep, dense_smoothing_sweep, newto
 __all__ = [
     "FLOAT32_SCAN_ERROR",
     "LANES",
+    "ap_places",
     "audit_indices",
     "bilevel_program",
     "bilevel_select",
@@ -71,10 +73,12 @@ __all__ = [
     "dense_smoothing_sweep",
     "dense_subspace_step",
     "dense_terms",
+    "f_labelling",
     "gram_descend",
     "logistic_conjugate",
     "logistic_curvature",
     "logistic_value_gradient",
     "newton_bisections",
+    "solve_cuts",
     "sparse_gram",
 ]

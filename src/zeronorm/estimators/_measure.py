@@ -1,0 +1,392 @@
+"""Feature selection that trains for a performance measure."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .. import _validate
+from .._typing import Design, FloatArray, IndexArray
+from ..designs import Scaled
+from ..designs._operations import margins
+from ..groups import Groups
+from ..measures import Measure, parse_measure
+from ..result import Path
+from ..solvers import MeasureTask, Task, select_by_measure
+from ..solvers._drive import Solver
+from ..structures import largest
+from ._base import BudgetedClassifier, Problem
+from ._linear import CALLER_OF_FIT, Rowwise
+
+SOLVERS = ("auto", "two-layer")
+DEFAULT_C, DEFAULT_C_OF_PAIRS = 1.0, 100.0
+
+
+class MeasureClassifier(BudgetedClassifier):
+    """Select exactly k features for F1, precision at k, PRBEP, AUC or another measure.
+
+    Solves, by two layers of cutting planes,
+
+        min_{d in D_B} min_{u, b}  1/2 sum_j u_j^2 / d_j + C R(Xu + b)
+        D_B = {0 <= d_j <= 1, sum_j d_j <= B}
+        R(z) = max(0, max_{y'} Delta(y, y') - sum_i (y_i - y'_i) z_i)
+
+    where Delta(y, y') is the loss of the labels y' in the measure, in percent: R bounds the measure
+    of all scores at once, which no sum over samples can. Every scan of X adds the B features with
+    the largest |X'beta|, until there are exactly k; then the model is fitted on these,
+    min 1/2 ||u||^2 + C R(X_S u + b), to a certified gap.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        "f1" (or "f2", "f0.5", ...), "precision@50", "recall@50", "recall@2p" (twice as many rows as
+        there are positives), "prbep", "auc", "ap" (average precision), "hamming" (accuracy), or an
+        object of `zeronorm.measures`, for example a `Contingency` of one's own.
+    n_features : int, list or range of int, or None
+        How many features, exactly (`max_blocks` yields to it); a list gives several models. None:
+        all features, the support vector machine for multivariate measures (SVMperf).
+    C : float or "auto"
+        Weight of the loss, once for all samples. "auto": 1; 100 for AUC and average precision,
+        which are means over pairs.
+    block_size : int or None
+        B, new features per scan; by default a tenth of the largest n_features.
+    max_blocks : int or None
+        Number of scans that generate blocks; they are made as large as needed.
+    refit : bool
+        Whether the final model is fitted on the selected features alone. False: it is the solution
+        over the generated blocks, as published; then only one size can be asked for.
+    solver : str
+        "auto", or "two-layer": the published algorithm, which begins every block without cuts, adds
+        one cut per round and solves all problems to `tol`; slower, to the same gap.
+    fit_intercept : "auto" or bool
+        "auto": wherever the measure allows it. True is refused for precision and recall at k, where
+        a free intercept makes R vanish. PRBEP, AUC and average precision do not depend on it.
+        Scores have their threshold subtracted: predictions are positive where they exceed 0.
+    standardize : bool
+        Whether features are selected and penalised as if all had variance 1.
+    forced_features : list of int or str, or None
+        Always in the model, counted in n_features.
+    pos_label : label or None
+        The positive class of two; by default the second in sorted order.
+    class_weight : dict, "balanced" or None
+        Only with "hamming" and "auc", as sample weights.
+    tol : float
+        Certified gap of the final models, relative to the objective of the model without features.
+    n_threads : int or None
+        Threads of a scan; all allowed by default.
+
+    Attributes
+    ----------
+    support_ : (k,) selected features, sorted; with several classes the union over the classes.
+    coef_, intercept_ : the model on the scaling of X, the threshold subtracted from the intercept.
+    path_ : the models of every size, `path_[k]`; one path per class with several.
+    history_ : a row per scan, with upper and lower bounds of the problem over the blocks.
+    optimality_gap_ : (objective - bound) / objective of the fit on the support, where the bound
+        holds for all supports of k features; 0 is optimal.
+    n_scans_, seconds_, classes_, n_features_in_, feature_names_in_ : as in `BudgetClassifier`.
+
+    Notes
+    -----
+    With several classes there is one model of k features per class against the others, scans are
+    merged, `predict` returns the class of the largest score and `score` is the mean of the measure
+    over the classes.
+
+    References
+    ----------
+    Mao and Tsang, A feature selection method for multivariate performance measures, TPAMI 2013.
+    Joachims, A support vector method for multivariate performance measures, ICML 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeronorm import MeasureClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((600, 500))
+    >>> y = X[:, 3] - X[:, 7] + 0.5 * rng.standard_normal(600) > 2.5
+    >>> model = MeasureClassifier("f1", n_features=2).fit(X, y)
+    >>> model.support_
+    array([3, 7])
+    """
+
+    warm_start = False
+    refit_C = None
+
+    def __init__(
+        self,
+        measure: str | Measure = "f1",
+        n_features: int | Sequence[int] | None = None,
+        *,
+        C: float | str = "auto",
+        block_size: int | None = None,
+        max_blocks: int | None = None,
+        refit: bool = True,
+        solver: str = "auto",
+        fit_intercept: bool | str = "auto",
+        standardize: bool = True,
+        forced_features: Any = None,
+        pos_label: Any = None,
+        class_weight: Any = None,
+        tol: float = 1e-3,
+        n_threads: int | None = None,
+    ) -> None:
+        self.measure = measure
+        self.n_features = n_features
+        self.C = C
+        self.block_size = block_size
+        self.max_blocks = max_blocks
+        self.refit = refit
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.forced_features = forced_features
+        self.pos_label = pos_label
+        self.class_weight = class_weight
+        self.tol = tol
+        self.n_threads = n_threads
+
+    def _check_parameters(self) -> None:
+        measure = parse_measure(self.measure)
+        if not (isinstance(self.C, str) and self.C == "auto"):
+            _validate.check_positive("C", self.C)
+        _validate.check_positive("tol", self.tol)
+        _validate.check_option("solver", self.solver, list(SOLVERS))
+        for name in ("block_size", "max_blocks", "n_threads"):
+            _validate.check_count(name, getattr(self, name))
+        for name in ("standardize", "refit"):
+            _validate.check_flag(name, getattr(self, name))
+        automatic = isinstance(self.fit_intercept, str) and self.fit_intercept == "auto"
+        if not automatic:
+            _validate.check_flag("fit_intercept", self.fit_intercept)
+            if self.fit_intercept and measure.intercept == "spoils":
+                raise ValueError(
+                    f"fit_intercept must be 'auto' or False for {measure.name!r}; got True. Each "
+                    "labelling of k rows has the same number of positives, so a free intercept "
+                    "lowers the loss to 0 for any features. The threshold is set after training."
+                )
+        if not self.refit and np.ndim(self.n_features) > 0:
+            raise ValueError(
+                "n_features must be one number with refit=False, as the model over the generated "
+                f"blocks is of one size; got {self.n_features!r}. Use refit=True."
+            )
+
+    def _loss_weight(self) -> float:
+        if isinstance(self.C, str):
+            pairs = not parse_measure(self.measure).labels
+            return DEFAULT_C_OF_PAIRS if pairs else DEFAULT_C
+        return float(self.C)
+
+    def _sizes(
+        self, groups: Groups | None, usable: np.ndarray, forced: IndexArray
+    ) -> tuple[Any, ...]:
+        if self.n_features is None:
+            return (int(usable.sum()),)
+        return super()._sizes(groups, usable, forced)
+
+    def _pose(self, data: Rowwise) -> Problem:
+        measure = parse_measure(self.measure)
+        problem = super()._pose(data)
+        if not measure.weighted and np.any(problem.sample_weight != 1.0):
+            raise ValueError(
+                f"sample_weight and class_weight must be 0 or 1 for {measure.name!r}, which counts "
+                f"rows; got weights from {problem.sample_weight.min():g} to "
+                f"{problem.sample_weight.max():g}. Use measure='hamming' or 'auc' with weights."
+            )
+        if not problem.usable.any():
+            raise ValueError("X must have a column that is not constant; got none.")
+        if self.pos_label is not None:
+            problem = replace(problem, classes=self._ordered(problem.classes))
+        for task in problem.tasks(True):
+            measure.check(task.y)
+        if measure.intercept == "spoils" and self.fit_intercept != False:  # noqa: E712 - or "auto"
+            # Without an intercept the offset of the columns would take its part.
+            problem = replace(problem, design=_centred(problem, self.standardize))
+        return problem
+
+    def _ordered(self, classes: np.ndarray) -> np.ndarray:
+        """Return the other class, then `pos_label`."""
+        if len(classes) != 2:
+            raise ValueError(
+                f"pos_label is for two classes; got {len(classes)}, each of which is the positive "
+                "one in turn. Leave it out."
+            )
+        place = np.flatnonzero(classes == self.pos_label)
+        if place.size != 1:
+            raise ValueError(
+                f"pos_label must be one of the classes {classes.tolist()}; got {self.pos_label!r}."
+            )
+        return classes if place[0] == 1 else classes[::-1]
+
+    def _solver(
+        self,
+        task: Task,
+        sizes: tuple[int, ...],
+        start: Sequence[IndexArray] = (),
+        seconds: dict[str, float] | None = None,
+        certify: bool = True,
+    ) -> Solver[Path]:
+        return select_by_measure(
+            MeasureTask(task, parse_measure(self.measure), self._loss_weight()),
+            None if self.n_features is None else sizes,
+            block_size=self.block_size,
+            max_blocks=self.max_blocks,
+            tol=float(self.tol),
+            refit=bool(self.refit),
+            published=self.solver == "two-layer",
+            seconds=seconds,
+        )
+
+    def _warn_of_gaps(self, paths: Sequence[Path], stacklevel: int = CALLER_OF_FIT) -> None:
+        gap = max(path.gap for path in paths)
+        if not gap <= 2.0 * float(self.tol):
+            warnings.warn(
+                f"The final fit stopped at a certified gap of {gap:.2g} (asked: tol={self.tol:g}). "
+                "A smaller C helps.",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the measure of the scores of X, from 0 to 1; of several classes the mean.
+
+        F_beta, Hamming and measures of one's own are those of the predicted labels (of several
+        classes: of each class by its own threshold), the others those of the ranking.
+        """
+        scores = self._scores(X)
+        y = _validate.check_target(y, len(scores))
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
+            raise ValueError(
+                f"y must have the classes {self.classes_.tolist()} only; got {unknown.tolist()}."
+            )
+        weight = None
+        if sample_weight is not None:
+            weight = _validate.check_sample_weight(sample_weight, len(scores))
+        return macro_average(parse_measure(self.measure), scores, y, self.classes_, weight)
+
+    def predict_top(self, X: Any, k: int, label: Any = None) -> np.ndarray:
+        """Return the numbers of the k rows with the largest scores, (k,), largest first.
+
+        label : of several classes, the one whose scores count.
+        """
+        scores = self._scores(X)
+        if not _validate.is_integer(k) or not 1 <= k <= len(scores):
+            raise ValueError(f"k must be between 1 and {len(scores)} (the rows of X); got {k!r}.")
+        column = 0
+        if scores.shape[1] > 1:
+            place = np.flatnonzero(self.classes_ == label)
+            if place.size != 1:
+                raise ValueError(
+                    f"label must be one of the classes {self.classes_.tolist()}; got {label!r}."
+                )
+            column = int(place[0])
+        elif label is not None:
+            raise ValueError(f"label is for several classes; got {label!r} with two. Leave it out.")
+        return np.asarray(largest(scores[:, column], int(k)))
+
+    def _score_models(
+        self,
+        paths: Sequence[Path],
+        k: Any,
+        design: Design,
+        labels: np.ndarray,
+        weight: FloatArray,
+        classes: np.ndarray,
+    ) -> float:
+        return macro_average(
+            parse_measure(self.measure), model_scores(paths, k, design), labels, classes, weight
+        )
+
+    @property
+    def optimality_gap_(self) -> float:
+        """The largest, over classes, of (objective - bound) / objective; NaN with refit=False."""
+        if not hasattr(self, "estimators_"):
+            raise AttributeError("optimality_gap_ is set by fit.")
+        gaps = []
+        for path in self.estimators_:
+            model = path[self._size]
+            if model.objective is None or model.bound is None:
+                return float("nan")
+            gap = max(0.0, model.objective - model.bound) / max(model.objective, 1e-300)
+            gaps.append(float(gap))
+        return max(gaps)
+
+    @property
+    def predict_proba(self) -> Any:
+        """Not there: the scores are trained for a measure, they are no log-odds."""
+        raise AttributeError("MeasureClassifier has no predict_proba: use decision_function.")
+
+    @property
+    def predict_log_proba(self) -> Any:
+        """Not there, as `predict_proba`."""
+        raise AttributeError("MeasureClassifier has no predict_log_proba: use decision_function.")
+
+    @property
+    def criteria_(self) -> dict[str, np.ndarray]:
+        """Not there: information criteria are of the logistic loss."""
+        raise AttributeError("criteria_ is of models with a likelihood; this one has none.")
+
+
+def model_scores(paths: Sequence[Path], k: Any, design: Design) -> FloatArray:
+    """Return the scores of the models of size k, (n_samples, n_models)."""
+    models = [path[k] for path in paths]
+    return np.column_stack(
+        [margins(design, model.support, model.coef, model.intercept) for model in models]
+    )
+
+
+def macro_average(
+    measure: Measure,
+    scores: FloatArray,
+    labels: np.ndarray,
+    classes: np.ndarray,
+    weight: FloatArray | None = None,
+) -> float:
+    """Return the measure of scores, (n_samples, n_models), the mean over the models.
+
+    labels : (n_samples,) of `classes`; each must have a row, and rows of other classes.
+    """
+    positives = classes[1:] if scores.shape[1] == 1 else classes
+    if weight is not None and not np.any(weight != 1.0):
+        weight = None
+    if weight is not None and not measure.weighted:
+        rows = weight > 0
+        if np.any(weight[rows] != 1.0):
+            raise ValueError(
+                f"sample_weight must be 0 or 1 for {measure.name!r}, which counts rows; got "
+                f"weights from {weight.min():g} to {weight.max():g}."
+            )
+        scores, labels, weight = scores[rows], labels[rows], None
+    found = []
+    for column, label in enumerate(positives):
+        y = np.where(labels == label, 1.0, -1.0)
+        if abs(float(y.sum())) == y.size:
+            raise ValueError(
+                f"y must have rows of class {_validate.plain(label)!r} and of others for "
+                f"{measure.name!r}; got {int((y > 0).sum())} of {y.size}."
+            )
+        found.append(measure.score(y, scores[:, column], weight))
+    return float(np.mean(found))
+
+
+def _centred(problem: Problem, standardize: bool) -> Scaled:
+    """Return the design of a problem with centred columns, in any storage."""
+    base = problem.design.base if isinstance(problem.design, Scaled) else problem.design
+    scale = np.ones(base.shape[1])
+    if standardize and isinstance(problem.design, Scaled):
+        scale = problem.design.scale
+        if problem.design.mean is not None:
+            return problem.design
+    n_features = base.shape[1]
+    mean = np.empty(n_features)
+    for first in range(0, n_features, base.block):
+        last = min(first + base.block, n_features)
+        mean[first:last] = base.moments(problem.sample_weight, first, last)[0]
+    return Scaled(base, mean / problem.sample_weight.sum(), scale)
+
+
+__all__ = ["MeasureClassifier", "macro_average", "model_scores"]
