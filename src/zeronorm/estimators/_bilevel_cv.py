@@ -20,7 +20,8 @@ from ..model_selection import splits
 from ..solvers import run_together
 from ..solvers._blas import one_blas_thread
 from ..solvers._drive import Solver
-from ._bilevel import BilevelClassifier, BilevelRegressor
+from ._bilevel_classifier import BilevelClassifier
+from ._bilevel_regressor import BilevelRegressor
 from ._l1_cv import EQUAL, RULES, SCORES, check_fold
 from ._sparse_linear import Model, Rowwise
 
