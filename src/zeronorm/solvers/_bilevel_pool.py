@@ -264,4 +264,4 @@ def _started(columns: IndexArray, start: PoolFit | None) -> tuple[FloatArray, fl
     return coef, start.intercept
 
 
-__all__ = ["FINAL_TOL", "Changes", "Pool", "PoolFit"]
+__all__ = ["FINAL_TOL", "Changes", "Effects", "Pool", "PoolFit"]
