@@ -83,6 +83,16 @@ class Data:
             x[-1] = self.null_intercept
         return x
 
+    def value(self, x: FloatArray) -> float:
+        """Return the summed loss of coefficients on `columns`."""
+        return self.loss.value_gradient(self.columns @ x, self.y, self.weight)[0]
+
+    def group_norms(self, x: FloatArray, norm: int = 2) -> FloatArray:
+        """Return ||x_g||_1 or ||x_g||_2 of every group, (n_groups,)."""
+        magnitude = np.abs(x[: self.n_features])
+        sums = np.add.reduceat(magnitude if norm == 1 else magnitude**2, self.start[:-1])
+        return np.asarray(sums if norm == 1 else np.sqrt(sums), np.float64)
+
     def unscale(self, x: FloatArray) -> tuple[FloatArray, float]:
         """Return the coefficients on X, (p,), and the intercept of coefficients on `columns`."""
         scaled = x[: self.n_features] * self.scale
