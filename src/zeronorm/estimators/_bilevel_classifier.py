@@ -73,7 +73,9 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
         support is fitted on the scaling of X, with this C, or with the one that approximate
         leave-one-out chooses.
     forced_features : list of int or str, or None
-        In every model, counted in both budgets.
+        In every model, counted in both budgets. With groups="columns" they are encoded columns: the
+        name of a categorical one is "column=category", and "column" alone is refused. To keep a
+        place for the column as a whole, use `forced_groups`.
     forced_groups : list of labels, or None
         Counted as groups of every model, with or without features of theirs.
     tol : float

@@ -43,18 +43,21 @@ class RegressionModel:
 class BilevelRegressor(Bilevel, RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     """Least squares on at most k features in at most g groups.
 
-        min_{u, b}  1/2 sum_i s_i (x_i'u + b - y_i)^2 (+ 1/(2 C) ||u||^2)
+        min_{u, b}  1/2 sum_i s_i (x_i'u + b - y_i)^2 + 1/(2 C) ||u||^2
         subject to  ||u||_0 <= n_features,  #{groups G : u_G != 0} <= n_groups
 
     on the selection scaling, found as by `BilevelClassifier`.
 
     Parameters
     ----------
-    n_features, n_groups, groups, solver, forced_features, forced_groups, tol, max_iter, warm_start
+    n_features, n_groups, groups, solver, tol, max_iter, warm_start
         As in `BilevelClassifier`.
     C : float
-        Weight of the summed loss beside a ridge 1/2 ||u||^2, for standardised columns. inf: no
-        ridge.
+        The ridge is 1/(2 C) ||u||^2; inf: none. It is the C of `BilevelClassifier`: that objective,
+        with C before the loss, is C times this one.
+    forced_features, forced_groups
+        As in `BilevelClassifier`; with groups="columns" the names in `forced_features` are of
+        encoded columns, "column=category".
     fit_intercept, standardize, n_threads
         As in `BudgetClassifier`.
 
