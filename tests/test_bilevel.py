@@ -535,6 +535,8 @@ def test_folds_with_fewer_columns_than_all_data():
         ({"cv": 1}, ValueError, r"cv must be between 2 and 120 .*; got 1\."),
         ({"n_features": []}, ValueError, "got an empty list"),
         ({"n_features": 2}, ValueError, "n_features must be a list or range of integers; got 2"),
+        ({"n_features": [[1], [2, 3]]}, ValueError, r"or a list of integers; got \[1\]"),
+        ({"n_groups": np.array(2)}, ValueError, "n_groups must be a list or range of integers"),
         ({"n_groups": [99]}, ValueError, r"n_groups must be between 1 and 12 .*; got 99"),
         ({"random_state": -1}, ValueError, "random_state must be None or an integer from 0"),
     ],
@@ -559,6 +561,8 @@ GROUPS = np.arange(60) % 12
         ({"n_features": 2.0}, r"n_features must be an integer or a list of integers; got 2\.0"),
         ({"n_groups": 0}, r"n_groups must be between 1 and 12 .*; got 0\."),
         ({"n_groups": 13}, r"n_groups must be between 1 and 12 .*; got 13\."),
+        ({"n_groups": "2"}, r"n_groups must be an integer or a list of integers; got '2'"),
+        ({"n_groups": [[1], [2, 3]]}, r"or a list of integers; got \[1\]"),
         ({"groups": GROUPS[1:]}, r"one for every column of X \(60\); got shape \(59,\)"),
         ({"groups": [*GROUPS[:-1], None]}, r"feature 59 has none\. Give it a group of its own"),
         ({"groups": [*GROUPS[:-1].astype(float), np.nan]}, r"feature 59 has none"),
@@ -607,6 +611,8 @@ def test_wrong_data():
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(X, target)
+    with pytest.raises(ValueError, match="C must be at least 1e-100; got 1e-320"):
+        BilevelRegressor(3, 2, groups=groups, C=1e-320).fit(X, y)
     with pytest.raises(ValueError, match="at least two classes"):
         BilevelClassifier(3, 2, groups=groups).fit(X, np.ones(120))
     with pytest.raises(ValueError, match="loss must be one of 'logistic', 'squared_hinge'"):
@@ -807,6 +813,10 @@ def test_folds_that_cannot_be_scored():
     forced = BilevelRegressor(groups=groups, forced_features=[5])
     with pytest.raises(ValueError, match=r"got column 5\..*training rows of fold 0"):
         BilevelCV(forced, [1, 2], [1], cv=KFold(3)).fit(X, y)
+    once = np.zeros((120, 2))
+    once[0] = 1.0
+    with pytest.raises(ValueError, match=r"all its 2 columns are constant.*rows of fold 0"):
+        BilevelCV(BilevelRegressor(), [1, 2], [1], cv=KFold(3)).fit(once, y)
 
 
 def test_more_features_than_rows():

@@ -90,6 +90,7 @@ class Bilevel:
         """Return the sizes: (features, groups)."""
         assert groups is not None
         if self._sizes_of_folds is not None:
+            _validate.check_usable(int(usable.sum()), usable.size)
             return self._sizes_of_folds
         forced_groups = groups.places("forced_groups", self.forced_groups)
         n_usable = int(usable.sum())

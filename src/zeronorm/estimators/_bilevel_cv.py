@@ -294,7 +294,7 @@ class BilevelCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
 def _listed(name: str, values: Any) -> list[Any]:
     """Return the numbers of one side of the grid."""
-    if np.ndim(values) != 1 or isinstance(values, str):
+    if _validate.dimensions(values) == 0:
         raise ValueError(f"{name} must be a list or range of integers; got {values!r}.")
     return list(values)
 
