@@ -736,6 +736,33 @@ def test_scaled_designs_without_standardisation(model, intercept):
     np.testing.assert_allclose(wrapped.coef_, direct.coef_, rtol=1e-9)
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_units_of_all_columns_without_standardisation(solver):
+    # Steps of standardised columns would be far too short, or no short one would be tried: the
+    # methods would end at once and call that converged.
+    X, y, groups, _ = grouped(noise=2.0)
+    options = {"groups": groups, "standardize": False, "solver": solver}
+    plain = BilevelRegressor(5, 3, **options).fit(X, y)
+    for scale in (2.0**-40, 2.0**-10, 2.0**40):  # powers of two change no digit
+        model = BilevelRegressor(5, 3, **options).fit(X * scale, y)
+        assert model.n_scans_ == plain.n_scans_
+        np.testing.assert_array_equal(model.coef_ * scale, plain.coef_)
+
+
+@pytest.mark.parametrize("solver", list(VARIANTS))
+def test_columns_of_all_units_without_standardisation(solver):
+    # The line search would end before a step is short enough for the largest column.
+    X, y, groups, _ = grouped()
+    X = X * 10.0 ** np.random.default_rng(1).integers(-14, 14, 60)
+    options = {"groups": groups, "standardize": False, "solver": solver, "max_iter": 100}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = BilevelRegressor(4, 2, forced_features=[7], **options).fit(X, y)
+    assert 7 in model.support_
+    assert model.support_.size > 1
+    assert model.history_[-1].extra["steps"] > 0
+
+
 def test_huge_weights_do_not_take_long(monkeypatch):
     # Hard thresholding that only begins a search would take thousands of steps.
     rng = np.random.default_rng(0)

@@ -117,15 +117,16 @@ class Search:
         for size in self.sizes:
             begin = self._beginning(size, start)
             state = Thresholding(
-                self.task.objective, self.task.admit(size), VARIANTS[solver], self.tol, begin
-            )
+                self.task.objective, self.task.admit(size), VARIANTS[solver], self.tol, begin,
+                self.task.usable_spread,
+            )  # fmt: skip
             solver_steps = hard_threshold(state, self.task.design, self._gather, max_iter)
             steps = yield from clock.inside("select", solver_steps)
-            self.best[size] = self.pool.fit(np.sort(self.pool.position(state.best.support)))
+            # The model without features, where no step is good enough, lacks the forced ones.
+            support = np.union1d(state.best.support, self.task.forced)
+            self.best[size] = self.pool.fit(np.sort(self.pool.position(support)))
             self._status[size] = Status.CONVERGED if steps < max_iter else Status.MAX_ITER
-            self.record(
-                size, state.best.support, {"curvature": state.curvature, "steps": float(steps)}
-            )
+            self.record(size, support, {"curvature": state.curvature, "steps": float(steps)})
 
     def _beginning(self, size: Size, start: Sequence[IndexArray]) -> Point | None:
         """Return the best known point that a size admits, None where there is none."""

@@ -63,8 +63,11 @@ class Moves:
 
     def _thresholded(self, size: Size) -> IndexArray:
         """Return where hard thresholding inside the pool ends."""
-        Z = self.pool.columns()
-        state = Thresholding(self.task.objective, self._admit(size), VARIANTS["ista"], LOOSE_TOL)
+        Z, spread = self.pool.columns(), self.task.spread
+        state = Thresholding(
+            self.task.objective, self._admit(size), VARIANTS["ista"], LOOSE_TOL,
+            spread=None if spread is None else spread[self.pool.features],
+        )  # fmt: skip
         for _ in range(START_STEPS):
             if not state.step(np.asarray(Z.T @ state.vector), lambda columns: take(Z, columns)):
                 break

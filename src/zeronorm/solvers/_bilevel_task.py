@@ -26,6 +26,13 @@ class BilevelTask:
     usable: np.ndarray | None = None  # (m,) mask of the features that may be selected
     spread: FloatArray | None = None  # (m,) deviations of the columns, positive; None: all 1
 
+    @property
+    def usable_spread(self) -> FloatArray | None:
+        """The deviations of the features that may be selected; None: all 1."""
+        if self.spread is None or self.usable is None:
+            return self.spread
+        return np.asarray(self.spread[self.usable], np.float64)
+
     def admit(self, size: Size) -> Admit:
         """Return the projection onto the budgets, of vectors over all features."""
         budget = BilevelBudget(*size, self.groups, self.forced, self.forced_groups)
