@@ -823,6 +823,22 @@ def test_columns_that_cannot_be_encoded():
         model.predict(frame.assign(colour=1.0))
 
 
+def test_any_names_of_columns_are_encoded():
+    # scikit-learn reserves names of its steps, of which the user knows nothing.
+    frame, y = frame_of()
+    new = {"colour": "colour__of", "shape": "remainder", "size": "n_jobs"}
+    model = BilevelRegressor(3, 2, groups="columns").fit(frame.rename(columns=new), y)
+    plain = BilevelRegressor(3, 2, groups="columns").fit(frame, y)
+    assert model.groups_.tolist() == ["colour__of", "n_jobs"]
+    expected = [name.replace("colour", "colour__of") for name in plain.get_feature_names_out()]
+    assert model.get_feature_names_out().tolist() == [
+        name.replace("size", "n_jobs") for name in expected
+    ]
+    np.testing.assert_array_equal(model.predict(frame.rename(columns=new)), plain.predict(frame))
+    with pytest.raises(ValueError, match=r"distinct from all others; got 'colour=red' twice\."):
+        model.fit(frame.assign(**{"colour=red": y}), y)
+
+
 def test_folds_that_cannot_be_scored():
     # A class that no fold has learnt would be scored as another one.
     X, y, groups, _ = grouped()
