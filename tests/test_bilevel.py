@@ -370,6 +370,19 @@ def test_names_of_groups():
     assert given.support_.tolist() == by_label.support_.tolist()
 
 
+@pytest.mark.parametrize("refit_C", [None, "loo", 1.0])
+def test_models_without_features(refit_C, capfd):
+    # The mean variance of no columns would be NaN, with a warning, and LAPACK would complain.
+    X = np.array([[1.0], [1.0], [-1.0], [-1.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = BilevelClassifier(1, refit_C=refit_C).fit(X, [0, 1, 0, 1])
+    assert model.support_.size == 0
+    assert np.isfinite([model.path_[1, 1].loo_loss, model.path_[1, 1].refit_C]).all()
+    np.testing.assert_array_equal(model.predict_proba(X), np.full((4, 2), 0.5))
+    assert capfd.readouterr() == ("", "")
+
+
 def test_several_classes_and_refit():
     X, y, groups, _ = grouped()
     labels = np.digitize(y, np.quantile(y, [1 / 3, 2 / 3]))
