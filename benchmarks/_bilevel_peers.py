@@ -34,20 +34,13 @@ its own path), and ends where k features of g groups are in the model.
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
-import json
-import resource
-import sys
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from _common import PeakMemory, clock
+from _common import PeakMemory, PeerWorker, clock, serve
 
 L1_SHARE = 0.5  # of the sparse group lasso
 
@@ -161,7 +154,6 @@ PENALISED: dict[str, tuple[str, Call]] = {
     "asgl": ("asgl", asgl),
 }
 METHODS = BUDGETS | PENALISED
-PACKAGES = {"sklearn": "scikit-learn"}
 
 
 def enough(coef: np.ndarray, groups: np.ndarray, k: int, g: int) -> bool:
@@ -170,26 +162,13 @@ def enough(coef: np.ndarray, groups: np.ndarray, k: int, g: int) -> bool:
     return bool(used.size >= k and np.unique(groups[used]).size >= g)
 
 
-class Worker:
+class Worker(PeerWorker):
     """The state between requests."""
 
-    def __init__(self, method: str) -> None:
+    def __init__(self, method: str, threads: int) -> None:
         self.method = method
         self.environment, self.call = METHODS[method]
-        self.X: Any = None
         self.y = self.groups = np.zeros(0)
-
-    def version(self, _: dict[str, Any]) -> dict[str, Any]:
-        """Return the version of the library; an error if it cannot be imported."""
-        importlib.import_module(self.environment)
-        name = PACKAGES.get(self.environment, self.environment)
-        return {"version": importlib.metadata.version(name)}
-
-    def limit(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Bound the address space."""
-        size = int(request["gb"] * 1e9)
-        resource.setrlimit(resource.RLIMIT_AS, (size, size))
-        return {}
 
     def warm(self, _: dict[str, Any]) -> dict[str, Any]:
         """Time the first and the second call on a tiny problem; the difference is compilation."""
@@ -207,11 +186,6 @@ class Worker:
         self.X, self.y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
         self.groups = np.load(folder / "groups.npy")
         return {"x_mb": self.X.nbytes / 1e6}
-
-    def drop(self, _: dict[str, Any]) -> dict[str, Any]:
-        """Free the data."""
-        self.X = None
-        return {}
 
     def _one(self, k: int, g: int, penalty: float | None) -> np.ndarray:
         if self.method in BUDGETS:
@@ -276,19 +250,5 @@ class Worker:
         return {"seconds": wall, "cpu": cpu}
 
 
-def main() -> None:
-    """Answer requests until there are none."""
-    warnings.simplefilter("ignore")
-    worker = Worker(sys.argv[1])
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            with redirect_stdout(sys.stderr):
-                reply = getattr(worker, request["op"])(request)
-        except Exception as error:
-            reply = {"error": f"{type(error).__name__}: {error}"[:300]}
-        print(json.dumps(reply), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    serve(Worker)

@@ -11,16 +11,19 @@ import contextlib
 import ctypes
 import gc
 import hashlib
+import importlib
 import importlib.metadata
 import json
 import os
 import platform
+import resource
 import selectors
 import statistics
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -381,6 +384,51 @@ class Peer:
     def __exit__(self, *_: object) -> None:
         """End the process."""
         self.close()
+
+
+PACKAGES = {"liblinear": "liblinear-official", "sklearn": "scikit-learn"}  # not named as modules
+
+
+class PeerWorker:
+    """The other end of a `Peer`: an operation is a method, from the request to the reply."""
+
+    environment: str  # the name of the library's module
+    X: Any = None
+
+    def version(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Return the version of the library; an error if it cannot be imported."""
+        importlib.import_module(self.environment)
+        package = PACKAGES.get(self.environment, self.environment)
+        return {"version": importlib.metadata.version(package)}
+
+    def limit(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Bound the address space."""
+        size = int(request["gb"] * 1e9)
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+        return {}
+
+    def drop(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Free the data."""
+        self.X = None
+        return {}
+
+
+def serve(make: Callable[[str, int], Any]) -> None:
+    """Answer the requests on stdin until there are none, for the METHOD and THREADS of sys.argv."""
+    warnings.simplefilter("ignore")
+    worker: Any = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["op"] == "quit":
+            break
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                if worker is None:
+                    worker = make(sys.argv[1], int(sys.argv[2]))
+                reply = getattr(worker, request["op"])(request)
+        except Exception as error:
+            reply = {"error": f"{type(error).__name__}: {error}"[:300]}
+        print(json.dumps(reply), flush=True)
 
 
 def save_problem(folder: Path, X: Any, y: np.ndarray) -> None:

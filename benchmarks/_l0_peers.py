@@ -32,21 +32,14 @@ fastsparsegams  L0L2 penalty with "CDPSI", gamma = 1/(2 C n) since it brings col
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
-import json
-import resource
-import sys
 import time
-import warnings
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from _common import PeakMemory, clock
+from _common import PeakMemory, PeerWorker, clock, serve
 
 QUICK = 0.05  # seconds; shorter fits are repeated at once, so that a median means something
 Found = tuple[np.ndarray, str]  # support, how the size was reached
@@ -180,25 +173,13 @@ METHODS: dict[str, tuple[str, Callable[..., Found]]] = {
 }
 
 
-class Worker:
+class Worker(PeerWorker):
     """The state between requests."""
 
     def __init__(self, method: str, threads: int) -> None:
         self.environment, self.call = METHODS[method]
         self.threads = threads
-        self.X: Any = None
         self.y = np.zeros(0)
-
-    def version(self, _: dict[str, Any]) -> dict[str, Any]:
-        """Return the version of the library; an error if it cannot be imported."""
-        importlib.import_module(self.environment)
-        return {"version": importlib.metadata.version(self.environment)}
-
-    def limit(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Bound the address space."""
-        size = int(request["gb"] * 1e9)
-        resource.setrlimit(resource.RLIMIT_AS, (size, size))
-        return {}
 
     def warm(self, _: dict[str, Any]) -> dict[str, Any]:
         """Fit a tiny problem, so that imports and compilation are over."""
@@ -221,11 +202,6 @@ class Worker:
             self.X, self.y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
         return {"x_mb": self.X.nbytes / 1e6}
 
-    def drop(self, _: dict[str, Any]) -> dict[str, Any]:
-        """Free the data."""
-        self.X = None
-        return {}
-
     def fit(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the support, the seconds of every repeat and the peak of memory."""
         arguments = (self.X, self.y, request["k"], request["C"], self.threads)
@@ -245,19 +221,5 @@ class Worker:
         }
 
 
-def main() -> None:
-    """Answer requests until there are none."""
-    warnings.simplefilter("ignore")
-    worker = Worker(sys.argv[1], int(sys.argv[2]))
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            with redirect_stdout(sys.stderr):
-                reply = getattr(worker, request["op"])(request)
-        except Exception as error:
-            reply = {"error": f"{type(error).__name__}: {error}"[:300]}
-        print(json.dumps(reply), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    serve(Worker)

@@ -26,22 +26,17 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-import importlib.metadata
-import json
 import subprocess
-import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from _common import PeakMemory, clock
+from _common import PeakMemory, PeerWorker, clock, serve
 
 QUICK = 0.05  # seconds; shorter fits are repeated at once, so that a median means something
 UNLIMITED = 100_000  # iterations
@@ -231,7 +226,6 @@ METHODS: dict[str, tuple[str, Callable[..., np.ndarray] | None]] = {
     "glmnet": ("zeronorm", None),  # in R, spoken to by `R`
     "glmnet_path": ("zeronorm", None),
 }
-PACKAGES = {"liblinear": "liblinear-official", "sklearn": "scikit-learn"}
 
 
 # ------------------------------------------------------------------------------------------- R
@@ -393,7 +387,7 @@ def _tiny(dtype: str, sparse: bool) -> tuple[Any, np.ndarray, float]:
     return X, y, C
 
 
-class Worker:
+class Worker(PeerWorker):
     """The state between requests."""
 
     def __init__(self, method: str, threads: int) -> None:
@@ -401,7 +395,6 @@ class Worker:
         self.environment, self.call = METHODS[self.method]
         self.threads = threads
         self.r = R(self.method == "glmnet_path") if self.call is None else None
-        self.X: Any = None
         self.y = np.zeros(0)
 
     def version(self, _: dict[str, Any]) -> dict[str, Any]:
@@ -411,9 +404,7 @@ class Worker:
         module = importlib.import_module(self.environment)
         if self.method == "zeronorm" and not hasattr(module, "L1LogisticRegression"):
             raise ImportError("there is no zeronorm.L1LogisticRegression")
-        return {
-            "version": importlib.metadata.version(PACKAGES.get(self.environment, self.environment))
-        }
+        return super().version({})
 
     def warm(self, request: dict[str, Any]) -> dict[str, Any]:
         """Time the first and the second call on a tiny problem; the difference is compilation."""
@@ -449,10 +440,9 @@ class Worker:
 
     def drop(self, _: dict[str, Any]) -> dict[str, Any]:
         """Free the data."""
-        self.X = None
         if self.r is not None:
             self.r.ask("drop")
-        return {}
+        return super().drop({})
 
     def fit(self, request: dict[str, Any]) -> dict[str, Any]:
         """Fit, write w, and return the seconds of every repeat and the peak of memory."""
@@ -515,21 +505,5 @@ class Worker:
         return clock(lambda: call(self.X, self.y, C, tol, self.threads, **extra))
 
 
-def main() -> None:
-    """Answer requests until there are none."""
-    warnings.simplefilter("ignore")
-    worker: Worker | None = None
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            with redirect_stdout(sys.stderr):
-                if worker is None:
-                    worker = Worker(sys.argv[1], int(sys.argv[2]))
-                reply = getattr(worker, request["op"])(request)
-        except Exception as error:
-            reply = {"error": f"{type(error).__name__}: {error}"[:300]}
-        print(json.dumps(reply), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    serve(Worker)

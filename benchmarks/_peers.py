@@ -23,16 +23,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import json
-import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from _common import PeakMemory, clock, resident
+from _common import PACKAGES, PeakMemory, clock, resident, serve
 
 Weights = np.ndarray
 Found = tuple[np.ndarray, str]  # support, how it was reached
@@ -291,7 +288,6 @@ METHODS: dict[str, tuple[str, Any]] = {
     "skglm": ("skglm", Skglm),
     "marginal": ("zeronorm", Marginal),
 }
-PACKAGES = {"liblinear": "liblinear-official", "sklearn": "scikit-learn"}
 IMPORTS = {"liblinear": "liblinear.liblinearutil"}
 
 
@@ -369,20 +365,5 @@ class Worker:
         return {"version": importlib.metadata.version(name)}
 
 
-def main() -> None:
-    """Answer requests until there are none."""
-    worker = Worker(sys.argv[1], int(sys.argv[2]))
-    for line in sys.stdin:
-        request = json.loads(line)
-        if request["op"] == "quit":
-            break
-        try:
-            with redirect_stdout(sys.stderr):
-                reply = getattr(worker, request["op"])(request)
-        except Exception as error:
-            reply = {"error": f"{type(error).__name__}: {error}"[:300]}
-        print(json.dumps(reply), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    serve(Worker)

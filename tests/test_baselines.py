@@ -794,6 +794,48 @@ def test_data_are_checked():
     assert 1 not in SparseGroupLassoRegressor(0.01, 0.01).fit(X, y).support_
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        SparseGroupLassoRegressor(2.0, 2.0),
+        DCRegressor(1.0, 1.0),
+        ConstrainedDCRegressor(3, 2, 0.5),
+        FractionalRegressor(2.0, 1),
+        FractionalRegressor(2.0, 2),
+        GroupOMPRegressor(2),
+        GroupOMPClassifier(2),
+    ],
+)
+def test_groups_without_features_are_none(model):
+    # Sums over an empty group would be those of its neighbour; with as many groups as features,
+    # features would be taken for groups.
+    X, y, _ = instance("logistic")
+    X = X[:, :6]
+    filled = {"b": [0, 1], "d": [2, 3], "f": [4, 5]}
+    for empty in ("e", "ace", "z"):
+        groups = filled | {label: [] for label in empty}
+        given = clone(model).set_params(groups=groups).fit(X, y)
+        plain = clone(model).set_params(groups=filled).fit(X, y)
+        np.testing.assert_array_equal(given.coef_, plain.coef_)
+    if isinstance(model, GroupOMPRegressor):
+        assert set(given.order_) <= set(filled)
+
+
+def test_data_that_overflow_are_refused():
+    # FISTA would double its constant for ever, or return a model of zeros.
+    X, y, _ = instance("logistic")
+    for model in (SparseGroupLassoRegressor(standardize=False), DCRegressor(standardize=False)):
+        with pytest.raises(ValueError, match="standardize=False needs columns of X"):
+            model.fit(X * 1e150, y)
+    for model in (SparseGroupLassoRegressor(), ConstrainedDCRegressor(2), OMPRegressor(2)):
+        with pytest.raises(ValueError, match=r"y must be at most 1e\+100 in magnitude"):
+            model.fit(X, y * 1e200)
+        with pytest.raises(ValueError, match=r"sample_weight .* must be at most 1e\+100"):
+            model.fit(X, y, np.full(y.size, 1e200))
+    with pytest.raises(ValueError, match=r"y must be at most 1e\+100 in magnitude"):
+        sparse_group_lasso_path(X, y * 1e200)
+
+
 def test_paths_are_checked():
     X, y, groups = instance("logistic")
     cases = [

@@ -370,6 +370,19 @@ def test_names_of_groups():
     assert given.support_.tolist() == by_label.support_.tolist()
 
 
+@pytest.mark.parametrize("refit_C", [None, "loo", 1.0])
+def test_models_without_features(refit_C, capfd):
+    # The mean variance of no columns would be NaN, with a warning, and LAPACK would complain.
+    X = np.array([[1.0], [1.0], [-1.0], [-1.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = BilevelClassifier(1, refit_C=refit_C).fit(X, [0, 1, 0, 1])
+    assert model.support_.size == 0
+    assert np.isfinite([model.path_[1, 1].loo_loss, model.path_[1, 1].refit_C]).all()
+    np.testing.assert_array_equal(model.predict_proba(X), np.full((4, 2), 0.5))
+    assert capfd.readouterr() == ("", "")
+
+
 def test_several_classes_and_refit():
     X, y, groups, _ = grouped()
     labels = np.digitize(y, np.quantile(y, [1 / 3, 2 / 3]))
@@ -535,6 +548,8 @@ def test_folds_with_fewer_columns_than_all_data():
         ({"cv": 1}, ValueError, r"cv must be between 2 and 120 .*; got 1\."),
         ({"n_features": []}, ValueError, "got an empty list"),
         ({"n_features": 2}, ValueError, "n_features must be a list or range of integers; got 2"),
+        ({"n_features": [[1], [2, 3]]}, ValueError, r"or a list of integers; got \[1\]"),
+        ({"n_groups": np.array(2)}, ValueError, "n_groups must be a list or range of integers"),
         ({"n_groups": [99]}, ValueError, r"n_groups must be between 1 and 12 .*; got 99"),
         ({"random_state": -1}, ValueError, "random_state must be None or an integer from 0"),
     ],
@@ -559,6 +574,8 @@ GROUPS = np.arange(60) % 12
         ({"n_features": 2.0}, r"n_features must be an integer or a list of integers; got 2\.0"),
         ({"n_groups": 0}, r"n_groups must be between 1 and 12 .*; got 0\."),
         ({"n_groups": 13}, r"n_groups must be between 1 and 12 .*; got 13\."),
+        ({"n_groups": "2"}, r"n_groups must be an integer or a list of integers; got '2'"),
+        ({"n_groups": [[1], [2, 3]]}, r"or a list of integers; got \[1\]"),
         ({"groups": GROUPS[1:]}, r"one for every column of X \(60\); got shape \(59,\)"),
         ({"groups": [*GROUPS[:-1], None]}, r"feature 59 has none\. Give it a group of its own"),
         ({"groups": [*GROUPS[:-1].astype(float), np.nan]}, r"feature 59 has none"),
@@ -607,6 +624,8 @@ def test_wrong_data():
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(X, target)
+    with pytest.raises(ValueError, match="C must be at least 1e-100; got 1e-320"):
+        BilevelRegressor(3, 2, groups=groups, C=1e-320).fit(X, y)
     with pytest.raises(ValueError, match="at least two classes"):
         BilevelClassifier(3, 2, groups=groups).fit(X, np.ones(120))
     with pytest.raises(ValueError, match="loss must be one of 'logistic', 'squared_hinge'"):
@@ -730,6 +749,33 @@ def test_scaled_designs_without_standardisation(model, intercept):
     np.testing.assert_allclose(wrapped.coef_, direct.coef_, rtol=1e-9)
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_units_of_all_columns_without_standardisation(solver):
+    # Steps of standardised columns would be far too short, or no short one would be tried: the
+    # methods would end at once and call that converged.
+    X, y, groups, _ = grouped(noise=2.0)
+    options = {"groups": groups, "standardize": False, "solver": solver}
+    plain = BilevelRegressor(5, 3, **options).fit(X, y)
+    for scale in (2.0**-40, 2.0**-10, 2.0**40):  # powers of two change no digit
+        model = BilevelRegressor(5, 3, **options).fit(X * scale, y)
+        assert model.n_scans_ == plain.n_scans_
+        np.testing.assert_array_equal(model.coef_ * scale, plain.coef_)
+
+
+@pytest.mark.parametrize("solver", list(VARIANTS))
+def test_columns_of_all_units_without_standardisation(solver):
+    # The line search would end before a step is short enough for the largest column.
+    X, y, groups, _ = grouped()
+    X = X * 10.0 ** np.random.default_rng(1).integers(-14, 14, 60)
+    options = {"groups": groups, "standardize": False, "solver": solver, "max_iter": 100}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = BilevelRegressor(4, 2, forced_features=[7], **options).fit(X, y)
+    assert 7 in model.support_
+    assert model.support_.size > 1
+    assert model.history_[-1].extra["steps"] > 0
+
+
 def test_huge_weights_do_not_take_long(monkeypatch):
     # Hard thresholding that only begins a search would take thousands of steps.
     rng = np.random.default_rng(0)
@@ -790,6 +836,22 @@ def test_columns_that_cannot_be_encoded():
         model.predict(frame.assign(colour=1.0))
 
 
+def test_any_names_of_columns_are_encoded():
+    # scikit-learn reserves names of its steps, of which the user knows nothing.
+    frame, y = frame_of()
+    new = {"colour": "colour__of", "shape": "remainder", "size": "n_jobs"}
+    model = BilevelRegressor(3, 2, groups="columns").fit(frame.rename(columns=new), y)
+    plain = BilevelRegressor(3, 2, groups="columns").fit(frame, y)
+    assert model.groups_.tolist() == ["colour__of", "n_jobs"]
+    expected = [name.replace("colour", "colour__of") for name in plain.get_feature_names_out()]
+    assert model.get_feature_names_out().tolist() == [
+        name.replace("size", "n_jobs") for name in expected
+    ]
+    np.testing.assert_array_equal(model.predict(frame.rename(columns=new)), plain.predict(frame))
+    with pytest.raises(ValueError, match=r"distinct from all others; got 'colour=red' twice\."):
+        model.fit(frame.assign(**{"colour=red": y}), y)
+
+
 def test_folds_that_cannot_be_scored():
     # A class that no fold has learnt would be scored as another one.
     X, y, groups, _ = grouped()
@@ -807,6 +869,10 @@ def test_folds_that_cannot_be_scored():
     forced = BilevelRegressor(groups=groups, forced_features=[5])
     with pytest.raises(ValueError, match=r"got column 5\..*training rows of fold 0"):
         BilevelCV(forced, [1, 2], [1], cv=KFold(3)).fit(X, y)
+    once = np.zeros((120, 2))
+    once[0] = 1.0
+    with pytest.raises(ValueError, match=r"all its 2 columns are constant.*rows of fold 0"):
+        BilevelCV(BilevelRegressor(), [1, 2], [1], cv=KFold(3)).fit(once, y)
 
 
 def test_more_features_than_rows():

@@ -17,6 +17,11 @@ times s2; 3, 6, ..., 30 features for OMP, 2, 4, ..., 10 groups for gOMP, penalti
 s2; 1 to 39 features, 1 to 13 groups, 9 or 20 penalties. "all features" is least squares on the 39.
 One variable is 0 or 1, so that its square and cube equal it.
 
+The solvers of first order are stopped short: cubes are all but combinations of lower powers, so
+that they would take thousands of steps to the tolerance. The sparse group lasso ends after 100
+steps for a penalty, from the model of the penalty before, and the fractional models after 100 for
+each of their passes, in the final fits too; the DC approximation after 2000 for each pass.
+
     python benchmarks/papers/bilevel_housing.py                 # minutes
     python benchmarks/papers/bilevel_housing.py --tiny          # seconds: does the script run
 """
@@ -51,9 +56,7 @@ from _bilevel import (
     standardised,
 )
 
-# Cubes are all but combinations of lower powers, so that solvers of first order take thousands of
-# steps to the tolerance. These are enough to choose a penalty.
-STEPS = 100
+STEPS = 100  # of the sparse group lasso and the fractional models: see above
 HERE: dict[str, Method] = METHODS | {
     "sgl": replace(METHODS["sgl"], fit=sparse_group_lasso(STEPS)),
     "frac12": replace(METHODS["frac12"], fit=one_by_one(fractional(1, STEPS))),

@@ -81,6 +81,14 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:60]}... ({type(value).__name__})"
 
 
+def dimensions(value: Any) -> int:
+    """Return the number of dimensions, 1 of a ragged sequence."""
+    try:
+        return int(np.ndim(value))
+    except ValueError:
+        return 1
+
+
 def is_integer(value: Any) -> bool:
     """Return whether a value is an integer, and no boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
@@ -199,7 +207,7 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> FloatArray:
 
 def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -> tuple[int, ...]:
     """Return the wanted sizes, sorted: an int, a sequence of ints, or None for min(10, usable)."""
-    _check_usable(n_usable, n_columns)
+    check_usable(n_usable, n_columns)
     if n_features is None:
         return (max(min(10, n_usable), n_forced),)
     if isinstance(n_features, np.ndarray) and n_features.ndim == 0:
@@ -227,7 +235,7 @@ def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -
     return tuple(sorted({int(value) for value in values}))
 
 
-def _check_usable(n_usable: int, n_columns: int) -> None:
+def check_usable(n_usable: int, n_columns: int) -> None:
     """Raise where X has no column to select."""
     if n_usable == 0:
         raise ValueError(
@@ -297,8 +305,13 @@ def check_positive(name: str, value: Any) -> float:
 
 
 def check_positive_or_infinite(name: str, value: Any) -> float:
-    """Return a positive number, inf included."""
-    return float("inf") if number(value) == np.inf else check_positive(name, value)
+    """Return a positive number with a finite inverse, or inf."""
+    if number(value) == np.inf:
+        return float("inf")
+    got = check_positive(name, value)
+    if got < 1.0 / LARGEST:
+        raise ValueError(f"{name} must be at least {1.0 / LARGEST:g}; got {_shown(value)}.")
+    return got
 
 
 def check_gap(name: str, value: Any) -> float:
@@ -358,11 +371,7 @@ def check_signs(value: Any, n_columns: int) -> FloatArray:
     """Return the sign that the coefficient of every column may have, (n_columns,); 0: any."""
     if value is None:
         return np.zeros(n_columns)
-    try:
-        single = np.ndim(value) == 0
-    except ValueError:  # a ragged sequence
-        single = False
-    if single:
+    if dimensions(value) == 0:
         one = number(value)
         if one not in (-1, 0, 1):
             raise ValueError(
@@ -518,7 +527,7 @@ def check_not_negative(name: str, value: Any) -> float:
 
 def check_size(n_features: Any, n_usable: int, n_columns: int, n_free: int) -> int:
     """Return the number of features of an l1 model, the never penalised ones among them."""
-    _check_usable(n_usable, n_columns)
+    check_usable(n_usable, n_columns)
     k = int(n_features)
     if k > n_usable:
         usable = "features" if n_usable == n_columns else "non-constant features"
@@ -656,8 +665,7 @@ def check_n_groups(n_groups: Any, n_usable: int, n_forced: int) -> tuple[int, ..
     """
     if isinstance(n_groups, np.ndarray) and n_groups.ndim == 0:
         n_groups = n_groups.item()
-    single = np.ndim(n_groups) == 0
-    values = [n_groups] if single else list(n_groups)
+    values = [n_groups] if dimensions(n_groups) == 0 else list(n_groups)
     if not values:
         raise ValueError("n_groups must be an integer or a list of integers; got an empty list.")
     for value in values:

@@ -83,6 +83,16 @@ class Data:
             x[-1] = self.null_intercept
         return x
 
+    def value(self, x: FloatArray) -> float:
+        """Return the summed loss of coefficients on `columns`."""
+        return self.loss.value_gradient(self.columns @ x, self.y, self.weight)[0]
+
+    def group_norms(self, x: FloatArray, norm: int = 2) -> FloatArray:
+        """Return ||x_g||_1 or ||x_g||_2 of every group, (n_groups,)."""
+        magnitude = np.abs(x[: self.n_features])
+        sums = np.add.reduceat(magnitude if norm == 1 else magnitude**2, self.start[:-1])
+        return np.asarray(sums if norm == 1 else np.sqrt(sums), np.float64)
+
     def unscale(self, x: FloatArray) -> tuple[FloatArray, float]:
         """Return the coefficients on X, (p,), and the intercept of coefficients on `columns`."""
         scaled = x[: self.n_features] * self.scale
@@ -113,17 +123,21 @@ def prepare(
     """Return the columns of X on the scaling of the problem, and their groups.
 
     With an intercept columns are centred, which changes no solution but for rounding. Rows of
-    weight 0 are left out. `groups=None` makes every feature a group of its own.
+    weight 0 are left out, and groups without features. `groups=None` makes every feature a group of
+    its own.
     """
     n, p = X.shape
-    partition = Groups.of(np.arange(p) if groups is None else groups, p, names)
+    partition = _filled(Groups.of(np.arange(p) if groups is None else groups, p, names))
     weight = _validate.check_sample_weight(sample_weight, n)
+    _validate.check_total_weight(1.0, weight)
     kept = weight > 0
     if not kept.all():
         X, y, weight = X[kept], y[kept], weight[kept]
     if isinstance(loss, Logistic):
         _validate.check_two_classes(np.unique(y))
     scaled = center_scale(as_design(X), weight, center=True)
+    if not standardize:
+        _validate.check_spread(scaled.scale)
     assert scaled.mean is not None  # dense data
     order = np.argsort(partition.code, kind="stable").astype(np.int64, copy=False)
     mean = scaled.mean[order] if intercept else np.zeros(p)
@@ -136,6 +150,14 @@ def prepare(
     columns[:, p:] = 1.0
     start = np.concatenate([[0], np.cumsum(partition.sizes)]).astype(np.int64)
     return Data(loss, columns, y, weight, start, order, mean, scale, intercept), partition
+
+
+def _filled(groups: Groups) -> Groups:
+    """Return the groups that have features."""
+    filled = groups.sizes > 0
+    if filled.all():
+        return groups
+    return Groups(groups.labels[filled], (np.cumsum(filled) - 1)[groups.code])
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +281,7 @@ class Regressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     _loss: ConvexLoss = LeastSquares()
 
     def _target(self, y: Any) -> FloatArray:
-        return np.asarray(y, np.float64)
+        return _validate.check_response(y, len(y))
 
     def predict(self, X: Any) -> FloatArray:
         """Return X coef_ + intercept_, (n_samples,)."""

@@ -32,35 +32,32 @@ from scipy.optimize import brentq, minimize_scalar
 from .. import _validate
 from .._typing import FloatArray
 from ..groups import Groups
-from ._base import Classifier, Data, Fit, LinearModel, Regressor, warn_of_gap
+from ._base import Classifier, Data, Fit, Regressor
 from ._fista import fista
+from ._passes import InPasses, by_passes
 from ._penalty import Penalty, dual_point, lower_bound, soften
-from ._sparse_group_lasso import MAX_ITER, SLOW, TOL, solve
+from ._sparse_group_lasso import MAX_ITER, TOL, solve
 
 MAX_PASSES = 10
 AT_TAU = 1e-6  # relative: what is nearer to tau counts as there
-CHANGE = 1e-6  # relative, of the objective, to stop at
 
 
 def penalised(
     data: Data, l1: float, l2: float, tau: float, *, max_passes: int, tol: float, max_iter: int
 ) -> Fit:
     """Solve the penalised problem; `history` has its objective after every pass."""
-    x, worst, n_iter = None, 0.0, 0
-    features, groups = np.ones(data.n_features, bool), np.ones(data.n_groups, bool)
-    history: list[float] = []
-    for _ in range(max_passes):
-        fit = solve(
+
+    def convex(x: FloatArray | None) -> Fit:
+        features, groups = _small(data, data.null() if x is None else x, tau)
+        return solve(
             data, l1 / tau * features, l2 / tau * groups, start=x, tol=tol, max_iter=max_iter
         )
-        x, worst, n_iter = fit.x, max(worst, fit.gap), n_iter + fit.n_iter
+
+    def objective(x: FloatArray) -> float:
         counts = truncated_counts(data, x, tau)
-        history.append(_loss(data, x) + l1 * counts[0] + l2 * counts[1])
-        features, groups = _small(data, x, tau)
-        if _settled(history):
-            break
-    assert x is not None  # max_passes >= 1
-    return Fit(x, history[-1], worst, n_iter, tuple(history))
+        return data.value(x) + l1 * counts[0] + l2 * counts[1]
+
+    return by_passes(convex, objective, max_passes)
 
 
 def constrained(
@@ -74,21 +71,17 @@ def constrained(
     max_iter: int,
 ) -> Fit:
     """Solve the constrained problem; `history` has its objective after every pass."""
-    x, worst, n_iter = data.null(), 0.0, 0
-    features, groups = np.ones(data.n_features, bool), np.ones(data.n_groups, bool)
-    history: list[float] = []
-    for _ in range(max_passes):
+
+    def convex(x: FloatArray | None) -> Fit:
+        x = data.null() if x is None else x
+        features, groups = _small(data, x, tau)
         balls = TwoBalls(
             np.append(features, np.zeros(int(data.intercept), bool)), groups, data.start,
             tau * (n_features - (~features).sum()), tau * (n_groups - (~groups).sum()),
         )  # fmt: skip
-        fit = _solve_within(data, balls, x, tol, max_iter)
-        x, worst, n_iter = fit.x, max(worst, fit.gap), n_iter + fit.n_iter
-        history.append(fit.objective)
-        features, groups = _small(data, x, tau)
-        if _settled(history):
-            break
-    return Fit(x, history[-1], worst, n_iter, tuple(history))
+        return _solve_within(data, balls, x, tol, max_iter)
+
+    return by_passes(convex, data.value, max_passes)
 
 
 class TwoBalls:
@@ -184,13 +177,12 @@ def _solve_within(data: Data, balls: TwoBalls, x: FloatArray, tol: float, max_it
         data.loss, data.columns, data.y, data.weight, lambda v, _: balls.project(v),
         balls.project(x), 0.0, solved, max_iter,
     )  # fmt: skip
-    return Fit(x, _loss(data, x), max(0.0, (objective - bound) / scale), n_iter)
+    return Fit(x, data.value(x), max(0.0, (objective - bound) / scale), n_iter)
 
 
 def truncated_counts(data: Data, x: FloatArray, tau: float) -> tuple[float, float]:
     """Return sum_j J(x_j) and sum_g J(||x_g||)."""
-    magnitude = np.abs(x[: data.n_features])
-    norms = np.sqrt(np.add.reduceat(magnitude**2, data.start[:-1]))
+    magnitude, norms = np.abs(x[: data.n_features]), data.group_norms(x)
     return (
         float(np.minimum(magnitude / tau, 1.0).sum()), float(np.minimum(norms / tau, 1.0).sum())
     )  # fmt: skip
@@ -198,41 +190,11 @@ def truncated_counts(data: Data, x: FloatArray, tau: float) -> tuple[float, floa
 
 def _small(data: Data, x: FloatArray, tau: float) -> tuple[np.ndarray, np.ndarray]:
     """Return T1 and T2 as masks."""
-    magnitude, end = np.abs(x[: data.n_features]), tau * (1.0 - AT_TAU)
-    return magnitude < end, np.sqrt(np.add.reduceat(magnitude**2, data.start[:-1])) < end
+    end = tau * (1.0 - AT_TAU)
+    return np.abs(x[: data.n_features]) < end, data.group_norms(x) < end
 
 
-def _loss(data: Data, x: FloatArray) -> float:
-    return data.loss.value_gradient(data.columns @ x, data.y, data.weight)[0]
-
-
-def _settled(history: list[float]) -> bool:
-    """Return whether the last pass changed nothing."""
-    return len(history) > 1 and abs(history[-2] - history[-1]) <= CHANGE * abs(history[-2])
-
-
-class _Passes(LinearModel):
-    """What both forms have in common."""
-
-    tau: Any
-    max_passes: Any
-    tol: Any
-    max_iter: Any
-
-    def _check_parameters(self) -> None:
-        _validate.check_positive("tau", self.tau)
-        _validate.check_iterations("max_passes", self.max_passes)
-        _validate.check_gap("tol", self.tol)
-        _validate.check_iterations("max_iter", self.max_iter)
-
-    def _end(self, fit: Fit) -> Fit:
-        """Warn where a convex problem was not solved, and keep the history."""
-        warn_of_gap(fit.gap, float(self.tol), SLOW, CALLER_OF_END)
-        self.history_ = fit.history
-        return fit
-
-
-class _DC(_Passes):
+class _DC(InPasses):
     def __init__(
         self,
         l1: float = 1.0,
@@ -246,31 +208,25 @@ class _DC(_Passes):
         tol: float = TOL,
         max_iter: int = MAX_ITER,
     ) -> None:
+        super().__init__(groups, fit_intercept, standardize, max_passes, tol, max_iter)
         self.l1 = l1
         self.l2 = l2
         self.tau = tau
-        self.groups = groups
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.max_passes = max_passes
-        self.tol = tol
-        self.max_iter = max_iter
 
     def _check_parameters(self) -> None:
         _validate.check_not_negative("l1", self.l1)
         _validate.check_not_negative("l2", self.l2)
+        _validate.check_positive("tau", self.tau)
         super()._check_parameters()
 
-    def _solve(self, data: Data, groups: Groups) -> Fit:
-        return self._end(
-            penalised(
-                data, float(self.l1), float(self.l2), float(self.tau),
-                max_passes=int(self.max_passes), tol=float(self.tol), max_iter=int(self.max_iter),
-            )
+    def _run(self, data: Data, groups: Groups, max_passes: int, tol: float, max_iter: int) -> Fit:
+        return penalised(
+            data, float(self.l1), float(self.l2), float(self.tau), max_passes=max_passes, tol=tol,
+            max_iter=max_iter,
         )  # fmt: skip
 
 
-class _ConstrainedDC(_Passes):
+class _ConstrainedDC(InPasses):
     def __init__(
         self,
         n_features: int | None = None,
@@ -284,30 +240,24 @@ class _ConstrainedDC(_Passes):
         tol: float = TOL,
         max_iter: int = MAX_ITER,
     ) -> None:
+        super().__init__(groups, fit_intercept, standardize, max_passes, tol, max_iter)
         self.n_features = n_features
         self.n_groups = n_groups
         self.tau = tau
-        self.groups = groups
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.max_passes = max_passes
-        self.tol = tol
-        self.max_iter = max_iter
 
     def _check_parameters(self) -> None:
         _validate.check_count("n_features", self.n_features)
         _validate.check_count("n_groups", self.n_groups)
+        _validate.check_positive("tau", self.tau)
         super()._check_parameters()
 
-    def _solve(self, data: Data, groups: Groups) -> Fit:
+    def _run(self, data: Data, groups: Groups, max_passes: int, tol: float, max_iter: int) -> Fit:
         p, G = data.n_features, len(groups)
         n_features = _validate.check_sizes(self.n_features, p, p, 0)[0]
         n_groups = _validate.check_n_groups(G if self.n_groups is None else self.n_groups, G, 0)[0]
-        return self._end(
-            constrained(
-                data, n_features, n_groups, float(self.tau), max_passes=int(self.max_passes),
-                tol=float(self.tol), max_iter=int(self.max_iter),
-            )
+        return constrained(
+            data, n_features, n_groups, float(self.tau), max_passes=max_passes, tol=tol,
+            max_iter=max_iter,
         )  # fmt: skip
 
 
@@ -375,8 +325,6 @@ class ConstrainedDCClassifier(_ConstrainedDC, Classifier):
     Parameters and attributes as of `ConstrainedDCRegressor`; for two classes.
     """
 
-
-CALLER_OF_END = 7  # the `stacklevel` of warnings by functions that `_end` calls
 
 __all__ = [
     "ConstrainedDCClassifier",

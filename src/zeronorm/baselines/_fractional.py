@@ -18,6 +18,7 @@ is the norm: so say the tables of the published comparison.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,52 +26,40 @@ import numpy as np
 from .. import _validate
 from .._typing import FloatArray
 from ..groups import Groups
-from ._base import Classifier, Data, Fit, LinearModel, Regressor, warn_of_gap
-from ._sparse_group_lasso import MAX_ITER, SLOW, TOL, solve
+from ._base import Classifier, Data, Fit, Regressor
+from ._passes import InPasses, by_passes
+from ._sparse_group_lasso import MAX_ITER, TOL, solve
 
 EPSILON = 1e-4
 POWER = 2.0 / 3.0
 MAX_PASSES = 20
-CHANGE = 1e-6  # relative, of the objective, to stop at
 
 
 def fractional(
     data: Data, penalty: float, norm: int, *, max_passes: int, tol: float, max_iter: int
 ) -> Fit:
-    """Reweight until nothing changes; `history` has the smoothed objective of every pass.
-
-    The gap is that of the worst pass, of its own convex problem.
-    """
-    weights = np.ones(data.n_groups)
+    """Reweight until nothing changes; `history` has the smoothed objective of every pass."""
     none = np.zeros(data.n_groups)
-    x, worst, n_iter = None, 0.0, 0
-    history: list[float] = []
-    for _ in range(max_passes):
-        thresholds = penalty * weights
+
+    def convex(x: FloatArray | None) -> Fit:
+        thresholds = np.full(data.n_groups, penalty)
+        if x is not None:
+            thresholds *= POWER * (data.group_norms(x, norm) + EPSILON) ** (POWER - 1.0)
         if norm == 1:
             l1, l2 = np.repeat(thresholds, data.sizes), none
         else:
             l1, l2 = np.zeros(data.n_features), thresholds
-        fit = solve(data, l1, l2, start=x, tol=tol, max_iter=max_iter)
-        x, worst, n_iter = fit.x, max(worst, fit.gap), n_iter + fit.n_iter
-        lengths = group_norms(data, x, norm)
-        loss = data.loss.value_gradient(data.columns @ x, data.y, data.weight)[0]
-        history.append(loss + penalty * float(((lengths + EPSILON) ** POWER).sum()))
-        weights = POWER * (lengths + EPSILON) ** (POWER - 1.0)
-        if len(history) > 1 and abs(history[-2] - history[-1]) <= CHANGE * abs(history[-2]):
-            break
-    assert x is not None  # max_passes >= 1
-    return Fit(x, loss + penalty * float((lengths**POWER).sum()), worst, n_iter, tuple(history))
+        return solve(data, l1, l2, start=x, tol=tol, max_iter=max_iter)
+
+    def objective(x: FloatArray, smoothing: float = EPSILON) -> float:
+        norms = data.group_norms(x, norm)
+        return data.value(x) + penalty * float(((norms + smoothing) ** POWER).sum())
+
+    fit = by_passes(convex, objective, max_passes)
+    return replace(fit, objective=objective(fit.x, 0.0))
 
 
-def group_norms(data: Data, x: FloatArray, norm: int) -> FloatArray:
-    """Return ||x_g||_1 or ||x_g||_2 of every group, (n_groups,)."""
-    magnitude = np.abs(x[: data.n_features])
-    sums = np.add.reduceat(magnitude if norm == 1 else magnitude**2, data.start[:-1])
-    return np.asarray(sums if norm == 1 else np.sqrt(sums), np.float64)
-
-
-class _Fractional(LinearModel):
+class _Fractional(InPasses):
     def __init__(
         self,
         penalty: float = 1.0,
@@ -83,31 +72,21 @@ class _Fractional(LinearModel):
         tol: float = TOL,
         max_iter: int = MAX_ITER,
     ) -> None:
+        super().__init__(groups, fit_intercept, standardize, max_passes, tol, max_iter)
         self.penalty = penalty
         self.norm = norm
-        self.groups = groups
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.max_passes = max_passes
-        self.tol = tol
-        self.max_iter = max_iter
 
     def _check_parameters(self) -> None:
         _validate.check_not_negative("penalty", self.penalty)
         if not _validate.is_integer(self.norm) or self.norm not in (1, 2):
             raise ValueError(f"norm must be 1 or 2; got {self.norm!r}.")
-        _validate.check_iterations("max_passes", self.max_passes)
-        _validate.check_gap("tol", self.tol)
-        _validate.check_iterations("max_iter", self.max_iter)
+        super()._check_parameters()
 
-    def _solve(self, data: Data, groups: Groups) -> Fit:
-        fit = fractional(
-            data, float(self.penalty), int(self.norm), max_passes=int(self.max_passes),
-            tol=float(self.tol), max_iter=int(self.max_iter),
+    def _run(self, data: Data, groups: Groups, max_passes: int, tol: float, max_iter: int) -> Fit:
+        return fractional(
+            data, float(self.penalty), int(self.norm), max_passes=max_passes, tol=tol,
+            max_iter=max_iter,
         )  # fmt: skip
-        warn_of_gap(fit.gap, float(self.tol), SLOW)
-        self.history_ = fit.history
-        return fit
 
 
 class FractionalRegressor(_Fractional, Regressor):

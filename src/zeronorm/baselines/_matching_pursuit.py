@@ -147,8 +147,7 @@ class _Pursuit(LinearModel):
             )
         self.order_ = groups.labels[order]
         self.path_ = LinearPath.of(range(len(models)), [data.unscale(x) for x in models])
-        loss = data.loss.value_gradient(data.columns @ models[-1], data.y, data.weight)[0]
-        return Fit(models[-1], loss, np.nan, len(order))
+        return Fit(models[-1], data.value(models[-1]), np.nan, len(order))
 
 
 class _GroupPursuit(_Pursuit):

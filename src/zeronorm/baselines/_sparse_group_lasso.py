@@ -194,7 +194,8 @@ class SparseGroupLassoRegressor(_SparseGroupLasso, Regressor):
         The label of the group of every column of X, or the columns of every group by its label.
         None: every feature is a group of its own.
     group_weights : (n_groups,) not negative, or None
-        w, in the order of the sorted labels of the groups; None: the square roots of their sizes.
+        w, in the order of the sorted labels of the groups, of those that have columns; None: the
+        square roots of their sizes.
     fit_intercept : bool
         A free intercept, never penalised.
     standardize : bool
@@ -278,7 +279,7 @@ def sparse_group_lasso_path(
             f"y must be -1 and +1 with loss='logistic'; got {np.unique(y)[:5].tolist()}."
         )
     data, partition = prepare(
-        X, np.asarray(y, np.float64), LOSSES[loss], groups, names=names,
+        X, _validate.check_response(y, len(y)), LOSSES[loss], groups, names=names,
         sample_weight=sample_weight, intercept=fit_intercept, standardize=standardize,
     )  # fmt: skip
     l1 = np.full(data.n_features, ratio)

@@ -1,7 +1,8 @@
 """Scikit-learn classes: they validate, call one solver and store attributes."""
 
-from ._bilevel import BilevelClassifier, BilevelRegressor
+from ._bilevel_classifier import BilevelClassifier
 from ._bilevel_cv import BilevelCV
+from ._bilevel_regressor import BilevelRegressor
 from ._budget import BudgetClassifier
 from ._greedy import GreedyLogisticRegression
 from ._l0 import L0LogisticRegression

@@ -20,7 +20,8 @@ from ..model_selection import splits
 from ..solvers import run_together
 from ..solvers._blas import one_blas_thread
 from ..solvers._drive import Solver
-from ._bilevel import BilevelClassifier, BilevelRegressor
+from ._bilevel_classifier import BilevelClassifier
+from ._bilevel_regressor import BilevelRegressor
 from ._l1_cv import EQUAL, RULES, SCORES, check_fold
 from ._sparse_linear import Model, Rowwise
 
@@ -293,7 +294,7 @@ class BilevelCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
 def _listed(name: str, values: Any) -> list[Any]:
     """Return the numbers of one side of the grid."""
-    if np.ndim(values) != 1 or isinstance(values, str):
+    if _validate.dimensions(values) == 0:
         raise ValueError(f"{name} must be a list or range of integers; got {values!r}.")
     return list(values)
 

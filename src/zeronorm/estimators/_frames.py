@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -47,9 +48,10 @@ class EncodedFrame:
         if len(set(columns)) < len(columns):
             twice = next(name for place, name in enumerate(columns) if name in columns[:place])
             raise ValueError(f"groups='columns' needs distinct names of columns; got {twice!r}.")
+        # Steps are named by number: not every name of a column may be that of a step.
         steps = [
-            (name, _encoder() if _is_categorical(X[name]) else "passthrough", [name])
-            for name in columns
+            (str(place), _encoder() if _is_categorical(X[name]) else "passthrough", [name])
+            for place, name in enumerate(columns)
         ]
         transformer = ColumnTransformer(steps, verbose_feature_names_out=False)
         try:
@@ -59,24 +61,33 @@ class EncodedFrame:
                 _blame(X, name, _encoder().fit if _is_categorical(X[name]) else None, error)
             raise
         code: list[IndexArray] = []
-        for place, name in enumerate(columns):
-            part = transformer.output_indices_[name]
-            code.append(np.full(part.stop - part.start, place, np.int64))
+        names: list[str] = []
+        for place, (_, step, own) in enumerate(transformer.transformers_):
+            encoded = isinstance(step, OneHotEncoder)
+            part = step.get_feature_names_out(own).tolist() if encoded else own
+            code.append(np.full(len(part), place, np.int64))
+            names += part
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        if repeated:
+            raise ValueError(
+                "groups='columns' names encoded columns 'column=category', which must be distinct "
+                f"from all others; got {repeated[0]!r} twice. Rename a column of X."
+            )
         # Groups are sorted by label; the columns of a frame are not.
         order = np.argsort(np.array(columns), kind="stable")
         rank = np.empty(len(columns), np.int64)
         rank[order] = np.arange(len(columns))
         groups = Groups(np.array(columns)[order], rank[np.concatenate(code)])
-        return cls(transformer, list(transformer.get_feature_names_out()), groups), matrix
+        return cls(transformer, names, groups), matrix
 
     def transform(self, X: Any) -> Any:
         """Return the matrix of another frame with these columns."""
         try:
             return self.transformer.transform(X)
         except (TypeError, ValueError) as error:
-            for name, step, _ in self.transformer.transformers_:
+            for _, step, own in self.transformer.transformers_:
                 if isinstance(step, OneHotEncoder):
-                    _blame(X, name, step.transform, error)
+                    _blame(X, own[0], step.transform, error)
             raise
 
 

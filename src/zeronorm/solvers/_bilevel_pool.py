@@ -173,7 +173,6 @@ class Pool:
     def changes(self, fit: PoolFit) -> Changes:
         """Return what changes of the columns of a fit would do."""
         objective, Z = self._objective, self.columns()
-        k = fit.columns.size
         if self._moments is not None:
             cross = self._moments.gram[fit.columns]
             bend = self._moments.bend
@@ -185,7 +184,7 @@ class Pool:
         np.einsum("ii->i", H)[:] += objective.ridge
         unit = 1.0 / np.sqrt(np.maximum(np.einsum("ii->i", H), np.finfo(float).tiny))
         H *= unit[:, None] * unit
-        whiten = inverse_factor(H) * unit if k else np.empty((0, 0))
+        whiten = inverse_factor(H) * unit
         half = whiten @ cross
         bend = bend + objective.ridge
         schur = bend - np.einsum("kq,kq->q", half, half)
@@ -264,4 +263,4 @@ def _started(columns: IndexArray, start: PoolFit | None) -> tuple[FloatArray, fl
     return coef, start.intercept
 
 
-__all__ = ["FINAL_TOL", "Changes", "Pool", "PoolFit"]
+__all__ = ["FINAL_TOL", "Changes", "Effects", "Pool", "PoolFit"]

@@ -33,9 +33,9 @@ Admit: TypeAlias = Callable[[FloatArray], IndexArray]
 Gather: TypeAlias = Callable[[IndexArray], Columns]  # returns the columns of some features
 
 SUFFICIENT = 1e-3  # decrease of a step, as a share of L/2 ||step||^2
-MOST_DOUBLINGS = 60
+MOST_DOUBLINGS = 60  # of L, in columns of one length
 STALLS = 3  # steps in a row that gain nothing, after which a run ends
-LEAST_CURVATURE = 1e-8  # floor of L, as a share of the mean curvature of a standardised column
+LEAST_CURVATURE = 1e-8  # floor of L, as a share of the mean curvature of a typical column
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,11 @@ class Objective:
         b, value, gradient = fit_intercept(self.loss, z, self.y, self.weight)
         return value + square, b, gradient
 
-    def curvature(self, margins: FloatArray) -> float:
-        """Return the mean second derivative of F in a coefficient of a standardised column."""
-        return self.ridge + float(self.loss.curvature(margins, self.y, self.weight).sum())
+    def curvature(self, margins: FloatArray, variance: float = 1.0) -> float:
+        """Return the mean second derivative of F in a coefficient of a column of this variance."""
+        return self.ridge + variance * float(
+            self.loss.curvature(margins, self.y, self.weight).sum()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ class Thresholding:
     ----------
     tol : decrease of the objective that counts, as a share of it.
     start : where to begin; the model without features by default.
+    spread : (m,) standard deviations of the columns, positive; 1 by default.
     """
 
     def __init__(
@@ -120,6 +123,7 @@ class Thresholding:
         variant: Variant,
         tol: float,
         start: Point | None = None,
+        spread: FloatArray | None = None,
     ) -> None:
         self._objective, self._admit, self._variant, self._tol = objective, admit, variant, tol
         self.current = zero_point(objective) if start is None else start
@@ -129,6 +133,11 @@ class Thresholding:
         self._searched: tuple[Point, FloatArray] | None = None  # the one before, with its scores
         self._momentum = 1.0
         self._stalls = 0
+        self._variance, self._doublings = 1.0, MOST_DOUBLINGS  # of a typical column
+        if spread is not None:
+            typical = float(np.median(spread))
+            self._variance = typical**2
+            self._doublings += int(2.0 * np.log2(spread.max() / typical)) + 1
 
     @property
     def vector(self) -> FloatArray:
@@ -158,7 +167,7 @@ class Thresholding:
         full = search.dense(scores.size)
         descent = scores - self._objective.ridge * full
         curvature = self._first_curvature(search, full, scores)
-        for _ in range(MOST_DOUBLINGS):
+        for _ in range(self._doublings):
             target = full + descent / curvature
             support = self._admit(target)
             coef = target[support]
@@ -180,7 +189,7 @@ class Thresholding:
 
     def _first_curvature(self, search: Point, full: FloatArray, scores: FloatArray) -> float:
         """Return the L to try first."""
-        mean = self._objective.curvature(search.z + search.intercept)
+        mean = self._objective.curvature(search.z + search.intercept, self._variance)
         if self._searched is None or self._stalls or not self._variant.spectral:
             return mean
         old, old_scores = self._searched

@@ -123,7 +123,9 @@ def leave_one_out_loss(
 
 
 def _mean_variance(Z: Columns, std: FloatArray, weight: FloatArray) -> float:
-    """Return the mean variance of the columns std * Z under the weights."""
+    """Return the mean variance of the columns std * Z under the weights, 1 of none."""
+    if not std.size:
+        return 1.0
     total = float(weight.sum())
     mean = np.asarray(Z.T @ weight) / total
     square = second_moments(Z, weight)

@@ -149,6 +149,8 @@ def solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
 
 def inverse_factor(matrix: FloatArray) -> FloatArray:
     """Return L^-1, lower triangular, for a symmetric positive definite matrix L L'."""
+    if not matrix.size:  # LAPACK would complain on the terminal
+        return np.empty((0, 0))
     return np.asarray(np.tril(dtrtri(cholesky(matrix), lower=1)[0]))
 
 
