@@ -5,9 +5,9 @@ A measure is the structured hinge loss of all scores z = Xu + b at once,
     R(z) = max(0, max_{y'} Delta(y, y') - sum_i (y_i - y'_i) z_i),
 
 Delta the loss of the labelling y' in percent (of `Hamming`: twice the number of errors, so that R
-is twice the sum of hinge losses); of AUC and average precision y' is a ranking and the sum runs over
-pairs. R is convex and not below Delta of what the scores predict. A solver asks for one thing, the
-most violated labelling at some scores, as the cut R(z') >= delta - beta'z' that it gives at all z'.
+is twice the sum of hinge losses); of AUC and average precision y' is a ranking and the sum runs
+over pairs. R is convex and not below Delta of what the scores predict. A solver asks for one thing,
+the most violated labelling at some scores, as the cut R(z') >= delta - beta'z' that it gives.
 
 A measure of one's own that depends on the numbers of true and false positives is a `Contingency`.
 

@@ -12,7 +12,8 @@ Source: Mao and Tsang, A feature selection method for multivariate performance m
 
 `published=True` is that method. The default solves the same problems to the same gaps with fewer
 programs: it keeps the cuts between blocks, it searches the line from the best point to that of the
-program and adds the cuts of both (OCAS, Franc and Sonnenburg 2008), and it solves the problems that
+program and adds cuts at the best point on it and close by (OCAS, Franc and Sonnenburg 2008; those
+at the points of the program itself, far away, say little), and it solves the problems that
 only generate blocks to a gap of 1e-2.
 """
 
@@ -38,11 +39,13 @@ from ._task import Task
 
 LOOSE = 1e-2  # gap of the problems that only generate blocks
 MAX_CUTS = 2000  # rounds of one inner problem
-IDLE_ROUNDS = 8  # after which a cut without weight is dropped
+IDLE_ROUNDS = 40  # after which a cut without weight is dropped
 NO_WEIGHT = 1e-3  # of the largest
-LINE_CALLS = 5  # labellings of one line search
-MASTER_SHARE = 0.02  # of the gap: how exactly the program over the cuts is solved
-STALLED = 40  # rounds without a smaller gap
+LINE_CALLS = 6  # labellings of one line search
+MASTER_SHARE = 0.2  # of the gap: how exactly the program over the cuts is solved
+NEAR = 0.03  # share of the way from the best point to that of the program, of a second cut
+PATIENCE = 10  # rounds without a smaller gap, after which the cut of the program is added too
+STALLED = 100  # rounds without a smaller gap that end the method
 SolveMaster = Callable[[FloatArray, FloatArray, FloatArray, float, float], Master]
 
 
@@ -76,7 +79,7 @@ class Inner:
     point: Point
     objective: float
     bound: float
-    vector: FloatArray  # (n,) sum_k alpha_k beta_k of the dual point that proves the bound
+    vector: FloatArray  # (n,) sum_k alpha_k beta_k of the last dual point
     delta: float  # sum_k alpha_k delta_k
     n_rounds: int
     status: Status
@@ -432,9 +435,7 @@ class _Inner:
             found = self._solve_master(
                 model.grams, cuts.delta, cuts.g, task.C, min(1e-3, max(1e-9, exactness))
             )
-            if found.bound > bound or rounds == 0:
-                bound = found.bound
-                vector, delta = cuts.combine(found.alpha), float(found.alpha @ cuts.delta)
+            bound = max(bound, found.bound)
             if objective - bound < 0.999 * gap:
                 gap, since = objective - bound, 0
             else:
@@ -447,12 +448,15 @@ class _Inner:
             rounds += 1
             point = model.point(found)
             new = task.cut(point)
-            adding = [new]
             if self._line_search:
                 best, cut, between = self._search(model, best, cut, point, new)
+                adding = [task.cut(best.towards(point, NEAR))]
                 if between:
                     adding.append(cut)
+                if not between or since >= PATIENCE:
+                    adding.append(new)
             else:
+                adding = [new]
                 value = self._objective(model, point, new)
                 if value < objective:
                     best, cut = point, new
@@ -463,6 +467,7 @@ class _Inner:
             mask = cuts.idle <= IDLE_ROUNDS
             if not mask.all():
                 model.keep(mask)
+        vector, delta = cuts.combine(found.alpha), float(found.alpha @ cuts.delta)
         return Inner(best, objective, bound, vector, delta, rounds, status)
 
     def _objective(self, model: Model, point: Point, cut: Cut) -> float:
