@@ -44,6 +44,7 @@ __all__ = [
     "Measure",
     "PrecisionAt",
     "RecallAt",
+    "macro_average",
     "parse_measure",
 ]
 
@@ -599,6 +600,40 @@ class AveragePrecision(Measure):
     ) -> float:
         """Return the average precision."""
         return float(average_precision_score(y > 0, z, sample_weight=weight))
+
+
+def macro_average(
+    measure: Measure,
+    scores: FloatArray,
+    labels: np.ndarray,
+    classes: np.ndarray,
+    weight: FloatArray | None = None,
+) -> float:
+    """Return the measure of scores, (n_samples, n_models), the mean over the models.
+
+    labels : (n_samples,) of `classes`; each must have a row, and rows of other classes.
+    """
+    positives = classes[1:] if scores.shape[1] == 1 else classes
+    if weight is not None and not np.any(weight != 1.0):
+        weight = None
+    if weight is not None and not measure.weighted:
+        rows = weight > 0
+        if np.any(weight[rows] != 1.0):
+            raise ValueError(
+                f"sample_weight must be 0 or 1 for {measure.name!r}, which counts rows; got "
+                f"weights from {weight.min():g} to {weight.max():g}."
+            )
+        scores, labels, weight = scores[rows], labels[rows], None
+    found = []
+    for column, label in enumerate(positives):
+        y = np.where(labels == label, 1.0, -1.0)
+        if abs(float(y.sum())) == y.size:
+            raise ValueError(
+                f"y must have rows of class {_validate.plain(label)!r} and of others for "
+                f"{measure.name!r}; got {int((y > 0).sum())} of {y.size}."
+            )
+        found.append(measure.score(y, scores[:, column], weight))
+    return float(np.mean(found))
 
 
 NAMES = "hamming, f1 (f2, f0.5, ...), precision@K, recall@K, prbep, auc or ap"

@@ -15,6 +15,7 @@ from ._typing import Design, FloatArray, IndexArray
 from .designs import Rows, Scaled
 from .designs._operations import center_scale, margins
 from .losses import Logistic
+from .measures import Measure, macro_average, parse_measure
 from .result import Path
 from .solvers import MENU, Progress, Task, follow, run_together, together
 from .solvers._blas import one_blas_thread
@@ -25,14 +26,15 @@ TUNE_FEWER_FOLDS = 300  # samples from which three folds are enough to choose a 
 
 @dataclass(frozen=True, slots=True)
 class CrossValidation:
-    """Accuracy on held-out rows, for every size of the budget."""
+    """Scores on held-out rows, for every size of the budget."""
 
     sizes: tuple[Any, ...]  # as the keys of `path_`: numbers, or pairs of features and groups
-    scores: FloatArray  # (n_sizes, n_folds) weighted accuracy
+    scores: FloatArray  # (n_sizes, n_folds) weighted accuracy, or the measure
+    measure: str = "accuracy"
 
     @property
     def mean(self) -> FloatArray:
-        """Mean accuracy over the folds, (n_sizes,)."""
+        """Mean over the folds, (n_sizes,)."""
         return np.asarray(self.scores.mean(axis=1))
 
     @property
@@ -50,6 +52,8 @@ def cross_validate(
     *,
     cv: int | BaseCrossValidator | Iterable[Any] = 5,
     sample_weight: Any = None,
+    measure: str | Measure | None = None,
+    pos_label: Any = None,
     random_state: int | None = 0,
     callback: Callable[[Progress], None] | None = None,
 ) -> CrossValidation:
@@ -65,6 +69,11 @@ def cross_validate(
     X, y, sample_weight : as for `fit`.
     cv : number of stratified folds of the rows of positive weight, a scikit-learn splitter, or
         (train, test) pairs of row numbers; the latter two number all rows of X.
+    measure : what the held-out rows are scored by: "accuracy", or as in `MeasureClassifier` (of
+        several classes the mean over the classes). None: the measure of a `MeasureClassifier`, the
+        accuracy of others.
+    pos_label : of a measure, the positive of two classes; by default that of the estimator, or the
+        second in sorted order.
     random_state : of the shuffle of stratified folds, an integer from 0 to 2^32 - 1; None shuffles
         in another way every time.
     callback : called after every pass over the data.
@@ -76,6 +85,7 @@ def cross_validate(
         rows, and as for `fit`.
     """
     _validate.check_seed(random_state)
+    scoring = _measure_of(estimator, measure)
     # Rows of weight 0 stay until the splits are known, as these number all rows.
     data = estimator._read(X, y, None)
     weight = _validate.check_sample_weight(sample_weight, len(data.labels))
@@ -104,10 +114,26 @@ def cross_validate(
     for column, (_, test) in enumerate(folds):
         held_out = Rows(data.design, test)
         for row, k in enumerate(sizes):
-            predicted = predict(paths[column], k, held_out, problems[column].classes)
-            right = predicted == data.labels[test]
-            scores[row, column] = np.average(right, weights=data.sample_weight[test])
-    return CrossValidation(sizes, scores)
+            classes, weight = problems[column].classes, data.sample_weight[test]
+            if scoring is None:
+                right = predict(paths[column], k, held_out, classes) == data.labels[test]
+                scores[row, column] = np.average(right, weights=weight)
+            else:
+                z = model_scores(paths[column], k, held_out)
+                if pos_label is not None and z.shape[1] == 1 and classes[0] == pos_label:
+                    z, classes = -z, classes[::-1]
+                scores[row, column] = macro_average(scoring, z, data.labels[test], classes, weight)
+    return CrossValidation(sizes, scores, "accuracy" if scoring is None else scoring.name)
+
+
+def _measure_of(estimator: Any, measure: str | Measure | None) -> Measure | None:
+    """Return the measure to score by; None is accuracy."""
+    if measure is None:
+        own = getattr(estimator, "measure", None)
+        return None if own is None else parse_measure(own)
+    if isinstance(measure, str) and measure == "accuracy":
+        return None
+    return parse_measure(measure)
 
 
 def tuned_select(
@@ -183,13 +209,18 @@ def _fold_task(task: Task, rows: IndexArray) -> Task:
     )  # fmt: skip
 
 
-def predict(paths: Sequence[Path], k: int, design: Design, classes: np.ndarray) -> np.ndarray:
-    """Return the labels that the models of size k give the rows of a design, (n_samples,)."""
+def model_scores(paths: Sequence[Path], k: Any, design: Design) -> FloatArray:
+    """Return the scores of the models of size k, (n_samples, n_models)."""
     models = [path[k] for path in paths]
-    scores = np.column_stack(
+    return np.column_stack(
         [margins(design, model.support, model.coef, model.intercept) for model in models]
     )
-    if len(models) == 1:
+
+
+def predict(paths: Sequence[Path], k: Any, design: Design, classes: np.ndarray) -> np.ndarray:
+    """Return the labels that the models of size k give the rows of a design, (n_samples,)."""
+    scores = model_scores(paths, k, design)
+    if scores.shape[1] == 1:
         return np.asarray(classes[(scores[:, 0] > 0).astype(np.int64)])
     return np.asarray(classes[scores.argmax(axis=1)])
 

@@ -24,10 +24,12 @@ from ._input import (
     check_folds,
     check_grid,
     check_groups,
+    check_measure,
     check_names,
     comparable,
     forced_positions,
     listed,
+    named_class,
     output_files,
     parse_refit_c,
     parse_sizes,
@@ -211,6 +213,20 @@ def select(
         list[str] | None,
         typer.Option(metavar="NAME", help="A feature that must be in; may be repeated."),
     ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Train for f1 (f2, ...), precision@K, recall@K (K rows, or 2p: twice the "
+            "positives), prbep, auc, ap or hamming, and report it beside a selection for accuracy.",
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL", help="Of --measure: the positive of two classes. Default: the second."
+        ),
+    ] = None,
     class_weight: _ClassWeight = None,
     threads: _Threads = None,
     as_json: _Json = False,
@@ -228,6 +244,7 @@ def select(
         "--certificate": certificate is not None,
     }
     check_groups(groups, group_file, others)
+    check_measure(measure, positive, {"--groups": groups is not None, **others})
     method, proof = proof_options(prove, method, tune, gap, time_limit)
     sizes = parse_sizes(features)
     refit_C = parse_refit_c(refit_c)
@@ -245,7 +262,12 @@ def select(
         progress.phase("Starting")
         from .. import __version__, persistence
         from ..designs import as_design
-        from ..estimators import BilevelClassifier, BudgetClassifier, L0LogisticRegression
+        from ..estimators import (
+            BilevelClassifier,
+            BudgetClassifier,
+            L0LogisticRegression,
+            MeasureClassifier,
+        )
         from ..files import check_path, read_groups
         from ..model_selection import CrossValidation, cross_validate
         from . import _documents, _report
@@ -271,8 +293,17 @@ def select(
             "class_weight": class_weight,
             "n_threads": threads,
         }
-        estimator: BilevelClassifier | BudgetClassifier | L0LogisticRegression
-        if partition is not None:
+        estimator: BilevelClassifier | BudgetClassifier | L0LogisticRegression | MeasureClassifier
+        for_accuracy = BudgetClassifier(**{**common, "C": 0.1})
+        if measure is not None:
+            method = "measure"
+            del common["refit_C"]
+            estimator = MeasureClassifier(
+                measure,
+                **{**common, "fit_intercept": "auto" if intercept else False},
+                pos_label=None if positive is None else named_class(positive, y),
+            )
+        elif partition is not None:
             method = "bilevel"
             estimator = BilevelClassifier(**common, n_groups=groups, groups=partition)
         elif prove:
@@ -296,6 +327,18 @@ def select(
                     cv=folds,
                     callback=lambda state: progress.advance(state.n_scans),
                 )
+        beside: CrossValidation | None = None
+        if folds is not None and isinstance(estimator, MeasureClassifier):
+            progress.phase("Cross-validating a selection for accuracy")
+            with timed(seconds, "cross-validation"):
+                beside = cross_validate(
+                    for_accuracy,
+                    table.X,
+                    y,
+                    cv=folds,
+                    measure=measure,
+                    pos_label=estimator.pos_label,
+                )
 
         progress.phase("Writing")
         design = as_design(table.X, n_threads=threads)
@@ -307,7 +350,9 @@ def select(
         }
         models = []
         for size in estimator.estimators_[0]:
-            model = _documents.describe_model(estimator, size, table, design, validation, partition)
+            model = _documents.describe_model(
+                estimator, size, table, design, validation, partition, beside
+            )
             k = model["n_features"]
             models.append(model)
             if criterion is not None and size != chosen:
@@ -336,6 +381,7 @@ def select(
             "method": method,
             "tune": tune,
             "criterion": criterion,
+            "measure": measure,
             "n_groups": groups,
             "groups": None if group_file is None else str(group_file),
             **{k: value for k, value in estimator.get_params().items() if k not in posed},

@@ -21,7 +21,8 @@ from .._typing import Design, FloatArray, IndexArray
 from ..estimators import L1LogisticRegressionCV, L1Path
 from ..files import Table
 from ..groups import Groups
-from ..model_selection import CrossValidation, predict
+from ..measures import macro_average, parse_measure
+from ..model_selection import CrossValidation, model_scores, predict
 from ..persistence import SavedCertificate, summarize
 from ..result import Certificate, Proof
 
@@ -62,13 +63,17 @@ def describe_model(
     design: Design,
     validation: CrossValidation | None,
     groups: Groups | None = None,
+    for_accuracy: CrossValidation | None = None,
 ) -> dict[str, Any]:
     """Return what is known about the model of a size; its file is not written yet.
 
+    for_accuracy : cross-validation, in the measure, of a selection that is trained for accuracy.
     groups : of all features, where the model has a budget of groups; the size is a pair then.
     """
     paths = estimator.estimators_
     predicted = predict(paths, size, design, estimator.classes_)
+    measure = getattr(estimator, "measure", None)
+    measure = None if measure is None else parse_measure(measure)
     rows = []
     for label, path in _by_class(estimator.classes_, paths):
         model = path[size]
@@ -84,7 +89,14 @@ def describe_model(
         "intercept": [float(path[size].intercept) for path in paths],
         "refit_C": [float(path[size].refit_C) for path in paths],
         "training_accuracy": float(np.mean(predicted == np.asarray(table.y))),
+        "measure": None if measure is None else measure.name,
+        "training_measure": None
+        if measure is None
+        else macro_average(
+            measure, model_scores(paths, size, design), np.asarray(table.y), estimator.classes_
+        ),
         "cross_validation": _describe_validation(validation, size),
+        "for_accuracy": _describe_validation(for_accuracy, size),
         "certificates": [summarize(path[size].certificate) for path in paths],
         "proofs": [_describe_proof(path[size].proof, table) for path in paths],
         "file": None,

@@ -250,6 +250,41 @@ def check_groups(groups: int | None, group_file: Path | None, others: Mapping[st
             )
 
 
+def check_measure(measure: str | None, positive: str | None, others: Mapping[str, bool]) -> None:
+    """Refuse a measure that is none, and what does not go with one.
+
+    others : whether each option was given of those that training for a measure does not have.
+    """
+    if measure is None:
+        if positive is not None:
+            raise ValueError(f"--positive {positive} is of --measure; say --measure NAME as well.")
+        return
+    from ..measures import parse_measure
+
+    try:
+        parse_measure(measure)
+    except ValueError as error:
+        raise ValueError(f"--{error}") from None
+    for option, given in others.items():
+        if given:
+            raise ValueError(
+                f"--measure {measure} trains by a method of its own, which has no {option}. Leave "
+                f"out {option}, or --measure."
+            )
+
+
+def named_class(label: str, y: Any) -> Any:
+    """Return the class that a label on the command line names."""
+    import numpy as np
+
+    classes = {str(value): value for value in np.unique(y)}
+    if label not in classes:
+        raise ValueError(
+            f"--positive must be one of the classes {listed(np.unique(y))}; got {label!r}."
+        )
+    return classes[label]
+
+
 def check_folder(path: Path, option: str = "--output") -> None:
     """Refuse an output that cannot become a file."""
     if path.is_dir():

@@ -46,6 +46,7 @@ _ENTERED = {
     "greedy": ("step", "the step at which it entered"),
     "l0": ("step", "the scan or round of exchanges at which it became a candidate"),
     "bilevel": ("step", "the step of the search at which it became a candidate"),
+    "measure": ("block", "the scan at which it entered"),
     "tune": ("step", "the step of the chosen procedure at which it entered"),
 }
 _METHODS = {
@@ -53,6 +54,7 @@ _METHODS = {
     "reweighted-l1": "reweighted-l1: the path in stages that penalise large coefficients less",
     "greedy": "greedy: in every scan the feature that fits best what is left",
     "l0": "l0: exchanges among all features until none is found that helps",
+    "measure": "measure: blocks of features and cuts of the measure, in two layers",
     "bilevel": "bilevel: exchanges among all features, at most {k} of them in at most {groups} "
     "groups, until none is found that helps",
 }
@@ -86,7 +88,7 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     entered = (head, "block") if head else None
     print_models(console, model["features"], classes, entered, data["n_groups"])
     if not quiet:
-        legend = f"{_EFFECT} log-odds"
+        legend = f"{_EFFECT} {'score' if model['measure'] else 'log-odds'}"
         if head:
             legend += f"; {head}: {meaning}"
         if any(row["block"] == 0 for row in model["features"]):
@@ -423,7 +425,8 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
     grid.add_column("training", justify="right")
     if validated:
         grid.add_column("cross-validated", justify="right")
-    if not grouped:  # nothing is certified
+    certified = not grouped and document["parameters"]["measure"] is None
+    if certified:
         grid.add_column("certified gap", justify="right")
     grid.add_column("model" if criterion is None else "", overflow="fold")
     for model, row in zip(models, document["criteria"], strict=True):
@@ -433,10 +436,10 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
             cells.append(str(max(map(count_groups, by_class))))
         if criterion is not None:
             cells += [f"{row['log_loss']:,.2f}", f"{row[criterion]:,.2f}"]
-        cells.append(f"{model['training_accuracy']:.3f}")
+        cells.append(f"{_on_training(model):.3f}")
         if validated:
             cells.append(_mean_error(model["cross_validation"]))
-        if not grouped:
+        if certified:
             cells.append(_gap(model["certificates"]))
         chosen = criterion is not None and model["n_features"] == document["chosen"]
         if criterion is None:
@@ -461,6 +464,12 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
         )
 
 
+def _on_training(model: Mapping[str, Any]) -> float:
+    """Return the measure of a model on the training data, by default accuracy."""
+    found = model["training_measure"]
+    return float(model["training_accuracy"] if found is None else found)
+
+
 def _facts(
     document: Mapping[str, Any], model: Mapping[str, Any], quiet: bool
 ) -> list[tuple[str, str | Text]]:
@@ -474,8 +483,12 @@ def _facts(
             f" in {validation['folds']}-fold cross-validation, features selected inside every "
             "fold (± standard error)\n",
         ]
-    accuracy.append(f"{model['training_accuracy']:.3f} on the training data")
-    facts: list[tuple[str, str | Text]] = [("accuracy", styled(*accuracy))]
+    accuracy.append(f"{_on_training(model):.3f} on the training data")
+    facts: list[tuple[str, str | Text]] = [(model["measure"] or "accuracy", styled(*accuracy))]
+    beside = model["for_accuracy"]
+    if beside is not None:
+        other = f"{_mean_error(beside)} with a selection of as many features for accuracy"
+        facts.append(("beside it", styled(other)))
     method, criterion = document["parameters"]["method"], document["parameters"]["criterion"]
     if criterion is not None:
         facts.insert(0, ("size", _choice(document, criterion)))
@@ -488,8 +501,9 @@ def _facts(
     gap = document["parameters"].get("gap")
     total = document["data"]["n_features"]
     labels = classes if len(classes) > 2 else classes[1:]
-    if method == "bilevel":
-        facts.append(("certificate", "none: selections with groups have no certificate"))
+    if method in ("bilevel", "measure"):
+        what = "selections with groups" if method == "bilevel" else "selections for a measure"
+        facts.append(("certificate", f"none: {what} have no certificate"))
         certificates, proofs = [], []
     for number, (certificate, proof) in enumerate(zip(certificates, proofs, strict=True)):
         name = "certificate" if number == 0 else ""

@@ -11,11 +11,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import _validate
-from .._typing import Design, FloatArray, IndexArray
+from .._typing import IndexArray
 from ..designs import Scaled
-from ..designs._operations import margins
 from ..groups import Groups
-from ..measures import Measure, parse_measure
+from ..measures import Measure, macro_average, parse_measure
 from ..result import Path
 from ..solvers import MeasureTask, Task, select_by_measure
 from ..solvers._drive import Solver
@@ -288,19 +287,6 @@ class MeasureClassifier(BudgetedClassifier):
             raise ValueError(f"label is for several classes; got {label!r} with two. Leave it out.")
         return np.asarray(largest(scores[:, column], int(k)))
 
-    def _score_models(
-        self,
-        paths: Sequence[Path],
-        k: Any,
-        design: Design,
-        labels: np.ndarray,
-        weight: FloatArray,
-        classes: np.ndarray,
-    ) -> float:
-        return macro_average(
-            parse_measure(self.measure), model_scores(paths, k, design), labels, classes, weight
-        )
-
     @property
     def optimality_gap_(self) -> float:
         """The largest, over classes, of (objective - bound) / objective; NaN with refit=False."""
@@ -326,51 +312,9 @@ class MeasureClassifier(BudgetedClassifier):
         raise AttributeError("MeasureClassifier has no predict_log_proba: use decision_function.")
 
     @property
-    def criteria_(self) -> dict[str, np.ndarray]:
-        """Not there: information criteria are of the logistic loss."""
-        raise AttributeError("criteria_ is of models with a likelihood; this one has none.")
-
-
-def model_scores(paths: Sequence[Path], k: Any, design: Design) -> FloatArray:
-    """Return the scores of the models of size k, (n_samples, n_models)."""
-    models = [path[k] for path in paths]
-    return np.column_stack(
-        [margins(design, model.support, model.coef, model.intercept) for model in models]
-    )
-
-
-def macro_average(
-    measure: Measure,
-    scores: FloatArray,
-    labels: np.ndarray,
-    classes: np.ndarray,
-    weight: FloatArray | None = None,
-) -> float:
-    """Return the measure of scores, (n_samples, n_models), the mean over the models.
-
-    labels : (n_samples,) of `classes`; each must have a row, and rows of other classes.
-    """
-    positives = classes[1:] if scores.shape[1] == 1 else classes
-    if weight is not None and not np.any(weight != 1.0):
-        weight = None
-    if weight is not None and not measure.weighted:
-        rows = weight > 0
-        if np.any(weight[rows] != 1.0):
-            raise ValueError(
-                f"sample_weight must be 0 or 1 for {measure.name!r}, which counts rows; got "
-                f"weights from {weight.min():g} to {weight.max():g}."
-            )
-        scores, labels, weight = scores[rows], labels[rows], None
-    found = []
-    for column, label in enumerate(positives):
-        y = np.where(labels == label, 1.0, -1.0)
-        if abs(float(y.sum())) == y.size:
-            raise ValueError(
-                f"y must have rows of class {_validate.plain(label)!r} and of others for "
-                f"{measure.name!r}; got {int((y > 0).sum())} of {y.size}."
-            )
-        found.append(measure.score(y, scores[:, column], weight))
-    return float(np.mean(found))
+    def loss(self) -> str:
+        """What the coefficients are solutions for: "measure" and its name."""
+        return f"measure {parse_measure(self.measure).name}"
 
 
 def _centred(problem: Problem, standardize: bool) -> Scaled:
@@ -389,4 +333,4 @@ def _centred(problem: Problem, standardize: bool) -> Scaled:
     return Scaled(base, mean / problem.sample_weight.sum(), scale)
 
 
-__all__ = ["MeasureClassifier", "macro_average", "model_scores"]
+__all__ = ["MeasureClassifier"]

@@ -232,6 +232,11 @@ def save(
     for row, model in enumerate(models):
         coef[row, np.searchsorted(support, model.support)] = model.coef
 
+    classes = np.asarray(estimator.classes_)
+    intercept = np.array([model.intercept for model in models], "<f8")
+    if len(classes) == 2 and classes[0] > classes[1]:  # of a `pos_label`; in a file they are sorted
+        classes, coef, intercept = classes[::-1], -coef, -intercept
+
     names = feature_names
     if names is None:
         names = getattr(estimator, "feature_names_in_", None)
@@ -251,10 +256,10 @@ def save(
     }
     arrays = {
         "metadata": encode(metadata),
-        "classes": storable(np.asarray(estimator.classes_)),
+        "classes": storable(classes),
         "support": support.astype("<i8"),
         "coef": coef.astype("<f8"),
-        "intercept": np.array([model.intercept for model in models], "<f8"),
+        "intercept": intercept,
     }
     data = pack(MODEL, arrays)
     read_model("the model", data)  # what cannot be read back is not written

@@ -152,7 +152,7 @@ def check_record(what: str, record: Any, fields: Mapping[str, Any], require: Req
 
 def check_loss(what: str, record: Mapping[str, Any], require: Require) -> None:
     """Check the name of the loss in a record."""
-    known = record["loss"] in _LOSSES
+    known = record["loss"] in _LOSSES or record["loss"].startswith("measure ")
     require(known, f"the loss of {what} must be one of {', '.join(_LOSSES)}")
 
 

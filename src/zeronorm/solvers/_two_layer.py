@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Design, FloatArray, IndexArray
+from ..criteria import CRITERIA
 from ..designs import Scaled
 from ..measures import Cut, Measure
 from ..result import Path, Selection, Status, Step
@@ -262,7 +263,7 @@ def _selection(
         steps[(steps == 0) & np.isin(support, features)] = number
     return Selection(
         support, u, fit.point.b - threshold - float(mean @ u), task.C, steps, None,
-        math.nan, math.nan, {}, objective=fit.objective, bound=bound,
+        math.nan, math.nan, dict.fromkeys(CRITERIA, math.nan), objective=fit.objective, bound=bound,
     )  # fmt: skip
 
 
