@@ -6,8 +6,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .bags import Bags, MilesEmbedding
     from .certificate import certify, prove, verify
     from .estimators import (
+        BagClassifier,
         BilevelClassifier,
         BilevelCV,
         BilevelRegressor,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ESTIMATORS = (
+    "BagClassifier",
     "BilevelCV",
     "BilevelClassifier",
     "BilevelRegressor",
@@ -43,9 +46,16 @@ _ESTIMATORS = (
     "l1_path",
 )
 _CERTIFICATES = ("certify", "prove", "verify")
-_OTHERS = {"Groups": "groups", "project_bilevel": "structures"}
+_OTHERS = {
+    "Bags": "bags",
+    "Groups": "groups",
+    "MilesEmbedding": "bags",
+    "project_bilevel": "structures",
+}
 
 __all__ = [
+    "BagClassifier",
+    "Bags",
     "BilevelCV",
     "BilevelClassifier",
     "BilevelRegressor",
@@ -57,6 +67,7 @@ __all__ = [
     "L1LogisticRegression",
     "L1LogisticRegressionCV",
     "L1Path",
+    "MilesEmbedding",
     "MinimaxLogisticRegression",
     "ReweightedL1LogisticRegression",
     "__version__",

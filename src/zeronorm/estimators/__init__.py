@@ -1,5 +1,6 @@
 """Scikit-learn classes: they validate, call one solver and store attributes."""
 
+from ._bags import BagClassifier, SelectedInstance
 from ._bilevel import BilevelClassifier, BilevelRegressor
 from ._bilevel_cv import BilevelCV
 from ._budget import BudgetClassifier
@@ -12,6 +13,7 @@ from ._minimax import FeatureGeneratingMachine, MinimaxLogisticRegression
 from ._reweighted import ReweightedL1LogisticRegression
 
 __all__ = [
+    "BagClassifier",
     "BilevelCV",
     "BilevelClassifier",
     "BilevelRegressor",
@@ -24,5 +26,6 @@ __all__ = [
     "L1Path",
     "MinimaxLogisticRegression",
     "ReweightedL1LogisticRegression",
+    "SelectedInstance",
     "l1_path",
 ]
