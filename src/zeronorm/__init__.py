@@ -6,8 +6,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .bags import Bags, MilesEmbedding
     from .certificate import certify, prove, verify
     from .estimators import (
+        BagClassifier,
         BilevelClassifier,
         BilevelCV,
         BilevelRegressor,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ESTIMATORS = (
+    "BagClassifier",
     "BilevelCV",
     "BilevelClassifier",
     "BilevelRegressor",
@@ -45,9 +48,16 @@ _ESTIMATORS = (
     "l1_path",
 )
 _CERTIFICATES = ("certify", "prove", "verify")
-_OTHERS = {"Groups": "groups", "project_bilevel": "structures"}
+_OTHERS = {
+    "Bags": "bags",
+    "Groups": "groups",
+    "MilesEmbedding": "bags",
+    "project_bilevel": "structures",
+}
 
 __all__ = [
+    "BagClassifier",
+    "Bags",
     "BilevelCV",
     "BilevelClassifier",
     "BilevelRegressor",
@@ -60,6 +70,7 @@ __all__ = [
     "L1LogisticRegressionCV",
     "L1Path",
     "MeasureClassifier",
+    "MilesEmbedding",
     "MinimaxLogisticRegression",
     "ReweightedL1LogisticRegression",
     "__version__",

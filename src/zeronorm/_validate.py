@@ -21,6 +21,7 @@ from ._typing import Design, FloatArray, IndexArray
 # Squares of weights up to this stay finite.
 LARGEST = 1e100
 LARGEST_SPREAD = 1e50
+SMALLEST_SIGMA = 1e-40  # of values up to LARGEST
 LARGEST_GRID = 10_000  # values of C
 LARGEST_SEED = 2**32 - 1
 
@@ -94,23 +95,24 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
 
 
-def check_target(y: Any, n_samples: int) -> np.ndarray:
-    """Return y as an array of labels, (n_samples,)."""
+def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray:
+    """Return y as an array of labels, (n_samples,); `sample` is what messages call a sample."""
+    one = sample.split()[0]
     if y is None:
         raise ValueError(
-            "requires y to be passed, but the target y is None; pass one label per row of X."
+            f"requires y to be passed, but the target y is None; pass one label per {sample}."
         )
     if isinstance(y, (list, tuple)):  # as arrays they would become strings, None and NaN too
-        _check_labels(y)
+        _check_labels(y, sample)
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "O":
-        _check_labels(y)
+        _check_labels(y, sample)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     if len(y) != n_samples:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
-            f"y must have one label per row of X; got {len(y)} labels for {n_samples} rows."
+            f"y must have one label per {sample}; got {len(y)} labels for {n_samples} {one}s."
         )
     return np.asarray(y)
 
@@ -145,15 +147,16 @@ def check_response(y: Any, n_samples: int) -> FloatArray:
     return values
 
 
-def _check_labels(y: Iterable[Any]) -> None:
+def _check_labels(y: Iterable[Any], sample: str) -> None:
     """Raise where a label is missing, or where some are strings and some numbers."""
+    one = sample.split()[0]
     first: tuple[str, Any, int] | None = None
-    for row, label in enumerate(y):
+    for place, label in enumerate(y):
         missing = label is None or type(label).__name__ in ("NAType", "NaTType")
         if missing or (isinstance(label, float) and np.isnan(label)):
             raise ValueError(
-                f"y must have a label for every row of X; got {label!r} at row {row}. Remove such "
-                "rows, or give them a label."
+                f"y must have a label for every {sample}; got {label!r} at {one} {place}. Remove "
+                f"such {one}s, or give them a label."
             )
         if isinstance(label, (str, bytes)):
             kind = "str" if isinstance(label, str) else "bytes"
@@ -162,11 +165,11 @@ def _check_labels(y: Iterable[Any]) -> None:
         else:
             continue  # refused with its type further on
         if first is None:
-            first = (kind, label, row)
+            first = (kind, label, place)
         elif first[0] != kind:
             raise ValueError(
-                f"y must have labels of one type; got {plain(first[1])!r} at row {first[2]} and "
-                f"{plain(label)!r} at row {row}. Convert them to strings, or to numbers."
+                f"y must have labels of one type; got {plain(first[1])!r} at {one} {first[2]} and "
+                f"{plain(label)!r} at {one} {place}. Convert them to strings, or to numbers."
             )
 
 
@@ -301,6 +304,19 @@ def check_positive(name: str, value: Any) -> float:
         raise ValueError(f"{name} must be a positive finite number; got {_shown(value)}.")
     if got > LARGEST:
         raise ValueError(f"{name} must be at most {LARGEST:g}; got {_shown(value)}.")
+    return got
+
+
+def check_sigma(value: Any) -> float | str:
+    """Return "median" or a number whose square, and that of distances over it, stay finite."""
+    if isinstance(value, str) and value == "median":
+        return value
+    got = number(value)
+    if not SMALLEST_SIGMA <= got <= LARGEST:
+        raise ValueError(
+            f"sigma must be 'median' or a number from {SMALLEST_SIGMA:g} to {LARGEST:g}; got "
+            f"{_shown(value)}."
+        )
     return got
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -57,25 +57,20 @@ class Groups:
             return groups
         if isinstance(groups, Mapping):
             return _of_lists(groups, n_features, names)
-        rule = f"groups must be integers or strings, one for every column of X ({n_features})"
-        try:
-            labels = np.asarray(groups)
-        except ValueError:
-            raise ValueError(f"{rule}; got a ragged sequence.") from None
-        if labels.shape != (n_features,):
-            raise ValueError(f"{rule}; got shape {labels.shape}.")
-        if labels.dtype.kind == "O":
-            labels = _named(labels, names)
-        if labels.dtype.kind == "f" and np.isnan(labels).any():
-            _refuse_missing(int(np.argmax(np.isnan(labels))), names)
-        if labels.dtype.kind not in "iuU":
-            raise ValueError(f"{rule}; got values of type {labels.dtype}.")
-        if labels.dtype.kind != "U":
-            counted = _counted(labels)
-            if counted is not None:
-                return counted
-        unique, code = np.unique(labels, return_inverse=True)
-        return cls(unique, code.astype(np.int64, copy=False))
+        what = "column of X"
+        return _of_labels(groups, n_features, "groups", what, partial(_refuse_missing, names))
+
+    @classmethod
+    def of_rows(cls, labels: Any, n_rows: int, name: str) -> Groups:
+        """Return a partition of rows from the label of every row; `name` is what messages say."""
+
+        def refuse(row: int) -> None:
+            raise ValueError(
+                f"{name} must have a label for every row of X; row {row} has none. Leave such rows "
+                "out, or give them a label."
+            )
+
+        return _of_labels(labels, n_rows, name, "row of X", refuse)
 
     def __len__(self) -> int:
         """Return the number of groups."""
@@ -87,7 +82,7 @@ class Groups:
         return np.bincount(self.code, minlength=len(self)).astype(np.int64, copy=False)
 
     @cached_property
-    def _sorted(self) -> tuple[IndexArray, IndexArray]:
+    def by_group(self) -> tuple[IndexArray, IndexArray]:
         """All features by group, ascending in each, and where every group begins."""
         order = np.argsort(self.code, kind="stable").astype(np.int64, copy=False)
         return order, np.concatenate([[0], np.cumsum(self.sizes)])
@@ -107,7 +102,7 @@ class Groups:
 
     def members(self, group: int) -> IndexArray:
         """Return the features of the group at a place in `labels`, ascending."""
-        order, start = self._sorted
+        order, start = self.by_group
         return order[start[group] : start[group + 1]]
 
     def of_features(self, features: IndexArray) -> IndexArray:
@@ -117,6 +112,31 @@ class Groups:
     def take(self, features: IndexArray) -> Groups:
         """Return the groups of some features, in their order; groups without any of them stay."""
         return Groups(self.labels, self.code[features])
+
+
+def _of_labels(
+    values: Any, n_items: int, name: str, what: str, refuse_missing: Callable[[int], None]
+) -> Groups:
+    """Return the partition of items, each a `what`, by their labels, (n_items,)."""
+    rule = f"{name} must be integers or strings, one for every {what} ({n_items})"
+    try:
+        labels = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{rule}; got a ragged sequence.") from None
+    if labels.shape != (n_items,):
+        raise ValueError(f"{rule}; got shape {labels.shape}.")
+    if labels.dtype.kind == "O":
+        labels = _named(labels, refuse_missing)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        refuse_missing(int(np.argmax(np.isnan(labels))))
+    if labels.dtype.kind not in "iuU":
+        raise ValueError(f"{rule}; got values of type {labels.dtype}.")
+    if labels.dtype.kind != "U":
+        counted = _counted(labels)
+        if counted is not None:
+            return counted
+    unique, code = np.unique(labels, return_inverse=True)
+    return Groups(unique, code.astype(np.int64, copy=False))
 
 
 def _counted(labels: np.ndarray) -> Groups | None:
@@ -135,11 +155,11 @@ def _counted(labels: np.ndarray) -> Groups | None:
     return Groups(unique, (np.cumsum(present) - 1)[shifted])
 
 
-def _named(labels: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
+def _named(labels: np.ndarray, refuse_missing: Callable[[int], None]) -> np.ndarray:
     """Return labels in an array of objects as strings, or as integers where all of them are."""
-    for feature, label in enumerate(labels):
+    for place, label in enumerate(labels):
         if label is None or type(label).__name__ in ("NAType", "NaTType") or label != label:
-            _refuse_missing(feature, names)
+            refuse_missing(place)
     if all(isinstance(label, str) for label in labels):
         return labels.astype(str)
     if all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in labels):
@@ -152,7 +172,7 @@ def _shown(feature: int, names: Sequence[str] | None) -> str:
     return f"feature {feature}" + (f" ({names[feature]!r})" if names is not None else "")
 
 
-def _refuse_missing(feature: int, names: Sequence[str] | None) -> None:
+def _refuse_missing(names: Sequence[str] | None, feature: int) -> None:
     raise ValueError(
         f"groups must have a label for every feature; {_shown(feature, names)} has none. Give it "
         "a group of its own."

@@ -1,5 +1,6 @@
 """Scikit-learn classes: they validate, call one solver and store attributes."""
 
+from ._bags import BagClassifier, SelectedInstance
 from ._bilevel_classifier import BilevelClassifier
 from ._bilevel_cv import BilevelCV
 from ._bilevel_regressor import BilevelRegressor
@@ -14,6 +15,7 @@ from ._minimax import FeatureGeneratingMachine, MinimaxLogisticRegression
 from ._reweighted import ReweightedL1LogisticRegression
 
 __all__ = [
+    "BagClassifier",
     "BilevelCV",
     "BilevelClassifier",
     "BilevelRegressor",
@@ -27,5 +29,6 @@ __all__ = [
     "MeasureClassifier",
     "MinimaxLogisticRegression",
     "ReweightedL1LogisticRegression",
+    "SelectedInstance",
     "l1_path",
 ]
