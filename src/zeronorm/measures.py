@@ -194,6 +194,24 @@ class ContingencyMeasure(Measure):
         n_pos, n_neg = (part.size for part in rows)
         return Cut(float(self.loss(*counts, n_pos, n_neg)), beta)
 
+    def threshold(self, z: FloatArray, y: FloatArray) -> float:
+        """Return the threshold with the least loss on the training rows.
+
+        R bounds the loss of the labels z > 0, but where classes overlap it can be least with all
+        scores below 0; the order of the scores says more than their sign.
+        """
+        order = np.argsort(-z, kind="stable")
+        falling, positive = z[order], y[order] > 0
+        a = np.concatenate([[0], np.cumsum(positive)])
+        b = np.arange(z.size + 1) - a
+        n_pos = int(a[-1])
+        loss = np.asarray(self.loss(a, b, n_pos, z.size - n_pos), np.float64)
+        loss[1:-1][falling[1:] == falling[:-1]] = np.inf  # a threshold does not part equal scores
+        count = int(loss.argmin())
+        if count == 0:
+            return float(falling[0])
+        return _threshold_of_top(z, count)
+
     def constant_cuts(self, y: FloatArray, weight: FloatArray | None = None) -> list[Cut]:
         """Return the cuts of all rows labelled positive, and of all labelled negative."""
         if self.intercept != "free":
