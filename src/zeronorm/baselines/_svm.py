@@ -1,0 +1,327 @@
+"""Support vector machines that select features: recursive elimination, and the l1 norm.
+
+Both with the squared hinge max(0, 1 - y z)^2, without the factor 1/2 that it has elsewhere in the
+package: C is that of LIBLINEAR.
+
+Sources: Guyon, Weston, Barnhill and Vapnik, Gene selection for cancer classification using support
+vector machines, Machine Learning 46, 2002 (there with the hinge loss); Yuan, Chang, Hsieh and Lin,
+A comparison of optimization methods and software for large-scale L1-regularized linear
+classification, JMLR 11, 2010.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.svm import LinearSVC
+
+from .. import _validate
+from .._typing import FloatArray, IndexArray
+from ..estimators import L1LogisticRegression
+from ..estimators._base import BudgetedClassifier
+from ..estimators._linear import Rowwise
+from ..losses import SquaredHinge
+from ..result import Path, Selection, Status, Step
+from ..solvers import Task
+from ..solvers._drive import Solver
+from ..solvers._stopwatch import PhaseClock
+from ..solvers._two_layer import scaling_of
+from ..structures import largest
+
+# Rows per column from which on LIBLINEAR's Newton method is used: with fewer, where classes are
+# easily separated, it stalls at a gradient that is small but not small enough.
+PRIMAL_ROWS = 10
+NOTHING = np.empty(0, np.int64)
+
+
+def elimination_sizes(
+    n_features: int, sizes: Sequence[int], halve_above: int, share: float, single_below: int
+) -> list[int]:
+    """Return the numbers of features that recursive elimination passes through, falling.
+
+    Of m features half leave where m > halve_above, else `share` of them where m > single_below,
+    else one; it stops at each of `sizes`. The first number is n_features.
+    """
+    passed = [n_features]
+    for target in sorted(sizes, reverse=True):
+        while (m := passed[-1]) > target:
+            if m > halve_above:
+                leaving = m // 2
+            else:
+                leaving = max(1, int(share * m)) if m > single_below else 1
+            passed.append(max(target, m - leaving))
+    return passed
+
+
+class SVMRFE(BudgetedClassifier):
+    """Select exactly k features by recursive elimination with a linear SVM.
+
+    Solves, first on all features,
+
+        min_{w, b}  1/2 ||w||^2 + 1/2 b^2 + C sum_i s_i max(0, 1 - y_i (x_i'w + b))^2
+
+    (scikit-learn's `LinearSVC`, which penalises b too), removes the features with the smallest
+    w_j^2, and solves again on the others, until k are left; the model is that of the last fit.
+    Removed features never return, and nothing is certified.
+
+    Parameters
+    ----------
+    n_features : int, list of int, or None
+        How many are left; a list gives several models of one elimination. None: 10, or all usable
+        columns if fewer.
+    C : float
+        Weight of the summed loss.
+    halve_above, share, single_below : int, float, int
+        Of m features half are removed at once where m > halve_above, else `share` of them where
+        m > single_below, else one.
+    fit_intercept : bool
+    standardize : bool
+        Whether columns have variance 1 in the fits; w_j^2 depends on their units.
+    class_weight : dict, "balanced" or None
+    tol, max_iter : float, int
+        Of LIBLINEAR, which warns where it does not converge: dual coordinate descent (with a fixed
+        seed), and a trust region Newton method where X has ten times as many rows as columns left.
+    n_threads : int or None
+        Threads of the passes that read X.
+
+    Attributes
+    ----------
+    support_ : sorted features, with several classes the union over the classes.
+    coef_, intercept_ : the model for X as it is.
+    path_ : the models of every size, `path_[k]`; its `order` ranks all usable features, those that
+        were removed last first. One path per class with several.
+    history_ : a row per fit, with the number of its features and its objective.
+    n_iter_ : iterations of LIBLINEAR, the most of any fit.
+    classes_, n_features_in_, feature_names_in_, seconds_ : as in `BudgetClassifier`.
+
+    Notes
+    -----
+    Any X that `BudgetClassifier` takes, but all usable columns are held in memory as float64.
+    Several classes: an elimination for each against the others.
+
+    Examples
+    --------
+    >>> from zeronorm.baselines import SVMRFE
+    >>> from zeronorm.datasets import load_golub
+    >>> X, y = load_golub(return_X_y=True)
+    >>> SVMRFE(5).fit(X, y).support_.size
+    5
+    """
+
+    forced_features = None
+    refit_C = None
+    warm_start = False
+
+    def __init__(
+        self,
+        n_features: int | Sequence[int] | None = None,
+        *,
+        C: float = 1.0,
+        halve_above: int = 4000,
+        share: float = 0.1,
+        single_below: int = 100,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        class_weight: Any = None,
+        tol: float = 1e-3,
+        max_iter: int = 2000,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_features = n_features
+        self.C = C
+        self.halve_above = halve_above
+        self.share = share
+        self.single_below = single_below
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_threads = n_threads
+
+    def _check_parameters(self) -> None:
+        _validate.check_positive("C", self.C)
+        _validate.check_positive("tol", self.tol)
+        _validate.check_share("share", self.share)
+        for name in ("halve_above", "single_below", "max_iter"):
+            _validate.check_iterations(name, getattr(self, name))
+        _validate.check_count("n_threads", self.n_threads)
+        for name in ("fit_intercept", "standardize"):
+            _validate.check_flag(name, getattr(self, name))
+
+    def _solver(
+        self,
+        task: Task,
+        sizes: tuple[Any, ...],
+        start: Sequence[IndexArray] = (),
+        seconds: dict[str, float] | None = None,
+        certify: bool = True,
+    ) -> Solver[Path]:
+        yield from ()  # no scans: LIBLINEAR wants the columns in memory
+        clock = PhaseClock(seconds)
+        with clock.phase("gather"):
+            assert task.usable is not None
+            features = np.flatnonzero(task.usable)
+            rows = _by_row(task.design.gather(features))
+        passed = elimination_sizes(
+            features.size, sizes, int(self.halve_above), float(self.share), int(self.single_below)
+        )
+        selections: dict[Any, Selection] = {}
+        history: list[Step] = []
+        removed: list[IndexArray] = []
+        w = np.empty(0)
+        for n_features in passed:
+            if n_features < features.size:
+                falling = largest(w * w, w.size)
+                kept = np.sort(falling[:n_features])
+                removed.append(features[falling[n_features:]])
+                features, rows = features[kept], rows[:, kept]
+            begin = time.perf_counter()
+            svm = self._fit_svm(rows, task)
+            w, b = svm.coef_[0], float(np.ravel(svm.intercept_)[0])
+            spent = {"solve": time.perf_counter() - begin}
+            loss = SquaredHinge().value_gradient(rows @ w + b, task.y, task.sample_weight)[0]
+            objective = 0.5 * float(w @ w + b * b) + 2.0 * float(self.C) * loss
+            extra = {"n_iter": float(np.max(svm.n_iter_))}
+            history.append(Step(objective, math.nan, n_features, NOTHING, spent, extra))
+            if n_features in sizes:
+                selections[n_features] = self._selection(task, features, w, b)
+        clock.add_history(history)
+        order = np.concatenate([features[largest(w * w, w.size)], *removed[::-1]])
+        return Path(selections, order, tuple(history), Status.BUDGET)
+
+    def _fit_svm(self, rows: Any, task: Task) -> Any:
+        """Return the SVM on the rows."""
+        n_samples, n_features = rows.shape
+        svm = LinearSVC(
+            C=float(self.C), dual=n_samples < PRIMAL_ROWS * n_features,
+            fit_intercept=bool(self.fit_intercept),
+            tol=float(self.tol), max_iter=int(self.max_iter), random_state=0,
+        )  # fmt: skip
+        return svm.fit(rows, task.y, task.sample_weight)
+
+    def _store(self, results: list[Any]) -> None:
+        super()._store(results)
+        self.n_iter_ = int(max(step.extra["n_iter"] for path in results for step in path.history))
+
+    def _selection(self, task: Task, support: IndexArray, w: FloatArray, b: float) -> Selection:
+        """Return the model on the user's scaling of X."""
+        mean, scale = scaling_of(task.design, support)
+        coef = w * scale
+        return Selection(
+            support, coef, b - float(mean @ coef), float(self.C), np.ones(support.size, np.int64),
+            None, math.nan, math.nan, {},
+        )  # fmt: skip
+
+    @property
+    def predict_proba(self) -> Any:
+        """Not there: the scores of an SVM are no log-odds."""
+        raise AttributeError("SVMRFE has no predict_proba: use decision_function.")
+
+    @property
+    def predict_log_proba(self) -> Any:
+        """Not there, as `predict_proba`."""
+        raise AttributeError("SVMRFE has no predict_log_proba: use decision_function.")
+
+    @property
+    def criteria_(self) -> dict[str, np.ndarray]:
+        """Not there: information criteria are of the logistic loss."""
+        raise AttributeError("criteria_ is of models with a likelihood; this one has none.")
+
+
+def _by_row(columns: Any) -> Any:
+    """Return columns by row, as LIBLINEAR reads them: C order, or CSR with 32-bit indices."""
+    if isinstance(columns, np.ndarray):
+        return np.ascontiguousarray(columns)
+    rows = columns.tocsr()
+    if rows.nnz <= np.iinfo(np.int32).max:  # else scikit-learn says that there are too many
+        rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    return rows
+
+
+class L1SVM(L1LogisticRegression):
+    """Linear SVM with the l1 norm.
+
+        min_{w, b}  ||w||_1 + C sum_i s_i max(0, 1 - y_i (x_i'w + b))^2
+
+    solved as `zeronorm.L1LogisticRegression` solves its problems: any storage of X, scans of
+    classes merged, a certified duality gap. b is not penalised.
+
+    Parameters
+    ----------
+    n_features : int or None
+        k: the model of the largest C whose solution has at most k features, completed to exactly k
+        where no C gives k (then with a warning if it has fewer). For each of several classes.
+    C : float
+        Weight of the summed loss (LIBLINEAR's); not used with `n_features`.
+    fit_intercept : bool
+        Whether b is free.
+    standardize : bool
+        Whether w_j is penalised as if column j had standard deviation 1.
+    class_weight, tol, max_iter, n_threads
+        As of `zeronorm.L1LogisticRegression`.
+
+    Attributes
+    ----------
+    As of `zeronorm.L1LogisticRegression`: support_, coef_, intercept_, C_, objective_, dual_gap_,
+    n_iter_, history_, n_scans_, seconds_.
+
+    Examples
+    --------
+    >>> from zeronorm.baselines import L1SVM
+    >>> from zeronorm.datasets import load_golub
+    >>> X, y = load_golub(return_X_y=True)
+    >>> L1SVM(5).fit(X, y).support_.size
+    5
+    """
+
+    l1_ratio = 1.0
+    loss = "squared_hinge"
+    penalty_factor = None
+    signs = None
+    solver = "auto"
+    warm_start = False
+
+    def __init__(
+        self,
+        n_features: int | None = None,
+        *,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        class_weight: Any = None,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_features = n_features
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_threads = n_threads
+
+    def _weigh(self, data: Rowwise) -> tuple[Rowwise, FloatArray]:
+        """Return the data with doubled weights: the solvers' squared hinge is half of this."""
+        data, unit = super()._weigh(data)
+        return replace(data, sample_weight=2.0 * data.sample_weight), unit
+
+    @property
+    def predict_proba(self) -> Any:
+        """Not there: the scores of an SVM are no log-odds."""
+        raise AttributeError("L1SVM has no predict_proba: use decision_function.")
+
+    @property
+    def predict_log_proba(self) -> Any:
+        """Not there, as `predict_proba`."""
+        raise AttributeError("L1SVM has no predict_log_proba: use decision_function.")
+
+
+__all__ = ["L1SVM", "SVMRFE", "elimination_sizes"]
