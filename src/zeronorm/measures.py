@@ -5,9 +5,11 @@ A measure is the structured hinge loss of all scores z = Xu + b at once,
     R(z) = max(0, max_{y'} Delta(y, y') - sum_i (y_i - y'_i) z_i),
 
 Delta the loss of the labelling y' in percent (of `Hamming`: twice the number of errors, so that R
-is twice the sum of hinge losses); of AUC and average precision y' is a ranking and the sum runs over
-pairs. R is convex and not below Delta of what the scores predict. A solver asks for one thing, the
-most violated labelling at some scores, as the cut R(z') >= delta - beta'z' that it gives at all z'.
+is twice the sum of hinge losses); of AUC and average precision y' is a ranking and the sum runs
+over pairs. R is convex; where y itself is among the y' (of the k best rows it is only for k the
+number of positives) it is not below Delta of what the scores predict. A solver asks for one thing,
+the most violated labelling at some scores, as the cut R(z') >= delta - beta'z' that it gives at all
+z'.
 
 A measure of one's own that depends on the numbers of true and false positives is a `Contingency`.
 
@@ -103,7 +105,7 @@ class Measure(ABC):
     def check(self, y: FloatArray) -> None:  # noqa: B027 - most are defined for all labels
         """Raise ValueError where the measure is not defined for these labels."""
 
-    def threshold(self, z: FloatArray, y: FloatArray) -> float:
+    def threshold(self, z: FloatArray, y: FloatArray, weight: FloatArray | None = None) -> float:
         """Return the score above which a row is predicted positive, from the training rows."""
         return 0.0
 
@@ -354,7 +356,7 @@ class TopMeasure(ContingencyMeasure):
         a = low + bisect_left(range(low, high), True, key=falls)
         return a, k - a
 
-    def threshold(self, z: FloatArray, y: FloatArray) -> float:
+    def threshold(self, z: FloatArray, y: FloatArray, weight: FloatArray | None = None) -> float:
         """Return the middle between the k-th and the next score."""
         return _threshold_of_top(z, self.count(int((y > 0).sum()), y.size))
 
@@ -374,12 +376,19 @@ class TopMeasure(ContingencyMeasure):
         return self.gain(n_pos, k) * a / 100.0
 
 
-def _threshold_of_top(z: FloatArray, k: int) -> float:
-    """Return a number that the k largest scores exceed and, without ties, no others."""
-    falling = np.sort(z)[::-1]
-    if k >= z.size:
+def _threshold_of_top(z: FloatArray, k: float, weight: FloatArray | None = None) -> float:
+    """Return a number that the k largest scores exceed and, without ties, no others.
+
+    weight : how often a score counts; None: once.
+    """
+    order = np.argsort(-z, kind="stable")
+    falling = z[order]
+    filled = np.arange(1.0, z.size + 1.0) if weight is None else np.cumsum(weight[order])
+    # The row that makes the k full, and the first one beyond them, up to the rounding of sums.
+    last, following = np.searchsorted(filled, [k * (1.0 - 1e-12), k * (1.0 + 1e-12)])
+    if following >= z.size:
         return float(np.nextafter(falling[-1], -np.inf))
-    return float(falling[k] + 0.5 * (falling[k - 1] - falling[k]))
+    return float(falling[following] + 0.5 * (falling[last] - falling[following]))
 
 
 def _count(name: str, k: int | str, n_pos: int, n: int) -> int:
@@ -542,9 +551,9 @@ class AUC(Measure):
         beta[negative] = -of_pairs * r * under
         return Cut(float(beta[positive].sum()), beta)
 
-    def threshold(self, z: FloatArray, y: FloatArray) -> float:
+    def threshold(self, z: FloatArray, y: FloatArray, weight: FloatArray | None = None) -> float:
         """Return the middle of the scores that as many rows exceed as there are positives."""
-        return _threshold_of_top(z, int((y > 0).sum()))
+        return _threshold_of_top(z, _as_sum(weight, y > 0), weight)
 
     def score(
         self,
@@ -586,7 +595,7 @@ class AveragePrecision(Measure):
         beta[negative] = -of_pairs * (n_pos - places)
         return Cut(100.0 * (1.0 - float(np.mean(i / (i + above)))), beta)
 
-    def threshold(self, z: FloatArray, y: FloatArray) -> float:
+    def threshold(self, z: FloatArray, y: FloatArray, weight: FloatArray | None = None) -> float:
         """Return the middle of the scores that as many rows exceed as there are positives."""
         return _threshold_of_top(z, int((y > 0).sum()))
 

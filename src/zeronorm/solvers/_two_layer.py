@@ -251,7 +251,7 @@ def _selection(
     position = np.argsort(support, kind="stable")
     support, coef = support[position], coef[position]
     z = fit.point.z + fit.point.b
-    threshold = task.measure.threshold(z, data.y)
+    threshold = task.measure.threshold(z, data.y, task.weight)
     mean, scale = scaling_of(data.design, support)
     u = coef * scale
     steps = np.zeros(support.size, np.int64)
