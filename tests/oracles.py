@@ -574,25 +574,26 @@ def cut_program(factors, delta, g, C):
 
     factors : F_t, (K, s_t). Return the optimum and a.
     """
-    K = len(delta)
+    K, most = len(delta), delta.max()
+    unit = C * most  # of the program in terms of a / C
     rows = [np.r_[g, 0.0][None], np.c_[-np.eye(K), np.zeros(K)], np.r_[np.ones(K), 0.0][None]]
-    rhs = [np.zeros(1 + K), [C]]
+    rhs = [np.zeros(1 + K), [1.0]]
     cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(K + 1)]
     if not np.any(g):
-        rows, rhs, cones = rows[1:], [np.zeros(K), [C]], cones[1:]
+        rows, rhs, cones = rows[1:], [np.zeros(K), [1.0]], cones[1:]
     for F in factors:
         # 1/2 ||c||^2 <= v  <=>  ||(c, v - 1/2)|| <= v + 1/2
         A = np.zeros((F.shape[1] + 2, K + 1))
         A[0, K] = A[-1, K] = -1
-        A[1:-1, :K] = -F.T
+        A[1:-1, :K] = -F.T * np.sqrt(C / most)
         rows.append(A)
         rhs.append(np.r_[0.5, np.zeros(F.shape[1]), -0.5])
         cones.append(clarabel.SecondOrderConeT(len(A)))
     x, value = _solve(
-        sp.csc_matrix((K + 1, K + 1)), np.r_[-delta, 1.0], np.vstack(rows), np.concatenate(rhs),
-        cones,
+        sp.csc_matrix((K + 1, K + 1)), np.r_[-delta / most, 1.0], np.vstack(rows),
+        np.concatenate(rhs), cones,
     )  # fmt: skip
-    return -value, x[:K]
+    return -unit * value, C * x[:K]
 
 
 def polyhedral_problem(X, blocks, beta, delta, *, intercept=False, owner=None, cost=1.0):

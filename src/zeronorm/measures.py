@@ -6,10 +6,8 @@ A measure is the structured hinge loss of all scores z = Xu + b at once,
 
 Delta the loss of the labelling y' in percent (of `Hamming`: twice the number of errors, so that R
 is twice the sum of hinge losses); of AUC and average precision y' is a ranking and the sum runs
-over pairs. R is convex; where y itself is among the y' (of the k best rows it is only for k the
-number of positives) it is not below Delta of what the scores predict. A solver asks for one thing,
-the most violated labelling at some scores, as the cut R(z') >= delta - beta'z' that it gives at all
-z'.
+over pairs. R is convex and not below Delta of what the scores predict. A solver asks for one thing,
+the most violated labelling at some scores, as the cut R(z') >= delta - beta'z' that it gives.
 
 A measure of one's own that depends on the numbers of true and false positives is a `Contingency`.
 
@@ -326,7 +324,11 @@ class Contingency(ContingencyMeasure):
 
 
 class TopMeasure(ContingencyMeasure):
-    """A measure of the k rows with the largest scores: a + b = k."""
+    """A measure of the k rows with the largest scores: a + b = k.
+
+    Where k is not the number of positives, y itself is none of these labellings, and R may be less
+    than the loss of the k rows that the scores predict.
+    """
 
     __slots__ = ()
 

@@ -54,9 +54,9 @@ class MeasureClassifier(BudgetedClassifier):
         Weight of the loss, once for all samples. "auto": 1; 100 for AUC and average precision,
         which are means over pairs.
     block_size : int or None
-        B, new features per scan; by default a tenth of the largest n_features.
+        B, new features per scan; by default the largest n_features / max_blocks.
     max_blocks : int or None
-        Number of scans that generate blocks; they are made as large as needed.
+        T_m, by default 10. There are more scans where blocks share features.
     refit : bool
         Whether the final model is fitted on the selected features alone. False: it is the solution
         over the generated blocks, as published; then only one size can be asked for.
