@@ -96,6 +96,10 @@ class MeasureClassifier(BudgetedClassifier):
     merged, `predict` returns the class of the largest score and `score` is the mean of the measure
     over the classes.
 
+    Where a rare class overlaps much with the others, no features at all may minimise R of F_beta,
+    PRBEP, precision and recall at k and Hamming, at any C: the scores and predictions are all
+    equal. "auc", whose threshold predicts as many positives as there are, learns from such data.
+
     References
     ----------
     Mao and Tsang, A feature selection method for multivariate performance measures, TPAMI 2013.
