@@ -513,3 +513,142 @@ def prove(X, y, C, k, support, coef, intercept, alpha, *, weight=None, forced=()
     worst = square[must].sum() + top_sum(square[~must], k - must.sum())
     bound = C * s @ entropy(alpha / (C * s)) - 0.5 * worst
     return Proof(float(objective), float(bound), feasible)
+
+
+# --------------------------------------------------------- measures of labellings and rankings
+
+
+def labelling_loss(name, y, other):
+    """Return Delta(y, other) of a labelling in percent, None where the measure excludes it."""
+    name, _, k = name.partition("@")
+    a, b = int(np.sum((y > 0) & (other > 0))), int(np.sum((y < 0) & (other > 0)))
+    positives = int(np.sum(y > 0))
+    if name == "hamming":
+        return 2.0 * (b + positives - a)
+    if name.startswith("f"):
+        square = float(name[1:]) ** 2
+        return 100 * (1 - (1 + square) * a / ((1 + square) * a + b + square * (positives - a)))
+    k = int(k) if k else positives
+    if a + b != k:
+        return None
+    return 100 * (1 - a / (k if name == "precision" else positives))
+
+
+def all_cuts(name, y):
+    """Return (delta, beta), (K,) and (K, n): the cuts of every labelling, pair labels, ranking."""
+    n = len(y)
+    positive, negative = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
+    pairs = list(itertools.product(positive, negative))
+    delta, beta = [], []
+    if name == "auc":
+        for swapped in itertools.product((False, True), repeat=len(pairs)):
+            cut = np.zeros(n)
+            for i, j in itertools.compress(pairs, swapped):
+                cut[i] += 100 / len(pairs)
+                cut[j] -= 100 / len(pairs)
+            delta.append(100 * sum(swapped) / len(pairs))
+            beta.append(cut)
+    elif name == "ap":
+        for ranking in itertools.permutations(range(n)):
+            place = np.argsort(ranking)
+            cut = np.zeros(n)
+            for i, j in pairs:
+                if place[j] < place[i]:
+                    cut[i] += 200 / len(pairs)
+                    cut[j] -= 200 / len(pairs)
+            hits = np.cumsum(y[list(ranking)] > 0)[np.sort(place[positive])]
+            delta.append(100 * (1 - np.mean(hits / (np.sort(place[positive]) + 1))))
+            beta.append(cut)
+    else:
+        for other in itertools.product((-1.0, 1.0), repeat=n):
+            loss = labelling_loss(name, y, np.array(other))
+            if loss is not None:
+                delta.append(loss)
+                beta.append(y - np.array(other))
+    both = np.unique(np.column_stack([delta, beta]).round(12), axis=0)
+    return both[:, 0], both[:, 1:]
+
+
+def cut_program(factors, delta, g, C):
+    """Maximise delta'a - max_t 1/2 ||F_t'a||^2 over a >= 0, sum a <= C, g'a = 0, conically.
+
+    factors : F_t, (K, s_t). Return the optimum and a.
+    """
+    K, most = len(delta), delta.max()
+    unit = C * most  # of the program in terms of a / C
+    rows = [np.r_[g, 0.0][None], np.c_[-np.eye(K), np.zeros(K)], np.r_[np.ones(K), 0.0][None]]
+    rhs = [np.zeros(1 + K), [1.0]]
+    cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(K + 1)]
+    if not np.any(g):
+        rows, rhs, cones = rows[1:], [np.zeros(K), [1.0]], cones[1:]
+    for F in factors:
+        # 1/2 ||c||^2 <= v  <=>  ||(c, v - 1/2)|| <= v + 1/2
+        A = np.zeros((F.shape[1] + 2, K + 1))
+        A[0, K] = A[-1, K] = -1
+        A[1:-1, :K] = -F.T * np.sqrt(C / most)
+        rows.append(A)
+        rhs.append(np.r_[0.5, np.zeros(F.shape[1]), -0.5])
+        cones.append(clarabel.SecondOrderConeT(len(A)))
+    x, value = _solve(
+        sp.csc_matrix((K + 1, K + 1)), np.r_[-delta / most, 1.0], np.vstack(rows),
+        np.concatenate(rhs), cones,
+    )  # fmt: skip
+    return -unit * value, C * x[:K]
+
+
+def polyhedral_problem(X, blocks, beta, delta, *, intercept=False, owner=None, cost=1.0):
+    """Minimise 1/2 (sum_t ||v_t||)^2 + cost sum_r xi_r, xi_r >= 0, conically.
+
+    xi_r >= delta_k - beta_k'(Xu + b) for the rows k with owner[k] = r; by default one r owns all.
+    """
+    m = X.shape[1]
+    owner = np.zeros(len(delta), int) if owner is None else np.asarray(owner)
+    T, R, columns = len(blocks), int(owner.max()) + 1, np.concatenate(blocks)
+    p = len(columns)
+    # unknowns: v (p), b (1), norms (T), their sum (1), xi (R)
+    size = p + 1 + T + 1 + R
+    equal = np.zeros((2, size))
+    equal[0, p] = 0 if intercept else 1
+    equal[1, p + 1 : p + 1 + T], equal[1, p + 1 + T] = 1, -1
+    loss = np.zeros((len(delta) + R, size))
+    loss[: len(delta), :p] = -beta @ X[:, columns]
+    loss[: len(delta), p] = -beta.sum(axis=1)
+    loss[np.arange(len(delta)), size - R + owner] = -1
+    loss[len(delta) :, size - R :] = -np.eye(R)
+    rows, rhs = [equal, loss], [np.zeros(2), -delta, np.zeros(R)]
+    cones = [clarabel.ZeroConeT(2), clarabel.NonnegativeConeT(len(loss))]
+    start = 0
+    for t, block in enumerate(blocks):
+        A = np.zeros((len(block) + 1, size))
+        A[0, p + 1 + t] = -1
+        A[1:, start : start + len(block)] = -np.eye(len(block))
+        start += len(block)
+        rows.append(A)
+        rhs.append(np.zeros(len(A)))
+        cones.append(clarabel.SecondOrderConeT(len(A)))
+    P, q = np.zeros(size), np.zeros(size)
+    P[p + 1 + T], q[size - R :] = 1, cost
+    x, value = _solve(sp.diags(P, format="csc"), q, np.vstack(rows), np.concatenate(rhs), cones)
+    coef = np.zeros(m)
+    np.add.at(coef, columns, x[:p])
+    norms = x[p + 1 : p + 1 + T]
+    return Conic(coef, float(x[p]) * intercept, value, norms / max(norms.sum(), 1e-300))
+
+
+def measure_problem(X, y, blocks, name, C, *, intercept=False):
+    """Minimise 1/2 (sum_t ||v_t||)^2 + C R(Xu + b) for a measure, conically.
+
+    AUC has a slack per pair, Hamming one per row, the others a row for every cut.
+    """
+    n = len(y)
+    if name == "hamming":
+        beta, delta, owner, cost = np.diag(y), np.ones(n), np.arange(n), 2 * C
+    elif name == "auc":
+        pairs = list(itertools.product(np.flatnonzero(y > 0), np.flatnonzero(y < 0)))
+        beta = np.array([np.eye(n)[i] - np.eye(n)[j] for i, j in pairs])
+        delta, owner, cost = np.ones(len(pairs)), np.arange(len(pairs)), 100 * C / len(pairs)
+    else:
+        (delta, beta), owner, cost = all_cuts(name, y), None, C
+    return polyhedral_problem(
+        X, blocks, beta, delta, intercept=intercept, owner=owner, cost=cost
+    )  # fmt: skip

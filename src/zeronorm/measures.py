@@ -104,7 +104,7 @@ class Measure(ABC):
     def check(self, y: FloatArray) -> None:  # noqa: B027 - most are defined for all labels
         """Raise ValueError where the measure is not defined for these labels."""
 
-    def threshold(self, z: FloatArray, y: FloatArray) -> float:
+    def threshold(self, z: FloatArray, y: FloatArray, weight: FloatArray | None = None) -> float:
         """Return the score above which a row is predicted positive, from the training rows."""
         return 0.0
 
@@ -343,7 +343,11 @@ class Contingency(ContingencyMeasure):
 
 
 class TopMeasure(ContingencyMeasure):
-    """A measure of the k rows with the largest scores: a + b = k."""
+    """A measure of the k rows with the largest scores: a + b = k.
+
+    Where k is not the number of positives, y itself is none of these labellings, and R may be less
+    than the loss of the k rows that the scores predict.
+    """
 
     __slots__ = ()
 
@@ -373,7 +377,7 @@ class TopMeasure(ContingencyMeasure):
         a = low + bisect_left(range(low, high), True, key=falls)
         return a, k - a
 
-    def threshold(self, z: FloatArray, y: FloatArray) -> float:
+    def threshold(self, z: FloatArray, y: FloatArray, weight: FloatArray | None = None) -> float:
         """Return the middle between the k-th and the next score."""
         return _threshold_of_top(z, self.count(int((y > 0).sum()), y.size))
 
@@ -393,12 +397,19 @@ class TopMeasure(ContingencyMeasure):
         return self.gain(n_pos, k) * a / 100.0
 
 
-def _threshold_of_top(z: FloatArray, k: int) -> float:
-    """Return a number that the k largest scores exceed and, without ties, no others."""
-    falling = np.sort(z)[::-1]
-    if k >= z.size:
+def _threshold_of_top(z: FloatArray, k: float, weight: FloatArray | None = None) -> float:
+    """Return a number that the k largest scores exceed and, without ties, no others.
+
+    weight : how often a score counts; None: once.
+    """
+    order = np.argsort(-z, kind="stable")
+    falling = z[order]
+    filled = np.arange(1.0, z.size + 1.0) if weight is None else np.cumsum(weight[order])
+    # The row that makes the k full, and the first one beyond them, up to the rounding of sums.
+    last, following = np.searchsorted(filled, [k * (1.0 - 1e-12), k * (1.0 + 1e-12)])
+    if following >= z.size:
         return float(np.nextafter(falling[-1], -np.inf))
-    return float(falling[k] + 0.5 * (falling[k - 1] - falling[k]))
+    return float(falling[following] + 0.5 * (falling[last] - falling[following]))
 
 
 def _count(name: str, k: int | str, n_pos: int, n: int) -> int:
@@ -561,9 +572,9 @@ class AUC(Measure):
         beta[negative] = -of_pairs * r * under
         return Cut(float(beta[positive].sum()), beta)
 
-    def threshold(self, z: FloatArray, y: FloatArray) -> float:
+    def threshold(self, z: FloatArray, y: FloatArray, weight: FloatArray | None = None) -> float:
         """Return the middle of the scores that as many rows exceed as there are positives."""
-        return _threshold_of_top(z, int((y > 0).sum()))
+        return _threshold_of_top(z, _as_sum(weight, y > 0), weight)
 
     def score(
         self,
@@ -605,7 +616,7 @@ class AveragePrecision(Measure):
         beta[negative] = -of_pairs * (n_pos - places)
         return Cut(100.0 * (1.0 - float(np.mean(i / (i + above)))), beta)
 
-    def threshold(self, z: FloatArray, y: FloatArray) -> float:
+    def threshold(self, z: FloatArray, y: FloatArray, weight: FloatArray | None = None) -> float:
         """Return the middle of the scores that as many rows exceed as there are positives."""
         return _threshold_of_top(z, int((y > 0).sum()))
 

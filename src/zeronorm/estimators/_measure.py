@@ -53,9 +53,9 @@ class MeasureClassifier(BudgetedClassifier):
         Weight of the loss, once for all samples. "auto": 1; 100 for AUC and average precision,
         which are means over pairs.
     block_size : int or None
-        B, new features per scan; by default a tenth of the largest n_features.
+        B, new features per scan; by default the largest n_features / max_blocks.
     max_blocks : int or None
-        Number of scans that generate blocks; they are made as large as needed.
+        T_m, by default 10. There are more scans where blocks share features.
     refit : bool
         Whether the final model is fitted on the selected features alone. False: it is the solution
         over the generated blocks, as published; then only one size can be asked for.
@@ -94,6 +94,10 @@ class MeasureClassifier(BudgetedClassifier):
     With several classes there is one model of k features per class against the others, scans are
     merged, `predict` returns the class of the largest score and `score` is the mean of the measure
     over the classes.
+
+    Where a rare class overlaps much with the others, no features at all may minimise R of F_beta,
+    PRBEP, precision and recall at k and Hamming, at any C: the scores and predictions are all
+    equal. "auc", whose threshold predicts as many positives as there are, learns from such data.
 
     References
     ----------

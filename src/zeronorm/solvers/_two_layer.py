@@ -255,7 +255,7 @@ def _selection(
     position = np.argsort(support, kind="stable")
     support, coef = support[position], coef[position]
     z = fit.point.z + fit.point.b
-    threshold = task.measure.threshold(z, data.y)
+    threshold = task.measure.threshold(z, data.y, task.weight)
     mean, scale = scaling_of(data.design, support)
     u = coef * scale
     steps = np.zeros(support.size, np.int64)
@@ -368,16 +368,14 @@ class _Blocks:
         if block_size is None:
             block_size = -(-n_features // (10 if max_blocks is None else max_blocks))
         self._block_size = block_size
-        self._max_blocks = max_blocks
         self._seen = np.zeros(m, bool)
-        self._n_blocks = 0
         self.n_seen = 0
         self.worst = 0.0  # half the largest mass of a block at the last scan
 
     @property
     def full(self) -> bool:
-        """Whether there are as many features, or blocks, as there shall be."""
-        return self.n_seen >= self._n_features or self._n_blocks == self._max_blocks
+        """Whether there are as many features as there shall be."""
+        return self.n_seen >= self._n_features
 
     def mass(self, scores: FloatArray, size: int) -> float:
         """Return half the largest sum of squared scores of so many features, forced ones in."""
@@ -406,7 +404,6 @@ class _Blocks:
         new = new[np.argsort(-rank, kind="stable")]
         self._seen[new] = True
         self.n_seen += new.size
-        self._n_blocks += 1
         return new, np.sort(block)
 
 
