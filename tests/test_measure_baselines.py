@@ -301,7 +301,7 @@ def test_bmrm_says_where_it_stopped():
     assert model.n_iter_ == len(model.history_) == 2
     assert model.optimality_gap_ > 0.1
     with pytest.warns(ConvergenceWarning, match=r"lies on box=0\.01; the gap .* Use a larger box"):
-        L1Bmrm("f1", box=0.01).fit(X, y)
+        L1Bmrm("f1", C=1.0, box=0.01).fit(X, y)
 
 
 def test_bmrm_without_features():
@@ -316,7 +316,7 @@ def test_bmrm_without_features():
 
 
 @parametrize_with_checks(
-    [SVMRFE(2, tol=1e-10, max_iter=100_000), L1SVM(C=1.0), L1Bmrm("hamming", tol=1e-6)]
+    [SVMRFE(2, tol=1e-10, max_iter=100_000), L1SVM(C=1.0), L1Bmrm("hamming", C=1.0, tol=1e-6)]
 )
 def test_scikit_learn_accepts_them(estimator, check):
     check(estimator)
