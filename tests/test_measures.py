@@ -404,8 +404,19 @@ def test_thresholds_part_the_top_rows():
                         ("ap", 12), ("precision@40", 40)]:  # fmt: skip
         threshold = parse_measure(name).threshold(z, y)
         assert (z > threshold).sum() == count
-    for name in ("hamming", "f1"):
-        assert parse_measure(name).threshold(z, y) == 0.0
+    assert parse_measure("hamming").threshold(z, y) == 0.0
+
+
+def test_threshold_of_f_is_the_best_of_all():
+    """Scores of overlapping classes would all be labelled negative."""
+    rng = np.random.default_rng(11)
+    for beta in (0.5, 1.0, 2.0):
+        measure = FBeta(beta)
+        for ties in (False, True):
+            y, z = labels(rng, 9, 31), rng.standard_normal(40) - 2.0
+            z = np.round(z) if ties else z
+            best = max(measure.score(y, z, threshold=t) for t in np.append(z, -np.inf))
+            assert measure.score(y, z, threshold=measure.threshold(z, y)) == pytest.approx(best)
     tied = np.r_[np.full(10, 2.0), np.full(30, 1.0)]
     assert (tied > PrecisionAt(10).threshold(tied, y)).sum() == 10
     assert (tied > PrecisionAt(5).threshold(tied, y)).sum() == 0  # no threshold parts equal scores

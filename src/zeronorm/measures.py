@@ -194,7 +194,7 @@ class ContingencyMeasure(Measure):
         n_pos, n_neg = (part.size for part in rows)
         return Cut(float(self.loss(*counts, n_pos, n_neg)), beta)
 
-    def threshold(self, z: FloatArray, y: FloatArray) -> float:
+    def threshold(self, z: FloatArray, y: FloatArray, weight: FloatArray | None = None) -> float:
         """Return the threshold with the least loss on the training rows.
 
         R bounds the loss of the labels z > 0, but where classes overlap it can be least with all
@@ -202,6 +202,8 @@ class ContingencyMeasure(Measure):
         """
         order = np.argsort(-z, kind="stable")
         falling, positive = z[order], y[order] > 0
+        if falling[0] == falling[-1]:  # of a model without features
+            return float(falling[0])
         a = np.concatenate([[0], np.cumsum(positive)])
         b = np.arange(z.size + 1) - a
         n_pos = int(a[-1])
