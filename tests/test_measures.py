@@ -366,7 +366,7 @@ def test_integer_weights_equal_repetition(measure, kind):
 def test_scores_are_those_of_scikit_learn(kind):
     """A score would not be the measure of its name."""
     rng = np.random.default_rng(9)
-    for _ in range(10):
+    for _ in range(3):
         y, z = labels(rng, 12, 28), draw(rng, kind, 40)
         predicted = z > 0
         expected = {

@@ -432,7 +432,7 @@ def test_the_intercept_stays_bounded():
 # -------------------------------------------------------------------------------------- storages
 
 
-@pytest.mark.parametrize("name", ["f1", "precision@10", "auc"])
+@pytest.mark.parametrize("name", ["f1", "auc"])
 def test_storage_does_not_matter(name, tmp_path):
     """The same numbers stored otherwise would give another model."""
     rng = np.random.default_rng(11)
@@ -488,11 +488,9 @@ def test_sparse_columns_are_centred_without_being_stored(name, sizes):
 def test_exactly_k_with_blocks_of_any_size():
     """Another number of features would be returned than asked for."""
     X, y, _ = oracles.instance_one()
-    options = itertools.product(
-        ("f1", "auc"), (None, 1, 3, 50), (None, 1, 2), (None, np.array([8, 5]))
-    )
-    for name, block_size, max_blocks, forced in options:
-        task = task_of(X, y, name, 0.1, intercept=True)
+    task = task_of(X, y, "f1", 0.1, intercept=True)
+    options = itertools.product((None, 1, 3, 50), (None, 2), (None, np.array([8, 5])))
+    for block_size, max_blocks, forced in options:
         data = replace(task.data, forced=forced)
         path = select(
             MeasureTask(data, task.measure, 0.1), (3, 5, 10), block_size=block_size,
