@@ -331,7 +331,7 @@ def test_storage_does_not_matter(measure, tmp_path):
         X.astype(float), X.astype(np.float32), X.astype(np.int8), sp.csc_array(X.astype(float)),
         sp.csr_array(X.astype(np.float32)), tmp_path / "X.npy", pd.DataFrame(X),
     ]  # fmt: skip
-    for k in (3, None):
+    for k in (2, None):
         options = {"n_features": k, "C": 0.05, "tol": 1e-5}
         models = [MeasureClassifier(measure, **options).fit(one, y) for one in stored]
         for one, model in zip(stored, models, strict=True):

@@ -215,7 +215,9 @@ def test_average_precision_against_all_interleavings(seed, kind, n_pos, n_neg):
     assert AveragePrecision().cut(z, y).at(z) == pytest.approx(worst, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", [*NAMES, "precision@300", "recall@250", "auc"])
+@pytest.mark.parametrize(
+    "name", [*NAMES, "precision@30", "precision@300", "recall@30", "recall@250", "auc"]
+)
 @pytest.mark.parametrize("kind", ["normal", "ties"])
 def test_cut_against_the_table_of_all_counts(name, kind):
     """At real sizes a sweep or a bisection would end early."""

@@ -147,7 +147,7 @@ def solve_cuts(
     bound = value = intercept = 0.0
     step = 0
     while True:
-        quadratic = 0.5 * (q @ a)
+        quadratic = np.maximum(0.0, 0.5 * (q @ a))
         low = float(d @ a - quadratic.max())
         high = 0.5 * float(mu @ np.sqrt(2.0 * quadratic)) ** 2 + most * max(
             0.0, float((d - mu @ q - b * e).max())
@@ -160,6 +160,8 @@ def solve_cuts(
         step += 1
 
         room = most - float(a.sum())
+        if room <= 0.0:  # by rounding
+            break
         ratio = mu / slack
         mean_q = (ratio @ q) / ratio.sum()
         away = q - mean_q
