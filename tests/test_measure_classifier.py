@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn import metrics
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -437,7 +437,8 @@ def test_no_features_is_the_optimum_where_a_rare_class_overlaps_much():
     """What the documentation says of such data, and what to do then, would not be so."""
     X, y, X_test, y_test = rare(2.0)
     for C in (0.1, 1.0):
-        model = MeasureClassifier("f1", n_features=5, C=C).fit(X, y)
+        with pytest.warns(ConvergenceWarning, match="No features lower the loss of 'f1'"):
+            model = MeasureClassifier("f1", n_features=5, C=C).fit(X, y)
         assert model.path_[5].objective == pytest.approx(100 * C, rel=2e-3)
         assert not model.predict(X).any()
     auc = MeasureClassifier("auc", n_features=5).fit(X, y)

@@ -252,6 +252,20 @@ class MeasureClassifier(BudgetedClassifier):
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
+            return
+        for path in paths:
+            without = path.history[0].extra["without_features"]
+            objective = path[max(path)].objective
+            if objective is not None and objective >= (1.0 - float(self.tol)) * without:
+                name = parse_measure(self.measure).name
+                warnings.warn(
+                    f"No features lower the loss of {name!r} by more than tol={self.tol:g} of that "
+                    "without features: the classes overlap too much, or C is too small, and the "
+                    "model tells (nearly) nothing apart. Use measure='auc' or 'ap', or a larger C.",
+                    ConvergenceWarning,
+                    stacklevel=stacklevel,
+                )
+                return
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the measure of the scores of X, from 0 to 1; of several classes the mean.

@@ -65,8 +65,9 @@ class MeasureTask:
 
     @property
     def weight(self) -> FloatArray | None:
-        """The sample weights, where the measure has them."""
-        return self.data.sample_weight if self.measure.weighted else None
+        """The sample weights, where the measure has them and they differ from 1."""
+        weight = self.data.sample_weight
+        return weight if self.measure.weighted and np.any(weight != 1.0) else None
 
     def cut(self, point: Point) -> Cut:
         """Return the cut that is tight at a point."""
@@ -136,12 +137,15 @@ def select_by_measure(
     best: Point | None = None
     answer: Inner | None = None
     outer = 0.0
+    bounds = dict.fromkeys(sizes, 0.0)  # of all models of a size: any dual point gives one
     status = Status.BUDGET
     while True:
         scores = yield Scan(data.design, vector)
         begin = time.perf_counter()
         block_found = blocks.next(scores)
         outer = max(outer, _dual_bound(delta, task.C, blocks.worst))
+        for k in sizes:
+            bounds[k] = max(bounds[k], _dual_bound(delta, task.C, blocks.mass(scores, k)))
         if block_found is None:
             status = Status.REPEATED
             break
@@ -150,7 +154,7 @@ def select_by_measure(
         seconds_of = {"gather": time.perf_counter() - begin}
         begin = time.perf_counter()
         last = blocks.full
-        extra: dict[str, float] = {"outer_bound": outer}
+        extra: dict[str, float] = {"outer_bound": outer, "without_features": scale}
         step_status: Status | None = None
         objective = bound = 0.0
         if not last or published or not refit:
@@ -190,16 +194,16 @@ def select_by_measure(
     else:
         assert answer is not None
         fits[sizes[-1]] = _Fit(order, model.coef(answer.point), answer)
-    # With a refit, the dual point bounds all models of that size.
-    certified = list(fits) if refit else []
-    answers = yield [Scan(data.design, fits[k].inner.vector) for k in certified]
-    bounds = {
-        k: _dual_bound(fits[k].inner.delta, task.C, blocks.mass(scores, k))
-        for k, scores in zip(certified, answers, strict=True)
-    }
+    if refit:
+        answers = yield [Scan(data.design, fit.inner.vector) for fit in fits.values()]
+        for (k, fit), scores in zip(fits.items(), answers, strict=True):
+            bound = _dual_bound(fit.inner.delta, task.C, blocks.mass(scores, k))
+            bounds[k] = max(bounds[k], bound)
     entered_at = [step.entered for step in history]
     selections = {
-        k: _selection(task, fit.support, fit.coef, fit.inner, bounds.get(k), entered_at)
+        k: _selection(
+            task, fit.support, fit.coef, fit.inner, bounds[k] if refit else None, entered_at
+        )
         for k, fit in fits.items()
     }
     gap = max((fit.inner.objective - fit.inner.bound) / scale for fit in fits.values())
@@ -229,6 +233,7 @@ def _full(
     fit = yield from solve(model, model.zero(b), tol)
     coef = yield from model.weights(fit.point.w)
     extra = {
+        "without_features": solve.scale,
         "gap": (fit.objective - fit.bound) / solve.scale,
         "inner_iterations": float(fit.n_rounds),
         "cuts": float(cuts.size),
