@@ -3,9 +3,9 @@
     python benchmarks/measures_quality.py
     python benchmarks/measures_quality.py --sets w8a --seeds 1
 
-Sets with 3 to 5 % positives: w8a, and three classes of news20_multiclass against the rest (counts,
-rows of unit norm, columns in fewer than 3 rows dropped). Random splits within classes, two thirds
-train. k = 10, 30 and 100 features.
+Sets with 3 to 5 % positives: 12,000 rows of w8a, and three classes of news20_multiclass against the
+rest (counts, rows of unit norm, columns in fewer than 3 rows dropped). Random splits within
+classes, two thirds train. k = 10, 30 and 100 features.
 
 accuracy                `BudgetClassifier` with its defaults: features and model for the likelihood
 accuracy, threshold     the same model, its threshold tuned for F1 on out-of-fold scores of 3 folds,
@@ -43,11 +43,12 @@ from zeronorm.measures import PRBEP, PrecisionAt, parse_measure
 Row = dict[str, Any]
 SIZES = (10, 30, 100)
 FOLDS = 3
-GRID = (0.001, 0.01, 0.1, 1.0)
+W8A_ROWS = 12_000
+GRID = (0.001, 0.01, 0.1)
 CLASSES = (1, 8, 15)  # atheism, autos, space
 SETS = ("w8a", *(f"news20:{c}" for c in CLASSES))
 BASE = "accuracy, threshold"
-PLAIN = ("hamming", "f1", "f2", "prbep", "precision@50", "auc", "ap")
+PLAIN = ("hamming", "f1", "prbep", "precision@50", "auc", "ap")
 TUNED = ("f1", "prbep", "precision@50")
 METHODS = ("accuracy", BASE, "balanced", *PLAIN, *(f"{key}, C by folds" for key in TUNED))
 JUDGED = ("F1", "PRBEP", "precision@50")
@@ -74,7 +75,9 @@ def read(folder: Path, name: str) -> tuple[Any, np.ndarray]:
     data = protocol.arrays(folder, name.split(":")[0].replace("news20", "news20_multiclass"))
     X, y = data["X"], data["y"]
     if name == "w8a":
-        return sp.csc_matrix(X, dtype=np.float32), np.where(y > 0, 1, -1)
+        share = W8A_ROWS / y.size
+        rows = protocol._stratified(y, share, np.random.default_rng(protocol.FIRST_SEED))[0]
+        return sp.csc_matrix(X[rows], dtype=np.float32), np.where(y[rows] > 0, 1, -1)
     X = sp.csc_matrix(measures.normalised(X))
     X = X[:, np.flatnonzero(X.getnnz(axis=0) >= 3)]
     return X, np.where(y == int(name.split(":")[1]), 1, -1)
