@@ -15,6 +15,9 @@ hamming, f1, ...        `MeasureClassifier` with its defaults
 f1, C by folds, ...     the same with C of the grid GRID that is best in its measure on 3 folds, for
                         each k by itself: `BudgetClassifier` chooses the C of its refit, too
 
+Every k is a fit of its own. (With a list of sizes, the features of a small size are the first of
+those of the largest, found in larger blocks: "f1, one list" is that.)
+
 Rankings (PRBEP, precision at 50) do not depend on thresholds. "beside" is the difference from
 `accuracy, threshold` on the same splits, mean and standard error over sets and splits; seconds are
 CPU seconds of one thread for the three sizes together, folds included. With few splits of a set the
@@ -50,7 +53,9 @@ SETS = ("w8a", *(f"news20:{c}" for c in CLASSES))
 BASE = "accuracy, threshold"
 PLAIN = ("hamming", "f1", "prbep", "precision@50", "auc", "ap")
 TUNED = ("f1", "prbep", "precision@50")
-METHODS = ("accuracy", BASE, "balanced", *PLAIN, *(f"{key}, C by folds" for key in TUNED))
+METHODS = (
+    "accuracy", BASE, "balanced", *PLAIN, *(f"{key}, C by folds" for key in TUNED), "f1, one list",
+)  # fmt: skip
 JUDGED = ("F1", "PRBEP", "precision@50")
 
 
@@ -83,12 +88,15 @@ def read(folder: Path, name: str) -> tuple[Any, np.ndarray]:
     return X, np.where(y == int(name.split(":")[1]), 1, -1)
 
 
-def fitted(model: Any, X: Any, y: np.ndarray) -> Models:
-    """Return the models of all sizes."""
-    path = model.fit(X, y).path_
-    return {
-        k: Linear(path[k].support, np.asarray(path[k].coef), float(path[k].intercept)) for k in path
-    }
+def fitted(make: Callable[[Any], Any], X: Any, y: np.ndarray, one_list: bool = False) -> Models:
+    """Return the models of all sizes; `make` returns an estimator for its n_features."""
+    models = {}
+    for size in (list(SIZES),) if one_list else SIZES:
+        path = make(size).fit(X, y).path_
+        for k in path:
+            chosen = path[k]
+            models[k] = Linear(chosen.support, np.asarray(chosen.coef), float(chosen.intercept))
+    return models
 
 
 def folds(y: np.ndarray, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -112,11 +120,6 @@ def best_threshold(scores: np.ndarray, y: np.ndarray) -> float:
     return float(falling[at] if at + 1 == y.size else 0.5 * (falling[at] + falling[at + 1])) - 1e-12
 
 
-def plain(make: Callable[..., Any]) -> Callable[[Any, np.ndarray, int], Models]:
-    """Return a fit with defaults."""
-    return lambda X, y, seed: fitted(make(), X, y)
-
-
 def with_threshold(X: Any, y: np.ndarray, seed: int) -> Models:
     """Return accuracy-trained models with thresholds tuned on folds."""
     scores = {k: np.empty(y.size) for k in SIZES}
@@ -129,43 +132,41 @@ def with_threshold(X: Any, y: np.ndarray, seed: int) -> Models:
     }
 
 
-def with_C(key: str) -> Callable[[Any, np.ndarray, int], Models]:  # noqa: N802
-    """Return a fit that chooses C on folds, for every size by itself."""
+def by_folds(key: str, X: Any, y: np.ndarray, seed: int) -> Models:
+    """Return models whose C is chosen on folds, for every size by itself."""
     measure = parse_measure(key)
-
-    def fit(X: Any, y: np.ndarray, seed: int) -> Models:
-        found = {(C, k): 0.0 for C in GRID for k in SIZES}
-        for train, left in folds(y, seed):
-            for C in GRID:
-                for k, model in fitted(trained(key, C), X[train], y[train]).items():
-                    found[C, k] += measure.score(y[left].astype(float), model.scores(X[left]))
-        best = {k: max(GRID, key=lambda C: found[C, k]) for k in SIZES}
-        whole = {C: fitted(trained(key, C), X, y) for C in set(best.values())}
-        return {k: whole[best[k]][k] for k in SIZES}
-
-    return fit
+    found = {(C, k): 0.0 for C in GRID for k in SIZES}
+    for train, left in folds(y, seed):
+        for C in GRID:
+            for k, model in fitted(trained(key, C), X[train], y[train]).items():
+                found[C, k] += measure.score(y[left].astype(float), model.scores(X[left]))
+    best = {k: max(GRID, key=lambda C: found[C, k]) for k in SIZES}
+    whole = {C: fitted(trained(key, C), X, y) for C in set(best.values())}
+    return {k: whole[best[k]][k] for k in SIZES}
 
 
-def budget(**options: Any) -> BudgetClassifier:
-    """Return the estimator that trains for the likelihood."""
-    return BudgetClassifier(list(SIZES), n_threads=1, **options)
+def budget(**options: Any) -> Callable[[Any], BudgetClassifier]:
+    """Return the estimator that trains for the likelihood, by its n_features."""
+    return lambda size: BudgetClassifier(size, n_threads=1, **options)
 
 
-def trained(key: str, C: float | str = "auto") -> MeasureClassifier:
-    """Return the estimator that trains for a measure."""
-    return MeasureClassifier(key, list(SIZES), C=C, n_threads=1)
+def trained(key: str, C: float | str = "auto") -> Callable[[Any], MeasureClassifier]:
+    """Return the estimator that trains for a measure, by its n_features."""
+    return lambda size: MeasureClassifier(key, size, C=C, n_threads=1)
 
 
-def fit_of(method: str) -> Callable[[Any, np.ndarray, int], Models]:
-    """Return how the models of a method are found."""
+def models_of(method: str, X: Any, y: np.ndarray, seed: int) -> Models:
+    """Return the models of a method."""
     if method == "accuracy":
-        return plain(budget)
+        return fitted(budget(), X, y)
     if method == BASE:
-        return with_threshold
+        return with_threshold(X, y, seed)
     if method == "balanced":
-        return plain(lambda: budget(class_weight="balanced"))
-    key, _, by_folds = method.partition(",")
-    return with_C(key) if by_folds else plain(lambda: trained(key))
+        return fitted(budget(class_weight="balanced"), X, y)
+    key, _, how = method.partition(", ")
+    if how == "C by folds":
+        return by_folds(key, X, y, seed)
+    return fitted(trained(key), X, y, one_list=how == "one list")
 
 
 def judge(model: Linear, X: Any, y: np.ndarray) -> Row:
@@ -187,7 +188,7 @@ def measure(name: str, seed: int, options: Any) -> list[Row]:
     for method in options.keys:
         begin = time.process_time()
         with common.log(f"{name}, {seed}, {method}"):
-            models = fit_of(method)(X, y[train], seed)
+            models = models_of(method, X, y[train], seed)
         cpu = time.process_time() - begin
         for k, model in models.items():
             row = {"set": name, "seed": seed, "method": method, "k": k, "cpu": cpu}
