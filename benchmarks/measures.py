@@ -27,19 +27,17 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
-import clarabel
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.lapack import dpstrf
 
 import _common as common
 import _protocol as protocol
 from zeronorm import MeasureClassifier
 from zeronorm.measures import parse_measure
 from zeronorm.solvers import MeasureTask, select_by_measure
+from zeronorm.solvers._conic import solve_by_clarabel
 from zeronorm.solvers._cuts import Master, solve_master
 
 Part = tuple[dict[str, Any], list[dict[str, Any]], str]
@@ -89,58 +87,11 @@ class OverLimitError(RuntimeError):
     """A fit used more CPU seconds than it may."""
 
 
-def solve_by_clarabel(
+def by_clarabel(
     grams: np.ndarray, delta: np.ndarray, g: np.ndarray, C: float, tol: float
 ) -> Master:
-    """Solve the program over the cuts in second-order-cone form, to 1e-8, its default.
-
-    min_{alpha, theta} theta - delta'alpha : alpha >= 0, sum(alpha) <= C, g'alpha = 0,
-        ||(F_t'alpha, theta - 1/2)|| <= theta + 1/2 for every block, G_t = F_t F_t'
-    """
-    K = delta.size
-    rows, right, cones = [], [], []
-    if np.any(g):
-        rows.append(np.append(g, 0.0)[None])
-        right.append([0.0])
-        cones.append(clarabel.ZeroConeT(1))
-    rows += [np.hstack([-np.eye(K), np.zeros((K, 1))]), np.append(np.ones(K), 0.0)[None]]
-    right.append(np.append(np.zeros(K), C))
-    cones.append(clarabel.NonnegativeConeT(K + 1))
-    for gram in grams:
-        factor = _factor(gram)
-        rank = factor.shape[1]
-        block = np.zeros((rank + 2, K + 1))
-        block[0, K] = block[-1, K] = -1.0
-        block[1:-1, :K] = -factor.T
-        rows.append(block)
-        right.append(np.concatenate([[0.5], np.zeros(rank), [-0.5]]))
-        cones.append(clarabel.SecondOrderConeT(rank + 2))
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_rel, settings.tol_gap_abs = 1e-8, 0.0
-    found = clarabel.DefaultSolver(
-        sp.csc_matrix((K + 1, K + 1)), np.append(-delta, 1.0), sp.csc_matrix(np.vstack(rows)),
-        np.concatenate(right), cones, settings,
-    ).solve()  # fmt: skip
-    alpha = np.maximum(0.0, found.x[:K])
-    alpha *= min(1.0, C / max(float(alpha.sum()), 1e-300))
-    dual = np.asarray(found.z)
-    intercept = float(dual[0]) if np.any(g) else 0.0
-    ends = np.cumsum([len(part) for part in right])[-len(grams) - 1 :]
-    weight = np.array([dual[a] + dual[b - 1] for a, b in pairwise(ends)])
-    weight = np.maximum(0.0, weight)
-    norms = np.einsum("k,tkl,l->t", alpha, grams, alpha, optimize=True)
-    bound = float(alpha @ delta) - 0.5 * float(norms.max())
-    return Master(alpha, weight / weight.sum(), intercept, bound, -float(found.obj_val_dual))
-
-
-def _factor(gram: np.ndarray) -> np.ndarray:
-    """Return F with F F' = G by a pivoted Cholesky factorisation, as many columns as its rank."""
-    size = len(gram)
-    lower, pivot, rank, _ = dpstrf(gram, lower=1)
-    factor = np.empty((size, max(1, rank)))
-    factor[pivot - 1] = np.tril(lower)[:, : max(1, rank)]
-    return factor
+    """Solve the program over the cuts by Clarabel to 1e-8, its default."""
+    return Master(*solve_by_clarabel(grams, delta, g, C))
 
 
 class Published(MeasureClassifier):
@@ -172,7 +123,7 @@ class Published(MeasureClassifier):
 class PublishedByClarabel(Published):
     """The published algorithm with Clarabel."""
 
-    master = staticmethod(solve_by_clarabel)
+    master = staticmethod(by_clarabel)
 
 
 WAYS = {

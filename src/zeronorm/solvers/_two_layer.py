@@ -136,7 +136,7 @@ def select_by_measure(
     vector, delta = _first_vector(task, b)
     best: Point | None = None
     answer: Inner | None = None
-    outer = 0.0
+    objective, bound, outer = scale, 0.0, 0.0
     bounds = dict.fromkeys(sizes, 0.0)  # of all models of a size: any dual point gives one
     status = Status.BUDGET
     while True:
@@ -156,7 +156,6 @@ def select_by_measure(
         last = blocks.full
         extra: dict[str, float] = {"outer_bound": outer, "without_features": scale}
         step_status: Status | None = None
-        objective = bound = 0.0
         if not last or published or not refit:
             if published:
                 fresh = BlockModel.of_blocks(model, Cuts.like(cuts))
@@ -197,8 +196,8 @@ def select_by_measure(
     if refit:
         answers = yield [Scan(data.design, fit.inner.vector) for fit in fits.values()]
         for (k, fit), scores in zip(fits.items(), answers, strict=True):
-            bound = _dual_bound(fit.inner.delta, task.C, blocks.mass(scores, k))
-            bounds[k] = max(bounds[k], bound)
+            last_bound = _dual_bound(fit.inner.delta, task.C, blocks.mass(scores, k))
+            bounds[k] = max(bounds[k], last_bound)
     entered_at = [step.entered for step in history]
     selections = {
         k: _selection(
