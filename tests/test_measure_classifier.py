@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from zeronorm import MeasureClassifier
 from zeronorm.measures import Contingency, FBeta
+from zeronorm.model_selection import cross_validate
 
 ALL = ["hamming", "f1", "f2", "precision@10", "recall@2p", "prbep", "auc", "ap"]
 each_measure = pytest.mark.parametrize("measure", ALL)
@@ -625,3 +626,15 @@ def test_a_failed_fit_leaves_the_model_before_it(skewed):
     with pytest.raises(ValueError, match="k of precision@500"):
         model.fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), scores)
+
+
+def test_all_features_are_cross_validated_where_folds_have_constant_columns(skewed):
+    """Folds with fewer usable columns than others would have no model of the common size."""
+    X, y = skewed
+    X = X[:, :6].copy()
+    X[:, 5] = 0.0
+    X[0, 5] = 1.0  # constant wherever row 0 is held out
+    found = cross_validate(MeasureClassifier("f1", C=0.1), X, y, cv=3)
+    assert found.scores.shape == (1, 3)
+    assert found.measure == "f1"
+    assert found.mean[0] > 0.1

@@ -232,7 +232,7 @@ class MeasureClassifier(BudgetedClassifier):
         seconds: dict[str, float] | None = None,
         certify: bool = True,
     ) -> Solver[Path]:
-        return select_by_measure(
+        solver = select_by_measure(
             MeasureTask(task, parse_measure(self.measure), self._loss_weight()),
             None if self.n_features is None else sizes,
             block_size=self.block_size,
@@ -242,6 +242,7 @@ class MeasureClassifier(BudgetedClassifier):
             published=self.solver == "two-layer",
             seconds=seconds,
         )
+        return _renamed(solver, sizes[0]) if self.n_features is None else solver
 
     def _warn_of_gaps(self, paths: Sequence[Path], stacklevel: int = CALLER_OF_FIT) -> None:
         gap = max(path.gap for path in paths)
@@ -333,6 +334,15 @@ class MeasureClassifier(BudgetedClassifier):
     def loss(self) -> str:
         """What the coefficients are solutions for: "measure" and its name."""
         return f"measure {parse_measure(self.measure).name}"
+
+
+def _renamed(solver: Solver[Path], size: int) -> Solver[Path]:
+    """Run a solver of one model and call its size by the given one.
+
+    In cross-validation "all features" is one size, though folds differ in their constant columns.
+    """
+    path = yield from solver
+    return replace(path, selections={size: path[max(path)]})
 
 
 def _centred(problem: Problem, standardize: bool) -> Scaled:
