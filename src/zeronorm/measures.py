@@ -446,7 +446,33 @@ def _check_k(k: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class PrecisionAt(TopMeasure):
+class CountedMeasure(TopMeasure):
+    """A measure of a number of rows that the user gives.
+
+    Parameters
+    ----------
+    k : a number of rows, or a string like "2p": that many times the number of positives.
+    """
+
+    k: int | str
+
+    intercept: ClassVar[str] = "spoils"
+
+    def __post_init__(self) -> None:
+        """Check k."""
+        _check_k(self.k)
+
+    def count(self, n_pos: int, n: int) -> int:
+        """Return k."""
+        return _count(self.name, self.k, n_pos, n)
+
+    def check(self, y: FloatArray) -> None:
+        """Check that there are k rows."""
+        self.count(int((y > 0).sum()), y.size)
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionAt(CountedMeasure):
     """Precision of the k rows with the largest scores.
 
     Parameters
@@ -454,34 +480,18 @@ class PrecisionAt(TopMeasure):
     k : a number of rows, or a string like "2p": that many times the number of positives.
     """
 
-    k: int | str
-
-    intercept: ClassVar[str] = "spoils"
-
-    def __post_init__(self) -> None:
-        """Check k."""
-        _check_k(self.k)
-
     @property
     def name(self) -> str:
         """Return "precision@k"."""
         return f"precision@{self.k}"
 
-    def count(self, n_pos: int, n: int) -> int:
-        """Return k."""
-        return _count(self.name, self.k, n_pos, n)
-
     def gain(self, n_pos: int, k: int) -> float:
         """Return 100 / k."""
         return 100.0 / k
 
-    def check(self, y: FloatArray) -> None:
-        """Check k."""
-        self.count(int((y > 0).sum()), y.size)
-
 
 @dataclass(frozen=True, slots=True)
-class RecallAt(TopMeasure):
+class RecallAt(CountedMeasure):
     """Recall of the k rows with the largest scores.
 
     Parameters
@@ -489,22 +499,10 @@ class RecallAt(TopMeasure):
     k : a number of rows, or a string like "2p": that many times the number of positives.
     """
 
-    k: int | str
-
-    intercept: ClassVar[str] = "spoils"
-
-    def __post_init__(self) -> None:
-        """Check k."""
-        _check_k(self.k)
-
     @property
     def name(self) -> str:
         """Return "recall@k"."""
         return f"recall@{self.k}"
-
-    def count(self, n_pos: int, n: int) -> int:
-        """Return k."""
-        return _count(self.name, self.k, n_pos, n)
 
     def gain(self, n_pos: int, k: int) -> float:
         """Return 100 / n_pos."""
