@@ -6,9 +6,10 @@ The paper: News20.binary (11,997 and 7,999 rows, 1,355,191 features), C = 0.1 n,
 
 Here: news20ng, the same corpus with its own features, binarised, rows of unit norm. When the outer
 layer of the paper ends is not said (at an "epsilon-optimal" solution; its News20 has 2 to 5 blocks
-of 250). The lower bound over all features is far from the objective after as many blocks, see the
-last tables, so there are BLOCKS blocks here. The models are those over the blocks, to a gap of
-1e-3; a feature is selected if its weight is not zero (that of a block without a multiplier is).
+of 250). With large C the lower bound over all features is far from the objective after as many
+blocks, see the last tables, so there are BLOCKS blocks here. The models are those over the blocks,
+to a gap of 1e-3; a feature is selected if its weight is not zero (that of a block without a
+multiplier is).
 "Settled" is the number of features after which another block lowers the objective by less than 5 %.
 
     python benchmarks/papers/measures_sensitivity.py            # c up to 10
