@@ -461,9 +461,9 @@ def test_clone_parameters_and_defaults():
 
 
 def test_default_weight_of_the_loss(skewed):
-    """C="auto" would not be 1, or 100 for means over pairs."""
+    """C="auto" would not be 0.1, or 100 for means over pairs."""
     X, y = skewed
-    for measure, C in (("f1", 1.0), ("hamming", 1.0), ("precision@10", 1.0), ("auc", 100.0),
+    for measure, C in (("f1", 0.1), ("hamming", 0.1), ("precision@10", 0.1), ("auc", 100.0),
                        ("ap", 100.0)):  # fmt: skip
         automatic = MeasureClassifier(measure, n_features=2).fit(X, y)
         given = MeasureClassifier(measure, n_features=2, C=C).fit(X, y)

@@ -27,6 +27,7 @@ __all__ = [
     "center_scale",
     "locate_nonfinite",
     "margins",
+    "multiply",
     "resident_columns",
     "resident_rows",
     "scan",
@@ -110,6 +111,24 @@ def margins(
     if not np.isfinite(z).all():
         _refuse_nonfinite(storage_of(design), features)
     return z
+
+
+def multiply(design: Design, coef: FloatArray) -> FloatArray:
+    """Return X coef over all columns, (n_samples,), in one pass; those of `Scaled` are centred.
+
+    coef : (n_features,).
+    """
+    if isinstance(design, Rows):
+        return multiply(design.base, coef)[design.index]
+    if isinstance(design, Scaled) and isinstance(storage_of(design), Sparse):
+        weights = design.scale * coef
+        z = multiply(design.base, weights)
+        return z if design.mean is None else z - float(design.mean @ weights)
+    if isinstance(design, Sparse):
+        combined = design.combine_rows(np.ascontiguousarray(coef))
+        if combined is not None:
+            return combined
+    return margins(design, np.arange(design.shape[1]), coef, 0.0)
 
 
 def center_scale(design: Design, weight: FloatArray, *, center: bool) -> Scaled:

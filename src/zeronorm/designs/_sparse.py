@@ -14,6 +14,7 @@ from .._kernels import (
     audit_indices,
     csc_correlate,
     csc_moments,
+    csr_combine,
     csr_correlate,
     csr_gather,
     csr_moments,
@@ -178,6 +179,14 @@ class Sparse:
         lengths = np.bincount(self._indices) if self._by_column else np.diff(self._indptr)
         per_row = lengths.astype(np.float64)
         return float(per_row @ (per_row + 1.0)) <= 2.0 * MOST_PRODUCTS * self._data.size
+
+    def combine_rows(self, coef: FloatArray) -> FloatArray | None:
+        """Return X coef in one pass over the rows; None for CSC, whose columns are there."""
+        if self._by_column:
+            return None
+        z = np.zeros(self.shape[0])
+        csr_combine(self._indptr, self._indices, self._data, coef, z, self.n_threads)
+        return z
 
     def resident_rows(self) -> tuple[NDArray[Any], ...] | None:
         """Return (indptr, indices, data) of CSR where `is_tall`."""

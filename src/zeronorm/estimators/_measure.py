@@ -23,7 +23,7 @@ from ._base import BudgetedClassifier, Problem
 from ._linear import CALLER_OF_FIT, Rowwise
 
 SOLVERS = ("auto", "two-layer")
-DEFAULT_C, DEFAULT_C_OF_PAIRS = 1.0, 100.0
+DEFAULT_C, DEFAULT_C_OF_PAIRS = 0.1, 100.0
 
 
 class MeasureClassifier(BudgetedClassifier):
@@ -50,10 +50,11 @@ class MeasureClassifier(BudgetedClassifier):
         How many features, exactly (`max_blocks` yields to it); a list gives several models. None:
         all features, the support vector machine for multivariate measures (SVMperf).
     C : float or "auto"
-        Weight of the loss, once for all samples. "auto": 1; 100 for AUC and average precision,
+        Weight of the loss, once for all samples. "auto": 0.1; 100 for AUC and average precision,
         which are means over pairs.
     block_size : int or None
-        B, new features per scan; by default the largest n_features / max_blocks.
+        B, new features per scan; by default n_features / max_blocks, of several sizes a tenth of
+        the smallest, but at least a thirtieth of the largest.
     max_blocks : int or None
         T_m, by default 10. There are more scans where blocks share features.
     refit : bool

@@ -19,7 +19,7 @@ import numpy as np
 from .._kernels import solve_cuts
 from .._typing import Design, FloatArray, IndexArray
 from ..designs import Scaled, Sparse
-from ..designs._operations import margins
+from ..designs._operations import multiply
 from ..designs._wrappers import storage_of
 from ..measures import Cut
 from ._conic import has_clarabel, solve_by_clarabel
@@ -293,17 +293,13 @@ class FullModel:
     def add(self, cut: Cut, keep: bool = False) -> Solver[None]:
         """Add a cut by two passes over the data."""
         a = yield from self.weights(cut.beta)
-        z = margins(self._design, self._features, a, 0.0)
-        if self._centred:
-            z -= float(_offsets(self._design, self._features) @ a)
+        coef = np.zeros(self._design.shape[1])
+        coef[self._features] = a
+        z = multiply(self._design, coef)
         self.cuts.add(cut, keep)
         self._scores = np.vstack([self._scores, z])
         border = np.append(self._scores[:-1] @ cut.beta, float(a @ a))
         self._gram = _bordered(self._gram, border)
-
-    @property
-    def _centred(self) -> bool:
-        return isinstance(storage_of(self._design), Sparse)
 
     def weights(self, w: FloatArray) -> Solver[FloatArray]:
         """Return X'w on the features."""

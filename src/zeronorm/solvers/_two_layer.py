@@ -104,7 +104,8 @@ def select_by_measure(
     Parameters
     ----------
     sizes : growing; `max_blocks` yields to them. None: all usable features, one block.
-    block_size : B; by default a tenth of the largest size.
+    block_size : B; by default a tenth of the size, of several a tenth of the smallest, but at least
+        a thirtieth of the largest.
     tol : certified gap of the final models (with `published`, of all problems), relative to the
         objective of the model without features.
     refit : whether the final model is the solution over the selected features as one block, or that
@@ -129,7 +130,7 @@ def select_by_measure(
     if sizes is None:
         return (yield from _full(task, cuts, b, solve, tol, clock))
     model = BlockModel(data.design, cuts, sizes[-1])
-    blocks = _Blocks(task, sizes[-1], block_size, max_blocks)
+    blocks = _Blocks(task, sizes[-1], sizes[0], block_size, max_blocks)
     history: list[Step] = []
     for cut in _first_cuts(task, b):
         yield from model.add(cut.cut, cut.keep)
@@ -359,7 +360,12 @@ class _Blocks:
     """The features that are seen, and which come next."""
 
     def __init__(
-        self, task: MeasureTask, n_features: int, block_size: int | None, max_blocks: int | None
+        self,
+        task: MeasureTask,
+        n_features: int,
+        smallest: int,
+        block_size: int | None,
+        max_blocks: int | None,
     ) -> None:
         m = task.data.design.shape[1]
         forced = task.data.forced
@@ -371,6 +377,8 @@ class _Blocks:
         self._n_features = n_features
         if block_size is None:
             block_size = -(-n_features // (10 if max_blocks is None else max_blocks))
+            if smallest < n_features and max_blocks is None:
+                block_size = max(-(-smallest // 10), -(-n_features // 30))
         self._block_size = block_size
         self._seen = np.zeros(m, bool)
         self.n_seen = 0
