@@ -24,7 +24,7 @@ import scipy.sparse as sp
 import _common as common
 import l1
 from zeronorm.designs import as_design
-from zeronorm.designs._operations import by_column
+from zeronorm.designs._operations import arranged
 from zeronorm.losses import Logistic
 from zeronorm.solvers import L1Problem, run
 from zeronorm.solvers._columns import Penalty
@@ -76,7 +76,7 @@ def main() -> None:
     records, body = [], []
     for name in options.sets.split(","):
         X, y = l1.SETS[name].read(common.data_folder(options.data))
-        m, design, length = X.shape[1], by_column(as_design(X)), norms(X)
+        m, design, length = X.shape[1], arranged(as_design(X)), norms(X)
         everything = np.full(m, np.inf)
         penalty = Penalty(np.ones(m), np.zeros(m), -everything, everything)
         for k, C in l1.SETS[name].C.items():
