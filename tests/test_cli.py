@@ -697,7 +697,12 @@ def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
         examine(*arguments)
 
     monkeypatch.setattr(BranchAndBound, "_examine", interrupted)
-    result = run("select", "golub", "-k", "7,8", "--prove", "--gap", 0, "--no-cv", "--json")
+    # A shell that runs the tests in the background has the signal ignored.
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        result = run("select", "golub", "-k", "7,8", "--prove", "--gap", 0, "--no-cv", "--json")
+    finally:
+        signal.signal(signal.SIGINT, previous)
     first, second = json.loads(result.stdout)["models"]
     assert first["proofs"][0]["status"] == "INTERRUPTED"
     assert first["proofs"][0]["nodes"] == 5
