@@ -18,7 +18,7 @@ from zeronorm.result import Status
 from zeronorm.solvers import MeasureTask, Task, run, select_by_measure
 from zeronorm.solvers import _cuts as cuts_module
 from zeronorm.solvers._cuts import BlockModel, Cuts, solve_master
-from zeronorm.solvers._two_layer import _first_cuts, _Inner, _without_features
+from zeronorm.solvers._inner_layer import InnerLayer
 
 ALL = ["hamming", "f1", "f2", "precision@2", "recall@3", "prbep", "auc", "ap"]
 # Weights of the loss where the solution is neither 0 nor without any loss.
@@ -40,18 +40,18 @@ def over_blocks(task, blocks, *, published=False, tol=1e-8):
     """Solve the problem over given blocks; return the answer of the inner layer and the model."""
     cuts = Cuts(task.data.y.size, task.measure.labels and task.weight is None, task.intercept)
     model = BlockModel(task.data.design, cuts)
-    b, scale = _without_features(task)
+    b, scale = task.without_features()
 
     def solver():
-        for first in _first_cuts(task, b):
-            yield from model.add(first.cut, first.keep)
+        for cut in task.constant_cuts():
+            yield from model.add(cut, keep=True)
         seen = set()
         for block in blocks:
             new = [j for j in block if j not in seen]
             seen.update(new)
             model.enter(np.array(new, np.int64), np.array(block))
-        inner = _Inner(task, scale, not published, solve_master)
-        return (yield from inner(model, model.zero(b), tol))
+        solve = InnerLayer(task, scale, line_search=not published)
+        return (yield from solve(model, model.zero(b), tol))
 
     return run(solver()), model
 
@@ -275,7 +275,7 @@ def test_bounds_hold_and_meet_around_the_relaxed_optimum(name, published):
     optimum = oracles.measure_problem(X, y, everything, name, C, intercept=free).objective
     task = task_of(X, y, name, C, intercept=free)
     path = select(task, (6,), block_size=B, tol=1e-6, refit=False, published=published)
-    zero = _without_features(task)[1]
+    zero = task.without_features()[1]
     objectives = np.array([step.objective for step in path.history])
     outer = np.array([step.extra["outer_bound"] for step in path.history])
     assert len(objectives) >= 3
@@ -297,7 +297,7 @@ def test_l0_bound_is_below_the_best_support(name):
     C = WEIGHT.get(name, 0.1)
     free = parse_measure(name).intercept == "free"
     task = task_of(X, y, name, C, intercept=free)
-    limit = 1e-6 * _without_features(task)[1]
+    limit = 1e-6 * task.without_features()[1]
     forced = MeasureTask(replace(task.data, forced=np.array([4])), task.measure, C)
     paths = [select(posed, (1, 2, 3), block_size=1, tol=1e-6) for posed in (task, forced)]
     for k in (1, 2, 3):
@@ -338,7 +338,7 @@ def test_fast_and_published_algorithms_agree(name):
     X = rng.standard_normal((200, 60))
     y = np.where(X[:, :4] @ [2, -2, 1, 1] + rng.standard_normal(200) > 2, 1.0, -1.0)
     task = task_of(X, y, name, 3.0 if name in ("auc", "ap") else 0.1, intercept=True)
-    zero = _without_features(task)[1]
+    zero = task.without_features()[1]
     for refit in (True, False):
         fast, slow = (
             select(task, (4,), block_size=2, tol=1e-4, refit=refit, published=published)
@@ -363,7 +363,7 @@ def test_model_of_all_features(name, shape):
     features = np.arange(shape[1])
     usable = features != 3
     data = replace(task.data, usable=usable)
-    limit = 1e-7 * _without_features(task)[1]
+    limit = 1e-7 * task.without_features()[1]
     for posed, columns in (
         (task, features), (MeasureTask(data, task.measure, task.C), features[usable])
     ):  # fmt: skip
@@ -428,7 +428,7 @@ def test_the_intercept_stays_bounded():
         kept = [(cut.delta, *cut.beta) for cut in task.measure.constant_cuts(y)]
         stored = model.cuts.beta(0, 2)
         assert [(d, *beta) for d, beta in zip(model.cuts.delta, stored, strict=False)] == kept
-        assert answer.objective - answer.bound <= 1e-5 * _without_features(task)[1]
+        assert answer.objective - answer.bound <= 1e-5 * task.without_features()[1]
 
 
 # -------------------------------------------------------------------------------------- storages

@@ -19,6 +19,8 @@ abess computes. With gamma = 1 they prove consistency where p grows as any power
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 CRITERIA = ("aic", "bic", "ebic", "gic")
@@ -47,4 +49,9 @@ def information_criteria(
     }
 
 
-__all__ = ["CRITERIA", "information_criteria"]
+def no_criteria() -> dict[str, float]:
+    """Return NaN for every criterion: of a model without a likelihood."""
+    return dict.fromkeys(CRITERIA, math.nan)
+
+
+__all__ = ["CRITERIA", "information_criteria", "no_criteria"]

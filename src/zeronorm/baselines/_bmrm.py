@@ -26,7 +26,7 @@ import math
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _validate
 from .._typing import FloatArray, IndexArray
+from ..criteria import no_criteria
 from ..designs import Scaled
-from ..designs._operations import margins
+from ..designs._operations import margins, on_scaling_of_x
 from ..estimators import MeasureClassifier
 from ..estimators._linear import CALLER_OF_FIT
 from ..measures import Cut, Measure, parse_measure
@@ -44,7 +45,6 @@ from ..result import Path, Selection, Status, Step
 from ..solvers import MeasureTask, Task
 from ..solvers._drive import Scan, Solver
 from ..solvers._stopwatch import PhaseClock
-from ..solvers._two_layer import scaling_of
 from ..structures import largest
 
 COLUMNS = 200  # that enter the linear program at once
@@ -204,9 +204,9 @@ def plain_cutting_planes(
 
 def _scores(data: Task, support: IndexArray, u: FloatArray, b: float) -> FloatArray:
     """Return Xu + b, where sparse columns may be centred."""
-    mean, scale = scaling_of(data.design, support)
+    coef, intercept = on_scaling_of_x(data.design, support, u, b)
     base = data.design.base if isinstance(data.design, Scaled) else data.design
-    return margins(base, support, u * scale, b - float(mean @ (u * scale)))
+    return margins(base, support, coef, intercept)
 
 
 def _selection(task: MeasureTask, point: _Point, bound: float) -> Selection:
@@ -214,12 +214,12 @@ def _selection(task: MeasureTask, point: _Point, bound: float) -> Selection:
     threshold = task.measure.threshold(point.z, task.data.y)
     position = np.argsort(point.support)
     support = point.support[position]
-    mean, scale = scaling_of(task.data.design, support)
-    coef = point.u[position] * scale
+    coef, intercept = on_scaling_of_x(
+        task.data.design, support, point.u[position], point.b - threshold
+    )
     return Selection(
-        support, coef, point.b - threshold - float(mean @ coef), task.C,
-        np.ones(support.size, np.int64), None, math.nan, math.nan, {},
-        objective=point.objective, bound=bound,
+        support, coef, intercept, task.C, np.ones(support.size, np.int64), None,
+        math.nan, math.nan, no_criteria(), objective=point.objective, bound=bound,
     )  # fmt: skip
 
 
@@ -257,7 +257,7 @@ class L1Bmrm(MeasureClassifier):
     n_iter_ : rounds, the most of any class.
     history_ : a row per round: the best objective and bound so far, the features of its own point,
         and in `extra` the gap and the number of coefficients of the best point on the box.
-    path_ : the model, by its size; one path per class with several.
+    path_ : the model, by its size; of several classes one path each, all by the largest size.
     classes_, n_features_in_, feature_names_in_, n_scans_, seconds_ : as in `BudgetClassifier`.
 
     Warns
@@ -340,9 +340,9 @@ class L1Bmrm(MeasureClassifier):
         )  # fmt: skip
 
     def _store(self, results: list[Any]) -> None:
-        # The size follows from the solution, so that each class has its own.
-        self.estimators_ = tuple(results)
-        self._set_models([model for path in results for model in path.selections.values()])
+        # The size follows from the solution, of each class by itself: the largest names them all.
+        size = max(max(path) for path in results)
+        super()._store([replace(path, selections={size: path[max(path)]}) for path in results])
         self.n_iter_ = max(len(path.history) for path in results)
 
     def _warn_of_gaps(self, paths: Sequence[Path], stacklevel: int = CALLER_OF_FIT) -> None:
@@ -379,16 +379,6 @@ class L1Bmrm(MeasureClassifier):
     def certificate_(self) -> Any:
         """Not there: `path_` has the objective and its bound."""
         raise AttributeError("L1Bmrm has no certificate_: use optimality_gap_.")
-
-    @property
-    def predict_proba(self) -> Any:
-        """Not there: the scores are trained for a measure, they are no log-odds."""
-        raise AttributeError("L1Bmrm has no predict_proba: use decision_function.")
-
-    @property
-    def predict_log_proba(self) -> Any:
-        """Not there, as `predict_proba`."""
-        raise AttributeError("L1Bmrm has no predict_log_proba: use decision_function.")
 
 
 __all__ = ["L1Bmrm", "LinearMaster", "plain_cutting_planes"]

@@ -22,6 +22,8 @@ from sklearn.svm import LinearSVC
 
 from .. import _validate
 from .._typing import FloatArray, IndexArray
+from ..criteria import no_criteria
+from ..designs._operations import on_scaling_of_x
 from ..estimators import L1LogisticRegression
 from ..estimators._base import BudgetedClassifier
 from ..estimators._linear import Rowwise
@@ -30,7 +32,6 @@ from ..result import Path, Selection, Status, Step
 from ..solvers import Task
 from ..solvers._drive import Solver
 from ..solvers._stopwatch import PhaseClock
-from ..solvers._two_layer import scaling_of
 from ..structures import largest
 
 # Rows per column from which on LIBLINEAR's Newton method is used: with fewer, where classes are
@@ -211,27 +212,15 @@ class SVMRFE(BudgetedClassifier):
 
     def _selection(self, task: Task, support: IndexArray, w: FloatArray, b: float) -> Selection:
         """Return the model on the user's scaling of X."""
-        mean, scale = scaling_of(task.design, support)
-        coef = w * scale
+        coef, intercept = on_scaling_of_x(task.design, support, w, b)
         return Selection(
-            support, coef, b - float(mean @ coef), float(self.C), np.ones(support.size, np.int64),
-            None, math.nan, math.nan, {},
+            support, coef, intercept, float(self.C), np.ones(support.size, np.int64), None,
+            math.nan, math.nan, no_criteria(),
         )  # fmt: skip
 
     @property
-    def predict_proba(self) -> Any:
-        """Not there: the scores of an SVM are no log-odds."""
-        raise AttributeError("SVMRFE has no predict_proba: use decision_function.")
-
-    @property
-    def predict_log_proba(self) -> Any:
-        """Not there, as `predict_proba`."""
-        raise AttributeError("SVMRFE has no predict_log_proba: use decision_function.")
-
-    @property
-    def criteria_(self) -> dict[str, np.ndarray]:
-        """Not there: information criteria are of the logistic loss."""
-        raise AttributeError("criteria_ is of models with a likelihood; this one has none.")
+    def _score_loss(self) -> str:
+        return "squared_hinge"
 
 
 def _by_row(columns: Any) -> Any:
@@ -312,16 +301,6 @@ class L1SVM(L1LogisticRegression):
         """Return the data with doubled weights: the solvers' squared hinge is half of this."""
         data, unit = super()._weigh(data)
         return replace(data, sample_weight=2.0 * data.sample_weight), unit
-
-    @property
-    def predict_proba(self) -> Any:
-        """Not there: the scores of an SVM are no log-odds."""
-        raise AttributeError("L1SVM has no predict_proba: use decision_function.")
-
-    @property
-    def predict_log_proba(self) -> Any:
-        """Not there, as `predict_proba`."""
-        raise AttributeError("L1SVM has no predict_log_proba: use decision_function.")
 
 
 __all__ = ["L1SVM", "SVMRFE", "elimination_sizes"]

@@ -25,9 +25,11 @@ from ._wrappers import (
 __all__ = [
     "arranged",
     "center_scale",
+    "column_scaling",
     "locate_nonfinite",
     "margins",
     "multiply",
+    "on_scaling_of_x",
     "resident_columns",
     "resident_rows",
     "scan",
@@ -181,6 +183,25 @@ def center_scale(design: Design, weight: FloatArray, *, center: bool) -> Scaled:
     np.divide(1.0, std, out=scale, where=std > 0)
     centred = center and not isinstance(storage_of(design), Sparse)
     return Scaled(design, mean if centred else None, scale)
+
+
+def column_scaling(design: Design, features: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and multiplier of columns of a design, 0 and 1 where it is not scaled."""
+    mean, scale = np.zeros(features.size), np.ones(features.size)
+    if isinstance(design, Scaled):
+        scale = design.scale[features]
+        if design.mean is not None:
+            mean = design.mean[features]
+    return mean, scale
+
+
+def on_scaling_of_x(
+    design: Design, support: IndexArray, coef: FloatArray, intercept: float
+) -> tuple[FloatArray, float]:
+    """Return coefficients and intercept for the columns of X as it is, of a model for a design."""
+    mean, scale = column_scaling(design, support)
+    coef = coef * scale
+    return coef, intercept - float(mean @ coef)
 
 
 def locate_nonfinite(design: Design, v: FloatArray | None = None) -> NoReturn:

@@ -16,7 +16,6 @@ from ..groups import Groups
 from ..result import Status, Step
 from ..solvers._bilevel import (
     SOLVERS,
-    BilevelFit,
     BilevelPath,
     BilevelTask,
     Size,
@@ -154,12 +153,4 @@ def unscaled(scaled: Scaled) -> tuple[Scaled, FloatArray]:
     return Scaled(scaled.base, scaled.mean, usable.astype(np.float64)), spread
 
 
-def on_scaling_of_x(design: Scaled, fit: BilevelFit) -> tuple[FloatArray, float]:
-    """Return coefficients and intercept for the columns of the user's X."""
-    coef = fit.coef * design.scale[fit.support]
-    if design.mean is None:
-        return coef, fit.intercept
-    return coef, fit.intercept - float(design.mean[fit.support] @ coef)
-
-
-__all__ = ["Bilevel", "on_scaling_of_x", "unscaled"]
+__all__ = ["Bilevel", "unscaled"]

@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from .. import _validate
-from .._typing import FloatArray, IndexArray
+from .._typing import IndexArray
 from ..criteria import information_criteria
 from ..designs import Scaled, Sparse
-from ..designs._operations import center_scale
+from ..designs._operations import center_scale, on_scaling_of_x
 from ..designs._wrappers import storage_of
 from ..losses import Logistic, SquaredHinge
 from ..result import Path, Selection, Status, Step
@@ -24,17 +23,13 @@ from ..solvers._hard_thresholding import Objective
 from ..solvers._refit import leave_one_out_loss
 from ..solvers._select import refit_support
 from ._base import BudgetedClassifier, Problem
-from ._bilevel import Bilevel, on_scaling_of_x, unscaled
+from ._bilevel import Bilevel, unscaled
 from ._sparse_linear import CALLER_OF_FIT, Rowwise
 
 LOSSES: dict[str, Logistic | SquaredHinge] = {
     "logistic": Logistic(),
     "squared_hinge": SquaredHinge(),
 }
-
-
-def _gives_probabilities(estimator: Any) -> bool:
-    return bool(estimator.loss == "logistic") or estimator.refit_C is not None
 
 
 class BilevelClassifier(Bilevel, BudgetedClassifier):
@@ -198,7 +193,7 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
         """Return the model of a size; design: the task's, on which it was selected."""
         n_rows = float(task.sample_weight.sum())
         if self.refit_C is None:
-            coef, intercept = on_scaling_of_x(design, fit)
+            coef, intercept = on_scaling_of_x(design, fit.support, fit.coef, fit.intercept)
             C, loo_loss, log_loss = float(self.C), np.nan, np.nan
             if self.loss == "logistic":
                 Z = design.gather(fit.support)
@@ -231,18 +226,9 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
         """Return the model of a size from what the solver returned."""
         return path[size]
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
-
-        With several classes, one-versus-rest probabilities normalised to sum one.
-        """
-        return super().predict_proba(X)
-
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the probabilities, (n_samples, n_classes)."""
-        return super().predict_log_proba(X)
+    @property
+    def _score_loss(self) -> str:
+        return str(self.loss) if self.refit_C is None else "logistic"
 
 
 def _entry_steps(history: Sequence[Step], n_features: int) -> IndexArray:

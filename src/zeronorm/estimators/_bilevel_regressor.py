@@ -13,14 +13,14 @@ from sklearn.base import RegressorMixin
 from .. import _validate
 from .._typing import FloatArray, IndexArray
 from ..designs import Scaled, Sparse
-from ..designs._operations import center_scale
+from ..designs._operations import center_scale, on_scaling_of_x
 from ..designs._wrappers import storage_of
 from ..losses import LeastSquares
 from ..result import Status, Step
 from ..solvers._bilevel import BilevelTask, Size
 from ..solvers._drive import Solver
 from ..solvers._hard_thresholding import Objective
-from ._bilevel import Bilevel, on_scaling_of_x, unscaled
+from ._bilevel import Bilevel, unscaled
 from ._sparse_linear import CALLER_OF_FIT, Rowwise, SparseLinearModel, with_callbacks
 
 
@@ -205,7 +205,7 @@ class BilevelRegressor(Bilevel, RegressorMixin, SparseLinearModel):  # type: ign
         for size in sorted(path.fits):
             fit = path.fits[size]
             assert isinstance(task.design, Scaled)
-            coef, intercept = on_scaling_of_x(task.design, fit)
+            coef, intercept = on_scaling_of_x(task.design, fit.support, fit.coef, fit.intercept)
             models[size] = RegressionModel(fit.support, coef, intercept, fit.objective, fit.status)
         return models, path.history
 

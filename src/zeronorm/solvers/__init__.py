@@ -8,6 +8,7 @@ from ._greedy import greedy
 from ._l0 import select_l0
 from ._l1 import L1Problem
 from ._l1_path import l1_path, l1_supports
+from ._measure_task import MeasureTask
 from ._menu import MENU, Procedure, follow
 from ._newglmnet import cdn, glmnet, newglmnet
 from ._refit import refit
@@ -16,7 +17,7 @@ from ._ridge import ridge
 from ._select import select, select_l1, select_nested
 from ._splitting import SplitProblem, Splitting, asalm, salm
 from ._task import Task
-from ._two_layer import MeasureTask, select_by_measure
+from ._two_layer import select_by_measure
 from ._working_set import working_set
 from .inner import INNER_SOLVERS, newton
 

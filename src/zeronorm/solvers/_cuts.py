@@ -128,6 +128,11 @@ class Point:
     z: FloatArray  # (n,)
     b: float
 
+    @property
+    def scores(self) -> FloatArray:
+        """(n,) z + b."""
+        return self.z + self.b
+
     def towards(self, other: Point, share: float) -> Point:
         """Return the point at a share of the way to another one."""
         w, z = (

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._typing import Columns, IndexArray
 from ..criteria import information_criteria
-from ..designs import Scaled
+from ..designs._operations import column_scaling
 from ..result import Certificate, Path, Proof, Selection
 from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax
@@ -180,14 +180,11 @@ def select_l1(
 
 def refit_support(task: Task, Z: Columns, support: IndexArray, C: float | str) -> Refit:
     """Refit the gathered columns of a support on the user's scaling of X."""
-    mean, std = np.zeros(support.size), np.ones(support.size)
-    if isinstance(task.design, Scaled):
-        std = 1.0 / task.design.scale[support]
-        if task.design.mean is not None:
-            mean = task.design.mean[support]
+    mean, scale = column_scaling(task.design, support)
     return refit(
-        Z, mean, std, task.y, task.sample_weight, C=C, intercept=task.intercept, unit=task.unit
-    )
+        Z, mean, 1.0 / scale, task.y, task.sample_weight, C=C, intercept=task.intercept,
+        unit=task.unit,
+    )  # fmt: skip
 
 
 def _finish(

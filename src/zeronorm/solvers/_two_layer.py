@@ -11,80 +11,32 @@ Source: Mao and Tsang, A feature selection method for multivariate performance m
 2013, Algorithms 1 and 2.
 
 `published=True` is that method. The default solves the same problems to the same gaps with fewer
-programs: it keeps the cuts between blocks, it searches the line from the best point to that of the
-program and adds cuts at the best point on it and close by (OCAS, Franc and Sonnenburg 2008; those
-at the points of the program itself, far away, say little), and it solves the problems that
-only generate blocks to a gap of 1e-2.
+programs: it keeps the cuts between blocks, searches lines in the inner layer, and solves the
+problems that only generate blocks to a gap of 1e-2.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import Design, FloatArray, IndexArray
-from ..criteria import CRITERIA
-from ..designs import Scaled
-from ..measures import Cut, Measure
+from .._typing import FloatArray, IndexArray
+from ..criteria import no_criteria
+from ..designs._operations import on_scaling_of_x
 from ..result import Path, Selection, Status, Step
 from ..structures import largest
-from ._cuts import BlockModel, Cuts, FullModel, Master, Model, Point, average_by_class, solve_master
+from ._cuts import BlockModel, Cuts, FullModel, Point, solve_master
 from ._cutting_plane import fit_budget
 from ._drive import Scan, Solver
+from ._inner_layer import InnerLayer, InnerSolution, SolveMaster
+from ._measure_task import MeasureTask
 from ._stopwatch import PhaseClock
-from ._task import Task
 
 LOOSE = 1e-2  # gap of the problems that only generate blocks
-MAX_CUTS = 2000  # rounds of one inner problem
-IDLE_ROUNDS = 40  # after which a cut without weight is dropped
-NO_WEIGHT = 1e-3  # of the largest
-LINE_CALLS = 6  # labellings of one line search
-MASTER_SHARE = 0.2  # of the gap: how exactly the program over the cuts is solved
-NEAR = 0.03  # share of the way from the best point to that of the program, of a second cut
-PATIENCE = 10  # rounds without a smaller gap, after which the cut of the program is added too
-STALLED = 100  # rounds without a smaller gap that end the method
-SolveMaster = Callable[[FloatArray, FloatArray, FloatArray, float, float], Master]
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureTask:
-    """One binary problem: the data of a `Task` and the measure with its weight C."""
-
-    data: Task
-    measure: Measure
-    C: float
-
-    @property
-    def intercept(self) -> bool:
-        """Whether b is free."""
-        return self.data.intercept and self.measure.intercept == "free"
-
-    @property
-    def weight(self) -> FloatArray | None:
-        """The sample weights, where the measure has them and they differ from 1."""
-        weight = self.data.sample_weight
-        return weight if self.measure.weighted and np.any(weight != 1.0) else None
-
-    def cut(self, point: Point) -> Cut:
-        """Return the cut that is tight at a point."""
-        return self.measure.cut(point.z + point.b, self.data.y, self.weight)
-
-
-@dataclass(frozen=True, slots=True)
-class Inner:
-    """The answer of the inner layer."""
-
-    point: Point
-    objective: float
-    bound: float
-    vector: FloatArray  # (n,) sum_k alpha_k beta_k of the last dual point
-    delta: float  # sum_k alpha_k delta_k
-    n_rounds: int
-    status: Status
 
 
 def select_by_measure(
@@ -120,23 +72,23 @@ def select_by_measure(
     clock = PhaseClock(seconds)
     data = task.data
     cuts = Cuts(data.design.shape[0], task.measure.labels and task.weight is None, task.intercept)
-    b, scale = _without_features(task)
+    b, scale = task.without_features()
     if scale <= 0.0:
         raise ValueError(
             f"measure={task.measure.name!r} has no loss for any scores here, so nothing can be "
             "learnt from these rows. Use another measure."
         )
-    solve = _Inner(task, scale, not published, master)
+    solve = InnerLayer(task, scale, line_search=not published, master=master)
     if sizes is None:
         return (yield from _full(task, cuts, b, solve, tol, clock))
     model = BlockModel(data.design, cuts, sizes[-1])
     blocks = _Blocks(task, sizes[-1], sizes[0], block_size, max_blocks)
     history: list[Step] = []
-    for cut in _first_cuts(task, b):
-        yield from model.add(cut.cut, cut.keep)
-    vector, delta = _first_vector(task, b)
+    for cut in task.constant_cuts():
+        yield from model.add(cut, keep=True)
+    vector, delta = task.first_vector()
     best: Point | None = None
-    answer: Inner | None = None
+    answer: InnerSolution | None = None
     objective, bound, outer = scale, 0.0, 0.0
     bounds = dict.fromkeys(sizes, 0.0)  # of all models of a size: any dual point gives one
     status = Status.BUDGET
@@ -160,8 +112,8 @@ def select_by_measure(
         if not last or published or not refit:
             if published:
                 fresh = BlockModel.of_blocks(model, Cuts.like(cuts))
-                for cut in _first_cuts(task, b):
-                    yield from fresh.add(cut.cut, cut.keep)
+                for cut in task.constant_cuts():
+                    yield from fresh.add(cut, keep=True)
                 model, cuts, best = fresh, fresh.cuts, None
             start = model.zero(b) if best is None else model.extended(best)
             exact = published or (last and not refit)
@@ -216,11 +168,11 @@ class _Fit:
 
     support: IndexArray  # in order of entry
     coef: FloatArray
-    inner: Inner
+    inner: InnerSolution
 
 
 def _full(
-    task: MeasureTask, cuts: Cuts, b: float, solve: _Inner, tol: float, clock: PhaseClock
+    task: MeasureTask, cuts: Cuts, b: float, solve: InnerLayer, tol: float, clock: PhaseClock
 ) -> Solver[Path]:
     """Fit the model of all usable features."""
     data = task.data
@@ -228,8 +180,8 @@ def _full(
     features = np.arange(m) if data.usable is None else np.flatnonzero(data.usable)
     model = FullModel(data.design, cuts, features)
     begin = time.perf_counter()
-    for cut in _first_cuts(task, b):
-        yield from model.add(cut.cut, cut.keep)
+    for cut in task.constant_cuts():
+        yield from model.add(cut, keep=True)
     fit = yield from solve(model, model.zero(b), tol)
     coef = yield from model.weights(fit.point.w)
     extra = {
@@ -251,7 +203,7 @@ def _selection(
     task: MeasureTask,
     support: IndexArray,
     coef: FloatArray,
-    fit: Inner,
+    fit: InnerSolution,
     bound: float | None,
     entered: list[IndexArray],
 ) -> Selection:
@@ -259,83 +211,15 @@ def _selection(
     data = task.data
     position = np.argsort(support, kind="stable")
     support, coef = support[position], coef[position]
-    z = fit.point.z + fit.point.b
-    threshold = task.measure.threshold(z, data.y, task.weight)
-    mean, scale = scaling_of(data.design, support)
-    u = coef * scale
+    threshold = task.measure.threshold(fit.point.scores, data.y, task.weight)
+    coef, intercept = on_scaling_of_x(data.design, support, coef, fit.point.b - threshold)
     steps = np.zeros(support.size, np.int64)
     for number, features in enumerate(entered, start=1):
         steps[(steps == 0) & np.isin(support, features)] = number
     return Selection(
-        support, u, fit.point.b - threshold - float(mean @ u), task.C, steps, None,
-        math.nan, math.nan, dict.fromkeys(CRITERIA, math.nan), objective=fit.objective, bound=bound,
+        support, coef, intercept, task.C, steps, None,
+        math.nan, math.nan, no_criteria(), objective=fit.objective, bound=bound,
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class _First:
-    """A cut to begin with."""
-
-    cut: Cut
-    keep: bool
-
-
-def _first_cuts(task: MeasureTask, b: float) -> Iterable[_First]:
-    """Yield the cuts of an infinite intercept, which stay, and that of the zero model."""
-    if task.intercept:
-        for cut in task.measure.constant_cuts(task.data.y, task.weight):
-            yield _First(cut, True)
-    z = np.full(task.data.y.size, b)
-    yield _First(task.measure.cut(z, task.data.y, task.weight), False)
-
-
-def _first_vector(task: MeasureTask, b: float) -> tuple[FloatArray, float]:
-    """Return the vector of the first scan, and its delta: sum_k alpha_k (beta_k, delta_k)."""
-    y = task.data.y
-    if task.intercept:
-        # The mixture of the two constant labellings with sum(beta) = 0.
-        one, other = task.measure.constant_cuts(y, task.weight)
-        up, down = float(one.beta.sum()), float(other.beta.sum())
-        share = down / (down - up)
-        vector = share * one.beta + (1.0 - share) * other.beta
-        return task.C * vector, task.C * (share * one.delta + (1.0 - share) * other.delta)
-    cut = task.measure.cut(np.zeros(y.size), y, task.weight)
-    beta = cut.beta if task.weight is not None else average_by_class(cut.beta, y)
-    return task.C * beta, task.C * cut.delta
-
-
-def _without_features(task: MeasureTask) -> tuple[float, float]:
-    """Return the best intercept of the model without features, and its objective.
-
-    R along constant scores is convex and piecewise linear: the crossing of two cuts is the next b.
-    """
-    y, n = task.data.y, task.data.y.size
-
-    def line(b: float) -> tuple[float, float]:
-        cut = task.measure.cut(np.full(n, b), y, task.weight)
-        return cut.at(np.full(n, b)), -float(cut.beta.sum())
-
-    if not task.intercept:
-        return 0.0, task.C * max(0.0, line(0.0)[0])
-    one, other = task.measure.constant_cuts(y, task.weight)
-    # Value at 0 and slope of the two outermost lines.
-    rising, falling = sorted(
-        ((cut.delta, -float(cut.beta.sum())) for cut in (one, other)),
-        key=lambda found: -found[1],
-    )
-    best, answer = np.inf, 0.0
-    for _ in range(50):
-        b = (falling[0] - rising[0]) / (rising[1] - falling[1])
-        value, slope = line(b)
-        if value < best:
-            best, answer = value, b
-        if value <= rising[0] + rising[1] * b + 1e-9 * abs(value):
-            break
-        if slope >= 0.0:
-            rising = (value - slope * b, slope)
-        else:
-            falling = (value - slope * b, slope)
-    return answer, task.C * max(0.0, best)
 
 
 def _dual_bound(delta: float, C: float, worst: float) -> float:
@@ -344,16 +228,6 @@ def _dual_bound(delta: float, C: float, worst: float) -> float:
         return 0.0
     s = min(1.0, delta / (2.0 * worst)) if worst > 0.0 else 1.0
     return s * delta - s * s * worst
-
-
-def scaling_of(design: Design, features: IndexArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and multiplier of the columns of a design, 0 and 1 where it is not scaled."""
-    mean, scale = np.zeros(features.size), np.ones(features.size)
-    if isinstance(design, Scaled):
-        scale = design.scale[features]
-        if design.mean is not None:
-            mean = design.mean[features]
-    return mean, scale
 
 
 class _Blocks:
@@ -419,164 +293,4 @@ class _Blocks:
         return new, np.sort(block)
 
 
-class _Inner:
-    """The inner layer: cutting planes to a certified gap."""
-
-    def __init__(
-        self, task: MeasureTask, scale: float, line_search: bool, master: SolveMaster
-    ) -> None:
-        self._task = task
-        self.scale = scale
-        self._line_search = line_search
-        self._solve_master = master
-
-    def __call__(self, model: Model, start: Point, tol: float) -> Solver[Inner]:
-        """Solve the problem over the blocks of a model, from a point of it."""
-        task, cuts = self._task, model.cuts
-        limit = tol * self.scale
-        best, cut = start, task.cut(start)
-        objective = self._objective(model, best, cut)
-        yield from model.add(cut)
-        bound, gap, since = 0.0, np.inf, 0
-        rounds = 0
-        status = Status.CONVERGED
-        while True:
-            exactness = MASTER_SHARE * max(limit, objective - bound) / max(objective, limit)
-            found = self._solve_master(
-                model.grams, cuts.delta, cuts.g, task.C, min(1e-3, max(1e-9, exactness))
-            )
-            bound = max(bound, found.bound)
-            if objective - bound < 0.999 * gap:
-                gap, since = objective - bound, 0
-            else:
-                since += 1
-            if objective - bound <= limit:
-                break
-            if rounds == MAX_CUTS or since == STALLED:
-                status = Status.MAX_ITER if rounds == MAX_CUTS else Status.STALLED
-                break
-            rounds += 1
-            point = model.point(found)
-            new = task.cut(point)
-            if self._line_search:
-                best, cut, between = self._search(model, best, cut, point, new)
-                adding = [task.cut(best.towards(point, NEAR))]
-                if between:
-                    adding.append(cut)
-                if not between or since >= PATIENCE:
-                    adding.append(new)
-            else:
-                adding = [new]
-                value = self._objective(model, point, new)
-                if value < objective:
-                    best, cut = point, new
-            objective = self._objective(model, best, cut)
-            for one in adding:
-                yield from model.add(one)
-            cuts.rest(found.alpha, NO_WEIGHT * float(found.alpha.max()))
-            mask = cuts.idle <= IDLE_ROUNDS
-            if not mask.all():
-                model.keep(mask)
-        vector, delta = cuts.combine(found.alpha), float(found.alpha @ cuts.delta)
-        return Inner(best, objective, bound, vector, delta, rounds, status)
-
-    def _objective(self, model: Model, point: Point, cut: Cut) -> float:
-        """Return the objective at a point where the cut is tight."""
-        norms = np.sqrt(np.maximum(0.0, model.products(point, point)))
-        loss = max(0.0, cut.at(point.z + point.b))
-        return 0.5 * float(norms.sum()) ** 2 + self._task.C * loss
-
-    def _search(
-        self, model: Model, start: Point, first: Cut, end: Point, last: Cut
-    ) -> tuple[Point, Cut, bool]:
-        """Return the best point on a segment, its cut, and whether that cut is a new one.
-
-        The penalty along the segment is known, and R is convex: two of its cuts, one that falls and
-        one that rises, give the next share to try.
-        """
-        task = self._task
-        squares = (
-            model.products(start, start), model.products(start, end), model.products(end, end)
-        )  # fmt: skip
-        way = end.z - start.z + (end.b - start.b)
-
-        def line(share: float, cut: Cut) -> tuple[float, float]:
-            """Return value at 0 and slope of a cut along the segment, times C; 0 below 0."""
-            slope = -float(cut.beta @ way)
-            value = cut.at(start.z + start.b)
-            if value + share * slope <= 0.0:
-                return 0.0, 0.0
-            return task.C * value, task.C * slope
-
-        def penalty(share: float) -> tuple[float, float]:
-            """Return the penalty and its slope."""
-            rest = 1.0 - share
-            square = np.maximum(
-                0.0, rest * rest * squares[0] + 2.0 * share * rest * squares[1]
-                + share * share * squares[2],
-            )  # fmt: skip
-            turn = (1.0 - 2.0 * share) * squares[1] + share * squares[2] - rest * squares[0]
-            norm = np.sqrt(square)
-            total = float(norm.sum())
-            slopes = np.divide(turn, norm, out=np.zeros_like(turn), where=norm > 0.0)
-            return 0.5 * total * total, total * float(slopes.sum())
-
-        low, high = 0.0, 1.0
-        falling, rising = line(0.0, first), line(1.0, last)
-        best = (penalty(0.0)[0] + falling[0], 0.0, first, False)
-        at_end = penalty(1.0)[0] + rising[0] + rising[1]
-        if at_end < best[0]:
-            best = (at_end, 1.0, last, False)
-        if penalty(1.0)[1] + rising[1] <= 0.0:
-            return end, last, False
-        for _ in range(LINE_CALLS):
-            share = _lowest(penalty, falling, rising, low, high)
-            if not low < share < high:
-                break
-            point = start.towards(end, share)
-            cut = task.cut(point)
-            here = line(share, cut)
-            pen, slope = penalty(share)
-            value = pen + here[0] + share * here[1]
-            model_value = pen + max(falling[0] + share * falling[1], rising[0] + share * rising[1])
-            if value < best[0]:
-                best = (value, share, cut, True)
-            if value - model_value <= 1e-3 * abs(best[0] - model_value) + 1e-12 * abs(value):
-                break
-            if slope + here[1] > 0.0:
-                high, rising = share, here
-            else:
-                low, falling = share, here
-        if best[1] in (0.0, 1.0):
-            return (end if best[1] else start), best[2], False
-        return start.towards(end, best[1]), best[2], True
-
-
-def _lowest(
-    penalty: Callable[[float], tuple[float, float]],
-    falling: tuple[float, float],
-    rising: tuple[float, float],
-    low: float,
-    high: float,
-) -> float:
-    """Return the minimiser over low..high of the penalty plus the larger of two lines."""
-    bend = rising[1] - falling[1]
-    middle = (falling[0] - rising[0]) / bend if bend > 0.0 else 0.5 * (low + high)
-    middle = min(max(middle, low), high)
-    slope = penalty(middle)[1]
-    if slope + falling[1] > 0.0:
-        side, high = falling[1], middle
-    elif slope + rising[1] < 0.0:
-        side, low = rising[1], middle
-    else:
-        return middle
-    for _ in range(12):
-        share = 0.5 * (low + high)
-        if penalty(share)[1] + side > 0.0:
-            high = share
-        else:
-            low = share
-    return 0.5 * (low + high)
-
-
-__all__ = ["MeasureTask", "select_by_measure"]
+__all__ = ["select_by_measure"]
