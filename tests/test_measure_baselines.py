@@ -19,6 +19,7 @@ from zeronorm.baselines import L1SVM, SVMRFE, L1Bmrm
 from zeronorm.baselines import _bmrm as bmrm
 from zeronorm.baselines._svm import elimination_sizes
 from zeronorm.measures import Contingency, parse_measure
+from zeronorm.persistence import load, save
 
 pytestmark = pytest.mark.filterwarnings("ignore:A coefficient lies on box")
 
@@ -334,8 +335,39 @@ def test_there_are_no_probabilities(model):
     model = clone(model).fit(X, y)
     for name in ("predict_proba", "predict_log_proba"):
         assert not hasattr(model, name)
-        with pytest.raises(AttributeError, match=f"{type(model).__name__} has no {name}: use"):
+        with pytest.raises(AttributeError) as error:
             getattr(model, name)
+        assert f"the scores of this {type(model).__name__} are of" in str(error.value.__cause__)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("model", [SVMRFE([2, 5]), L1SVM(2), L1Bmrm(C=0.1)], ids=repr)
+def test_models_are_saved(model, n_classes, tmp_path):
+    """A fitted competitor could not be saved, or would be loaded with probabilities."""
+    X, y = instance(n_classes=n_classes)
+    model = clone(model).fit(X, y)
+    loaded = load(save(model, tmp_path / "model"))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    with pytest.raises(ValueError, match=f"this {type(model).__name__} has"):
+        loaded.predict_proba(X)
+
+
+def test_there_are_no_criteria():
+    X, y = instance()
+    for model in (SVMRFE([2, 5]), L1Bmrm(C=0.1)):
+        criteria = clone(model).fit(X, y).criteria_
+        assert np.isnan([criteria[name] for name in ("log_loss", "bic")]).all()
+
+
+def test_classes_of_other_sizes_have_one_name():
+    """Sizes of the classes follow from their solutions: the largest names all of them."""
+    X, y = instance(n_classes=3)
+    model = L1Bmrm(C=0.02).fit(X, y)
+    counts = np.count_nonzero(model.coef_, axis=1)
+    assert np.ptp(counts) > 0
+    assert [list(path) for path in model.path_] == [[counts.max()]] * 3
+    assert [path[counts.max()].n_features for path in model.path_] == counts.tolist()
 
 
 @pytest.mark.parametrize(

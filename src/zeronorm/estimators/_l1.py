@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
 
 from .. import _validate
 from .._typing import Design, FloatArray, Smooth
@@ -38,16 +37,6 @@ PUBLISHED = ("newglmnet", "glmnet", "cdn")
 GAP_FLOOR = 1e-9
 # Deviation up to which standardisation helps: at any C of interest squares do not overflow.
 LARGEST_SCALED = 1e60
-
-
-def _gives_probabilities(estimator: L1LogisticRegression) -> bool:
-    """Raise AttributeError where the scores of an estimator are no log-odds."""
-    if estimator.loss != "logistic":
-        raise AttributeError(
-            f"Probabilities need loss='logistic'; got {estimator.loss!r}, whose scores are no "
-            "log-odds. Use decision_function, or sklearn.calibration.CalibratedClassifierCV."
-        )
-    return True
 
 
 class L1LogisticRegression(LinearClassifier):
@@ -423,18 +412,9 @@ class L1LogisticRegression(LinearClassifier):
         histories = [result.history for result in self._results]
         return histories[0] if len(histories) == 1 else histories
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
-
-        With several classes, one-versus-rest probabilities normalised to sum one.
-        """
-        return super().predict_proba(X)
-
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the probabilities, (n_samples, n_classes)."""
-        return super().predict_log_proba(X)
+    @property
+    def _score_loss(self) -> str:
+        return str(self.loss)
 
 
 def gap_of(result: Result) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 
 from .. import _validate
 from .._typing import FloatArray
@@ -27,12 +28,28 @@ def one_versus_rest(labels: np.ndarray, classes: np.ndarray) -> list[FloatArray]
     return [np.where(labels == label, 1.0, -1.0) for label in positives]
 
 
+def _gives_probabilities(estimator: LinearClassifier) -> bool:
+    """Raise AttributeError where the scores of an estimator are no log-odds."""
+    if estimator._score_loss != "logistic":
+        raise AttributeError(
+            f"Probabilities need loss='logistic'; the scores of this {type(estimator).__name__} "
+            f"are of {estimator._score_loss!r}, no log-odds. Use decision_function, or "
+            "sklearn.calibration.CalibratedClassifierCV."
+        )
+    return True
+
+
 class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc]
     """Base of the classifiers with sparse coefficients, one-versus-rest for several classes."""
 
     # Parameters that every such class has; set by the constructors of the subclasses.
     C: Any
     class_weight: Any
+
+    @property
+    def _score_loss(self) -> str:
+        """The loss that the scores were fitted for."""
+        return "logistic"
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
         return _validate.check_target(y, n_samples)
@@ -78,6 +95,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
             return np.asarray(self.classes_[(scores > 0).astype(np.int64)])
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
     def predict_proba(self, X: Any) -> FloatArray:
         """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
 
@@ -94,6 +112,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         proba = np.where(total > 1e-200, proba, shifted)
         return np.asarray(proba / proba.sum(axis=1, keepdims=True))
 
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithm of the probabilities, (n_samples, n_classes)."""
         scores = self.decision_function(X)

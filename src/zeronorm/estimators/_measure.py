@@ -206,7 +206,7 @@ class MeasureClassifier(BudgetedClassifier):
             problem = replace(problem, classes=self._ordered(problem.classes))
         for task in problem.tasks(True):
             measure.check(task.y)
-        if measure.intercept == "spoils" and self.fit_intercept != False:  # noqa: E712 - or "auto"
+        if measure.intercept == "spoils" and self.fit_intercept:
             # Without an intercept the offset of the columns would take its part.
             problem = replace(problem, design=_centred(problem, self.standardize))
         return problem
@@ -322,18 +322,7 @@ class MeasureClassifier(BudgetedClassifier):
         return max(gaps)
 
     @property
-    def predict_proba(self) -> Any:
-        """Not there: the scores are trained for a measure, they are no log-odds."""
-        raise AttributeError("MeasureClassifier has no predict_proba: use decision_function.")
-
-    @property
-    def predict_log_proba(self) -> Any:
-        """Not there, as `predict_proba`."""
-        raise AttributeError("MeasureClassifier has no predict_log_proba: use decision_function.")
-
-    @property
-    def loss(self) -> str:
-        """What the coefficients are solutions for: "measure" and its name."""
+    def _score_loss(self) -> str:
         return f"measure {parse_measure(self.measure).name}"
 
 

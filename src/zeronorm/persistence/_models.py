@@ -314,7 +314,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
             [summarize(model.certificate) for model in chosen],
             [float(model.refit_C) for model in chosen] if refit else [],
             [] if refit else [
-                summarize_solution(model.refit_C, estimator.loss, math.nan, math.nan)
+                summarize_solution(model.refit_C, estimator._score_loss, math.nan, math.nan)
                 for model in chosen
             ],
             tabulate(estimator.criteria_),
@@ -327,7 +327,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     results = estimator._results
     Cs = np.broadcast_to(np.asarray(estimator.C_, np.float64), len(results))
     solutions = [
-        summarize_solution(C, estimator.loss, result.objective, gap_of(result))
+        summarize_solution(C, estimator._score_loss, result.objective, gap_of(result))
         for C, result in zip(Cs, results, strict=True)
     ]
     none = [None for _ in results]
