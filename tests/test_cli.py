@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
+from sklearn.metrics import f1_score
 from typer.testing import CliRunner
 
 import zeronorm
-from zeronorm import cli, persistence
+from zeronorm import BudgetClassifier, MeasureClassifier, cli, persistence
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection import cross_validate
 from zeronorm.result import Progressed
@@ -474,6 +475,130 @@ def test_when_features_entered_says_what_is_true(run):
     text = run("select", "golub", "-k", 3, "--tune", "--no-cv", "--no-save").stdout
     assert "step: the step of the chosen procedure" in " ".join(text.split())
     assert "method" not in text
+
+
+# --- a measure -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rare(tmp_path):
+    """Write a CSV file with 24 positives in 240 rows; return its path, X and y."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((240, 12))
+    score = X[:, 3] - X[:, 7] + 0.5 * rng.standard_normal(240)
+    y = np.where(score >= np.sort(score)[-24], "fraud", "plain")
+    path = tmp_path / "rare.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([f"x{j}" for j in range(12)] + ["status"])
+        writer.writerows([*map(repr, row), label] for row, label in zip(X.tolist(), y, strict=True))
+    return path, X, y
+
+
+def test_a_measure(run, rare):
+    """It would be another model than the estimator's, or the gain would be of something else."""
+    path, X, y = rare
+    command = (
+        "select", path, "--target", "status", "-k", "2,4", "--measure", "f1", "--positive", "fraud",
+    )  # fmt: skip
+    document = json.loads(run(*command, "--json").stdout)
+    fitted = MeasureClassifier("f1", [2, 4], pos_label="fraud").fit(X, y)
+    beside = cross_validate(BudgetClassifier([2, 4]), X, y, measure="f1", pos_label="fraud")
+    assert document["parameters"]["method"] == "measure"
+    assert document["parameters"]["measure"] == "f1"
+    assert document["parameters"]["pos_label"] == "fraud"
+    for k, model, mean in zip((2, 4), document["models"], beside.mean, strict=True):
+        one = fitted.path_[k]
+        assert sorted(row["index"] for row in model["features"]) == one.support.tolist()
+        assert {row["class"] for row in model["features"]} == {"fraud"}
+        assert model["measure"] == "f1"
+        z = X[:, one.support] @ one.coef + one.intercept
+        assert model["training_measure"] == pytest.approx(f1_score(y == "fraud", z > 0))
+        assert model["for_accuracy"]["mean"] == pytest.approx(mean)
+        bound = model["bounds"][0]
+        assert 0 <= bound["bound"] <= bound["objective"]
+        assert bound["gap"] == pytest.approx(1 - one.bound / one.objective)
+    assert model["cross_validation"]["mean"] == pytest.approx(
+        cross_validate(fitted, X, y).mean[1], abs=1e-3
+    )
+    assert bound["gap"] == pytest.approx(fitted.optimality_gap_)
+    loaded = persistence.load("rare-k4.model.npz")
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+
+    text = " ".join(run(*command).stdout.split())
+    assert "positive speaks for fraud" in text
+    assert "in 5-fold cross-validation, features selected inside every fold" in text
+    assert f"beside it {beside.mean[1]:.3f} \u00b1 {beside.standard_error[1]:.3f} with a" in text
+    assert f"lower the objective by more than {100 * fitted.optimality_gap_:.0f}%" in text
+    assert "It says nothing about f1 on test data." in text
+
+
+def test_the_positive_class_of_a_measure(run, rare):
+    """The second label in sorted order would be the positive one, whatever was said."""
+    path, X, y = rare
+    command = ("select", path, "--target", "status", "-k", 2, "--measure", "f1", "--no-cv")
+    common = json.loads(run(*command, "--json").stdout)
+    fraud = json.loads(run(*command, "--positive", "fraud", "--json").stdout)
+    assert common["models"][0]["training_measure"] > 0.9 > fraud["models"][0]["training_measure"]
+    assert common["models"][0]["for_accuracy"] is None
+    np.testing.assert_array_equal(
+        persistence.load("rare-k2.model.npz").predict(X),
+        MeasureClassifier("f1", 2, pos_label="fraud").fit(X, y).predict(X),
+    )
+
+
+@pytest.mark.parametrize("measure", ["precision@10", "recall@2p", "prbep", "auc", "ap", "hamming"])
+def test_every_measure(run, rare, measure):
+    path, _, _ = rare
+    command = (
+        "select", path, "--target", "status", "-k", 2, "--measure", measure, "--positive", "fraud",
+        "--cv", 3,
+    )  # fmt: skip
+    document = json.loads(run(*command, "--json").stdout)
+    model = document["models"][0]
+    assert {row["name"] for row in model["features"]} == {"x3", "x7"}
+    if measure == "recall@2p":  # centred scores of so many rows cost more than they gain
+        assert any("No features lower the loss" in note for note in document["notes"])
+    else:
+        assert 0.5 < model["cross_validation"]["mean"] <= 1
+    text = run(*command).stdout
+    assert measure in text
+    if model["bounds"][0]["gap"] > 0.995:
+        assert "none: the lower bound says nothing with this C" in text
+
+
+def test_options_reach_the_measure_classifier(run, rare):
+    """C of the measure would be taken for the selection for accuracy beside it too."""
+    path, X, y = rare
+    document = json.loads(
+        run(
+            "select", path, "--target", "status", "-k", 3, "--measure", "hamming", "--C", 0.02,
+            "--no-standardize", "--no-intercept", "--force", "x5", "--class-weight", "balanced",
+            "--cv", 3, "--json",
+        ).stdout
+    )  # fmt: skip
+    parameters = document["parameters"]
+    assert (parameters["C"], parameters["standardize"]) == (0.02, False)
+    assert (parameters["fit_intercept"], parameters["forced_features"]) == (False, [5])
+    assert parameters["class_weight"] == "balanced"
+    model = document["models"][0]
+    assert "x5" in {row["name"] for row in model["features"]}
+    beside = BudgetClassifier(
+        3, standardize=False, fit_intercept=False, forced_features=[5], class_weight="balanced"
+    )
+    found = cross_validate(beside, X, y, cv=3, measure="hamming")
+    assert model["for_accuracy"]["mean"] == pytest.approx(found.mean[0])
+
+
+def test_a_measure_of_several_classes(run, multiclass):
+    X, y = multiclass
+    dump_svmlight_file(X, y, "m.svm")
+    document = json.loads(run("select", "m.svm", "-k", 4, "--measure", "f1", "--json").stdout)
+    model = document["models"][0]
+    assert [row["class"] for row in model["features"]] == [0] * 4 + [1] * 4 + [2] * 4
+    assert len(model["bounds"]) == 3
+    text = run("select", "m.svm", "-k", 4, "--measure", "f1", "--no-cv").stdout
+    assert len(re.findall(r"[012]: gap \d+%, objective", text)) == 3
 
 
 # --- groups of features --------------------------------------------------------------------
@@ -1146,6 +1271,38 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (
             ["select", "golub", "-k", "3", *GROUPS, "2", "--certificate", "c.npz"],
             "which gives no certificate",
+        ),
+        (["select", "golub", "-k", "3", "--measure", "f"], "--measure must be hamming, f1 (f2, "),
+        (
+            ["select", "golub", "-k", "3", "--positive", "AML"],
+            "--positive AML is of --measure; say --measure NAME as well.",
+        ),
+        (
+            ["select", "golub", "-k", "3", "--measure", "f1", "--positive", "x"],
+            "--positive must be one of the classes ALL, AML; got 'x'.",
+        ),
+        *(
+            (
+                ["select", "golub", "-k", "3", "--measure", "f1", *option],
+                f"which has no {option[0]}. Leave out {option[0]}, or --measure.",
+            )
+            for option in (
+                ["--prove"],
+                ["--tune"],
+                ["--method", "l0"],
+                ["--criterion", "bic"],
+                ["--refit-c", "1"],
+                ["--certificate", "c.npz"],
+                [*GROUPS[-1:], "2", *GROUPS[:-1]],
+            )
+        ),
+        (
+            ["select", "golub", "-k", "3", "--measure", "precision@39"],
+            "k of precision@39 must be between 1 and 38 (the rows)",
+        ),
+        (
+            ["select", "golub", "-k", "3", "--measure", "precision@9"],
+            "held-out rows of fold 0: use fewer folds, or another measure.",
         ),
         (
             ["select", "golub", "-k", "3", "--certificate", "no/c.npz"],

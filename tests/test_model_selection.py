@@ -11,9 +11,12 @@ from zeronorm import (
     BilevelClassifier,
     BudgetClassifier,
     L1LogisticRegressionCV,
+    MeasureClassifier,
     MinimaxLogisticRegression,
 )
+from zeronorm.baselines import SVMRFE, L1Bmrm
 from zeronorm.datasets import load_golub
+from zeronorm.measures import Contingency, parse_measure
 from zeronorm.model_selection import cross_validate
 
 
@@ -176,3 +179,99 @@ def test_tune_with_a_forced_feature_that_is_constant_in_a_fold():
     assert 0 in model.support_
     lonely = BudgetClassifier(1, forced_features=[0], tune=True)
     assert lonely.fit(np.eye(8, 1), np.arange(8) % 2).support_.tolist() == [0]
+
+
+# --- scored by a measure -------------------------------------------------------------------
+
+
+@pytest.fixture
+def skewed():
+    """Labels of one positive in eight, that depend on two features."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((160, 15))
+    score = X[:, 3] - X[:, 7] + 0.5 * rng.standard_normal(160)
+    return X, np.where(score >= np.sort(score)[-20], "b", "a")
+
+
+@pytest.mark.parametrize("measure", ["f1", "precision@5", "recall@2p", "prbep", "auc", "ap"])
+def test_measure_of_held_out_rows(skewed, measure):
+    """Held-out rows would be scored by something else, or by another threshold."""
+    X, y = skewed
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    for model in (BudgetClassifier([2, 4]), MeasureClassifier(measure, [2, 4], tol=1e-8)):
+        found = cross_validate(model, X, y, cv=3, measure=measure)
+        assert found.measure == measure
+        for row, k in enumerate((2, 4)):
+            for column, (train, test) in enumerate(folds):
+                alone = clone(model).set_params(n_features=[2, 4]).fit(X[train], y[train])
+                path = alone.path_[k]
+                z = X[test][:, path.support] @ path.coef + path.intercept
+                expected = parse_measure(measure).score(np.where(y[test] == "b", 1.0, -1.0), z)
+                assert found.scores[row, column] == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_measure_of_an_estimator_is_what_it_is_scored_by(skewed):
+    """A model that is trained for F1 would be judged by its accuracy, or the reverse."""
+    X, y = skewed
+    model = MeasureClassifier("f1", 2)
+    assert cross_validate(model, X, y).measure == "f1"
+    assert cross_validate(model, X, y, measure="accuracy").measure == "accuracy"
+    assert cross_validate(BudgetClassifier(2), X, y).measure == "accuracy"
+    for other in (BudgetClassifier(2), SVMRFE(2), L1Bmrm("f1", C=0.1)):
+        mean = cross_validate(other, X, y, measure="f1").mean
+        assert 0.3 < mean[0] < 1
+    accuracy = Contingency(lambda a, b, n_pos, n_neg: 100 * (n_pos - a + b) / (n_pos + n_neg))
+    found = cross_validate(BudgetClassifier(2), X, y, measure=accuracy)
+    np.testing.assert_allclose(found.scores, cross_validate(BudgetClassifier(2), X, y).scores)
+
+
+def test_the_positive_of_two_classes(skewed):
+    """F1 of the common class would be reported as that of the rare one."""
+    X, y = skewed
+    rare = cross_validate(BudgetClassifier(2), X, y, measure="f1", pos_label="b").mean[0]
+    common = cross_validate(BudgetClassifier(2), X, y, measure="f1", pos_label="a").mean[0]
+    assert rare == cross_validate(BudgetClassifier(2), X, y, measure="f1").mean[0]
+    assert rare < 0.9 < common
+    other = MeasureClassifier("f1", 2, pos_label="a")
+    renamed = np.where(y == "a", "y", "x")  # the same rows, the other class second
+    np.testing.assert_array_equal(
+        cross_validate(other, X, y).scores,
+        cross_validate(MeasureClassifier("f1", 2), X, renamed).scores,
+    )
+
+
+def test_measure_of_several_classes_is_the_mean(skewed):
+    X, _ = skewed
+    y = np.digitize(X[:, 3] - X[:, 7], [-0.8, 0.8])
+    found = cross_validate(BudgetClassifier(2), X, y, cv=3, measure="auc")
+    folds = StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
+    for column, (train, test) in enumerate(folds):
+        z = BudgetClassifier(2).fit(X[train], y[train]).decision_function(X[test])
+        auc = parse_measure("auc")
+        values = [auc.score(np.where(y[test] == c, 1.0, -1.0), z[:, c]) for c in range(3)]
+        assert found.scores[0, column] == pytest.approx(np.mean(values), abs=1e-9)
+
+
+def test_folds_that_cannot_be_scored(skewed):
+    """The error would come after hours of fits, and not say whose rows it means."""
+    X, y = skewed
+    started = []
+    for measure, cv, message in (
+        ("precision@50", 4, "must be between 1 and 40 .* 40 held-out rows of fold 0: use fewer"),
+        ("f1", [(np.arange(160), np.flatnonzero(y == "a"))], "class 'b' and of others for 'f1'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            cross_validate(
+                BudgetClassifier(2), X, y, cv=cv, measure=measure, callback=started.append
+            )
+    with pytest.raises(ValueError, match="sample_weight must be 0 or 1 for 'f1'"):
+        cross_validate(BudgetClassifier(2), X, y, measure="f1", sample_weight=np.full(160, 0.5))
+    with pytest.raises(ValueError, match="measure must be hamming, f1"):
+        cross_validate(BudgetClassifier(2), X, y, measure="f")
+    with pytest.raises(ValueError, match="pos_label must be one of two classes; got 'c', and the"):
+        cross_validate(BudgetClassifier(2), X, y, measure="f1", pos_label="c")
+    # Of the common class there would be twice as many as there are rows.
+    cross_validate(BudgetClassifier(2), X, y, measure="recall@2p", pos_label="b")
+    with pytest.raises(ValueError, match="got 2p = 56"):
+        cross_validate(BudgetClassifier(2), X, y, measure="recall@2p", pos_label="a")
+    assert not started

@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 
 import oracles
 from zeronorm._kernels import solve_cuts
-from zeronorm.designs import Scaled, as_design
+from zeronorm.designs import Dense, Scaled, as_design
 from zeronorm.measures import AUC, Contingency, Cut, Hamming, parse_measure
 from zeronorm.result import Status
 from zeronorm.solvers import MeasureTask, Task, run, select_by_measure
@@ -315,6 +315,29 @@ def test_l0_bound_is_below_the_best_support(name):
             own = values[tuple(path[k].support.tolist())]
             assert own - limit <= path[k].objective <= own + 2 * limit
         assert 4 in paths[1][k].support
+
+
+def test_bounds_allow_for_the_rounding_of_a_scan():
+    """Scores that are summed in float32 would give a bound above the optimum."""
+
+    class Rounding(Dense):
+        """A storage whose scores may err by a tenth of ||x_j|| ||v||, and nearly do."""
+
+        scan_error = 0.1
+
+        def correlate(self, v, start, stop):
+            return 0.9 * super().correlate(v, start, stop)
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 10))
+    y = np.where(X[:, 2] - X[:, 5] + 0.3 * rng.standard_normal(80) > 1, 1.0, -1.0)
+    exact = task_of(X, y, "f1", 0.01)
+    rounded = replace(exact, data=replace(exact.data, design=Rounding(X)))
+    best = min(
+        over_blocks(exact, [pair])[0].objective for pair in itertools.combinations(range(10), 2)
+    )
+    bound, other = (select(task, [2])[2].bound for task in (exact, rounded))
+    assert 0 < other < bound <= best
 
 
 def test_a_clear_best_support_is_found_and_its_bound_is_close():

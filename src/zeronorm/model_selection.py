@@ -99,6 +99,10 @@ def cross_validate(
     if estimator.n_features is None:  # the default size follows the usable columns of a fold
         smallest = min(problem.sizes for problem in problems)
         problems = [replace(problem, sizes=smallest) for problem in problems]
+    if scoring is not None:
+        for number, (_, test) in enumerate(folds):
+            classes, _ = _ordered(problems[number].classes, pos_label)
+            _check_scoring(scoring, number, data.labels[test], classes, data.sample_weight[test])
     solvers, owners = [], []
     for number, problem in enumerate(problems):
         for task in problem.tasks(bool(estimator.fit_intercept)):
@@ -119,9 +123,8 @@ def cross_validate(
                 right = predict(paths[column], k, held_out, classes) == data.labels[test]
                 scores[row, column] = np.average(right, weights=weight)
             else:
-                z = model_scores(paths[column], k, held_out)
-                if pos_label is not None and z.shape[1] == 1 and classes[0] == pos_label:
-                    z, classes = -z, classes[::-1]
+                classes, sign = _ordered(classes, pos_label)
+                z = sign * model_scores(paths[column], k, held_out)
                 scores[row, column] = macro_average(scoring, z, data.labels[test], classes, weight)
     return CrossValidation(sizes, scores, "accuracy" if scoring is None else scoring.name)
 
@@ -134,6 +137,32 @@ def _measure_of(estimator: Any, measure: str | Measure | None) -> Measure | None
     if isinstance(measure, str) and measure == "accuracy":
         return None
     return parse_measure(measure)
+
+
+def _ordered(classes: np.ndarray, pos_label: Any) -> tuple[np.ndarray, float]:
+    """Return the classes, `pos_label` the second of two, and the sign of its scores."""
+    if pos_label is None:
+        return classes, 1.0
+    if len(classes) != 2 or pos_label not in classes.tolist():
+        raise ValueError(
+            f"pos_label must be one of two classes; got {pos_label!r}, and the classes are "
+            f"{classes.tolist()}."
+        )
+    return (classes, 1.0) if classes[1] == pos_label else (classes[::-1], -1.0)
+
+
+def _check_scoring(
+    scoring: Measure, fold: int, labels: np.ndarray, classes: np.ndarray, weight: FloatArray
+) -> None:
+    """Raise ValueError, before anything is fitted, where the rows of a fold cannot be scored."""
+    equal = np.zeros((labels.size, 1 if len(classes) == 2 else len(classes)))
+    try:
+        macro_average(scoring, equal, labels, classes, weight)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} These are the {labels.size} held-out rows of fold {fold}: use fewer folds, "
+            "or another measure."
+        ) from None
 
 
 def tuned_select(

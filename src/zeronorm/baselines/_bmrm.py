@@ -40,6 +40,7 @@ from ..designs import Scaled
 from ..designs._operations import margins, on_scaling_of_x
 from ..estimators import MeasureClassifier
 from ..estimators._linear import CALLER_OF_FIT
+from ..estimators._measure import renamed
 from ..measures import Cut, Measure, parse_measure
 from ..result import Path, Selection, Status, Step
 from ..solvers import MeasureTask, Task
@@ -332,16 +333,15 @@ class L1Bmrm(MeasureClassifier):
         certify: bool = True,
     ) -> Solver[Path]:
         problem = MeasureTask(task, parse_measure(self.measure), float(self.C))
-        return (
-            yield from plain_cutting_planes(
-                problem, box=float(self.box), tol=float(self.tol), max_iter=int(self.max_iter),
-                seconds=seconds,
-            )
+        solver = plain_cutting_planes(
+            problem, box=float(self.box), tol=float(self.tol), max_iter=int(self.max_iter),
+            seconds=seconds,
         )  # fmt: skip
+        return renamed(solver, sizes[0])
 
     def _store(self, results: list[Any]) -> None:
         # The size follows from the solution, of each class by itself: the largest names them all.
-        size = max(max(path) for path in results)
+        size = max(path[max(path)].n_features for path in results)
         super()._store([replace(path, selections={size: path[max(path)]}) for path in results])
         self.n_iter_ = max(len(path.history) for path in results)
 

@@ -200,7 +200,8 @@ def select(
             "--C",
             "-C",
             metavar="C",
-            help="Weight of the loss in selection and certificate. Default: 0.1; 1 with --groups.",
+            help="Weight of the loss in selection and certificate. Default: 0.1; 1 with "
+            "--groups, 100 with --measure auc or ap.",
         ),
     ] = None,
     refit_c: Annotated[
@@ -244,7 +245,11 @@ def select(
         "--certificate": certificate is not None,
     }
     check_groups(groups, group_file, others)
-    check_measure(measure, positive, {"--groups": groups is not None, **others})
+    check_measure(
+        measure,
+        positive,
+        {"--groups": groups is not None, "--refit-c": refit_c != "loo", **others},
+    )
     method, proof = proof_options(prove, method, tune, gap, time_limit)
     sizes = parse_sizes(features)
     refit_C = parse_refit_c(refit_c)
@@ -294,9 +299,10 @@ def select(
             "n_threads": threads,
         }
         estimator: BilevelClassifier | BudgetClassifier | L0LogisticRegression | MeasureClassifier
-        for_accuracy = BudgetClassifier(**{**common, "C": 0.1})
         if measure is not None:
             method = "measure"
+            # C of a measure weighs another loss: the selection for accuracy has its own.
+            for_accuracy = BudgetClassifier(**{k: v for k, v in common.items() if k != "C"})
             del common["refit_C"]
             estimator = MeasureClassifier(
                 measure,

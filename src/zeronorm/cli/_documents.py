@@ -24,7 +24,7 @@ from ..groups import Groups
 from ..measures import macro_average, parse_measure
 from ..model_selection import CrossValidation, model_scores, predict
 from ..persistence import SavedCertificate, summarize
-from ..result import Certificate, Proof
+from ..result import Certificate, Proof, Selection
 
 _T = TypeVar("_T")
 
@@ -99,6 +99,7 @@ def describe_model(
         "for_accuracy": _describe_validation(for_accuracy, size),
         "certificates": [summarize(path[size].certificate) for path in paths],
         "proofs": [_describe_proof(path[size].proof, table) for path in paths],
+        "bounds": [_describe_bound(path[size], estimator) for path in paths],
         "file": None,
         "certificate_file": None,
     }
@@ -116,6 +117,19 @@ def _describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:
         "seconds": float(end.seconds),
         "improved": bool(proof.improved),
         "equivalents": _describe_equivalents(proof.certificate, table),
+    }
+
+
+def _describe_bound(model: Selection, estimator: Any) -> dict[str, Any] | None:
+    """Return how far the model of a measure can be from the best of its size."""
+    if model.objective is None or model.bound is None:
+        return None
+    objective, bound = float(model.objective), max(0.0, float(model.bound))
+    return {
+        "objective": objective,
+        "bound": bound,
+        "gap": max(0.0, objective - bound) / max(objective, 1e-300),
+        "n_forced": len(estimator.forced_features or ()),
     }
 
 

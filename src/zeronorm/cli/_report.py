@@ -58,6 +58,7 @@ _METHODS = {
     "bilevel": "bilevel: exchanges among all features, at most {k} of them in at most {groups} "
     "groups, until none is found that helps",
 }
+_VACUOUS = 0.995  # a gap above this is not told as a claim
 _MAX_EQUIVALENTS = 5  # duplicates of a feature that are named
 _MAX_CLAIMED = 20  # features of a certificate that are named
 _MAX_ENTRIES = 20  # features shown in the order in which they enter a path
@@ -501,9 +502,11 @@ def _facts(
     gap = document["parameters"].get("gap")
     total = document["data"]["n_features"]
     labels = classes if len(classes) > 2 else classes[1:]
-    if method in ("bilevel", "measure"):
-        what = "selections with groups" if method == "bilevel" else "selections for a measure"
-        facts.append(("certificate", f"none: {what} have no certificate"))
+    if method == "bilevel":
+        facts.append(("certificate", "none: selections with groups have no certificate"))
+        certificates, proofs = [], []
+    if method == "measure":
+        facts += _bound_facts(document, model, labels)
         certificates, proofs = [], []
     for number, (certificate, proof) in enumerate(zip(certificates, proofs, strict=True)):
         name = "certificate" if number == 0 else ""
@@ -600,6 +603,31 @@ def _certificate_text(
     return text
 
 
+def _bound_facts(
+    document: Mapping[str, Any], model: Mapping[str, Any], labels: Sequence[Any]
+) -> list[tuple[str, str | Text]]:
+    """Return how far the models for a measure can be from the best of their size."""
+    facts: list[tuple[str, str | Text]] = []
+    for label, bound in zip(labels, model["bounds"], strict=True):
+        values = f"objective {bound['objective']:.6g}, lower bound {bound['bound']:.6g}"
+        if len(labels) > 1:
+            gap = (f"gap {_percent(bound['gap'])}", "bold")
+            text = styled(f"{show(str(label), 30)}: ", gap, f", {values}")
+        else:
+            claim = _claim(bound, model["n_features"])
+            if bound["gap"] > _VACUOUS:
+                claim = ("none: the lower bound says nothing with this C", "")
+            text = styled(claim, f"\n{values}")
+        facts.append(("" if facts else "certificate", text))
+    standardized = document["parameters"]["standardize"]
+    scaling = "columns of unit deviation" if standardized else "columns as they are"
+    scope = (
+        f"It holds for the training problem: C = {model['refit_C'][0]:g}, {scaling}. It says "
+        f"nothing about {model['measure']} on test data."
+    )
+    return [*facts, ("", styled((scope, "dim")))]
+
+
 def _claim(certificate: Mapping[str, Any], k: int, wanted: bool = False) -> tuple[str, str]:
     """Return what a certificate says, with its style.
 
@@ -607,7 +635,7 @@ def _claim(certificate: Mapping[str, Any], k: int, wanted: bool = False) -> tupl
     """
     what = "single feature" if k == 1 else f"{k} features"
     among = f" with the {certificate['n_forced']} forced" if certificate["n_forced"] else ""
-    if certificate["proven"]:
+    if certificate.get("proven"):
         return f"proven: no other {what}{among} lower the objective", "bold green"
     claim = f"no {what}{among} lower the objective by more than {_percent(certificate['gap'])}"
     return (f"proven: {claim}", "bold green") if wanted else (f"not proven: {claim}", "bold")

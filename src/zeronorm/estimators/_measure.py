@@ -243,7 +243,7 @@ class MeasureClassifier(BudgetedClassifier):
             published=self.solver == "two-layer",
             seconds=seconds,
         )
-        return _renamed(solver, sizes[0]) if self.n_features is None else solver
+        return renamed(solver, sizes[0]) if self.n_features is None else solver
 
     def _warn_of_gaps(self, paths: Sequence[Path], stacklevel: int = CALLER_OF_FIT) -> None:
         gap = max(path.gap for path in paths)
@@ -326,7 +326,7 @@ class MeasureClassifier(BudgetedClassifier):
         return f"measure {parse_measure(self.measure).name}"
 
 
-def _renamed(solver: Solver[Path], size: int) -> Solver[Path]:
+def renamed(solver: Solver[Path], size: int) -> Solver[Path]:
     """Run a solver of one model and call its size by the given one.
 
     In cross-validation "all features" is one size, though folds differ in their constant columns.
@@ -351,4 +351,4 @@ def _centred(problem: Problem, standardize: bool) -> Scaled:
     return Scaled(base, mean / problem.sample_weight.sum(), scale)
 
 
-__all__ = ["MeasureClassifier"]
+__all__ = ["MeasureClassifier", "renamed"]

@@ -26,7 +26,7 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..criteria import no_criteria
-from ..designs._operations import on_scaling_of_x
+from ..designs._operations import on_scaling_of_x, score_errors
 from ..result import Path, Selection, Status, Step
 from ..structures import largest
 from ._cuts import BlockModel, Cuts, FullModel, Point, solve_master
@@ -96,9 +96,10 @@ def select_by_measure(
         scores = yield Scan(data.design, vector)
         begin = time.perf_counter()
         block_found = blocks.next(scores)
-        outer = max(outer, _dual_bound(delta, task.C, blocks.worst))
+        worst = blocks.mass(scores, vector, blocks.width)
+        outer = max(outer, _dual_bound(delta, worst))
         for k in sizes:
-            bounds[k] = max(bounds[k], _dual_bound(delta, task.C, blocks.mass(scores, k)))
+            bounds[k] = max(bounds[k], _dual_bound(delta, blocks.mass(scores, vector, k)))
         if block_found is None:
             status = Status.REPEATED
             break
@@ -149,8 +150,8 @@ def select_by_measure(
     if refit:
         answers = yield [Scan(data.design, fit.inner.vector) for fit in fits.values()]
         for (k, fit), scores in zip(fits.items(), answers, strict=True):
-            last_bound = _dual_bound(fit.inner.delta, task.C, blocks.mass(scores, k))
-            bounds[k] = max(bounds[k], last_bound)
+            mass = blocks.mass(scores, fit.inner.vector, k)
+            bounds[k] = max(bounds[k], _dual_bound(fit.inner.delta, mass))
     entered_at = [step.entered for step in history]
     selections = {
         k: _selection(
@@ -222,7 +223,7 @@ def _selection(
     )  # fmt: skip
 
 
-def _dual_bound(delta: float, C: float, worst: float) -> float:
+def _dual_bound(delta: float, worst: float) -> float:
     """Return max_s s delta - s^2 worst over 0 <= s <= 1: any share of a dual point is one."""
     if delta <= 0.0:
         return 0.0
@@ -256,15 +257,25 @@ class _Blocks:
         self._block_size = block_size
         self._seen = np.zeros(m, bool)
         self.n_seen = 0
-        self.worst = 0.0  # half the largest mass of a block at the last scan
+        self._errors = score_errors(task.data.design, task.data.sample_weight)
 
     @property
     def full(self) -> bool:
         """Whether there are as many features as there shall be."""
         return self.n_seen >= self._n_features
 
-    def mass(self, scores: FloatArray, size: int) -> float:
-        """Return half the largest sum of squared scores of so many features, forced ones in."""
+    @property
+    def width(self) -> int:
+        """The features of a block, forced ones in."""
+        return self._block_size + self._forced.size
+
+    def mass(self, scores: FloatArray, vector: FloatArray, size: int) -> float:
+        """Return half the largest sum of squared scores of so many features, forced ones in.
+
+        Scores are raised by what rounding may have taken from them.
+        """
+        if self._errors is not None:
+            scores = np.abs(scores) + self._errors * np.linalg.norm(vector)
         square = scores**2
         forced = float(square[self._forced].sum())
         square[~self._allowed] = -1.0
@@ -274,10 +285,8 @@ class _Blocks:
     def next(self, scores: FloatArray) -> tuple[IndexArray, IndexArray] | None:
         """Return the new features of the next block, best first, and the block."""
         magnitude = np.abs(scores)
-        forced_mass = float((magnitude[self._forced] ** 2).sum())
         magnitude[~self._allowed] = -1.0
         best = largest(magnitude, min(self._block_size, self._n_allowed))
-        self.worst = 0.5 * (forced_mass + float((magnitude[best] ** 2).sum()))
         missing = self._n_features - self.n_seen
         block = fit_budget(
             np.concatenate([self._forced, best]), magnitude, self._seen, self._block_size, missing,
