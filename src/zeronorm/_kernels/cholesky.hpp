@@ -15,6 +15,8 @@ struct NotFinite : std::runtime_error {
     NotFinite() : std::runtime_error("the Newton system is not finite: the data overflow.") {}
 };
 
+constexpr std::int64_t kPanel = 4;  // rows of the factor that are subtracted at a time
+
 // Puts the upper factor R of R'R = matrix + shift I over `factor`, (p, p) in rows of `width`; the
 // upper triangle of `matrix` is read. The shift is 0, or at rounding level where rounding has made
 // the matrix indefinite.
@@ -33,17 +35,32 @@ inline void cholesky(const double* matrix, std::int64_t p, std::int64_t width, d
                 std::copy_n(matrix + a * width + a, p - a, factor + a * width + a);
                 factor[a * width + a] += shift;
             }
-            for (std::int64_t a = 0; a < p && positive; ++a) {
-                double* const row = factor + a * width;
-                positive = row[a] > 0.0;
-                const double unit = 1.0 / std::sqrt(row[a]);
-                for (std::int64_t b = a; b < p; ++b)
-                    row[b] *= unit;
-                for (std::int64_t k = a + 1; k < p; ++k) {
-                    double* const below = factor + k * width;
-                    const double multiple = row[k];
+            // Rows in panels: what is below is read and written once for all rows of a panel.
+            for (std::int64_t first = 0; first < p && positive; first += kPanel) {
+                const std::int64_t last = std::min(first + kPanel, p);
+                for (std::int64_t a = first; a < last && positive; ++a) {
+                    double* const row = factor + a * width;
+                    positive = row[a] > 0.0;
+                    const double unit = 1.0 / std::sqrt(row[a]);
+                    for (std::int64_t b = a; b < p; ++b)
+                        row[b] *= unit;
+                    for (std::int64_t k = a + 1; k < last; ++k) {
+                        double* const below = factor + k * width;
+                        const double multiple = row[k];
+                        for (std::int64_t b = k; b < p; ++b)
+                            below[b] -= multiple * row[b];
+                    }
+                }
+                if (last - first < kPanel) break;  // nothing is below
+                const double* __restrict const r0 = factor + first * width;
+                const double* __restrict const r1 = r0 + width;
+                const double* __restrict const r2 = r1 + width;
+                const double* __restrict const r3 = r2 + width;
+                for (std::int64_t k = last; k < p; ++k) {
+                    double* __restrict const below = factor + k * width;
+                    const double m0 = r0[k], m1 = r1[k], m2 = r2[k], m3 = r3[k];
                     for (std::int64_t b = k; b < p; ++b)
-                        below[b] -= multiple * row[b];
+                        below[b] -= (m0 * r0[b] + m1 * r1[b]) + (m2 * r2[b] + m3 * r3[b]);
                 }
             }
         };
@@ -55,19 +72,27 @@ inline void cholesky(const double* matrix, std::int64_t p, std::int64_t width, d
 
 // x <- (R'R)^-1 x
 inline void solve_factored(const double* factor, std::int64_t p, std::int64_t width, double* x) {
-    for (std::int64_t a = 0; a < p; ++a) {
-        const double* const row = factor + a * width;
-        x[a] /= row[a];
-        for (std::int64_t b = a + 1; b < p; ++b)
-            x[b] -= row[b] * x[a];
-    }
-    for (std::int64_t a = p; a-- > 0;) {
-        const double* const row = factor + a * width;
-        double rest = x[a];
-        for (std::int64_t b = a + 1; b < p; ++b)
-            rest -= row[b] * x[b];
-        x[a] = rest / row[a];
-    }
+    const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+        double* __restrict const solution = x;
+        for (std::int64_t a = 0; a < p; ++a) {
+            const double* __restrict const row = factor + a * width;
+            const double known = solution[a] /= row[a];
+            for (std::int64_t b = a + 1; b < p; ++b)
+                solution[b] -= row[b] * known;
+        }
+        for (std::int64_t a = p; a-- > 0;) {
+            const double* const row = factor + a * width;
+            double sums[4] = {};
+            std::int64_t b = a + 1;
+            for (; b + 4 <= p; b += 4)
+                for (int lane = 0; lane < 4; ++lane)
+                    sums[lane] += row[b + lane] * solution[b + lane];
+            for (; b < p; ++b)
+                sums[0] += row[b] * solution[b];
+            solution[a] = (solution[a] - ((sums[0] + sums[2]) + (sums[1] + sums[3]))) / row[a];
+        }
+    };
+    run_block(kernel, 0);
 }
 
 }  // namespace zeronorm
