@@ -13,7 +13,9 @@ from sklearn.metrics import fbeta_score
 from .. import _validate
 from .._kernels import f_labelling
 from .._typing import FloatArray
-from ._measure import Cut, Measure, Weight, refuse_weights, threshold_of_top
+from ._measure import Cut, Measure, Weight, refuse_weights
+
+SLACK = 1.0  # percent of loss by which a threshold may be worse than the best of the training rows
 
 
 class ContingencyMeasure(Measure):
@@ -48,10 +50,11 @@ class ContingencyMeasure(Measure):
         return Cut(float(self.loss(*counts, n_pos, n_neg)), beta)
 
     def threshold(self, z: FloatArray, y: FloatArray, weight: Weight = None) -> float:
-        """Return the threshold with the least loss on the training rows.
+        """Return the threshold nearest to 0 of those that lose little on the training rows.
 
-        R bounds the loss of the labels z > 0, but where classes overlap it can be least with all
-        scores below 0; the order of the scores says more than their sign.
+        R bounds the loss of the labels z > 0, so that 0 is the threshold for new rows too, unless
+        another one is better by more than SLACK: where classes overlap, R can be least with all
+        scores below 0, and their order says more than their sign.
         """
         order = np.argsort(-z, kind="stable")
         falling, positive = z[order], y[order] > 0
@@ -62,10 +65,15 @@ class ContingencyMeasure(Measure):
         n_pos = int(a[-1])
         loss = np.asarray(self.loss(a, b, n_pos, z.size - n_pos), np.float64)
         loss[1:-1][falling[1:] == falling[:-1]] = np.inf  # a threshold does not part equal scores
-        count = int(loss.argmin())
-        if count == 0:
-            return float(falling[0])
-        return threshold_of_top(z, count)
+        good = loss <= loss.min() + SLACK
+        if good[np.count_nonzero(z > 0.0)]:
+            return 0.0
+        # One threshold for every number of rows above it.
+        last = np.nextafter(falling[-1], -np.inf)
+        thresholds = np.concatenate(
+            [falling[:1], falling[1:] + 0.5 * (falling[:-1] - falling[1:]), [last]]
+        )
+        return float(thresholds[good][np.abs(thresholds[good]).argmin()])
 
     def constant_cuts(self, y: FloatArray, weight: Weight = None) -> list[Cut]:
         """Return the cuts of all rows labelled positive, and of all labelled negative."""
