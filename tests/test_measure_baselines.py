@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from zeronorm.baselines import L1SVM, SVMRFE, L1Bmrm
 from zeronorm.baselines import _bmrm as bmrm
+from zeronorm.baselines import _svm as svm
 from zeronorm.baselines._svm import elimination_sizes
 from zeronorm.measures import Contingency, parse_measure
 from zeronorm.persistence import load, save
@@ -54,6 +55,52 @@ def test_elimination_keeps_to_its_schedule(seed):
         share_of = max(1, int(share * m)) if m > single_below else 1
         wanted = m // 2 if m > halve_above else share_of
         assert m - left == wanted or (left in sizes and 1 <= m - left < wanted)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_fits_with_fewer_rows_than_columns_are_exact(storage, intercept):
+    """Coordinate descent ends at its limit on correlated columns, and ranks them by noise."""
+    rng = np.random.default_rng(2)
+    X = np.exp(rng.standard_normal((70, 1)) + 0.3 * rng.standard_normal((70, 400)))  # not centred
+    y = np.where(X[:, 0] - X[:, 1] + 0.2 * rng.standard_normal(70) > 0, 1.0, -1.0)
+    weight = rng.uniform(0.5, 2.0, 70)
+    model = SVMRFE([400, 40, 20], C=3.0, standardize=False, fit_intercept=intercept)
+    path = model.fit(storage(X), y, sample_weight=weight).path_
+    for k in (400, 40, 20):
+        one = path[k]
+        columns = X[:, one.support]
+        margin = np.maximum(0.0, 1.0 - y * (columns @ one.coef + one.intercept))
+        pull = 2.0 * 3.0 * weight * margin * y
+        np.testing.assert_allclose(one.coef, columns.T @ pull, atol=1e-7 * np.abs(one.coef).max())
+        if intercept:
+            assert one.intercept == pytest.approx(pull.sum(), rel=1e-6)
+        value = 0.5 * (one.coef @ one.coef + one.intercept**2) + 3.0 * weight @ margin**2
+        step = next(step for step in path.history if step.n_features == k)
+        assert step.objective == pytest.approx(value)
+
+
+def test_a_gram_matrix_that_cannot_be_factored_leaves_the_fit_to_liblinear(monkeypatch):
+    """Hostile columns would end in an error of LAPACK."""
+    X, y = instance()
+    exact = SVMRFE(8).fit(X, y)
+
+    def fails(*_, **__):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(svm, "cho_factor", fails)
+    other = SVMRFE(8, tol=1e-8, max_iter=100_000).fit(X, y)
+    np.testing.assert_array_equal(other.support_, exact.support_)
+    np.testing.assert_allclose(other.coef_, exact.coef_, atol=1e-6)
+
+
+def test_more_rows_than_a_gram_matrix_is_for(monkeypatch):
+    X, y = instance()
+    exact = SVMRFE(8).fit(X, y)
+    monkeypatch.setattr(svm, "GRAM_ROWS", 59)
+    other = SVMRFE(8, tol=1e-8, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(other.coef_, exact.coef_, atol=1e-6)
+    assert not np.array_equal(other.coef_, exact.coef_)
 
 
 def test_the_default_schedule():

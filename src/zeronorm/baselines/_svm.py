@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.svm import LinearSVC
 
 from .. import _validate
@@ -37,6 +38,11 @@ from ..structures import largest
 # Rows per column from which on LIBLINEAR's Newton method is used: with fewer, where classes are
 # easily separated, it stalls at a gradient that is small but not small enough.
 PRIMAL_ROWS = 10
+# Rows up to which fits with fewer rows per column are exact, by their Gram matrix: LIBLINEAR's
+# coordinate descent may need very many rounds there, on correlated columns above all.
+GRAM_ROWS = 3000
+MAX_NEWTON = 100
+LEAST_SHARE = 1e-10  # of a Newton step: rounding has made an end of it
 NOTHING = np.empty(0, np.int64)
 
 
@@ -66,7 +72,7 @@ class SVMRFE(BudgetedClassifier):
 
         min_{w, b}  1/2 ||w||^2 + 1/2 b^2 + C sum_i s_i max(0, 1 - y_i (x_i'w + b))^2
 
-    (scikit-learn's `LinearSVC`, which penalises b too), removes the features with the smallest
+    (as scikit-learn's `LinearSVC`, which penalises b too), removes the features with the smallest
     w_j^2, and solves again on the others, until k are left; the model is that of the last fit.
     Removed features never return, and nothing is certified.
 
@@ -85,8 +91,10 @@ class SVMRFE(BudgetedClassifier):
         Whether columns have variance 1 in the fits; w_j^2 depends on their units.
     class_weight : dict, "balanced" or None
     tol, max_iter : float, int
-        Of LIBLINEAR, which warns where it does not converge: dual coordinate descent (with a fixed
-        seed), and a trust region Newton method where X has ten times as many rows as columns left.
+        Of LIBLINEAR, which warns where it does not converge. It solves the fits on more than 3000
+        rows, by dual coordinate descent (with a fixed seed), and those where X has ten times as
+        many rows as columns left, by a trust region Newton method. The others are exact, by
+        Newton's method on the Gram matrix of the rows.
     n_threads : int or None
         Threads of the passes that read X.
 
@@ -97,7 +105,7 @@ class SVMRFE(BudgetedClassifier):
     path_ : the models of every size, `path_[k]`; its `order` ranks all usable features, those that
         were removed last first. One path per class with several.
     history_ : a row per fit, with the number of its features and its objective.
-    n_iter_ : iterations of LIBLINEAR, the most of any fit.
+    n_iter_ : iterations, the most of any fit.
     classes_, n_features_in_, feature_names_in_, seconds_ : as in `BudgetClassifier`.
 
     Notes
@@ -176,6 +184,7 @@ class SVMRFE(BudgetedClassifier):
         history: list[Step] = []
         removed: list[IndexArray] = []
         w = np.empty(0)
+        gram = _Gram(bool(self.fit_intercept))
         for n_features in passed:
             if n_features < features.size:
                 falling = largest(w * w, w.size)
@@ -183,12 +192,14 @@ class SVMRFE(BudgetedClassifier):
                 removed.append(features[falling[n_features:]])
                 features, rows = features[kept], rows[:, kept]
             begin = time.perf_counter()
-            svm = self._fit_svm(rows, task)
-            w, b = svm.coef_[0], float(np.ravel(svm.intercept_)[0])
+            fitted = None
+            if PRIMAL_ROWS * n_features > task.y.size and task.y.size <= GRAM_ROWS:
+                fitted = gram.fit(rows, task.y, float(self.C) * task.sample_weight)
+            w, b, n_iter = self._fit_liblinear(rows, task) if fitted is None else fitted
             spent = {"solve": time.perf_counter() - begin}
             loss = SquaredHinge().value_gradient(rows @ w + b, task.y, task.sample_weight)[0]
             objective = 0.5 * float(w @ w + b * b) + 2.0 * float(self.C) * loss
-            extra = {"n_iter": float(np.max(svm.n_iter_))}
+            extra = {"n_iter": float(n_iter)}
             history.append(Step(objective, math.nan, n_features, NOTHING, spent, extra))
             if n_features in sizes:
                 selections[n_features] = self._selection(task, features, w, b)
@@ -196,15 +207,16 @@ class SVMRFE(BudgetedClassifier):
         order = np.concatenate([features[largest(w * w, w.size)], *removed[::-1]])
         return Path(selections, order, tuple(history), Status.BUDGET)
 
-    def _fit_svm(self, rows: Any, task: Task) -> Any:
-        """Return the SVM on the rows."""
+    def _fit_liblinear(self, rows: Any, task: Task) -> tuple[FloatArray, float, int]:
+        """Return w, b and the number of iterations."""
         n_samples, n_features = rows.shape
         svm = LinearSVC(
             C=float(self.C), dual=n_samples < PRIMAL_ROWS * n_features,
             fit_intercept=bool(self.fit_intercept),
             tol=float(self.tol), max_iter=int(self.max_iter), random_state=0,
         )  # fmt: skip
-        return svm.fit(rows, task.y, task.sample_weight)
+        svm.fit(rows, task.y, task.sample_weight)
+        return svm.coef_[0], float(np.ravel(svm.intercept_)[0]), int(np.max(svm.n_iter_))
 
     def _store(self, results: list[Any]) -> None:
         super()._store(results)
@@ -221,6 +233,61 @@ class SVMRFE(BudgetedClassifier):
     @property
     def _score_loss(self) -> str:
         return "squared_hinge"
+
+
+class _Gram:
+    """Exact fits on fewer and fewer columns, by Newton's method on the Gram matrix K of the rows.
+
+    w = X'a and b = sum(a), with a_i = 2 c_i max(0, y_i - z_i) y_i y_i; on the rows with
+    y_i z_i < 1, so, (K + diag(1 / (2 c))) a = y, and a = 0 on the others. The step to the solution
+    on the rows that are active now is halved until the objective falls.
+    """
+
+    def __init__(self, intercept: bool) -> None:
+        self._intercept = intercept
+        self._a: FloatArray | None = None  # of the fit before: where the next one begins
+
+    def fit(self, rows: Any, y: FloatArray, c: FloatArray) -> tuple[FloatArray, float, int] | None:
+        """Return w, b and the number of steps; None where rounding has made K indefinite.
+
+        c : (n,) C times the sample weights.
+        """
+        product: Any = rows @ rows.T  # sparse where rows are
+        K: FloatArray = product if isinstance(product, np.ndarray) else product.toarray()
+        if self._intercept:
+            K += 1.0
+        a = np.zeros(y.size) if self._a is None else self._a
+        z = K @ a
+
+        def objective(a: FloatArray, z: FloatArray) -> float:
+            return 0.5 * float(a @ z) + float(c @ np.maximum(0.0, 1.0 - y * z) ** 2)
+
+        value, n_steps = objective(a, z), 0
+        while n_steps < MAX_NEWTON:
+            n_steps += 1
+            active = np.flatnonzero(y * z < 1.0)
+            system = K[np.ix_(active, active)]
+            system[np.diag_indices(active.size)] += 0.5 / c[active]
+            target = np.zeros(y.size)
+            if active.size:
+                try:
+                    target[active] = cho_solve(cho_factor(system, overwrite_a=True), y[active])
+                except LinAlgError:
+                    return None
+            way, change = target - a, K @ target - z
+            share = 1.0
+            while (moved := objective(a + share * way, z + share * change)) >= value:
+                share *= 0.5
+                if share < LEAST_SHARE:
+                    break
+            if moved >= value:
+                break
+            gain, value = value - moved, moved
+            a, z = a + share * way, z + share * change
+            if gain <= 1e-14 * value:
+                break
+        self._a = a
+        return rows.T @ a, float(a.sum()) if self._intercept else 0.0, n_steps
 
 
 def _by_row(columns: Any) -> Any:
