@@ -21,11 +21,9 @@ FS^measure            the published problem over the blocks (`refit=False`), to 
   , threshold         the threshold tuned for F1 on out-of-fold scores of 3 folds, each with its own
                       selection: is it the training for F1 that helps, or its threshold
 FS^F1, defaults       `MeasureClassifier("f1", k)`: standardised columns, C = 0.1, 10 blocks, refit
-SVM-RFE               half of the features leave above 4000, a tenth above 100, then one. Every fit
-                      is LIBLINEAR's Newton method (-s 2) with its own tolerance, 0.01. `SVMRFE`
-                      itself takes dual coordinate descent for so few rows; with many features
-                      that ends at its limit of 1000 iterations: "SVM-RFE, dual", on Desert, first
-                      split. Seconds are those of one elimination through all sizes.
+SVM-RFE               half of the features leave above 4000, a tenth above 100, then one. Fits on
+                      more than 120 features are exact, the others LIBLINEAR's. Seconds are those of
+                      one elimination through all sizes.
 l1-SVM                `L1SVM` for the grid of C in the tables
 l1-bmrm-F1            `L1Bmrm`, C = 1 / lambda for F1 in percent, the best point after ROUNDS rounds
                       at most (not 1000: a round costs more the more there are); first split. A best
@@ -56,7 +54,6 @@ from typing import Any
 import numpy as np
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression
-from sklearn.svm import LinearSVC
 
 from _mslr import Curve, Panel, at, common, draw, protocol, split
 from measures_quality import Linear, best_threshold, folds, mean_error
@@ -91,14 +88,6 @@ class Task:
     def f1(self, model: Linear) -> float:
         """Return F1 on the test bags."""
         return parse_measure("f1").score(self.y_test.astype(float), model.scores(self.X_test))
-
-
-class NewtonRFE(SVMRFE):
-    """Recursive elimination with LIBLINEAR's Newton method for every fit."""
-
-    def _fit_svm(self, rows: Any, task: Any) -> Any:
-        svm = LinearSVC(C=self.C, dual=False, tol=self.tol, max_iter=self.max_iter, random_state=0)
-        return svm.fit(rows, task.y)
 
 
 Models = dict[float, tuple[Linear, Row]]  # by size or C: a model, and what else to record
@@ -137,14 +126,9 @@ def eliminated(make: Callable[[list[int]], SVMRFE], sizes: Sequence[int]) -> Tra
 
     def train(X: np.ndarray, y: np.ndarray, _: float) -> Models:
         model = make(list(sizes)).fit(X, y)
-        n_iter = [step.extra["n_iter"] for step in model.path_.history]
-        extra = {
-            "fits": len(n_iter), "unfinished": sum(n >= model.max_iter for n in n_iter),
-            "all_features": model.path_.history[0].objective,
-        }  # fmt: skip
         found = {k: model.path_[k] for k in sizes}
         return {
-            float(k): (Linear(one.support, np.asarray(one.coef), float(one.intercept)), extra)
+            float(k): (Linear(one.support, np.asarray(one.coef), float(one.intercept)), {})
             for k, one in found.items()
         }
 
@@ -204,10 +188,7 @@ def methods(sizes: Sequence[int], rounds: int) -> dict[str, Method]:
 
     few, many = BLOCKS
     hamming = measure_trained("hamming", few)
-    newton = eliminated(
-        lambda k: NewtonRFE(k, C=RFE_C, tol=0.01, max_iter=1000, **OPTIONS), sizes
-    )  # fmt: skip
-    dual = eliminated(lambda k: SVMRFE(k, C=RFE_C, max_iter=1000, **OPTIONS), sizes)
+    elimination = eliminated(lambda k: SVMRFE(k, C=RFE_C, **OPTIONS), sizes)
     l1 = plain(lambda weight: L1SVM(C=weight, **OPTIONS))
     defaults = plain(lambda k: MeasureClassifier("f1", int(k), n_threads=1))
     two_layer = measure_trained("f1", few, solver="two-layer")
@@ -233,10 +214,7 @@ def methods(sizes: Sequence[int], rounds: int) -> dict[str, Method]:
             lambda seed: with_threshold(hamming, seed), "tab:cyan", sizes
         ),
         "FS^F1, defaults": Method(always(defaults), "black", sizes),
-        "SVM-RFE": Method(always(newton), "tab:green", (0.0,)),
-        "SVM-RFE, dual": Method(
-            always(dual), "tab:green", (0.0,), once=True, desert=True, dashed=True
-        ),
+        "SVM-RFE": Method(always(elimination), "tab:green", (0.0,)),
         "l1-SVM": Method(always(l1), "tab:orange", L1_CS),
         "l1-bmrm-F1": Method(always(bundle(rounds)), "tab:purple", BMRM_CS, once=True),
         "logistic, threshold": Method(
@@ -424,7 +402,7 @@ def time_claims(rows: Sequence[Row], sizes: Sequence[int]) -> str:
     curves, body = curves_of(rows, "cpu"), []
     f1 = f"FS^F1, {BLOCKS[0]} blocks"
     pairs = [(f1, "l1-SVM", "slower"), (f"{f1}, two-layer", "l1-SVM", "slower")]
-    for other in ("SVM-RFE", "SVM-RFE, dual", "l1-bmrm-F1"):
+    for other in ("SVM-RFE", "l1-bmrm-F1"):
         pairs += [(other, f1, "much slower"), (other, f"{f1}, two-layer", "much slower")]
     for a, b, words in pairs:
         line = []
@@ -535,10 +513,6 @@ def report(rows: list[Row], about: Row, options: Any, context: Row) -> None:
         "The paper: it does not converge in 1000 rounds, selects similar numbers of features (98 "
         "on Desert) as lambda decreases, performs competitively and is unstable.",
         reached(rows, "l1-bmrm-F1", ("gap", "rounds", "boxed")),
-        "## Elimination: fits, and those that ended at the limit of iterations",
-        "The objective is that of the first fit, on all features, in the first split of the first "
-        "category: the lower the better.",
-        unfinished(rows),
         "## Models without features",
         empty(rows, sizes),
         "## Lower bound over all features / objective",
@@ -550,20 +524,6 @@ def report(rows: list[Row], about: Row, options: Any, context: Row) -> None:
     fixed = {"C": C, "rfe_C": RFE_C, "blocks": BLOCKS}
     figures = {"machine": about, "options": {**fixed, **run}, "records": rows}
     common.write(options.results, "measures_images", figures, "\n\n".join(text))
-
-
-def unfinished(rows: Sequence[Row]) -> str:
-    """Return how many fits of the eliminations did not converge."""
-    body = []
-    for method in ("SVM-RFE", "SVM-RFE, dual"):
-        runs = {(row["seed"], row["category"]): row for row in rows if row["method"] == method}
-        if runs:
-            fits = sum(row["fits"] for row in runs.values())
-            first = next(iter(runs.values()))["all_features"]
-            ended = sum(row["unfinished"] for row in runs.values())
-            body.append([method, fits, ended, f"{first:.0f}"])
-    header = ["method", "fits", "at the limit", "objective on all features"]
-    return common.table(header, body)
 
 
 def empty(rows: Sequence[Row], sizes: Sequence[int]) -> str:
