@@ -13,6 +13,7 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import f1_score
 from typer.testing import CliRunner
@@ -563,8 +564,9 @@ def test_every_measure(run, rare, measure):
         assert 0.5 < model["cross_validation"]["mean"] <= 1
     text = run(*command).stdout
     assert measure in text
-    if model["bounds"][0]["gap"] > 0.995:
-        assert "none: the lower bound says nothing with this C" in text
+    vacuous = model["bounds"][0]["gap"] > 0.995
+    assert ("none: the lower bound says nothing with this C" in text) == vacuous
+    assert ("It holds for the training problem" in text) != vacuous
 
 
 def test_options_reach_the_measure_classifier(run, rare):
@@ -572,13 +574,13 @@ def test_options_reach_the_measure_classifier(run, rare):
     path, X, y = rare
     document = json.loads(
         run(
-            "select", path, "--target", "status", "-k", 3, "--measure", "hamming", "--C", 0.02,
+            "select", path, "--target", "status", "-k", 3, "--measure", "hamming", "--C", 1e-4,
             "--no-standardize", "--no-intercept", "--force", "x5", "--class-weight", "balanced",
             "--cv", 3, "--json",
         ).stdout
     )  # fmt: skip
     parameters = document["parameters"]
-    assert (parameters["C"], parameters["standardize"]) == (0.02, False)
+    assert (parameters["C"], parameters["standardize"]) == (1e-4, False)
     assert (parameters["fit_intercept"], parameters["forced_features"]) == (False, [5])
     assert parameters["class_weight"] == "balanced"
     model = document["models"][0]
@@ -586,8 +588,12 @@ def test_options_reach_the_measure_classifier(run, rare):
     beside = BudgetClassifier(
         3, standardize=False, fit_intercept=False, forced_features=[5], class_weight="balanced"
     )
-    found = cross_validate(beside, X, y, cv=3, measure="hamming")
+    found, other = (
+        cross_validate(one, X, y, cv=3, measure="hamming")
+        for one in (beside, clone(beside).set_params(C=1e-4))
+    )
     assert model["for_accuracy"]["mean"] == pytest.approx(found.mean[0])
+    assert found.mean[0] != other.mean[0]
 
 
 def test_a_measure_of_several_classes(run, multiclass):

@@ -574,7 +574,7 @@ def test_no_probabilities_of_a_margin(data):
         assert hasattr(L1LogisticRegression(), name)
         with pytest.raises(AttributeError) as error:
             getattr(model, name)
-        assert "Probabilities need loss='logistic'" in str(error.value.__cause__)
+        assert "Probabilities need the logistic loss" in str(error.value.__cause__)
     assert model.score(X, y) > 0.7
 
 

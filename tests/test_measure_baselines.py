@@ -470,3 +470,33 @@ def test_weights_need_a_measure_that_has_them():
     plain = L1Bmrm("hamming", C=0.2, tol=1e-6).fit(X, y)
     (one,), (other,) = (model.path_.selections.values() for model in (doubled, plain))
     assert one.objective == pytest.approx(other.objective, rel=1e-5)
+
+
+def test_weights_count_in_the_threshold():
+    """Rows of weight 2 would be two rows in training and one in the threshold."""
+    X, y = instance()
+    weight = np.where(np.arange(60) % 3 == 0, 3, 1)
+    twice = np.repeat(np.arange(60), weight)
+    one = L1Bmrm("auc", C=1.0, tol=1e-6).fit(X, y, weight.astype(float))
+    other = L1Bmrm("auc", C=1.0, tol=1e-6).fit(X[twice], y[twice])
+    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-6)
+    np.testing.assert_allclose(one.intercept_, other.intercept_, atol=1e-6)
+
+
+def test_a_model_without_features_is_saved(tmp_path):
+    X, y = instance()
+    model = L1Bmrm("f1", C=1e-4).fit(X, y)
+    assert model.support_.size == 0
+    loaded = load(save(model, tmp_path / "model"))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_a_gram_matrix_at_rounding_is_left_to_liblinear():
+    """Columns of large units would end far from the optimum, called exact."""
+    rng = np.random.default_rng(0)
+    X = 1e5 * np.exp(rng.standard_normal((100, 50)))
+    y = np.where(X[:, 0] > X[:, 1], 1.0, -1.0)
+    assert svm._Gram(True).fit(X, y, np.ones(100)) is None
+    w, b, _ = svm._Gram(True).fit(X / 1e5, y, np.ones(100))
+    margin = np.maximum(0.0, 1.0 - y * (X / 1e5 @ w + b))
+    np.testing.assert_allclose(w, X.T / 1e5 @ (2.0 * y * margin), atol=1e-6)

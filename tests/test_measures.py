@@ -428,16 +428,47 @@ def test_threshold_of_f_is_a_good_one_near_0(beta, ties, shift):
         signs.append(measure.score(y, z) >= score.max() - 0.01 + 1e-12)
         if signs[-1]:
             assert threshold == 0.0
-        else:  # no good threshold is nearer: from a score to the next one all are the same
-            good = every[score >= score.max() - 0.01 - 1e-12]
-            following = np.append(every[1:], np.inf)[np.isin(every, good)]
-            spans = np.where(good >= 0.0, good, -following)
-            assert np.abs(threshold) >= spans.min() - 1e-12
-            assert np.isin(every[every <= threshold].max(initial=-np.inf), good)
+        else:  # between two scores all thresholds are as good: none is nearer than the next score
+            edges = np.append(every, np.inf)
+            distance = [
+                max(0.0, low, -high)
+                for low, high, one in zip(edges[:-1], edges[1:], score, strict=True)
+                if one >= score.max() - 0.01 - 1e-12
+            ]
+            at = np.searchsorted(every, threshold, side="right") - 1
+            own = max(0.0, edges[at], -edges[at + 1]) if at >= 0 else 0.0
+            assert own <= min(distance) + 1.0  # the middle of a gap is chosen, not its end
+            middle = 0.5 * (edges[1:-2] + edges[2:-1])
+            good = score[1:-1] >= score.max() - 0.01 - 1e-12
+            if at >= 0 and good.any():
+                assert abs(threshold) <= np.abs(middle[good]).min() + 1e-12
     if shift == 0.0 and beta == 1.0:
         assert any(signs)
     if shift != 0.0:
         assert not all(signs)
+
+
+@pytest.mark.parametrize(("n_pos", "positive"), [(15, True), (2, True)])
+def test_threshold_of_equal_scores(n_pos, positive):
+    """A model without features would label all rows negative where all positive is better."""
+    y = np.where(np.arange(20) < n_pos, 1.0, -1.0)
+    for level in (-1.0, 0.0, 1.0):
+        z = np.full(20, level)
+        assert (z > FBeta().threshold(z, y)).all() == positive
+    precise = Contingency(lambda a, b, n_pos, n_neg: 50 * (n_pos - a) / n_pos + 10.0 * b)
+    z = np.full(20, 1.0)
+    assert not (z > precise.threshold(z, np.where(np.arange(20) < 2, 1.0, -1.0))).any()
+
+
+def test_threshold_of_losses_that_are_not_finite():
+    """The loss of one's own would be caught at its corners only, or its array be written to."""
+    y, z = np.where(np.arange(20) < 5, 1.0, -1.0), np.arange(20.0)
+    nan = Contingency(lambda a, b, n_pos, n_neg: np.where(a == 2, np.nan, 100.0 * (n_pos - a + b)))
+    with pytest.raises(ValueError, match="losses of 'contingency' must be finite; got nan"):
+        nan.threshold(z, y)
+    kept = np.linspace(100.0, 0.0, 21)
+    kept.flags.writeable = False
+    Contingency(lambda a, b, n_pos, n_neg: kept).threshold(np.round(z / 2), y)
 
 
 def test_threshold_of_the_largest_scores_parts_no_ties():

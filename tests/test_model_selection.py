@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 from zeronorm import (
@@ -240,6 +241,19 @@ def test_the_positive_of_two_classes(skewed):
     )
 
 
+def test_rows_without_features_are_of_the_first_class():
+    """Scores of 0 are of the first class, whichever is the positive one."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((200, 8)) < 0.2).astype(float)
+    y = np.where(X[:, 0] + X[:, 1] > 0, "b", "a")
+    model = BudgetClassifier(2, fit_intercept=False, standardize=False)
+    found = cross_validate(model, X, y, measure="f1", pos_label="a")
+    folds = StratifiedKFold(5, shuffle=True, random_state=0).split(X, y)
+    for column, (train, test) in enumerate(folds):
+        said = model.fit(X[train], y[train]).predict(X[test])
+        assert found.scores[0, column] == pytest.approx(f1_score(y[test], said, pos_label="a"))
+
+
 def test_measure_of_several_classes_is_the_mean(skewed):
     X, _ = skewed
     y = np.digitize(X[:, 3] - X[:, 7], [-0.8, 0.8])
@@ -264,14 +278,18 @@ def test_folds_that_cannot_be_scored(skewed):
             cross_validate(
                 BudgetClassifier(2), X, y, cv=cv, measure=measure, callback=started.append
             )
-    with pytest.raises(ValueError, match="sample_weight must be 0 or 1 for 'f1'"):
+    with pytest.raises(ValueError, match=r"sample_weight must be 0 or 1 for 'f1'.*\.5\.$"):
         cross_validate(BudgetClassifier(2), X, y, measure="f1", sample_weight=np.full(160, 0.5))
     with pytest.raises(ValueError, match="measure must be hamming, f1"):
         cross_validate(BudgetClassifier(2), X, y, measure="f")
-    with pytest.raises(ValueError, match="pos_label must be one of two classes; got 'c', and the"):
+    with pytest.raises(ValueError, match="pos_label must be one of the classes"):
         cross_validate(BudgetClassifier(2), X, y, measure="f1", pos_label="c")
+    with pytest.raises(ValueError, match="pos_label must be one of the classes"):
+        cross_validate(BudgetClassifier(2), X, y, pos_label="c")
+    with pytest.raises(ValueError, match="pos_label is for two classes; got 3"):
+        cross_validate(BudgetClassifier(2), X, np.arange(160) % 3, pos_label=1)
     # Of the common class there would be twice as many as there are rows.
     cross_validate(BudgetClassifier(2), X, y, measure="recall@2p", pos_label="b")
-    with pytest.raises(ValueError, match="got 2p = 56"):
+    with pytest.raises(ValueError, match="got 2p = 280"):
         cross_validate(BudgetClassifier(2), X, y, measure="recall@2p", pos_label="a")
     assert not started

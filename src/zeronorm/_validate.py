@@ -247,6 +247,23 @@ def check_usable(n_usable: int, n_columns: int) -> None:
         )
 
 
+def positive_last(classes: np.ndarray, pos_label: Any) -> tuple[np.ndarray, bool]:
+    """Return the classes with `pos_label` the second of two, and whether that reversed them."""
+    if pos_label is None:
+        return classes, False
+    if len(classes) != 2:
+        raise ValueError(
+            f"pos_label is for two classes; got {len(classes)}, each of which is the positive one "
+            "in turn. Leave it out."
+        )
+    place = np.flatnonzero(classes == pos_label)
+    if place.size != 1:
+        raise ValueError(
+            f"pos_label must be one of the classes {classes.tolist()}; got {pos_label!r}."
+        )
+    return (classes, False) if place[0] == 1 else (classes[::-1], True)
+
+
 def check_forced(
     forced: Any, n_columns: int, names: Sequence[str] | None, usable: np.ndarray
 ) -> IndexArray:

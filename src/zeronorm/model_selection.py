@@ -82,7 +82,8 @@ def cross_validate(
     ------
     ValueError
         Where a class has fewer members than there are folds, where `cv` gives no splits of the
-        rows, and as for `fit`.
+        rows, where the rows of a fold cannot be scored by the measure, where pos_label is not one
+        of two classes, and as for `fit`.
     """
     _validate.check_seed(random_state)
     scoring = _measure_of(estimator, measure)
@@ -99,10 +100,10 @@ def cross_validate(
     if estimator.n_features is None:  # the default size follows the usable columns of a fold
         smallest = min(problem.sizes for problem in problems)
         problems = [replace(problem, sizes=smallest) for problem in problems]
-    if scoring is not None:
-        for number, (_, test) in enumerate(folds):
-            classes, _ = _ordered(problems[number].classes, pos_label)
-            _check_scoring(scoring, number, data.labels[test], classes, data.sample_weight[test])
+    ordered = [_validate.positive_last(problem.classes, pos_label) for problem in problems]
+    if scoring is not None:  # before anything is fitted
+        classes_of_folds = [classes for classes, _ in ordered]
+        check_folds(scoring, data.labels, data.sample_weight, folds, classes_of_folds)
     solvers, owners = [], []
     for number, problem in enumerate(problems):
         for task in problem.tasks(bool(estimator.fit_intercept)):
@@ -118,13 +119,15 @@ def cross_validate(
     for column, (_, test) in enumerate(folds):
         held_out = Rows(data.design, test)
         for row, k in enumerate(sizes):
-            classes, weight = problems[column].classes, data.sample_weight[test]
+            weight = data.sample_weight[test]
             if scoring is None:
-                right = predict(paths[column], k, held_out, classes) == data.labels[test]
-                scores[row, column] = np.average(right, weights=weight)
+                found = predict(paths[column], k, held_out, problems[column].classes)
+                scores[row, column] = np.average(found == data.labels[test], weights=weight)
             else:
-                classes, sign = _ordered(classes, pos_label)
-                z = sign * model_scores(paths[column], k, held_out)
+                classes, reversed_ = ordered[column]
+                z = model_scores(paths[column], k, held_out)
+                # A score of 0 is of the first class, which is the positive one then.
+                z = np.where(z == 0.0, np.finfo(float).tiny, -z) if reversed_ else z
                 scores[row, column] = macro_average(scoring, z, data.labels[test], classes, weight)
     return CrossValidation(sizes, scores, "accuracy" if scoring is None else scoring.name)
 
@@ -139,30 +142,31 @@ def _measure_of(estimator: Any, measure: str | Measure | None) -> Measure | None
     return parse_measure(measure)
 
 
-def _ordered(classes: np.ndarray, pos_label: Any) -> tuple[np.ndarray, float]:
-    """Return the classes, `pos_label` the second of two, and the sign of its scores."""
-    if pos_label is None:
-        return classes, 1.0
-    if len(classes) != 2 or pos_label not in classes.tolist():
-        raise ValueError(
-            f"pos_label must be one of two classes; got {pos_label!r}, and the classes are "
-            f"{classes.tolist()}."
-        )
-    return (classes, 1.0) if classes[1] == pos_label else (classes[::-1], -1.0)
-
-
-def _check_scoring(
-    scoring: Measure, fold: int, labels: np.ndarray, classes: np.ndarray, weight: FloatArray
+def check_folds(
+    measure: Measure,
+    labels: np.ndarray,
+    weight: FloatArray,
+    folds: Sequence[tuple[IndexArray, IndexArray]],
+    classes: Sequence[np.ndarray],
 ) -> None:
-    """Raise ValueError, before anything is fitted, where the rows of a fold cannot be scored."""
-    equal = np.zeros((labels.size, 1 if len(classes) == 2 else len(classes)))
-    try:
-        macro_average(scoring, equal, labels, classes, weight)
-    except ValueError as error:
-        raise ValueError(
-            f"{error} These are the {labels.size} held-out rows of fold {fold}: use fewer folds, "
-            "or another measure."
-        ) from None
+    """Raise ValueError where a measure cannot score all rows, or those held out of a fold.
+
+    classes : of every fold, the positive one of two last.
+    """
+
+    def score(rows: IndexArray, classes: np.ndarray) -> None:
+        equal = np.zeros((rows.size, 1 if len(classes) == 2 else len(classes)))
+        macro_average(measure, equal, labels[rows], classes, weight[rows])
+
+    score(np.flatnonzero(weight > 0), classes[0])
+    for number, (_, test) in enumerate(folds):
+        try:
+            score(test, classes[number])
+        except ValueError as error:
+            raise ValueError(
+                f"{error} These are the {test.size} held-out rows of fold {number}: use fewer "
+                "folds, or another measure."
+            ) from None
 
 
 def tuned_select(

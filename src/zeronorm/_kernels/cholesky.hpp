@@ -15,7 +15,9 @@ struct NotFinite : std::runtime_error {
     NotFinite() : std::runtime_error("the Newton system is not finite: the data overflow.") {}
 };
 
-constexpr std::int64_t kPanel = 4;  // rows of the factor that are subtracted at a time
+// Rows of the factor that are subtracted at a time: each element below is read and written once
+// for all of them, and four, written out, stay in registers.
+constexpr std::int64_t kPanel = 4;
 
 // Puts the upper factor R of R'R = matrix + shift I over `factor`, (p, p) in rows of `width`; the
 // upper triangle of `matrix` is read. The shift is 0, or at rounding level where rounding has made
@@ -35,7 +37,6 @@ inline void cholesky(const double* matrix, std::int64_t p, std::int64_t width, d
                 std::copy_n(matrix + a * width + a, p - a, factor + a * width + a);
                 factor[a * width + a] += shift;
             }
-            // Rows in panels: what is below is read and written once for all rows of a panel.
             for (std::int64_t first = 0; first < p && positive; first += kPanel) {
                 const std::int64_t last = std::min(first + kPanel, p);
                 for (std::int64_t a = first; a < last && positive; ++a) {
@@ -51,7 +52,7 @@ inline void cholesky(const double* matrix, std::int64_t p, std::int64_t width, d
                             below[b] -= multiple * row[b];
                     }
                 }
-                if (last - first < kPanel) break;  // nothing is below
+                if (!positive || last - first < kPanel) break;  // the last panel has none below
                 const double* __restrict const r0 = factor + first * width;
                 const double* __restrict const r1 = r0 + width;
                 const double* __restrict const r2 = r1 + width;

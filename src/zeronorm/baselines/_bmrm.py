@@ -158,11 +158,9 @@ def plain_cutting_planes(
         features = np.flatnonzero(data.usable)
     master = LinearMaster(features.size, task.C, box, task.intercept)
     zero = np.zeros(data.y.size)
-    cut = measure.cut(zero, data.y, task.weight)
+    cut = task.cut(zero)
     best = _Point(features[:0], np.empty(0), 0.0, zero, task.C * max(0.0, cut.at(zero)))
-    new = [cut]
-    if task.intercept:
-        new += measure.constant_cuts(data.y, task.weight)
+    new = [cut, *task.constant_cuts()]
     history: list[Step] = []
     bound, gap = 0.0, math.inf
     status = Status.MAX_ITER
@@ -178,7 +176,7 @@ def plain_cutting_planes(
             break
         support = features[found.support]
         z = _scores(data, support, found.u, found.b)
-        cut = measure.cut(z, data.y, task.weight)
+        cut = task.cut(z)
         norm = float(np.abs(found.u).sum())
         objective = norm + task.C * max(0.0, cut.at(z))
         if objective < best.objective:
@@ -212,7 +210,7 @@ def _scores(data: Task, support: IndexArray, u: FloatArray, b: float) -> FloatAr
 
 def _selection(task: MeasureTask, point: _Point, bound: float) -> Selection:
     """Return the model on the user's scaling of X, the threshold taken from its intercept."""
-    threshold = task.measure.threshold(point.z, task.data.y)
+    threshold = task.measure.threshold(point.z, task.data.y, task.weight)
     position = np.argsort(point.support)
     support = point.support[position]
     coef, intercept = on_scaling_of_x(

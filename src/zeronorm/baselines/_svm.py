@@ -43,6 +43,7 @@ PRIMAL_ROWS = 10
 GRAM_ROWS = 3000
 MAX_NEWTON = 100
 LEAST_SHARE = 1e-10  # of a Newton step: rounding has made an end of it
+UNSOLVED = 1e-6  # relative error of the multipliers above which a fit has failed
 NOTHING = np.empty(0, np.int64)
 
 
@@ -91,10 +92,10 @@ class SVMRFE(BudgetedClassifier):
         Whether columns have variance 1 in the fits; w_j^2 depends on their units.
     class_weight : dict, "balanced" or None
     tol, max_iter : float, int
-        Of LIBLINEAR, which warns where it does not converge. It solves the fits on more than 3000
-        rows, by dual coordinate descent (with a fixed seed), and those where X has ten times as
-        many rows as columns left, by a trust region Newton method. The others are exact, by
-        Newton's method on the Gram matrix of the rows.
+        Of LIBLINEAR, which warns where it does not converge. Where X has ten times as many rows
+        as columns left, it fits by a trust region Newton method; with fewer, and more than 3000
+        rows, by dual coordinate descent with a fixed seed. The other fits are exact, by Newton's
+        method on the Gram matrix of the rows (dual coordinate descent where rounding spoils it).
     n_threads : int or None
         Threads of the passes that read X.
 
@@ -238,9 +239,10 @@ class SVMRFE(BudgetedClassifier):
 class _Gram:
     """Exact fits on fewer and fewer columns, by Newton's method on the Gram matrix K of the rows.
 
-    w = X'a and b = sum(a), with a_i = 2 c_i max(0, y_i - z_i) y_i y_i; on the rows with
-    y_i z_i < 1, so, (K + diag(1 / (2 c))) a = y, and a = 0 on the others. The step to the solution
-    on the rows that are active now is halved until the objective falls.
+    At the optimum w = X'a and b = sum(a), a_i = 2 c_i y_i max(0, 1 - y_i z_i) with z = Ka: on the
+    active rows, where y_i z_i < 1, (K + diag(1 / (2 c))) a = y, on the others a = 0. A step goes
+    to the solution for the rows that are active now; the objective is convex, and halving the step
+    until it falls is enough, as the active rows then change for good.
     """
 
     def __init__(self, intercept: bool) -> None:
@@ -248,7 +250,7 @@ class _Gram:
         self._a: FloatArray | None = None  # of the fit before: where the next one begins
 
     def fit(self, rows: Any, y: FloatArray, c: FloatArray) -> tuple[FloatArray, float, int] | None:
-        """Return w, b and the number of steps; None where rounding has made K indefinite.
+        """Return w, b and the number of steps; None where rounding keeps it from the optimum.
 
         c : (n,) C times the sample weights.
         """
@@ -274,18 +276,21 @@ class _Gram:
                     target[active] = cho_solve(cho_factor(system, overwrite_a=True), y[active])
                 except LinAlgError:
                     return None
-            way, change = target - a, K @ target - z
+            step, step_z = target - a, K @ target - z
             share = 1.0
-            while (moved := objective(a + share * way, z + share * change)) >= value:
+            while (lower := objective(a + share * step, z + share * step_z)) >= value:
                 share *= 0.5
                 if share < LEAST_SHARE:
                     break
-            if moved >= value:
+            if lower >= value:
                 break
-            gain, value = value - moved, moved
-            a, z = a + share * way, z + share * change
+            gain, value = value - lower, lower
+            a, z = a + share * step, z + share * step_z
             if gain <= 1e-14 * value:
                 break
+        wanted = 2.0 * c * y * np.maximum(0.0, 1.0 - y * z)
+        if not np.abs(a - wanted).max() <= UNSOLVED * np.abs(a).max():
+            return None
         self._a = a
         return rows.T @ a, float(a.sum()) if self._intercept else 0.0, n_steps
 

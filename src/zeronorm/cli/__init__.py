@@ -25,6 +25,7 @@ from ._input import (
     check_grid,
     check_groups,
     check_measure,
+    check_measured_folds,
     check_names,
     comparable,
     forced_positions,
@@ -316,12 +317,14 @@ def select(
             estimator = L0LogisticRegression(**common, criterion=criterion, **proof)
         else:
             estimator = BudgetClassifier(**common, criterion=criterion, method=method, tune=tune)
+        folds = None if no_cv else usable_folds(cv, y, notes)
+        if folds is not None and isinstance(estimator, MeasureClassifier):
+            check_measured_folds(estimator, y, folds)
         progress.phase("Selecting")
         with timed(seconds, "fit"):
             fit(estimator, table.X, y, progress)
         split_phases(seconds, estimator.seconds_)
 
-        folds = None if no_cv else usable_folds(cv, y, notes)
         validation: CrossValidation | None = None
         if folds is not None:
             progress.phase("Cross-validating", total=int(estimator.n_scans_))

@@ -273,6 +273,20 @@ def check_measure(measure: str | None, positive: str | None, others: Mapping[str
             )
 
 
+def check_measured_folds(estimator: Any, y: Any, folds: int) -> None:
+    """Refuse a measure that cannot score the rows left out of a fold, before anything is fitted."""
+    import numpy as np
+
+    from .. import _validate
+    from ..measures import parse_measure
+    from ..model_selection import check_folds, splits
+
+    labels, weight = np.asarray(y), np.ones(len(y))
+    classes, _ = _validate.positive_last(np.unique(labels), estimator.pos_label)
+    pairs = splits(labels, weight, folds, 0)
+    check_folds(parse_measure(estimator.measure), labels, weight, pairs, [classes] * len(pairs))
+
+
 def named_class(label: str, y: Any) -> Any:
     """Return the class that a label on the command line names."""
     import numpy as np

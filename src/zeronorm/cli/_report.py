@@ -619,13 +619,14 @@ def _bound_facts(
                 claim = ("none: the lower bound says nothing with this C", "")
             text = styled(claim, f"\n{values}")
         facts.append(("" if facts else "certificate", text))
-    standardized = document["parameters"]["standardize"]
-    scaling = "columns of unit deviation" if standardized else "columns as they are"
-    scope = (
-        f"It holds for the training problem: C = {model['refit_C'][0]:g}, {scaling}. It says "
-        f"nothing about {model['measure']} on test data."
-    )
-    return [*facts, ("", styled((scope, "dim")))]
+    if min(bound["gap"] for bound in model["bounds"]) <= _VACUOUS:
+        scaling = "unit deviation" if document["parameters"]["standardize"] else "their own units"
+        scope = (
+            f"It holds for the training problem: C = {model['refit_C'][0]:g}, columns of "
+            f"{scaling}. It says nothing about {model['measure']} on test data."
+        )
+        facts.append(("", styled((scope, "dim"))))
+    return facts
 
 
 def _claim(certificate: Mapping[str, Any], k: int, wanted: bool = False) -> tuple[str, str]:

@@ -32,7 +32,7 @@ def _gives_probabilities(estimator: LinearClassifier) -> bool:
     """Raise AttributeError where the scores of an estimator are no log-odds."""
     if estimator._score_loss != "logistic":
         raise AttributeError(
-            f"Probabilities need loss='logistic'; the scores of this {type(estimator).__name__} "
+            f"Probabilities need the logistic loss; the scores of this {type(estimator).__name__} "
             f"are of {estimator._score_loss!r}, no log-odds. Use decision_function, or "
             "sklearn.calibration.CalibratedClassifierCV."
         )

@@ -66,7 +66,9 @@ class MeasureClassifier(BudgetedClassifier):
     fit_intercept : "auto" or bool
         "auto": wherever the measure allows it. True is refused for precision and recall at k, where
         a free intercept makes R vanish. PRBEP, AUC and average precision do not depend on it.
-        Scores have their threshold subtracted: predictions are positive where they exceed 0.
+        Scores have their threshold subtracted: predictions are positive where they exceed 0. The
+        threshold of F_beta and one's own measures is 0 or, where another one is better by more than
+        a point on the training rows, the nearest one that is within a point of the best.
     standardize : bool
         Whether features are selected and penalised as if all had variance 1.
     forced_features : list of int or str, or None
@@ -202,28 +204,14 @@ class MeasureClassifier(BudgetedClassifier):
             )
         if not problem.usable.any():
             raise ValueError("X must have a column that is not constant; got none.")
-        if self.pos_label is not None:
-            problem = replace(problem, classes=self._ordered(problem.classes))
+        classes, _ = _validate.positive_last(problem.classes, self.pos_label)
+        problem = replace(problem, classes=classes)
         for task in problem.tasks(True):
             measure.check(task.y)
         if measure.intercept == "spoils" and self.fit_intercept:
             # Without an intercept the offset of the columns would take its part.
             problem = replace(problem, design=_centred(problem, self.standardize))
         return problem
-
-    def _ordered(self, classes: np.ndarray) -> np.ndarray:
-        """Return the other class, then `pos_label`."""
-        if len(classes) != 2:
-            raise ValueError(
-                f"pos_label is for two classes; got {len(classes)}, each of which is the positive "
-                "one in turn. Leave it out."
-            )
-        place = np.flatnonzero(classes == self.pos_label)
-        if place.size != 1:
-            raise ValueError(
-                f"pos_label must be one of the classes {classes.tolist()}; got {self.pos_label!r}."
-            )
-        return classes if place[0] == 1 else classes[::-1]
 
     def _solver(
         self,

@@ -54,16 +54,19 @@ class ContingencyMeasure(Measure):
 
         R bounds the loss of the labels z > 0, so that 0 is the threshold for new rows too, unless
         another one is better by more than SLACK: where classes overlap, R can be least with all
-        scores below 0, and their order says more than their sign.
+        scores below 0, and their order says more than their sign. Equal scores are all labelled
+        positive, or all negative, whichever loses less.
         """
         order = np.argsort(-z, kind="stable")
         falling, positive = z[order], y[order] > 0
-        if falling[0] == falling[-1]:  # of a model without features
-            return float(falling[0])
         a = np.concatenate([[0], np.cumsum(positive)])
         b = np.arange(z.size + 1) - a
         n_pos = int(a[-1])
-        loss = np.asarray(self.loss(a, b, n_pos, z.size - n_pos), np.float64)
+        loss = np.array(self.loss(a, b, n_pos, z.size - n_pos), np.float64)
+        if not np.isfinite(loss).all():
+            raise ValueError(
+                f"The losses of {self.name!r} must be finite; got {loss[~np.isfinite(loss)][0]}."
+            )
         loss[1:-1][falling[1:] == falling[:-1]] = np.inf  # a threshold does not part equal scores
         good = loss <= loss.min() + SLACK
         if good[np.count_nonzero(z > 0.0)]:

@@ -257,7 +257,10 @@ class _Blocks:
         self._block_size = block_size
         self._seen = np.zeros(m, bool)
         self.n_seen = 0
-        self._errors = score_errors(task.data.design, task.data.sample_weight)
+        # Norms follow from means and scales only where these are of the standard deviations.
+        scaled = task.data.scaling != "none"
+        weight = task.data.sample_weight if scaled else None
+        self._errors = score_errors(task.data.design, weight)
 
     @property
     def full(self) -> bool:
