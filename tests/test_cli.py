@@ -13,7 +13,6 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import f1_score
 from typer.testing import CliRunner
@@ -569,9 +568,16 @@ def test_every_measure(run, rare, measure):
     assert ("It holds for the training problem" in text) != vacuous
 
 
-def test_options_reach_the_measure_classifier(run, rare):
+def test_options_reach_the_measure_classifier(run, rare, monkeypatch):
     """C of the measure would be taken for the selection for accuracy beside it too."""
     path, X, y = rare
+    validated = []
+
+    def noted(estimator, *arguments, **options):
+        validated.append(estimator)
+        return cross_validate(estimator, *arguments, **options)
+
+    monkeypatch.setattr("zeronorm.model_selection.cross_validate", noted)
     document = json.loads(
         run(
             "select", path, "--target", "status", "-k", 3, "--measure", "hamming", "--C", 1e-4,
@@ -588,12 +594,9 @@ def test_options_reach_the_measure_classifier(run, rare):
     beside = BudgetClassifier(
         3, standardize=False, fit_intercept=False, forced_features=[5], class_weight="balanced"
     )
-    found, other = (
-        cross_validate(one, X, y, cv=3, measure="hamming")
-        for one in (beside, clone(beside).set_params(C=1e-4))
-    )
+    found = cross_validate(beside, X, y, cv=3, measure="hamming")
     assert model["for_accuracy"]["mean"] == pytest.approx(found.mean[0])
-    assert found.mean[0] != other.mean[0]
+    assert validated[1].get_params() == beside.set_params(n_features=[3]).get_params()
 
 
 def test_a_measure_of_several_classes(run, multiclass):

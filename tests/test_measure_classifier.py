@@ -443,7 +443,7 @@ def test_no_features_is_the_optimum_where_a_rare_class_overlaps_much():
         with pytest.warns(ConvergenceWarning, match="No features lower the loss of 'f1'"):
             model = MeasureClassifier("f1", n_features=5, C=C).fit(X, y)
         assert model.path_[5].objective == pytest.approx(100 * C, rel=2e-3)
-        assert np.ptp(model.predict(X)) == 0
+        assert np.unique(model.predict(X)).size == 1
     auc = MeasureClassifier("auc", n_features=5).fit(X, y)
     assert metrics.f1_score(y_test, auc.predict(X_test)) > 0.3
 
