@@ -28,7 +28,9 @@ TUNE_FEWER_FOLDS = 300  # samples from which three folds are enough to choose a 
 class CrossValidation:
     """Scores on held-out rows, for every size of the budget."""
 
-    sizes: tuple[Any, ...]  # as the keys of `path_`: numbers, or pairs of features and groups
+    # As the keys of `path_`: numbers, or pairs of features and groups; the number of usable
+    # columns where there is no budget.
+    sizes: tuple[Any, ...]
     scores: FloatArray  # (n_sizes, n_folds) weighted accuracy, or the measure
     measure: str = "accuracy"
 
