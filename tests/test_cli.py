@@ -25,6 +25,14 @@ from zeronorm.result import Progressed
 from zeronorm.solvers._branch import BranchAndBound
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """A shell that runs the tests in the background has SIGINT ignored, in their commands too."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """Run the command in an empty folder; return its result."""
@@ -831,12 +839,7 @@ def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
         examine(*arguments)
 
     monkeypatch.setattr(BranchAndBound, "_examine", interrupted)
-    # A shell that runs the tests in the background has the signal ignored.
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        result = run("select", "golub", "-k", "7,8", "--prove", "--gap", 0, "--no-cv", "--json")
-    finally:
-        signal.signal(signal.SIGINT, previous)
+    result = run("select", "golub", "-k", "7,8", "--prove", "--gap", 0, "--no-cv", "--json")
     first, second = json.loads(result.stdout)["models"]
     assert first["proofs"][0]["status"] == "INTERRUPTED"
     assert first["proofs"][0]["nodes"] == 5
