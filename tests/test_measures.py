@@ -448,13 +448,13 @@ def test_threshold_of_f_is_a_good_one_near_0(beta, ties, shift):
         assert not all(signs)
 
 
-@pytest.mark.parametrize(("n_pos", "positive"), [(15, True), (2, True)])
-def test_threshold_of_equal_scores(n_pos, positive):
+@pytest.mark.parametrize("n_pos", [15, 2])
+def test_threshold_of_equal_scores(n_pos):
     """A model without features would label all rows negative where all positive is better."""
     y = np.where(np.arange(20) < n_pos, 1.0, -1.0)
     for level in (-1.0, 0.0, 1.0):
         z = np.full(20, level)
-        assert (z > FBeta().threshold(z, y)).all() == positive
+        assert (z > FBeta().threshold(z, y)).all()
     precise = Contingency(lambda a, b, n_pos, n_neg: 50 * (n_pos - a) / n_pos + 10.0 * b)
     z = np.full(20, 1.0)
     assert not (z > precise.threshold(z, np.where(np.arange(20) < 2, 1.0, -1.0))).any()

@@ -247,7 +247,7 @@ def check_usable(n_usable: int, n_columns: int) -> None:
         )
 
 
-def positive_last(classes: np.ndarray, pos_label: Any) -> tuple[np.ndarray, bool]:
+def check_pos_label(classes: np.ndarray, pos_label: Any) -> tuple[np.ndarray, bool]:
     """Return the classes with `pos_label` the second of two, and whether that reversed them."""
     if pos_label is None:
         return classes, False

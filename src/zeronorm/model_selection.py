@@ -102,7 +102,7 @@ def cross_validate(
     if estimator.n_features is None:  # the default size follows the usable columns of a fold
         smallest = min(problem.sizes for problem in problems)
         problems = [replace(problem, sizes=smallest) for problem in problems]
-    ordered = [_validate.positive_last(problem.classes, pos_label) for problem in problems]
+    ordered = [_validate.check_pos_label(problem.classes, pos_label) for problem in problems]
     if scoring is not None:  # before anything is fitted
         classes_of_folds = [classes for classes, _ in ordered]
         check_folds(scoring, data.labels, data.sample_weight, folds, classes_of_folds)

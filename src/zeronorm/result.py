@@ -203,6 +203,14 @@ class Selection:
         """The size of the support."""
         return int(self.support.size)
 
+    @property
+    def gap(self) -> float:
+        """(objective - bound) / objective of the problem of a measure; NaN without a bound."""
+        if self.objective is None or self.bound is None:
+            return float("nan")
+        objective, bound = float(self.objective), float(self.bound)
+        return max(0.0, objective - bound) / max(objective, 1e-300)
+
 
 @dataclass(frozen=True, slots=True)
 class Path:

@@ -124,11 +124,10 @@ def _describe_bound(model: Selection, estimator: Any) -> dict[str, Any] | None:
     """Return how far the model of a measure can be from the best of its size."""
     if model.objective is None or model.bound is None:
         return None
-    objective, bound = float(model.objective), max(0.0, float(model.bound))
     return {
-        "objective": objective,
-        "bound": bound,
-        "gap": max(0.0, objective - bound) / max(objective, 1e-300),
+        "objective": float(model.objective),
+        "bound": float(model.bound),
+        "gap": model.gap,
         "n_forced": len(estimator.forced_features or ()),
     }
 

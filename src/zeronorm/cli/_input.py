@@ -282,7 +282,7 @@ def check_measured_folds(estimator: Any, y: Any, folds: int) -> None:
     from ..model_selection import check_folds, splits
 
     labels, weight = np.asarray(y), np.ones(len(y))
-    classes, _ = _validate.positive_last(np.unique(labels), estimator.pos_label)
+    classes, _ = _validate.check_pos_label(np.unique(labels), estimator.pos_label)
     pairs = splits(labels, weight, folds, 0)
     check_folds(parse_measure(estimator.measure), labels, weight, pairs, [classes] * len(pairs))
 

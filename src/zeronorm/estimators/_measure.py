@@ -204,7 +204,7 @@ class MeasureClassifier(BudgetedClassifier):
             )
         if not problem.usable.any():
             raise ValueError("X must have a column that is not constant; got none.")
-        classes, _ = _validate.positive_last(problem.classes, self.pos_label)
+        classes, _ = _validate.check_pos_label(problem.classes, self.pos_label)
         problem = replace(problem, classes=classes)
         for task in problem.tasks(True):
             measure.check(task.y)
@@ -300,14 +300,7 @@ class MeasureClassifier(BudgetedClassifier):
         """The largest, over classes, of (objective - bound) / objective; NaN with refit=False."""
         if not hasattr(self, "estimators_"):
             raise AttributeError("optimality_gap_ is set by fit.")
-        gaps = []
-        for path in self.estimators_:
-            model = path[self._size]
-            if model.objective is None or model.bound is None:
-                return float("nan")
-            gap = max(0.0, model.objective - model.bound) / max(model.objective, 1e-300)
-            gaps.append(float(gap))
-        return max(gaps)
+        return float(max(path[self._size].gap for path in self.estimators_))
 
     @property
     def _score_loss(self) -> str:
