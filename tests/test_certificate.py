@@ -1,4 +1,4 @@
-"""Certificates: bounds that are bounds, fixing that is safe, a verifier that notices."""
+"""Certificates: bounds that are bounds, fixing that is safe."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import oracles
 from zeronorm import BudgetClassifier
 from zeronorm.certificate import verify
-from zeronorm.designs import Scaled, as_design
+from zeronorm.designs import as_design
 from zeronorm.losses import Logistic, SquaredHinge, balance
 from zeronorm.result import Certificate
 from zeronorm.solvers import Task as Problem
@@ -299,129 +298,7 @@ def test_columns_that_may_not_be_selected_are_no_candidates():
     assert b.fixed_in == a.fixed_in
 
 
-# ----------------------------------------------------------------------------------- verifier
-
-
-@pytest.fixture(params=["plain", "standardized", "weights", "hinge", "forced", "sparse"])
-def claim(request):
-    """A certificate that holds, and what it takes to verify it."""
-    rng = np.random.default_rng(24)
-    X = rng.standard_normal((80, 15)) * 10 ** rng.uniform(-1, 1, 15) + 1
-    y = np.where((X[:, :3] - 1) @ [1, -1, 0.5] + rng.standard_normal(80) > 0, 1.0, -1.0)
-    case = request.param
-    weight = rng.uniform(0.2, 2, 80) if case == "weights" else np.ones(80)
-    forced = [4, 9] if case == "forced" else []
-    options = {
-        "weight": weight,
-        "loss": "squared_hinge" if case == "hinge" else "logistic",
-        "intercept": case != "plain",
-        "forced": np.array(forced, np.int64),
-    }
-    design, scaling = as_design(X), "none"
-    if case in {"standardized", "weights", "hinge", "forced"}:
-        _, mean, scale = oracles.standardise(X, weight)
-        design, scaling = Scaled(as_design(X), mean, scale), "standardized"
-    if case == "sparse":
-        X = X * (rng.uniform(size=X.shape) < 0.5)
-        _, _, scale = oracles.standardise(X)
-        design, scaling = Scaled(as_design(sp.csc_array(X)), None, scale), "scaled"
-    support = np.array([0, 1, 4, 9]) if forced else np.array([0, 1, 2, 8])
-    certificate = certify(design, y, support, C=0.1, scaling=scaling, **options)
-    checks = {
-        "sample_weight": weight,
-        "intercept": options["intercept"],
-        "loss": options["loss"],
-        "forced": forced,
-    }
-    return X, y, certificate, checks
-
-
-def test_verifier_accepts_what_holds(claim):
-    """A true certificate would be refused, on some scaling or with weights."""
-    X, y, certificate, checks = claim
-    found = verify(X, y, certificate, sample_weight=checks["sample_weight"])
-    assert found["objective"] == pytest.approx(certificate.objective, rel=1e-8)
-    assert found["bound"] == pytest.approx(certificate.bound, rel=1e-8)
-    assert found["gap"] == pytest.approx(certificate.gap, abs=1e-8)
-
-
-def test_verifier_agrees_with_an_independent_one(claim):
-    """Verifier and solver could share a mistake."""
-    X, y, certificate, checks = claim
-    if checks["loss"] != "logistic":
-        pytest.skip("the independent verifier is of the logistic loss")
-    if certificate.scaling != "none":
-        center = certificate.scaling == "standardized"
-        X, _, _ = oracles.standardise(X, checks["sample_weight"], center=center)
-    proof = oracles.prove(
-        X, y, certificate.C, len(certificate.support), certificate.support, certificate.coef,
-        certificate.intercept, certificate.dual, weight=checks["sample_weight"],
-        forced=checks["forced"], free=checks["intercept"],
-    )  # fmt: skip
-    assert proof.feasible
-    assert proof.objective == pytest.approx(certificate.objective, rel=1e-8)
-    assert proof.bound == pytest.approx(certificate.bound, rel=1e-8)
-
-
-def change(certificate, **fields):
-    """Return the certificate with some fields changed."""
-    return dataclasses.replace(certificate, **fields)
-
-
-@pytest.mark.parametrize(
-    "what",
-    ["coef", "intercept", "support", "dual", "unbalanced", "negative", "above the cap", "bound",
-     "objective", "C", "no intercept", "forced"],
-)  # fmt: skip
-def test_verifier_notices_tampering(claim, what):
-    """A changed certificate would pass."""
-    X, y, certificate, checks = claim
-    if what in ("intercept", "no intercept") and not checks["intercept"]:
-        pytest.skip("no intercept to change")
-    if what == "unbalanced" and not checks["intercept"]:
-        pytest.skip("no equality constraint without a free intercept")
-    if what == "above the cap" and checks["loss"] != "logistic":
-        pytest.skip("the squared hinge has no cap")
-    dual = certificate.dual.copy()
-    rng = np.random.default_rng(0)
-    other = np.setdiff1d(np.arange(15), certificate.support)
-    changed = {
-        "coef": lambda: {"coef": certificate.coef * 1.05},
-        "intercept": lambda: {"intercept": certificate.intercept + 0.2},
-        "support": lambda: {"support": np.append(certificate.support[:-1], other[-1])},
-        "dual": lambda: {"dual": balance(dual * rng.uniform(0.3, 1, len(y)), y)},
-        "unbalanced": lambda: {"dual": dual * np.where(y > 0, 0.9, 1)},
-        "negative": lambda: {"dual": np.where(dual == dual.max(), -dual, dual)},
-        "above the cap": lambda: {"dual": dual + certificate.C * checks["sample_weight"]},
-        "bound": lambda: {"bound": certificate.bound * 1.01},
-        "objective": lambda: {"objective": certificate.objective * 0.99},
-        "C": lambda: {"C": certificate.C * 0.9},
-        "no intercept": lambda: {"fit_intercept": False},
-        "forced": lambda: {"forced": other[-1:]},
-    }[what]()
-    rule = r"not feasible|claims objective|without one|outside of its support"
-    with pytest.raises(ValueError, match=rule):
-        verify(X, y, change(certificate, **changed), sample_weight=checks["sample_weight"])
-
-
-def test_verifier_notices_other_data(claim):
-    """A certificate of other data would pass."""
-    X, y, certificate, checks = claim
-    flipped = y.copy()
-    flipped[:20] *= -1
-    with pytest.raises(ValueError, match=r"not feasible|claims objective"):
-        verify(X, flipped, certificate, sample_weight=checks["sample_weight"])
-
-
-def test_verifier_with_rows_of_weight_zero():
-    """Rows of weight zero would make the dual point and the data differ in length."""
-    X, y, _ = oracles.certificate_instance(0)
-    weight = np.ones(60)
-    weight[::7] = 0
-    keep = weight > 0
-    certificate = certify(X[keep], y[keep], (0, 1, 2))
-    found = verify(X, y, certificate, sample_weight=weight)
-    assert found["bound"] == pytest.approx(certificate.bound, rel=1e-9)
+# ------------------------------------------------------------------------------------- records
 
 
 def test_gap_and_proven_of_a_record():
@@ -432,20 +309,8 @@ def test_gap_and_proven_of_a_record():
     )  # fmt: skip
     assert certificate.gap == 0.25
     assert not certificate.proven
-    assert change(certificate, bound=4.0 + 1e-12).gap == 0
-    assert change(certificate, bound=4.0).proven
-
-
-def test_verify_takes_the_labels_of_the_user():
-    """Text labels would end in a conversion error inside the verifier."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((50, 8))
-    sick = X[:, 2] + 0.3 * rng.standard_normal(50) > 0
-    model = BudgetClassifier(2).fit(X, np.where(sick, "sick", "healthy"))
-    found = verify(X, np.where(sick, "sick", "healthy"), model.certificate_)
-    assert found["objective"] == pytest.approx(model.certificate_.objective)
-    with pytest.raises(ValueError, match="y must have two classes; got 3"):
-        verify(X, np.arange(50) % 3, model.certificate_)
+    assert dataclasses.replace(certificate, bound=4.0 + 1e-12).gap == 0
+    assert dataclasses.replace(certificate, bound=4.0).proven
 
 
 def test_certificate_prints_as_one_line():

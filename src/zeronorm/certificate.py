@@ -2,7 +2,7 @@
 
 `certify` bounds the l0 problem that `zeronorm.result.Certificate` states from below, for a support
 found by anyone. `prove` goes on by branch and bound until a wanted gap is certain, or until no
-better support exists. `verify` recomputes all that from the data, in plain NumPy.
+better support exists. `verify` recomputes all that from the data, in plain NumPy (`verifier.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from . import _validate
-from ._typing import FloatArray, IndexArray
+from ._typing import IndexArray
 from .estimators import L0LogisticRegression
 from .estimators._base import BudgetedClassifier
 from .groups import Groups
@@ -25,10 +25,7 @@ from .solvers import Task, run_together
 from .solvers._blas import one_blas_thread
 from .solvers._certify_groups import tighten_groups
 from .solvers._prove import prove_support
-
-
-class CertificateError(ValueError):
-    """A certificate claims more than its data show; the message says what."""
+from .verifier import CertificateError, verify
 
 
 def certify(
@@ -340,193 +337,6 @@ def _has_objective(posed: _Posed, certificate: Certificate) -> bool:
     loss, _ = task.loss.value_gradient(z, task.y, posed.C * task.sample_weight)
     objective = loss + 0.5 * certificate.coef @ certificate.coef
     return bool(abs(objective - certificate.objective) <= 1e-6 * abs(certificate.objective))
-
-
-def verify(
-    X: Any,
-    y: Any,
-    certificate: Certificate,
-    *,
-    sample_weight: FloatArray | None = None,
-    rtol: float = 1e-6,
-) -> dict[str, float]:
-    """Recompute a certificate from scratch in plain NumPy, sharing no code with the solvers.
-
-    A tree is replayed: the dual point of a node bounds its models, rules out and fixes features as
-    it did in the search; every node must be bounded well enough or be divided without a rest.
-
-    Parameters
-    ----------
-    X : (n, m) array, dense, the user's matrix.
-    y : (n,) labels of two classes; the larger one (the second of `classes_`) counts as +1.
-    certificate : what to check; loss, intercept, forced features and groups are those that it
-        names.
-    sample_weight : (n,) the weights of the fit, times those of the classes.
-    rtol : difference that counts as rounding, relative to the objective.
-
-    Returns
-    -------
-    The recomputed objective, bound and gap.
-
-    Raises
-    ------
-    CertificateError
-        Where the dual point is not feasible or the certificate claims more than can be recomputed.
-        It is a ValueError.
-    ValueError
-        Where the loss is unknown or y has not two classes.
-    """
-    loss, forced = certificate.loss, certificate.forced
-    if loss not in ("logistic", "squared_hinge"):
-        raise ValueError(
-            f"the loss of the certificate must be 'logistic' or 'squared_hinge'; got {loss!r}."
-        )
-    X = np.asarray(X, dtype=np.float64)
-    classes = np.unique(y)
-    if len(classes) != 2:
-        raise ValueError(
-            f"y must have two classes; got {len(classes)}. Verify one class at a time."
-        )
-    y = np.where(np.asarray(y) == classes[1], 1.0, -1.0)
-    s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    X, y, s = X[s > 0], y[s > 0], s[s > 0]
-    alpha, weight = certificate.dual, certificate.C * s
-    mean = s @ X / s.sum()
-    std = np.sqrt(s @ (X - mean) ** 2 / s.sum())
-    constant = std <= 1e-12 * np.abs(X).max(axis=0)
-    if certificate.scaling != "none":
-        centre = mean if certificate.scaling == "standardized" else 0.0
-        X = (X - centre) / np.where(constant, np.inf, std)
-    X = np.where(constant, 0.0, X)  # constant columns are no features
-    z = X[:, certificate.support] @ certificate.coef + certificate.intercept
-    if loss == "logistic":
-        values = np.logaddexp(0.0, -y * z)
-    else:
-        values = 0.5 * np.maximum(0.0, 1.0 - y * z) ** 2
-    conjugate = _conjugate(certificate, alpha, y, weight)
-    if not certificate.fit_intercept and certificate.intercept != 0:
-        raise CertificateError("the certificate has an intercept in a problem without one.")
-    if not np.isin(forced, certificate.support).all():
-        raise CertificateError("the certificate has forced features outside of its support.")
-    largest = _largest_sum((X.T @ (alpha * y)) ** 2, certificate)
-    objective = float(0.5 * certificate.coef @ certificate.coef + weight @ values)
-    bound = float(-conjugate - 0.5 * largest)
-    slack = rtol * max(1e-12, abs(objective))
-    if certificate.tree is not None:
-        usable = np.flatnonzero(~constant)
-        _replay(X, y, weight, certificate, usable, certificate.bound - slack)
-        bound = certificate.bound
-    if certificate.objective < objective - slack or certificate.bound > bound + slack:
-        raise CertificateError(
-            f"the certificate claims objective {certificate.objective!r} and bound "
-            f"{certificate.bound!r}; recomputed: {objective!r} and {bound!r}."
-        )
-    return {"objective": objective, "bound": bound, "gap": (objective - bound) / abs(objective)}
-
-
-def _largest_sum(square: FloatArray, certificate: Certificate) -> float:
-    """Return the largest sum over a set of features that the budget of a certificate admits."""
-    forced, budget = certificate.forced, len(certificate.support)
-    if certificate.groups is not None and certificate.n_groups is not None:
-        if certificate.tree is not None:
-            raise CertificateError("the certificate has a tree; there is none for groups.")
-        code, budget = certificate.groups.code, certificate.n_groups
-        if len(code) != len(square):
-            raise CertificateError(
-                f"the groups of the certificate are of {len(code)} features; X has {len(square)}."
-            )
-        if len(np.unique(code[certificate.support])) > budget:
-            raise CertificateError(
-                f"the support of the certificate has features of more than {budget} groups."
-            )
-        square = np.asarray(np.bincount(code, square), np.float64)
-        forced = np.unique(code[forced])
-    elif certificate.groups is not None or certificate.n_groups is not None:
-        raise CertificateError("the certificate has groups without their number, or the reverse.")
-    free = np.sort(np.delete(square, forced))[::-1][: budget - len(forced)]
-    return float(square[forced].sum() + free.sum())
-
-
-def _conjugate(
-    certificate: Certificate, alpha: FloatArray, y: FloatArray, weight: FloatArray
-) -> float:
-    """Return the conjugate of the loss at a dual point, which must be feasible."""
-    feasible = bool(np.all(alpha >= 0))
-    if certificate.loss == "logistic":
-        feasible = feasible and bool(np.all(alpha <= weight))
-    if not feasible or (certificate.fit_intercept and abs(alpha @ y) > 1e-9 * alpha.sum()):
-        raise CertificateError("the dual point of the certificate is not feasible.")
-    if certificate.loss == "squared_hinge":
-        return float(np.sum(alpha**2 / (2.0 * weight) - alpha))
-    share = np.clip(alpha / weight, 1e-300, 1.0)
-    rest = np.clip(1.0 - share, 1e-300, 1.0)
-    return float(weight @ (share * np.log(share) + rest * np.log(rest)))
-
-
-def _replay(
-    X: FloatArray,
-    y: FloatArray,
-    weight: FloatArray,
-    certificate: Certificate,
-    usable: IndexArray,
-    claim: float,
-) -> None:
-    """Raise CertificateError where a tree does not prove that no model is below the claim.
-
-    X : (n, m) on the selection scaling.
-    usable : the features of X.
-    """
-    tree = certificate.tree
-    assert tree is not None
-    k = certificate.support.size
-    children: dict[int, list[int]] = {}
-    for number, parent in enumerate(tree.parent.tolist()):
-        children.setdefault(parent, []).append(number)
-    forced = certificate.forced
-    waiting = [(0, forced, np.setdiff1d(usable, forced), tree.dual[tree.row[0]])]
-    while waiting:
-        number, fixed, free, alpha = waiting.pop()
-        if tree.row[number] >= 0:
-            alpha = tree.dual[tree.row[number]]
-        into = (X[:, fixed].T @ (alpha * y)) ** 2
-        square = (X[:, free].T @ (alpha * y)) ** 2
-        q = min(k - fixed.size, free.size)
-        order = np.argsort(-square, kind="stable")
-        top = square[order[:q]]
-        bound = -_conjugate(certificate, alpha, y, weight) - 0.5 * (into.sum() + top.sum())
-        below = children.get(number, [])
-        if bound >= claim or not below:
-            if bound < claim:
-                raise CertificateError(
-                    f"the certificate claims the bound {certificate.bound!r}; node {number} of its "
-                    f"tree shows only {float(bound)!r}."
-                )
-            continue
-        # With a feature outside the top forced in, or one inside forced out, the bound rises.
-        last = top[-1] if q else np.inf
-        following = square[order[q]] if q < free.size else 0.0
-        is_top = np.isin(np.arange(free.size), order[:q])
-        dropped = ~is_top & (bound + 0.5 * (last - square) > claim)
-        needed = is_top & (bound + 0.5 * (square - following) > claim)
-        fixed = np.append(fixed, free[needed])
-        free = free[~dropped & ~needed]
-        if fixed.size > k:
-            continue
-        if fixed.size == k:
-            free = free[:0]
-        branch = tree.feature[below]
-        whole = branch.size == 1 and branch[0] == -1
-        halves = branch.size == 2 and branch[0] == branch[1] and tree.inside[below].sum() == 1
-        if not whole and not halves:
-            raise CertificateError(f"node {number} of the tree is divided with a rest.")
-        for child in below:
-            feature, inside = tree.feature[child], tree.inside[child]
-            if whole or (inside and feature in fixed):
-                waiting.append((child, fixed, free, alpha))
-            elif inside and feature in free:
-                waiting.append((child, np.append(fixed, feature), free[free != feature], alpha))
-            elif not inside and feature not in fixed:
-                waiting.append((child, fixed, free[free != feature], alpha))
 
 
 __all__ = ["CertificateError", "certify", "prove", "verify"]

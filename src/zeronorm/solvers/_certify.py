@@ -83,7 +83,9 @@ def certify_supports(
                 design, scores[:, column], vectors[:, column], supports[index], norms, usable, units
             )
             proof = bound_at(loss, alpha, y, weight, magnitude, size, forced, upper, groups)
-            best[index] = proof.joined(best[index])
+            known_best = best[index]
+            if known_best is None or proof.value > known_best.value:
+                best[index] = proof
         clock.stop()
     certificates = []
     for size, support, fit, found in zip(sizes, supports, fits, best, strict=True):

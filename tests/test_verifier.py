@@ -1,0 +1,358 @@
+"""The verifier: what holds passes, and nothing that is false."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import forgeries
+import oracles
+import zeronorm
+from test_certificate import certify
+from zeronorm import BudgetClassifier
+from zeronorm.certificate import CertificateError, verify
+from zeronorm.designs import Scaled, as_design
+from zeronorm.groups import Groups
+from zeronorm.losses import balance
+from zeronorm.persistence import CertificateFileError, load_certificate, save_certificate
+
+
+@pytest.fixture(params=["plain", "standardized", "weights", "hinge", "forced", "sparse"])
+def claim(request):
+    """A certificate that holds, and what it takes to verify it."""
+    rng = np.random.default_rng(24)
+    X = rng.standard_normal((80, 15)) * 10 ** rng.uniform(-1, 1, 15) + 1
+    y = np.where((X[:, :3] - 1) @ [1, -1, 0.5] + rng.standard_normal(80) > 0, 1.0, -1.0)
+    case = request.param
+    weight = rng.uniform(0.2, 2, 80) if case == "weights" else np.ones(80)
+    forced = [4, 9] if case == "forced" else []
+    options = {
+        "weight": weight,
+        "loss": "squared_hinge" if case == "hinge" else "logistic",
+        "intercept": case != "plain",
+        "forced": np.array(forced, np.int64),
+    }
+    design, scaling = as_design(X), "none"
+    if case in {"standardized", "weights", "hinge", "forced"}:
+        _, mean, scale = oracles.standardise(X, weight)
+        design, scaling = Scaled(as_design(X), mean, scale), "standardized"
+    if case == "sparse":
+        X = X * (rng.uniform(size=X.shape) < 0.5)
+        _, _, scale = oracles.standardise(X)
+        design, scaling = Scaled(as_design(sp.csc_array(X)), None, scale), "scaled"
+    support = np.array([0, 1, 4, 9]) if forced else np.array([0, 1, 2, 8])
+    certificate = certify(design, y, support, C=0.1, scaling=scaling, **options)
+    checks = {
+        "sample_weight": weight,
+        "intercept": options["intercept"],
+        "loss": options["loss"],
+        "forced": forced,
+    }
+    return X, y, certificate, checks
+
+
+def test_verifier_accepts_what_holds(claim):
+    """A true certificate would be refused, on some scaling or with weights."""
+    X, y, certificate, checks = claim
+    found = verify(X, y, certificate, sample_weight=checks["sample_weight"])
+    assert found["objective"] == pytest.approx(certificate.objective, rel=1e-8)
+    assert found["bound"] == pytest.approx(certificate.bound, rel=1e-8)
+    assert found["gap"] == pytest.approx(certificate.gap, abs=1e-8)
+
+
+def test_verifier_agrees_with_an_independent_one(claim):
+    """Verifier and solver could share a mistake."""
+    X, y, certificate, checks = claim
+    if checks["loss"] != "logistic":
+        pytest.skip("the independent verifier is of the logistic loss")
+    if certificate.scaling != "none":
+        center = certificate.scaling == "standardized"
+        X, _, _ = oracles.standardise(X, checks["sample_weight"], center=center)
+    proof = oracles.prove(
+        X, y, certificate.C, len(certificate.support), certificate.support, certificate.coef,
+        certificate.intercept, certificate.dual, weight=checks["sample_weight"],
+        forced=checks["forced"], free=checks["intercept"],
+    )  # fmt: skip
+    assert proof.feasible
+    assert proof.objective == pytest.approx(certificate.objective, rel=1e-8)
+    assert proof.bound == pytest.approx(certificate.bound, rel=1e-8)
+
+
+def change(certificate, **fields):
+    """Return the certificate with some fields changed."""
+    return dataclasses.replace(certificate, **fields)
+
+
+def _above_the_cap(certificate, y, weight):
+    """Return the dual point with one entry of each class above C s_i, its sums still equal."""
+    dual = certificate.dual.copy()
+    cap = certificate.C * weight
+    for sign in (1, -1):
+        rows = np.flatnonzero(y == sign)
+        others = rows[1:]
+        excess = 1.2 * cap[rows[0]] - dual[rows[0]]
+        dual[rows[0]] += excess
+        dual[others] -= excess * dual[others] / dual[others].sum()
+    assert (dual >= 0).all()
+    return dual
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["coef", "intercept", "support", "dual", "unbalanced", "negative", "above the cap", "bound",
+     "objective", "C", "no intercept", "forced"],
+)  # fmt: skip
+def test_verifier_notices_tampering(claim, what):
+    """A changed certificate would pass."""
+    X, y, certificate, checks = claim
+    if what in ("intercept", "no intercept") and not checks["intercept"]:
+        pytest.skip("no intercept to change")
+    if what == "unbalanced" and not checks["intercept"]:
+        pytest.skip("no equality constraint without a free intercept")
+    if what == "above the cap" and checks["loss"] != "logistic":
+        pytest.skip("the squared hinge has no cap")
+    dual = certificate.dual.copy()
+    rng = np.random.default_rng(0)
+    other = np.setdiff1d(np.arange(15), certificate.support)
+    changed = {
+        "coef": lambda: {"coef": certificate.coef * 1.05},
+        "intercept": lambda: {"intercept": certificate.intercept + 0.2},
+        "support": lambda: {"support": np.append(certificate.support[:-1], other[-1])},
+        "dual": lambda: {"dual": balance(dual * rng.uniform(0.3, 1, len(y)), y)},
+        "unbalanced": lambda: {"dual": dual * np.where(y > 0, 0.9, 1)},
+        "negative": lambda: {"dual": np.where(dual == dual.max(), -dual, dual)},
+        # Both classes as much, so that nothing but the cap is broken.
+        "above the cap": lambda: {"dual": _above_the_cap(certificate, y, checks["sample_weight"])},
+        "bound": lambda: {"bound": certificate.bound * 1.01},
+        "objective": lambda: {"objective": certificate.objective * 0.99},
+        "C": lambda: {"C": certificate.C * 0.9},
+        "no intercept": lambda: {"fit_intercept": False},
+        "forced": lambda: {"forced": other[-1:]},
+    }[what]()
+    wrong_model = "claims the objective|not optimal"
+    rule = {
+        "coef": wrong_model,
+        "intercept": wrong_model,
+        "support": f"{wrong_model}|outside of its support",
+        "C": wrong_model,
+        "objective": "claims the objective",
+        "bound": "claims the bound",
+        "dual": "claims the bound|candidates",
+        "no intercept": "without one",
+        "forced": "outside of its support",
+    }.get(what, "not feasible")
+    with pytest.raises(CertificateError, match=rule):
+        verify(X, y, change(certificate, **changed), sample_weight=checks["sample_weight"])
+
+
+def test_verifier_notices_other_data(claim):
+    """A certificate of other data would pass."""
+    X, y, certificate, checks = claim
+    flipped = y.copy()
+    flipped[:20] *= -1
+    with pytest.raises(CertificateError, match=r"not optimal|claims the objective"):
+        verify(X, flipped, certificate, sample_weight=checks["sample_weight"])
+
+
+def test_verifier_with_rows_of_weight_zero():
+    """Rows of weight zero would make the dual point and the data differ in length."""
+    X, y, _ = oracles.certificate_instance(0)
+    weight = np.ones(60)
+    weight[::7] = 0
+    keep = weight > 0
+    certificate = certify(X[keep], y[keep], (0, 1, 2))
+    found = verify(X, y, certificate, sample_weight=weight)
+    assert found["bound"] == pytest.approx(certificate.bound, rel=1e-9)
+
+
+def test_verify_takes_the_labels_of_the_user():
+    """Text labels would end in a conversion error inside the verifier."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 8))
+    sick = X[:, 2] + 0.3 * rng.standard_normal(50) > 0
+    model = BudgetClassifier(2).fit(X, np.where(sick, "sick", "healthy"))
+    found = verify(X, np.where(sick, "sick", "healthy"), model.certificate_)
+    assert found["objective"] == pytest.approx(model.certificate_.objective)
+    with pytest.raises(ValueError, match="y must have two classes; got 3"):
+        verify(X, np.arange(50) % 3, model.certificate_)
+
+
+# ------------------------------------------------------------------------------------- forgeries
+
+
+@functools.cache
+def small(seed):
+    """Return data whose supports can all be solved, and certificates of many kinds."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((36, 8))
+    X[:, 1:] += 0.8 * X[:, :1]
+    X[:, 5], X[:, 6] = -X[:, 1], 3.0
+    y = np.where(X[:, 0] - X[:, 2] + rng.standard_normal(36) > 0, "b", "a")
+    options = {"C": 0.5, "standardize": seed % 2 == 0, "fit_intercept": seed % 3 > 0}
+    nested = zeronorm.MinimaxLogisticRegression(3, **options).fit(X, y)
+    hinge = zeronorm.FeatureGeneratingMachine(2, forced_features=[3], **options).fit(X, y)
+    grouped = zeronorm.MinimaxLogisticRegression(
+        groups=np.arange(8) % 4, n_groups=2, **options
+    ).fit(X, y)
+    return X, y, [
+        zeronorm.prove([4, 7, 0], X, y, gap=0, **options).certificate,
+        zeronorm.prove(hinge, X, y, gap=0).certificate,
+        zeronorm.certify(nested, X, y),
+        zeronorm.certify([1, 2], X, y, **options),
+        nested.certificate_,
+        hinge.certificate_,
+        grouped.certificate_,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_false_passes(seed, tmp_path):
+    """A changed certificate, in memory or through a file, would pass for proven."""
+    X, y, certificates = small(seed)
+    truth, rng = forgeries.Truth(X, y == "b"), np.random.default_rng(seed)
+    accepted = 0
+    for certificate in certificates:
+        verify(X, y, certificate)
+        assert truth.lies(certificate) == []
+        for number in range(60):
+            forged = forgeries.forge(rng, certificate, X.shape[1])
+            try:
+                if number % 10 == 0:
+                    path = save_certificate(forged, tmp_path / "c", X, y)
+                    load_certificate(path).verify(X, y)
+                else:
+                    verify(X, y, forged)
+            except (CertificateError, CertificateFileError):
+                continue
+            except (TypeError, ValueError):
+                if number % 10:
+                    raise
+                continue  # what is no certificate is not saved
+            accepted += 1
+            assert truth.lies(forged) == []
+    assert accepted > 10  # some changes take nothing away, or say less
+
+
+def lies_about(certificate, m):
+    """Return what once passed, or could: a certificate with something false, and why it is."""
+    c, k = certificate, len(certificate.support)
+    others = np.setdiff1d(np.arange(m), c.support)[:k]
+    huge = np.eye(k)[0]
+    yield "coefficients that make a tolerance huge", {
+        "support": others, "coef": 1e200 * huge, "objective": 100.0, "bound": 100.0,
+    }  # fmt: skip
+    yield "finite ones", {"coef": 1e4 * huge, "bound": c.bound + 0.5}
+    yield "with the objective that they have", {
+        "coef": 1e4 * huge, "objective": 5e7, "bound": c.bound + 0.5,
+    }  # fmt: skip
+    yield "no numbers", {"coef": np.full(k, np.nan), "objective": 0.0, "bound": 0.0}
+    yield "no objective", {"objective": np.nan}
+    yield "no bound", {"bound": np.nan}
+    yield "an infinite bound", {"bound": np.inf, "objective": np.inf}
+    yield "a feature twice", {"support": np.repeat(c.support[:1], k)}
+    yield "from behind", {"support": c.support - m}
+    yield "not sorted", {"support": c.support[::-1], "coef": c.coef[::-1]}
+    yield "out of range", {"support": c.support + m}
+    yield "no features", {"support": c.support[:0], "coef": c.coef[:0]}
+    yield "no integers", {"support": c.support + 0.0}
+    yield "a bound a little too high", {"bound": c.bound * (1 + 1e-9)}
+    yield "an objective a little too low", {"objective": c.objective * (1 - 1e-9)}
+    yield "an objective too high", {"objective": c.objective * 1.1}
+    yield "more ruled out", {"candidates": c.candidates - 1}
+    yield "more candidates than features", {"candidates": m + 1}
+    yield "more fixed", {"fixed_in": c.fixed_in + 1}
+    yield "no count", {"fixed_in": 0.5}
+    yield "equal columns", {"equivalents": {int(c.support[0]): others[:1]}}
+    yield "equal to nothing", {"equivalents": {int(others[0]): others[1:2]}}
+    yield "equal to one out of range", {"equivalents": {int(c.support[0]): np.array([-3])}}
+    yield "C of nothing", {"C": np.inf}
+    yield "a forced feature twice", {"forced": np.repeat(c.support[:1], 2)}
+    yield "no loss of ours", {"loss": "hinge"}
+    yield "no scaling of ours", {"scaling": "?"}
+    yield "an intercept that is said to be none", {"fit_intercept": "no"}
+    yield "a budget without groups", {"n_groups": 1}
+    yield "groups of other data", {"groups": Groups(np.arange(1), np.zeros(3, np.int64)),
+                                   "n_groups": 1}  # fmt: skip
+    yield "a dual point of other data", {"dual": c.dual[:-1]}
+    yield "a dual point without end", {"dual": np.where(c.dual == c.dual.max(), np.inf, c.dual)}
+
+
+@pytest.mark.parametrize("proven", [False, True])
+def test_lies_one_by_one(proven):
+    """Each of these would pass as what it is not."""
+    X, y, _ = oracles.certificate_instance(3)
+    options = {"C": 0.3, "fit_intercept": False, "standardize": False}
+    certificate = (
+        zeronorm.prove([1, 2, 5], X, y, gap=0, **options).certificate
+        if proven
+        else zeronorm.certify([1, 2, 5], X, y, **options)
+    )
+    assert certificate.proven == proven
+    verify(X, y, certificate)
+    for why, changes in lies_about(certificate, X.shape[1]):
+        with pytest.raises(CertificateError):
+            pytest.fail(f"{why}: {verify(X, y, dataclasses.replace(certificate, **changes))}")
+
+
+def test_a_bound_without_a_tree_that_needs_one():
+    """The bound of a search would pass without what proves it."""
+    X, y, _ = oracles.certificate_instance(3)
+    options = {"C": 0.3, "fit_intercept": False, "standardize": False}
+    certificate = zeronorm.prove([1, 2, 5], X, y, gap=0, **options).certificate
+    assert certificate.tree is not None
+    for changes in ({"tree": None}, {"bound": np.nan}, {"tree": None, "bound": np.nan}):
+        with pytest.raises(CertificateError):
+            verify(X, y, dataclasses.replace(certificate, **changes))
+    # What is divided wrongly counts where the rest of the tree would do as well.
+    tree = certificate.tree
+    for name in ("parent", "feature", "row"):
+        changed = dataclasses.replace(tree, **{name: getattr(tree, name).astype(float)})
+        with pytest.raises(CertificateError, match=r"integers|numbers of"):
+            verify(X, y, dataclasses.replace(certificate, tree=changed))
+
+
+def test_a_constant_column_is_no_feature():
+    """A model of two features would pass as the best of three."""
+    X, y, _ = oracles.certificate_instance(0)
+    X = np.column_stack([X, np.full(len(X), 4.0)])
+    c = zeronorm.certify([0, 1], X, y)
+    forged = dataclasses.replace(c, support=np.array([0, 1, 12]), coef=np.append(c.coef, 0.0))
+    with pytest.raises(CertificateError, match="constant columns"):
+        verify(X, y, forged)
+
+
+def test_rounding_is_told_and_small():
+    """The theorem would be empty, or not cover columns far from zero."""
+    X, y, _ = oracles.certificate_instance(0)
+    seen = []
+    for offset in (0.0, 1e6):
+        c = zeronorm.certify([0, 1, 2], X + offset, y)
+        found = verify(X + offset, y, c)
+        assert found["bound"] == pytest.approx(c.bound, rel=1e-10)
+        seen.append(found["rounding"] / found["bound"])
+    assert 0 < seen[0] < 1e-10
+    assert 1e-9 < seen[1] < 1e-4
+
+
+def test_what_is_no_data_is_refused():
+    """NaN in X or a negative weight would make any comparison false, or drop rows."""
+    X, y, _ = oracles.certificate_instance(0)
+    c = zeronorm.certify([0, 1, 2], X, y)
+    assert verify(sp.csr_array(X), y, c)["gap"] == verify(X, y, c)["gap"]
+    broken = X.copy()
+    broken[3, 7] = np.nan
+    for data, weight, rtol, message in (
+        (broken, None, 1e-9, "X must be finite"),
+        (X, -np.ones(60), 1e-9, "sample_weight must be a finite number"),
+        (X, np.ones(59), 1e-9, "sample_weight must be a finite number"),
+        (X[:-1], None, 1e-9, "got the shapes"),
+        (X, None, 1.0, "rtol must be between 0 and 1e-3"),
+        (X, None, np.nan, "rtol must be between 0 and 1e-3"),
+        (X[:, :2], None, 1e-9, "the support of the certificate must be of 2 features"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            verify(data, y, c, sample_weight=weight, rtol=rtol)
