@@ -18,7 +18,13 @@ from sklearn.metrics import f1_score
 from typer.testing import CliRunner
 
 import zeronorm
-from zeronorm import BudgetClassifier, MeasureClassifier, cli, persistence
+from zeronorm import (
+    BudgetClassifier,
+    MeasureClassifier,
+    MinimaxLogisticRegression,
+    cli,
+    persistence,
+)
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection import cross_validate
 from zeronorm.result import Progressed
@@ -924,6 +930,19 @@ def test_a_certificate_that_claims_too_much(run, proven, change):
     assert not document["verified"]
     assert "the certificate claims" in document["reason"]
     assert document["claims"][0]["recomputed"] is None
+
+
+def test_verify_says_what_the_budget_counts_and_how_far_rounding_reaches(run):
+    """The best groups would be told as the best single features, or blurred figures as exact."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 12)) + 1e6
+    y = np.where(X[:, 0] + X[:, 5] > 2e6, "b", "a")
+    np.savez("data.npz", X=X, y=y)
+    model = MinimaxLogisticRegression(groups=np.arange(12) // 3, n_groups=2).fit(X, y)
+    persistence.save_certificate(model.certificate_, "g.npz", X, y)
+    text = " ".join(run("verify", "data.npz", "g.npz").stdout.split())
+    assert re.search(r"no (other )?2 groups of features lower the objective", text)
+    assert re.search(r"lower bound [0-9.]+, which rounding can have raised by \d", text)
 
 
 def test_verify_with_other_data(run, fails, proven):

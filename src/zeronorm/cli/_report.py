@@ -61,6 +61,7 @@ _METHODS = {
 _VACUOUS = 0.995  # a gap above this is not told as a claim
 _MAX_EQUIVALENTS = 5  # duplicates of a feature that are named
 _MAX_CLAIMED = 20  # features of a certificate that are named
+_ROUNDING = 1e-9  # share of a bound above which its rounding is told
 _MAX_ENTRIES = 20  # features shown in the order in which they enter a path
 _MAX_POINTS = 20  # points of a path shown
 _PREVIEW = 10  # predictions shown without --output
@@ -139,6 +140,8 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
         )
         if claim["nodes"]:
             text.append(f", from a tree of {claim['nodes']:,} nodes")
+        if found["rounding"] > _ROUNDING * abs(found["bound"]):
+            text.append(f", which rounding can have raised by {found['rounding']:.1g}")
         facts.append(("verified" if not number else "", text))
     facts.append(("", styled((_scope(claims[0]["claimed"]), "dim"))))
     labels = [claim["class"] for claim in claims]
@@ -635,6 +638,9 @@ def _claim(certificate: Mapping[str, Any], k: int, wanted: bool = False) -> tupl
     wanted : whether its gap is what was asked for: nothing is missing then.
     """
     what = "single feature" if k == 1 else f"{k} features"
+    if certificate.get("n_groups") is not None:
+        n_groups = certificate["n_groups"]
+        what = "single group" if n_groups == 1 else f"{n_groups} groups of features"
     among = f" with the {certificate['n_forced']} forced" if certificate["n_forced"] else ""
     if certificate.get("proven"):
         return f"proven: no other {what}{among} lower the objective", "bold green"
