@@ -100,7 +100,7 @@ def _verify(data: _Data, certificate: Certificate, rtol: float) -> dict[str, flo
     _check_decided(data, units, root, certificate)
     _check_equivalents(data, certificate)
     gap = max(0.0, objective - bound) / max(objective, 1e-300)
-    return {"objective": objective, "bound": bound, "gap": gap, "rounding": rounding}
+    return {"objective": objective, "bound": bound, "gap": gap, "rounding": float(rounding)}
 
 
 # ------------------------------------------------------------------------------------- the form
