@@ -21,6 +21,9 @@ from ..designs._operations import top_features
 from ..groups import Groups
 from ..losses import dual_bound
 
+DECIDED = 2e-9  # a feature is decided where a bound is above a value by this share: twice as much
+# as the verifier asks for, so that what rounding differs by takes none of these decisions back
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -30,13 +33,6 @@ class Bound:
     dual: FloatArray  # (n_samples,) that point
     dropped: np.ndarray  # (m,) features in no model better than the best known one
     fixed: np.ndarray  # (m,) features in every better model
-
-    def joined(self, other: Bound | None) -> Bound:
-        """Return what two dual points prove together: the better bound, all decided features."""
-        if other is None:
-            return self
-        best = self if self.value > other.value else other
-        return Bound(best.value, best.dual, self.dropped | other.dropped, self.fixed | other.fixed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +109,7 @@ def bound_at(
     else:
         best = best_groups(square, k, forced, groups)
     value, scale = dual_bound(loss, alpha, y, weight, 0.5 * best.value)
-    limit = upper + 1e-9 * abs(upper)
+    limit = upper + DECIDED * abs(upper)
     half = 0.5 * scale**2
     fixed = np.zeros(square.size, bool)
     with np.errstate(invalid="ignore"):  # 0 times inf decides nothing

@@ -51,7 +51,7 @@ class Candidates:
         """Solve the problem on a support, positions in Z."""
         return ridge(
             self.Z, self.y, self.weight, self.loss, columns=support, intercept=self.intercept,
-            tol=tol,
+            tol=tol, of_value=True,
         )  # fmt: skip
 
 
@@ -59,10 +59,11 @@ class Candidates:
 class Node:
     """Models with all of `fixed` and some of `free`, positions in Z."""
 
-    bound: float  # of its parent
+    bound: float  # what `alpha` shows, of its parent's models at least
     number: int  # in the tree
     fixed: IndexArray
     free: IndexArray
+    alpha: FloatArray  # the dual point that the tree has for it: its parent's until it is examined
     start: tuple[IndexArray, FloatArray, float]  # coefficients and intercept of the parent
 
     def __lt__(self, other: Node) -> bool:
@@ -72,7 +73,15 @@ class Node:
 
 
 class BranchAndBound:
-    """A search that can be stopped at any node and go on."""
+    """A search that can be stopped at any node and go on.
+
+    The verifier has one dual point for each node, that of the tree, and decides by it alone. So
+    does the search: a node is bounded, ended and divided by the dual point that is kept for it, and
+    where that of its parent proves more, that one is kept. All models of a node are models of its
+    parent, so a dual point proves at least as much of it. Hence the verifier, whose claim is at
+    most the target of any decision, takes all decisions of the search: what it has left at a node
+    is among the node's models.
+    """
 
     def __init__(
         self,
@@ -97,7 +106,7 @@ class BranchAndBound:
         # The bound of what is behind: of pruned nodes and of features that are ruled out.
         self._least = self.target
         self._parent: list[int] = []
-        self._feature: list[int] = []
+        self._feature: list[int] = []  # in X
         self._inside: list[bool] = []
         self._row: list[int] = []
         self._dual: list[FloatArray] = []
@@ -109,9 +118,9 @@ class BranchAndBound:
             self._row[self._number(-1, -1, False)] = 0  # all features
             self._dual.append(dual)
             number = self._number(0, -1, False)  # the candidates
-            self._open = [Node(bound, number, fixed, free, nothing)]
+            self._open = [Node(bound, number, fixed, free, dual, nothing)]
         else:
-            self._replay(tree, Node(bound, 1, fixed, free, nothing))
+            self._replay(tree, Node(bound, 1, fixed, free, dual, nothing))
         self.history: list[Progressed] = []
         self._seconds = 0.0  # of earlier runs
 
@@ -133,10 +142,9 @@ class BranchAndBound:
 
     def tree(self) -> Tree:
         """Return the tree so far."""
-        features = np.append(self._problem.features, -1)  # position -1 stays -1
         return Tree(
             np.array(self._parent, np.int64),
-            features[np.array(self._feature, np.int64)],
+            np.array(self._feature, np.int64),
             np.array(self._inside, bool),
             np.array(self._row, np.int64),
             np.array(self._dual).reshape(len(self._dual), self._problem.y.size),
@@ -168,7 +176,7 @@ class BranchAndBound:
 
         status = Status.GAP
         node: Node | None = None  # under examination
-        n_known = len(self._parent)
+        known = len(self._parent), len(self._dual)
         try:
             while self._open and self._open[0].bound < self.target:
                 if self.n_nodes >= limit:
@@ -178,7 +186,7 @@ class BranchAndBound:
                     status = Status.TIME_LIMIT
                     break
                 before = self.objective
-                n_known = len(self._parent)
+                known = len(self._parent), len(self._dual)
                 node = self._open[0]
                 self._examine(node)
                 node = None
@@ -187,13 +195,15 @@ class BranchAndBound:
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
             if node is not None:
-                self._reopen(node, n_known)
-        record()
+                self._reopen(node, *known)
+        try:
+            record()
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
         self._seconds += time.perf_counter() - begin
-        if status is not Status.GAP or self.bound >= self.target:
-            proven = status is Status.GAP and self.history[-1].gap <= PROVEN
-            return Status.OPTIMAL if proven else status
-        return Status.STALLED  # rounding leaves a larger gap
+        if status is Status.GAP and self.bound < self.target:
+            return Status.STALLED  # rounding leaves a larger gap
+        return status
 
     def _replay(self, tree: Tree, root: Node) -> None:
         """Rebuild the open nodes of an earlier search; nodes that it left too early are open again.
@@ -201,10 +211,10 @@ class BranchAndBound:
         root : node 1, the candidates. Decisions are made anew: the target may be another.
         """
         position = {feature: place for place, feature in enumerate(self._problem.features.tolist())}
-        self._parent = tree.parent.tolist()
-        self._feature = [position.get(feature, -1) for feature in tree.feature.tolist()]
+        self._parent, self._feature = tree.parent.tolist(), tree.feature.tolist()
         self._inside, self._row = tree.inside.tolist(), tree.row.tolist()
         self._dual = list(tree.dual)
+        self._dual[self._row[0]] = root.alpha
         children: dict[int, list[int]] = {}
         for number, parent in enumerate(self._parent):
             children.setdefault(parent, []).append(number)
@@ -215,73 +225,67 @@ class BranchAndBound:
             if row < 0:
                 self._open.append(node)
                 continue
-            chosen = np.concatenate([node.fixed, node.free])
-            n_free = min(self._problem.n_features - node.fixed.size, node.free.size)
-            known = self._bound(self._dual[row], chosen, node.fixed.size, n_free)
-            bound = max(known.value, node.bound)
-            if bound >= self.target:
-                self._least = min(self._least, bound)
+            known = self._best_known(node, self._dual[row])
+            self._dual[row] = known.dual
+            if known.value >= self.target:
+                self._least = min(self._least, known.value)
             elif node.number not in children:
-                self._open.append(replace(node, bound=bound))
+                self._open.append(replace(node, bound=known.value, alpha=known.dual))
             else:
                 fixed, free = self._decide(node, known)
                 for number in children[node.number]:
                     feature, inside = self._feature[number], self._inside[number]
-                    if (feature in fixed and not inside) or fixed.size > self._problem.n_features:
-                        continue
-                    if inside and feature < 0 <= tree.feature[number]:
-                        continue  # it is no candidate any more
-                    into, left = fixed, free
-                    if feature >= 0 and feature not in fixed:
-                        if inside and feature not in free:
-                            continue
-                        into = np.append(fixed, feature) if inside else fixed
-                        left = free[free != feature]
-                    waiting.append(Node(bound, number, into, left, node.start))
+                    place = position.get(feature, -1)
+                    left = self._half(fixed, free, place, inside) if feature >= 0 else (fixed, free)
+                    if left is not None and left[0].size <= self._problem.n_features:
+                        waiting.append(Node(known.value, number, *left, known.dual, node.start))
         heapq.heapify(self._open)
 
-    def _number(self, parent: int, feature: int, inside: bool) -> int:
-        """Return the number of a new node of the tree."""
+    def _number(self, parent: int, place: int, inside: bool) -> int:
+        """Return the number of a new node of the tree, which a feature divides from its sibling.
+
+        place : of the feature in Z; -1: there is no sibling.
+        """
         self._parent.append(parent)
-        self._feature.append(feature)
+        self._feature.append(int(self._problem.features[place]) if place >= 0 else -1)
         self._inside.append(inside)
         self._row.append(-1)
         return len(self._parent) - 1
 
     def _examine(self, node: Node) -> None:
         """Bound a node; divide it where that is not enough."""
-        problem = self._problem
         chosen = np.concatenate([node.fixed, node.free])
-        n_fixed = node.fixed.size
-        n_free = min(problem.n_features - n_fixed, node.free.size)
+        n_fixed, n_free = node.fixed.size, self._n_free(node)
         single = n_free == node.free.size  # one model with all of its features is best
         answer = self._relax(node, chosen, n_free, LEAF_TOL if single else NODE_TOL)
         self._round(chosen, n_fixed, answer)
-        known = self._bound(answer.alpha, chosen, n_fixed, n_free)
+        known = self._best_known(node, answer.alpha)
         if not single and known.value < self.target and _is_integral(answer.share):
             # The relaxation is a model; it ends here unless the bound is too rough.
             answer = self._relax(node, chosen, n_free, LEAF_TOL)
             self._round(chosen, n_fixed, answer)
-            known = self._bound(answer.alpha, chosen, n_fixed, n_free)
+            known = self._best_known(node, answer.alpha)
         heapq.heappop(self._open)
-        self._row[node.number] = len(self._dual)
-        self._dual.append(known.dual)
-        bound = max(known.value, node.bound)
-        if single or bound >= self.target:
-            self._least = min(self._least, bound)
+        if self._row[node.number] < 0:
+            self._row[node.number] = len(self._dual)
+            self._dual.append(known.dual)
+        else:  # it was examined in an earlier search
+            self._dual[self._row[node.number]] = known.dual
+        if single or known.value >= self.target:
+            self._least = min(self._least, known.value)
             return
-        self._divide(node, chosen, answer, known, bound)
+        self._divide(node, chosen, answer, known)
 
-    def _reopen(self, node: Node, n_known: int) -> None:
+    def _reopen(self, node: Node, n_known: int, n_duals: int) -> None:
         """Take back what was begun of a node: an interrupt can come between any two lines.
 
-        n_known : nodes of the tree before.
+        n_known, n_duals : nodes of the tree, and dual points, before.
         """
         for column in (self._parent, self._feature, self._inside, self._row):
             del column[n_known:]
-        if self._row[node.number] >= 0:
-            del self._dual[self._row[node.number] :]
+        if self._row[node.number] >= n_duals:
             self._row[node.number] = -1
+        del self._dual[n_duals:]
         others = [one for one in self._open if one.number < n_known and one is not node]
         self._open = [node, *others]
         heapq.heapify(self._open)
@@ -296,12 +300,25 @@ class BranchAndBound:
             n_free, intercept=problem.intercept, start=(u[chosen], b), tol=tol, cutoff=self.target,
         )  # fmt: skip
 
-    def _bound(self, alpha: FloatArray, chosen: IndexArray, n_fixed: int, n_free: int) -> Bound:
+    def _n_free(self, node: Node) -> int:
+        """Return how many free features a model of a node has."""
+        return min(self._problem.n_features - node.fixed.size, node.free.size)
+
+    def _best_known(self, node: Node, alpha: FloatArray) -> Bound:
+        """Return what a dual point proves of a node, or its parent's if that proves more."""
+        known = self._bound(node, alpha)
+        if known.value < node.bound:
+            inherited = self._bound(node, node.alpha)
+            known = inherited if inherited.value > known.value else known
+        return known
+
+    def _bound(self, node: Node, alpha: FloatArray) -> Bound:
         problem = self._problem
+        chosen = np.concatenate([node.fixed, node.free])
         scores = np.asarray(take(problem.Z, chosen).T @ (alpha * problem.y))
         return bound_at(
             problem.loss, alpha, problem.y, problem.weight, np.abs(scores),
-            n_fixed + n_free, np.arange(n_fixed), self.target,
+            node.fixed.size + self._n_free(node), np.arange(node.fixed.size), self.target,
         )  # fmt: skip
 
     def _round(self, chosen: IndexArray, n_fixed: int, answer: Relaxed) -> None:
@@ -330,9 +347,7 @@ class BranchAndBound:
         self.support, self.objective = support, fit.objective
         return True
 
-    def _divide(
-        self, node: Node, chosen: IndexArray, answer: Relaxed, known: Bound, bound: float
-    ) -> None:
+    def _divide(self, node: Node, chosen: IndexArray, answer: Relaxed, known: Bound) -> None:
         """Add the nodes of what is left of a node."""
         fixed, free = self._decide(node, known)
         if fixed.size > self._problem.n_features:
@@ -341,7 +356,7 @@ class BranchAndBound:
         start = chosen[used], answer.coef[used], answer.intercept
         if fixed.size + free.size <= self._problem.n_features:
             number = self._number(node.number, -1, False)
-            heapq.heappush(self._open, Node(bound, number, fixed, free, start))
+            heapq.heappush(self._open, Node(known.value, number, fixed, free, known.dual, start))
             return
         everywhere = np.zeros(self._problem.Z.shape[1])
         everywhere[chosen] = answer.share
@@ -349,13 +364,28 @@ class BranchAndBound:
         place = int(np.argmin(np.abs(share - 0.5)))
         if not 0.0 < share[place] < 1.0:  # all are 0 or 1
             place = int(np.argmax(share))
-        feature, others = int(free[place]), np.delete(free, place)
-        with_it = np.append(fixed, free[place])
-        with_others = others if with_it.size < self._problem.n_features else others[:0]
-        number = self._number(node.number, feature, True)
-        heapq.heappush(self._open, Node(bound, number, with_it, with_others, start))
-        number = self._number(node.number, feature, False)
-        heapq.heappush(self._open, Node(bound, number, fixed, others, start))
+        for inside in (True, False):
+            half = self._half(fixed, free, int(free[place]), inside)
+            assert half is not None
+            number = self._number(node.number, int(free[place]), inside)
+            heapq.heappush(self._open, Node(known.value, number, *half, known.dual, start))
+
+    def _half(
+        self, fixed: IndexArray, free: IndexArray, place: int, inside: bool
+    ) -> tuple[IndexArray, IndexArray] | None:
+        """Return the fixed and free features of the models with one feature, or of those without.
+
+        place : of the feature in Z, -1 where it is no candidate. None: there are no such models.
+        """
+        if place in fixed:
+            return (fixed, free) if inside else None
+        others = free[free != place]
+        if not inside:
+            return fixed, others
+        if others.size == free.size:
+            return None
+        fixed = np.append(fixed, place)
+        return fixed, others if fixed.size < self._problem.n_features else others[:0]
 
     def _decide(self, node: Node, known: Bound) -> tuple[IndexArray, IndexArray]:
         """Return the fixed and the free features that are left after what a bound decides."""

@@ -78,12 +78,11 @@ def certify_supports(
         clock.start()
         for column in range(vectors.shape[1]):
             index, alpha = owners[first + column], alphas[first + column]
-            size, upper = sizes[index], fits[index].objective
+            size, upper, known_best = sizes[index], fits[index].objective, best[index]
             magnitude = safe_magnitudes(
                 design, scores[:, column], vectors[:, column], supports[index], norms, usable, units
             )
             proof = bound_at(loss, alpha, y, weight, magnitude, size, forced, upper, groups)
-            known_best = best[index]
             if known_best is None or proof.value > known_best.value:
                 best[index] = proof
         clock.stop()

@@ -22,7 +22,7 @@ from ..result import Certificate, Progressed, Proof, Status, Tree
 from ..structures import largest
 from ._bounds import Bound, bound_at
 from ._branch import BranchAndBound, Candidates
-from ._certify import safe_magnitudes
+from ._certify import REFIT_TOL, safe_magnitudes
 from ._cutting_plane import GatheredColumns
 from ._drive import Scan, Solver
 from ._relaxation import relax
@@ -108,7 +108,7 @@ def prove_support(
     pool.add(np.concatenate([forced, np.setdiff1d(support, forced)]))
     known = ridge(
         pool.columns(), task.y, weight, task.loss, columns=pool.position(support),
-        intercept=task.intercept, tol=1e-12,
+        intercept=task.intercept, tol=REFIT_TOL, of_value=True,
     )  # fmt: skip
     objective = known.objective
     target = objective - max(gap or 0.0, 0.0) * abs(objective)
@@ -117,7 +117,7 @@ def prove_support(
         task, weight, support.size, forced, pool, alpha, objective, target,
         1 if resume is not None else MAX_SCANS, clock, time_limit,
     )  # fmt: skip
-    certificate = _certificate(task, C, support, forced, objective, tight)
+    certificate = _certificate(task, C, support, forced, tight)
 
     def at(seconds: float, n_nodes: int = 0, n_open: int = 1) -> Progressed:
         bound = min(tight.bound.value, objective)
@@ -155,10 +155,11 @@ def prove_support(
     )
     clock.add_search(clock.seconds - spent)
     best = np.sort(candidates[search.support])
-    certificate = _certificate(task, C, best, forced, search.objective, tight)
-    certificate = replace(
-        certificate, bound=max(certificate.bound, search.bound), tree=search.tree()
-    )
+    certificate = _certificate(task, C, best, forced, tight)
+    bound = min(search.bound, certificate.objective)
+    certificate = replace(certificate, bound=max(certificate.bound, bound), tree=search.tree())
+    if certificate.proven:
+        status = Status.OPTIMAL
     history = (row, *(later(step) for step in search.history))
     return Proof(certificate, status, not np.array_equal(best, support), history)
 
@@ -226,13 +227,17 @@ def _certificate(
     C: float,
     support: IndexArray,
     forced: IndexArray,
-    objective: float,
     tight: _Tightened,
 ) -> Certificate:
-    known = tight.bound
+    """Certify a support by the best dual point alone: a verifier has no other for its figures."""
+    weight = C * task.sample_weight
     fit = ridge(
-        task.design.gather(support), task.y, C * task.sample_weight, task.loss,
-        intercept=task.intercept, tol=1e-12,
+        task.design.gather(support), task.y, weight, task.loss, intercept=task.intercept,
+        tol=REFIT_TOL, of_value=True,
+    )  # fmt: skip
+    known = bound_at(
+        task.loss, tight.alpha, task.y, weight, tight.magnitude, support.size, forced,
+        fit.objective,
     )  # fmt: skip
     dropped = known.dropped if task.usable is None else known.dropped | ~task.usable
     return Certificate(
@@ -241,8 +246,8 @@ def _certificate(
         support=support,
         coef=fit.coef,
         intercept=fit.intercept,
-        objective=objective,
-        bound=min(known.value, objective),
+        objective=fit.objective,
+        bound=min(known.value, fit.objective),
         dual=known.dual,
         fixed_in=int(known.fixed.sum()),
         candidates=int((~dropped).sum()),

@@ -14,16 +14,23 @@ largest.
 At the solution with threshold t, features with |c_j| > t have d_j = 1 and u_j = c_j, those with
 d_j = 0 have |c_j| <= t, and in between |c_j| = t and d_j = |u_j| / t. Given which are which and the
 signs in between, (R) is smooth, with penalty 1/2 ||u_T||^2 + (s'u_E)^2 / (2 q'): a Newton step.
-Which are which is read off the proximal point of u + c. Where such a step does not descend, a
-proximal gradient step does.
+Which are which is read off the proximal point of u + c. That is right near the solution; where C is
+large, or columns are nearly collinear, it is wrong everywhere else, and steps do not descend or are
+many. Then an interior-point method comes near the solution: Newton steps in u, b and d on
+
+    1/2 ||u_A||^2 + 1/2 sum_F u_j^2 / d_j + sum_i s_i f(y_i, z_i'u + b)
+        - mu (sum_F log d_j + sum_F log(1 - d_j) + log(q - sum_F d_j))
+
+for mu that falls with the gap, over the columns of large scores.
 
 Sources: Argyriou, Foygel and Srebro, Sparse prediction with the k-support norm, NIPS 2012; Li, Sun
-and Toh, SIAM Journal on Optimization 28(1), 2018 (semismooth Newton steps for proximal problems).
+and Toh, SIAM Journal on Optimization 28(1), 2018 (semismooth Newton steps for proximal problems);
+Nesterov and Nemirovskii, Interior-Point Polynomial Algorithms, SIAM 1994 (barriers, central paths).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,12 +38,17 @@ import scipy.sparse as sp
 from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..losses import balance, dual_bound, fit_intercept
 from ..structures import largest
-from ._ridge import solve_positive, take, weighted_gram
+from ._ridge import ridge, solve_positive, take, weighted_gram
 
 MAX_ITERATIONS = 200
+MAX_NEWTON = 20  # semismooth steps before the interior-point method
 FINEST = 1e-10  # relative gap that rounding allows
 DESCENT = 1e-4  # of a step, as a share of what the model promises
-MOST_HALVINGS, MOST_DOUBLINGS = 8, 60
+MOST_HALVINGS = 8
+INTERIOR_STEPS, INTERIOR_HALVINGS = 100, 40
+CENTRE = 0.2  # mu, as a share of the one that the gap is due to
+INSIDE = 0.95  # of the way to the boundary that a step goes at most
+WORKING = 100  # columns of the interior-point method at first; and 5 q
 FLAT = 1e-9  # curvature added for features in between, which may be more than the rows
 
 
@@ -81,26 +93,31 @@ def relax(
         tolerance is that of rounding.
     max_iter : steps; the bound is one after any of them.
     """
+    if n_free == Z.shape[1] - n_fixed:  # nothing to choose
+        fit = ridge(
+            Z, y, weight, loss, intercept=intercept, start=start, tol=tol, of_value=True,
+            cutoff=cutoff,
+        )  # fmt: skip
+        return Relaxed(
+            fit.coef, fit.intercept, np.ones(Z.shape[1]), fit.alpha, fit.objective, fit.bound
+        )
     problem = _Problem(Z, y, weight, loss, n_fixed, n_free, intercept)
     u, b = (np.zeros(Z.shape[1]), 0.0) if start is None else start
     point = problem.at(u, b)
     best, best_alpha = -np.inf, np.zeros_like(weight)
-    lipschitz = 1.0
-    for _ in range(max_iter):
-        alpha = np.maximum(-y * point.gradient, 0.0)
-        if intercept:
-            alpha = balance(alpha, y)
-        scores = np.asarray(Z.T @ (alpha * y))
-        bound, scale = dual_bound(loss, alpha, y, weight, problem.quadratic(scores))
+    for n_steps in range(max_iter):
+        alpha, scores, bound, scale = problem.bound(point)
         if bound > best:
             best, best_alpha = bound, scale * alpha
         # A value above the cutoff may still be shown to be there.
         wanted = tol if point.objective <= cutoff else FINEST
         if best > cutoff or point.objective - best <= wanted * abs(point.objective):
             break
-        following = problem.newton_step(point, scores)
+        following = None
+        if n_steps < MAX_NEWTON or problem.n_working:
+            following = problem.newton_step(point, scores)
         if following is None:
-            following, lipschitz = problem.gradient_step(point, scores, lipschitz)
+            following = problem.interior(point, scores, wanted, cutoff)
         if following is None:  # rounding: no decrease is left
             break
         point = following
@@ -114,6 +131,7 @@ class _Point:
     b: float
     z: FloatArray  # (n,) Zu, without the intercept
     gradient: FloatArray  # (n,) of the loss in the margins
+    loss: float
     objective: float
 
 
@@ -131,6 +149,12 @@ class _Problem:
         self._Z, self._y, self._weight, self._loss = Z, y, weight, loss
         self._fixed, self._free = slice(0, n_fixed), slice(n_fixed, Z.shape[1])
         self._n_fixed, self._q, self._intercept = n_fixed, n_free, intercept
+        self._working: IndexArray = np.empty(0, np.int64)  # columns of the interior-point method
+
+    @property
+    def n_working(self) -> int:
+        """How many columns the interior-point method has had so far."""
+        return int(self._working.size)
 
     def at(self, u: FloatArray, b: float) -> _Point:
         """Return the point with coefficients u; b is where to look for its best intercept."""
@@ -144,7 +168,16 @@ class _Problem:
             value, gradient = self._loss.value_gradient(z, self._y, self._weight)
         fixed = u[self._fixed]
         penalty = 0.5 * float(fixed @ fixed) + support_norm(u[self._free], self._q)[0]
-        return _Point(u, b, z, gradient, value + penalty)
+        return _Point(u, b, z, gradient, value, value + penalty)
+
+    def bound(self, point: _Point) -> tuple[FloatArray, FloatArray, float, float]:
+        """Return the dual point of a point, its scores, the bound and the scale that gives it."""
+        alpha = np.maximum(-self._y * point.gradient, 0.0)
+        if self._intercept:
+            alpha = balance(alpha, self._y)
+        scores = np.asarray(self._Z.T @ (alpha * self._y))
+        quadratic = self.quadratic(scores)
+        return alpha, scores, *dual_bound(self._loss, alpha, self._y, self._weight, quadratic)
 
     def quadratic(self, scores: FloatArray) -> float:
         """Return 1/2 (sum_A c_j^2 + S_q(c_F^2))."""
@@ -172,17 +205,10 @@ class _Problem:
         inside = np.flatnonzero(share == 1.0)
         between = np.flatnonzero((share > 0) & (share < 1))
         chosen = np.concatenate([inside, between])
-        columns = take(self._Z, chosen)
-        columns = columns.toarray() if sp.issparse(columns) else np.asarray(columns)
-        y, weight, loss = self._y, self._weight, self._loss
-        curvature = loss.curvature(point.z + point.b, y, weight)
-        total = float(curvature.sum())
-        matrix = weighted_gram(columns, curvature)
+        columns = self._dense(chosen)
+        matrix, cross, curvature = self._curvature(point, columns)
         right = -np.asarray((point.gradient - curvature * point.z) @ columns)
-        if self._intercept and total > 0:  # eliminated by a rank-one term
-            cross = np.asarray(curvature @ columns)
-            matrix -= np.outer(cross, cross / total)
-            right -= cross * (float(curvature @ point.z) / total)
+        right -= cross * float(curvature @ point.z)
         diagonal = np.einsum("ii->i", matrix)
         diagonal[: inside.size] += 1.0
         sign = np.sign(v[between])
@@ -190,11 +216,8 @@ class _Problem:
             left = self._n_fixed + self._q - inside.size
             matrix[inside.size :, inside.size :] += np.outer(sign, sign) / left
             diagonal[inside.size :] += FLAT * (1.0 + diagonal[inside.size :])
-        unit = 1.0 / np.sqrt(diagonal)
-        matrix *= unit[:, None]
-        matrix *= unit
         try:
-            target = unit * solve_positive(matrix, unit * right)
+            target = _solve(matrix, right)
         except np.linalg.LinAlgError:
             return None
         target[inside.size :] = np.where(target[inside.size :] * sign > 0, target[inside.size :], 0)
@@ -211,22 +234,128 @@ class _Problem:
             step *= 0.3
         return None
 
-    def gradient_step(
-        self, point: _Point, scores: FloatArray, lipschitz: float
-    ) -> tuple[_Point | None, float]:
-        """Return where a proximal gradient step leads, and the constant to try next."""
-        for _ in range(MOST_DOUBLINGS):
-            v = point.u + scores / lipschitz
-            share = self._shares(v, lipschitz)
-            trial = self.at(v * lipschitz * share / (lipschitz * share + 1.0), point.b)
-            change = trial.u - point.u
-            if trial.objective <= point.objective - 0.5 * DESCENT * lipschitz * float(
-                change @ change
-            ):
-                descends = trial.objective < point.objective
-                return (trial if descends else None), max(0.5 * lipschitz, 1e-3)
-            lipschitz *= 2.0
-        return None, lipschitz
+    def interior(
+        self, point: _Point, scores: FloatArray, tol: float, cutoff: float
+    ) -> _Point | None:
+        """Return a point of relative gap `tol` over columns of large scores, or of a bound above.
+
+        The columns are those of the call before and more, all at last; None where they are the
+        same, or no step descends.
+        """
+        size = np.abs(scores)
+        size[self._fixed] = np.inf
+        size[point.u != 0] = np.inf
+        size[self._working] = np.inf
+        many = self.n_working + max(WORKING, 5 * self._q)
+        working = np.sort(largest(size, min(many, size.size)))
+        if working.size == self.n_working:
+            return None
+        self._working = working
+        part = _Problem(
+            self._dense(working), self._y, self._weight, self._loss, self._n_fixed, self._q,
+            self._intercept,
+        )  # fmt: skip
+        found = part.central_path(part.at(point.u[working], point.b), 0.5 * tol, cutoff)
+        u = np.zeros(point.u.size)
+        u[working] = found.u
+        return replace(found, u=u)
+
+    def central_path(self, point: _Point, tol: float, cutoff: float) -> _Point:
+        """Return a point of relative gap `tol`, or of a bound above the cutoff, or the last one."""
+        q, free, Z = self._q, self._free, np.asarray(self._Z)
+        share = 0.5 * (self.share_of(point.u)[free] + q / (point.u.size - self._n_fixed))
+        share *= INSIDE * min(1.0, q / float(share.sum()))
+        best, mu = -np.inf, np.inf
+
+        def barrier(d: FloatArray) -> float:
+            return -mu * float(np.log(d).sum() + np.log1p(-d).sum() + np.log(q - d.sum()))
+
+        def merit(at: _Point, d: FloatArray) -> float:
+            own = self._n_fixed
+            smooth = at.loss + 0.5 * float(at.u[:own] @ at.u[:own] + (at.u[own:] ** 2 / d).sum())
+            return smooth + barrier(d)
+
+        for _ in range(INTERIOR_STEPS):
+            _, scores, bound, _ = self.bound(point)
+            best = max(best, bound)
+            gap = point.objective - best
+            if best > cutoff or gap <= tol * abs(point.objective):
+                break
+            mu = min(mu, CENTRE * gap / (2 * share.size + 1))
+            u, d, room = point.u[free], share, q - float(share.sum())
+            slope = -scores
+            slope[self._fixed] += point.u[self._fixed]
+            slope[free] += u / d
+            slope_d = -0.5 * (u / d) ** 2 - mu / d + mu / (1.0 - d) + mu / room
+            # The curvature in d is diag(bend) + mu / room^2 11'; it is eliminated.
+            wall = mu / d**2 + mu / (1.0 - d) ** 2
+            bend = u**2 / d**3 + wall
+            across = u / d**2
+            joint = mu / room**2 / (1.0 + mu / room**2 * float((1.0 / bend).sum()))
+
+            def eliminated(
+                v: FloatArray, bend: FloatArray = bend, joint: float = joint
+            ) -> FloatArray:
+                """Return the product of that curvature's inverse and v."""
+                return np.asarray(v / bend - joint * float((v / bend).sum()) / bend)
+
+            matrix, _, _ = self._curvature(point, Z)
+            matrix[free, free] += joint * np.outer(across / bend, across / bend)
+            diagonal = np.einsum("ii->i", matrix)
+            diagonal[self._fixed] += 1.0
+            diagonal[free] += wall / bend / d
+            right = -slope
+            right[free] -= across * eliminated(slope_d)
+            try:
+                move = _solve(matrix, right)
+            except np.linalg.LinAlgError:
+                break
+            move_d = eliminated(across * move[free] - slope_d)
+            with np.errstate(divide="ignore"):
+                limits = np.where(move_d < 0, -d, 1.0 - d) / move_d
+            step = min(1.0, INSIDE * float(np.min(limits, initial=np.inf, where=move_d != 0)))
+            if move_d.sum() > 0:
+                step = min(step, INSIDE * room / float(move_d.sum()))
+            descent = float(slope @ move + slope_d @ move_d)
+            value, along = merit(point, d), np.asarray(Z @ move)
+            for _ in range(INTERIOR_HALVINGS):
+                trial = self._point(point.u + step * move, point.z + step * along, point.b)
+                if merit(trial, d + step * move_d) <= value + DESCENT * step * descent:
+                    break
+                step *= 0.5
+            else:  # rounding
+                break
+            point, share = trial, d + step * move_d
+        return point
+
+    def _curvature(
+        self, point: _Point, columns: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the curvature of the loss in some coefficients, at the best intercept of each.
+
+        With it the mean column, weighted by the curvature of the loss in the margins, 0 without an
+        intercept, and that curvature.
+        """
+        curvature = self._loss.curvature(point.z + point.b, self._y, self._weight)
+        total = float(curvature.sum())
+        matrix = weighted_gram(columns, curvature)
+        if not self._intercept or total <= 0:
+            return matrix, np.zeros(columns.shape[1]), curvature
+        cross = np.asarray(curvature @ columns)
+        matrix -= np.outer(cross, cross / total)
+        return matrix, cross / total, curvature
+
+    def _dense(self, columns: IndexArray) -> FloatArray:
+        some = take(self._Z, columns)
+        return np.asarray(some.toarray() if sp.issparse(some) else some)
+
+
+def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve a positive definite system, whose scales may differ by many orders; it is changed."""
+    unit = 1.0 / np.sqrt(np.einsum("ii->i", matrix))
+    matrix *= unit[:, None]
+    matrix *= unit
+    return np.asarray(unit * solve_positive(matrix, unit * right))
 
 
 def top_squares(values: FloatArray, q: int) -> float:
