@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -112,6 +113,7 @@ def record(also: Iterable[Path] = (), package: bool = True) -> Record:
     return {
         "script": main.relative_to(ROOT).as_posix() if main.is_relative_to(ROOT) else main.name,
         "date": date.today().isoformat(),
+        "load_at_end": round(os.getloadavg()[0], 2),
         "commit": git("rev-parse", "HEAD"),
         "uncommitted": None if state is None else [line[3:] for line in state.splitlines()],
         # What was read may be older than what is hashed here.
@@ -154,9 +156,12 @@ def _digest_once(path: Path) -> str:
 
 
 def short(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return a line of a report: the commit, and what it does not say."""
-    commit = records[0]["commit"]
-    text = f"Commit {commit[:7]}" if commit else "No commit"
-    if records[0]["uncommitted"]:
+    """Return what a report says of how it was made: the commit, and what to be wary of."""
+    now = records[0]
+    text = f"Commit {now['commit'][:7]}" if now["commit"] else "No commit"
+    if now["uncommitted"]:
         text += " with uncommitted changes"
-    return text + (", parts of earlier runs." if len(records) > 1 else ".")
+    text += ", parts of earlier runs." if len(records) > 1 else "."
+    if now["load_at_end"] > 1.5 * (os.cpu_count() or 1):
+        text += f" Load at the end {now['load_at_end']}: other work ran too, seconds are too long."
+    return text

@@ -124,6 +124,14 @@ def test_writing_a_result_adds_its_record_and_that_of_what_is_kept(sources, monk
     assert "parts of earlier runs" in (tmp_path / "new.md").read_text()
 
 
+def test_a_report_says_what_to_be_wary_of(sources):
+    quiet = {"commit": "0123456789", "uncommitted": [], "load_at_end": 0.1}
+    busy = {"commit": None, "uncommitted": ["code.py"], "load_at_end": 1e6}
+    assert sources.short([quiet]) == "Commit 0123456."
+    assert sources.short([busy]).startswith("No commit with uncommitted changes.")
+    assert "seconds are too long" in sources.short([busy])
+
+
 def tree(sources, root, *, edited=()):
     """A tree with one source, one page, and a result that records them."""
     (root / "results").mkdir()
