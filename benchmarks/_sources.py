@@ -137,7 +137,7 @@ def merged(records: Iterable[Record]) -> list[Record]:
 
 
 def _code(one: Record) -> tuple[Any, Any]:
-    return one.get("files"), one.get("edited_meanwhile")
+    return one["files"] or one["result"], one["edited_meanwhile"]
 
 
 def changed(one: Mapping[str, Any], root: Path = ROOT) -> list[str]:

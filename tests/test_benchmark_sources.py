@@ -124,6 +124,14 @@ def test_writing_a_result_adds_its_record_and_that_of_what_is_kept(sources, monk
     assert "parts of earlier runs" in (tmp_path / "new.md").read_text()
 
 
+def test_records_that_say_the_same_of_the_code_are_kept_once(sources):
+    one = {"date": "a", "files": {"code.py": "1"}, "edited_meanwhile": []}
+    other = {**one, "files": {"code.py": "2"}}
+    lost = [sources.unknown("a"), sources.unknown("b")]
+    found = sources.merged([one, *lost, {**one, "date": "b"}, lost[0], other])
+    assert found == [one, *lost, other]
+
+
 def test_a_report_says_what_to_be_wary_of(sources):
     quiet = {"commit": "0123456789", "uncommitted": [], "load_at_end": 0.1}
     busy = {"commit": None, "uncommitted": ["code.py"], "load_at_end": 1e6}
