@@ -18,7 +18,7 @@ PACKAGE = $(VENV)/.package
 EDITABLE = $(VENV)/.editable
 TOOLS = $(VENV)/.tools
 
-.PHONY: help demo test test-all lint format types docs-check sanitize bench clean
+.PHONY: help demo test test-all lint format types docs-check figures-check sanitize bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -55,6 +55,10 @@ types: $(TOOLS)
 ## make docs-check  run every example of README.md, docs/ and examples/
 docs-check: $(EDITABLE)
 	$(BIN)/python docs/check.py
+
+## make figures-check  list the results in benchmarks/ whose code has changed since
+figures-check: | $(VENV)/bin/python
+	$(BIN)/python benchmarks/check.py
 
 ## make sanitize    kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer
 sanitize: $(EDITABLE)

@@ -31,6 +31,8 @@ from typing import Any
 
 import numpy as np
 
+import _sources as sources
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 RESULTS = HERE / "results"
@@ -223,6 +225,9 @@ def code_digest() -> str:
 
 # ------------------------------------------------------------------------------------- results
 
+_EARLIER: list[sources.Record] = []  # of the results that were read and go into new ones
+_PEER_SCRIPTS: set[Path] = set()
+
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return a Markdown table."""
@@ -245,25 +250,51 @@ def bars_table(bars: Sequence[Mapping[str, Any]]) -> str:
     return table(["what", "asked", "measured", "met"], rows)
 
 
-def write(folder: Path, name: str, data: Mapping[str, Any], markdown: str) -> None:
-    """Write name.json and name.md into the folder."""
+def write(
+    folder: Path, name: str, data: Mapping[str, Any], markdown: str, package: bool = True
+) -> None:
+    """Write name.json and name.md into the folder, with the record of what made them.
+
+    data : with what `machine` returned as "machine", unless nothing was measured.
+    package : whether the figures depend on the code of zeronorm, not only on the scripts'.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps(data, indent=1, default=_plain) + "\n")
-    about = data["machine"]
-    versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items())
-    foot = (
-        f"\n\n{about['date']}, {about['cpu']}, {about['cores']} cores, {about['memory_gb']} GB, "
-        f"Python {about['python']}, {versions}, {about['blas']}; load at the start "
-        f"{about['load_at_start']}. Sources {about['code']}.\n"
-    )
-    (folder / f"{name}.md").write_text(markdown.rstrip() + foot)
+    made = sources.merged([sources.record(_PEER_SCRIPTS, package), *_EARLIER])
+    whole = {**data, "made": made}
+    (folder / f"{name}.json").write_text(json.dumps(whole, indent=1, default=_plain) + "\n")
+    foot = made[0]["date"]
+    if about := data.get("machine"):
+        versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items())
+        foot = (
+            f"{about['date']}, {about['cpu']}, {about['cores']} cores, {about['memory_gb']} GB, "
+            f"Python {about['python']}, {versions}, {about['blas']}; load at the start "
+            f"{about['load_at_start']}. Sources {about['code']}"
+        )
+    (folder / f"{name}.md").write_text(f"{markdown.rstrip()}\n\n{foot}. {sources.short(made)}\n")
     print(f"wrote {folder / name}.json and .md", file=sys.stderr)
 
 
-def kept(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Return the records of an earlier run on the same machine."""
+def earlier(folder: Path, name: str) -> dict[str, Any]:
+    """Return name.json of an earlier run, {} where there is none.
+
+    What is written from now on holds parts of it, so its record goes along.
+    """
     file = folder / f"{name}.json"
-    return list(json.loads(file.read_text())["records"]) if file.exists() else []
+    if not file.exists():
+        return {}
+    data: dict[str, Any] = json.loads(file.read_text())
+    _EARLIER.extend(data.get("made", [sources.unknown(name)]))
+    return data
+
+
+def reuse(name: str) -> None:
+    """Note that what is written from now on holds rows of other sources, which have no record."""
+    _EARLIER.append(sources.unknown(name))
+
+
+def kept(folder: Path, name: str) -> list[dict[str, Any]]:
+    """Return the rows of an earlier run on the same machine."""
+    return list(earlier(folder, name).get("records", []))
 
 
 def _plain(value: Any) -> Any:
@@ -303,6 +334,7 @@ class Peer:
         if threads is not None:
             environment.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
         self.method = method
+        _PEER_SCRIPTS.add(HERE / script)
         self._process = subprocess.Popen(
             [python, "-W", "ignore", str(HERE / script), method, str(threads or 0)],
             stdin=subprocess.PIPE,

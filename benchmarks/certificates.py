@@ -28,7 +28,6 @@ The hard sets are there to show where proofs end: genotypes (mice) and text (bas
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -439,12 +438,11 @@ def main() -> None:
         )
         if name in GENES or C == DEFAULT_C
     ]
-    file = options.results / f"{NAME}.json"
-    before = json.loads(file.read_text()) if file.exists() else {}
     about = common.machine()
     keep = options.keep or options.small or options.draw
-    rows: list[Row] = before.get("records", []) if keep else []
-    smalls: list[Row] = before.get("small", []) if keep else []
+    before = common.earlier(options.results, NAME) if keep else {}
+    rows: list[Row] = before.get("records", [])
+    smalls: list[Row] = before.get("small", [])
     if options.draw:
         report(rows, smalls, before["machine"], options)
         return

@@ -26,7 +26,6 @@ its R package is not among Debian's. fastsparsegams is made from L0Learn and has
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -607,11 +606,9 @@ def main() -> None:
         if unknown := [one for one in given if one not in known]:
             sys.exit(f"--{option}: unknown {unknown[0]!r}; there are: {', '.join(known)}.")
     about = common.machine()
-    file = options.results / "l0.json"
-    before = json.loads(file.read_text()) if file.exists() else {}
-    keep = options.keep or options.big
-    records = before.get("records", []) if keep else []
-    large = before.get("big", []) if keep else []
+    before = common.earlier(options.results, "l0") if options.keep or options.big else {}
+    records = before.get("records", [])
+    large = before.get("big", [])
     if options.big:
         for one in big([Contestant(method, 1, options) for method in methods], options):
             same = (one["name"], one["k"])

@@ -315,7 +315,8 @@ def main() -> None:
         sys.exit(f"--parts: unknown {unknown[0]!r}; there are: {', '.join(PARTS)}.")
     warnings.simplefilter("ignore")
     about = common.machine()
-    kept = {one["part"]: one for one in common.kept(options.results, "measures")}
+    before = common.kept(options.results, "measures") if set(chosen) != set(PARTS) else []
+    kept = {one["part"]: one for one in before}
     for name in chosen:
         figures, bars, text = PARTS[name][1](options)
         kept[name] = {"part": name, "machine": about, "bars": bars, "text": text, **figures}

@@ -157,8 +157,11 @@ class Cache:
         if path.exists():
             for line in path.read_text().splitlines():
                 row = json.loads(line)
-                if reuse or row["code"] in ("", self.code):
+                present = row["code"] in ("", self.code)
+                if reuse or present:
                     self._keep(row, stored=True)
+                if reuse and not present:
+                    common.reuse(path.name)
 
     def _keep(self, row: Row, stored: bool = False) -> None:
         if not (stored and row["method"] in self._fresh):
