@@ -749,3 +749,77 @@ def hard_thresholding(X, y, weight, loss, rho, code, size, variant, tol, *, inte
         u = new
         iterates.append(Thresholded(u, b, here, L))
     return iterates
+
+
+# ---------------------------------------------------------------------------------- newGLMNET
+
+
+class NewtonStep(NamedTuple):
+    """What an outer iteration of newGLMNET did."""
+
+    coef: np.ndarray
+    objective: float
+    visited: int  # features that outer shrinking left
+    sweeps: int  # of the inner problem
+    target: float  # sum of the violations at which the inner problem ended
+
+
+def newglmnet(X, y, C, n_steps, random):
+    """Return the first steps of newGLMNET (Yuan, Ho and Lin, JMLR 2012, Algorithms 3 and 4).
+
+        min_u ||u||_1 + C sum_i log(1 + exp(-y_i x_i'u))
+
+    with sigma = 0.01, halvings, nu = 1e-12, and the violation at 0 as the first inner tolerance.
+
+    random : random(k) gives an object for step k; its shuffle(order, n) puts the first n of the
+        features into the order of the next sweep. The published code leaves that order open.
+    """
+
+    def violation(g, t):
+        """Return the least |subgradient| at t where the smooth part has the derivative g."""
+        return np.where(t != 0, np.abs(g + np.sign(t)), np.maximum(np.abs(g) - 1, 0))
+
+    def objective(z, u):
+        return C * softplus(-y * z).sum() + np.abs(u).sum()
+
+    (n, m), u, z = X.shape, np.zeros(X.shape[1]), np.zeros(len(y))
+    largest, target, steps = np.inf, None, []
+    for step in range(n_steps):
+        slope, bend = loss_slopes("logistic", y * z)
+        gradient = X.T @ (-C * y * slope)
+        H = (X.T * (C * bend)) @ X + 1e-12 * np.eye(m)
+        violations = violation(gradient, u)
+        target = violations.sum() if target is None else target
+        J = np.flatnonzero((u != 0) | (np.abs(gradient) >= 1 - largest / n))
+        largest = violations[J].max()
+        # The inner problem: T are the first n_active of `order`.
+        d, inner, sweeps, done = np.zeros(m), np.inf, 0, False
+        order, n_active, visits = np.arange(len(J)), len(J), random(step)
+        while not done and sweeps < 1000:
+            visits.shuffle(order, n_active)
+            met, k, sweeps = [], 0, sweeps + 1
+            while k < n_active:
+                j = J[order[k]]
+                g, t = gradient[j] + H[j] @ d, u[j] + d[j]
+                if t == 0 and np.abs(g) < 1 - inner / n:
+                    n_active -= 1
+                    order[[k, n_active]] = order[[n_active, k]]
+                    continue
+                met.append(violation(g, t))
+                centre = H[j, j] * t - g
+                new = np.sign(centre) * max(abs(centre) - 1, 0) / H[j, j]
+                d[j] = new - u[j] if new else -u[j]
+                k += 1
+            inner = max(met)
+            if sum(met) <= target:
+                done, n_active, inner = n_active == len(J), len(J), np.inf
+        along, share = X @ d, 1.0
+        decrease = gradient @ d + np.abs(u + d).sum() - np.abs(u).sum()
+        before = objective(z, u)
+        while objective(z + share * along, u + share * d) - before > 0.01 * share * decrease:
+            share /= 2
+        u, z = u + share * d, z + share * along
+        steps.append(NewtonStep(u, objective(z, u), len(J), sweeps, target))
+        if sweeps == 1:
+            target /= 4
+    return steps
