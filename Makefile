@@ -18,7 +18,8 @@ PACKAGE = $(VENV)/.package
 EDITABLE = $(VENV)/.editable
 TOOLS = $(VENV)/.tools
 
-.PHONY: help demo test test-all lint format types docs-check figures-check sanitize bench clean
+.PHONY: help demo test test-all lint format types docs-check figures-check sanitize mutants bench \
+        clean
 .DELETE_ON_ERROR:
 
 help:
@@ -63,6 +64,10 @@ figures-check: | $(VENV)/bin/python
 ## make sanitize    kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer
 sanitize: $(EDITABLE)
 	bash .ci/sanitize $(BIN)/python
+
+## make mutants     change the code that certificates rest on in every place, and see a test fail
+mutants: $(EDITABLE)
+	$(BIN)/python .ci/mutate --all
 
 ## make bench       each kernel against a plain read of the same memory
 bench: $(EDITABLE)

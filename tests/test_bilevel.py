@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
+import oracles
 from zeronorm import BilevelClassifier, BilevelCV, BilevelRegressor, L0LogisticRegression
 from zeronorm.designs import Scaled, as_design
 from zeronorm.groups import Groups
@@ -163,6 +164,68 @@ def test_a_step_is_its_formula():
     assert np.allclose(ratio, ratio[0])
     halvings = -np.log2(ratio[0])
     assert halvings == pytest.approx(round(halvings))
+
+
+def iterates_of(X, objective, groups, size, solver, tol):
+    """All points of a run of hard thresholding, and the L of the steps that led there."""
+    admit = task_of(X, objective, groups).admit(size)
+    state = Thresholding(objective, admit, VARIANTS[solver], tol)
+    points, curvatures, going = [state.current], [np.nan], True
+    while going:
+        going = state.step(X.T @ state.vector, lambda features: X[:, features])
+        points.append(state.current)
+        curvatures.append(state.curvature)
+    return points, curvatures
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("loss", ["ls", "log"])
+@pytest.mark.parametrize("solver", list(VARIANTS))
+def test_iterates_are_those_of_the_published_variants(solver, loss, intercept):
+    """A variant would be another method: its momentum, first L, criterion or end."""
+    size, tol = (5, 3), 1e-5
+    for seed in (0, 1, 5):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((40, 20)) + 0.5 * rng.standard_normal((40, 1))
+        groups = Groups.of(rng.permutation(np.arange(20) // 4), 20)
+        z = X @ (rng.standard_normal(20) * (rng.random(20) < 0.3)) + 1.0
+        y = z + rng.standard_normal(40)
+        if loss == "log":
+            y = np.where(z + rng.logistic(size=40) > 1, 1.0, -1.0)
+        objective = Objective(y, rng.uniform(0.5, 2, 40), LOSSES[loss], 0.5, intercept)
+        expected = oracles.hard_thresholding(
+            X, y, objective.weight, loss, 0.5, groups.code, size, solver, tol, intercept=intercept
+        )
+        points, curvatures = iterates_of(X, objective, groups, size, solver, tol)
+        assert len(points) == len(expected) > 8
+        for point, curvature, other in zip(points, curvatures, expected, strict=True):
+            np.testing.assert_allclose(point.dense(20), other.coef, rtol=0, atol=1e-10)
+            assert point.intercept == pytest.approx(other.intercept, abs=1e-10)
+            assert point.objective == pytest.approx(other.objective, rel=1e-10)
+            assert curvature == pytest.approx(other.curvature, rel=1e-9, nan_ok=True)
+        # The solver takes the same steps, and fits the support of the best point.
+        task = task_of(X, objective, groups)
+        path = run(select_bilevel(task, [size], solver=solver, tol=tol))
+        assert path.history[0].extra["steps"] == len(expected) - 2
+        assert path.history[0].extra["curvature"] == pytest.approx(expected[-1].curvature, rel=1e-9)
+        best = min(reversed(expected), key=lambda iterate: iterate.objective)
+        assert path.fits[size].support.tolist() == np.flatnonzero(best.coef).tolist()
+
+
+@pytest.mark.parametrize("solver", list(VARIANTS))
+def test_a_step_has_to_decrease_enough(solver):
+    """Steps that lower the objective by next to nothing would be taken, or good ones refused."""
+    for bend in (0.9, 1.1, 1.99, 1.9985, 1.9995, 2.0005, 2.5):
+        # One column, whose curvature is `bend` times the mean one: the decrease of the first step
+        # is (2 - bend) L/2 ||step||^2, and the quadratic model of (3) holds to bend = 1.
+        X = np.sqrt(bend) * np.array([[1.0], [1.0], [-1.0], [1.0]])
+        y = 2.0 * X[:, 0]
+        objective, groups = Objective(y, np.ones(4), LeastSquares(), 0.0, False), Groups.of([0], 1)
+        points, curvatures = iterates_of(X, objective, groups, (1, 1), solver, 1e-3)
+        most = 1.999 if solver == "ista" else 1.0
+        doublings = max(0, int(np.ceil(np.log2(bend / most))))
+        assert curvatures[1] == 4.0 * 2.0**doublings
+        assert points[1].coef == pytest.approx(2.0 * bend / 2.0**doublings)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

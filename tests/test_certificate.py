@@ -11,11 +11,11 @@ import oracles
 from zeronorm import BudgetClassifier
 from zeronorm.certificate import verify
 from zeronorm.designs import as_design
-from zeronorm.losses import Logistic, SquaredHinge, balance
+from zeronorm.losses import Logistic, SquaredHinge, balance, dual_bound
 from zeronorm.result import Certificate
 from zeronorm.solvers import Task as Problem
 from zeronorm.solvers import certify_supports, run, select, select_nested
-from zeronorm.solvers._bounds import bound_at
+from zeronorm.solvers._bounds import DECIDED, best_features, bound_at
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 NONE = np.empty(0, np.int64)
@@ -267,6 +267,42 @@ def test_fixing_is_never_wrong(seed, case):
             for model in better:
                 assert not model & dropped
                 assert kept <= model
+
+
+def test_a_forced_feature_counts_once():
+    """A forced feature among the strongest would take two places: the bound would be too low."""
+    best = best_features(np.array([9.0, 4.0, 3.0, 1.0]), 2, np.array([0]))
+    assert best.value == 13.0
+    np.testing.assert_array_equal(best.entering, [-np.inf, -np.inf, 1.0, 3.0])
+    np.testing.assert_array_equal(best.chosen, [1, 0])
+    np.testing.assert_array_equal(best.leaving, [1.0, np.inf])
+
+
+@pytest.mark.parametrize("loss", list(LOSSES))
+def test_models_as_good_as_the_best_known_one_are_not_ruled_out(loss):
+    """Features of a model with the same objective, but for rounding, would be decided."""
+    X, y, _ = oracles.certificate_instance(0)
+    y, weight = y.astype(float), np.full(60, 0.03)
+    alpha = oracles.ridge(X[:, :3], y, 0.03, loss=loss).alpha
+    magnitude = np.abs(X.T @ (alpha * y))
+
+    def decided(upper):
+        found = bound_at(LOSSES[loss], alpha, y, weight, magnitude, 3, NONE, upper)
+        return found.dropped, found.fixed
+
+    best = best_features(magnitude**2, 3, NONE)
+    value, scale = dual_bound(LOSSES[loss], alpha, y, weight, 0.5 * best.value)
+    out, into = np.flatnonzero(best.entering > 0)[0], best.chosen[0]
+    for kind, feature, cost in ((0, out, best.entering[out]), (1, into, best.leaving[0])):
+        reached = value + 0.5 * scale**2 * cost  # at least, in models without, or with, the feature
+        assert decided(reached * (1 - 2 * DECIDED))[kind][feature]
+        assert not decided(reached)[kind][feature]
+        # Where the limit is what is reached, to the last bit, nothing is decided either.
+        upper = reached / (1 + DECIDED) * (1 - 1e-14)
+        while upper + DECIDED * upper < reached:
+            upper = np.nextafter(upper, np.inf)
+        assert upper + DECIDED * upper == reached
+        assert not decided(upper)[kind][feature]
 
 
 def test_fixing_does_something():

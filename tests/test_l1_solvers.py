@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import oracles
+from zeronorm._kernels.reference._descent import _Random
 from zeronorm.designs import Rows, Scaled, as_design
 from zeronorm.designs._operations import resident_columns
 from zeronorm.losses import Logistic, SquaredHinge
@@ -125,6 +127,36 @@ def test_the_objective_of_newton_steps_never_increases():
     for solver in ("working-set", "newglmnet", "cdn"):
         objectives = [step.objective for step in solve(problem, solver, tol=1e-7).history]
         assert np.all(np.diff(objectives) <= 1e-12 * objectives[0])
+
+
+@pytest.mark.parametrize(
+    ("seed", "n", "m", "C"), [(0, 60, 40, 0.3), (2, 60, 80, 1), (4, 80, 50, 10)]
+)
+def test_newglmnet_takes_the_published_steps(seed, n, m, C):
+    """Shrinking on either level, the inner tolerance or its quarters could be left out unseen."""
+    X, y = data(seed, n=n, m=m)
+    result = solve(posed(X, y, C=C, intercept=False), "newglmnet", tol=1e-7)
+    assert result.status is Status.CONVERGED
+    steps = result.history[1:]
+    expected = oracles.newglmnet(X, y, C, len(steps), _Random)
+    assert [step.extra["visited"] for step in steps] == [step.visited for step in expected]
+    assert [step.extra["sweeps"] for step in steps] == [step.sweeps for step in expected]
+    for step, other in zip(steps, expected, strict=True):
+        assert step.objective == pytest.approx(other.objective, rel=1e-12)
+    last = min(expected, key=lambda step: step.objective)
+    np.testing.assert_array_equal(result.support, np.flatnonzero(last.coef))
+    np.testing.assert_allclose(result.coef, last.coef[result.support], atol=1e-12)
+    # All of that took part: shrinking, inner problems of several sweeps, many quarters.
+    assert expected[-1].visited < m == expected[0].visited
+    assert max(step.sweeps for step in expected) > 2
+    assert expected[-1].target < 1e-3 * expected[0].target
+
+
+def test_glmnet_does_not_shrink():
+    """What newGLMNET is compared with would have its improvements too."""
+    X, y = data(2, n=60, m=80)
+    result = solve(posed(X, y, C=1.0), "glmnet", tol=1e-5)
+    assert {step.extra["visited"] for step in result.history[1:]} == {80}
 
 
 STORAGES = {

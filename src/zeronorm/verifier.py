@@ -21,7 +21,7 @@ SCALINGS = ("standardized", "scaled", "none")
 # point over both classes, of the objective to the optimum on the support, of equal columns.
 CONSTANT, BALANCED, OPTIMAL, EQUAL = 1e-12, 1e-9, 1e-6, 1e-8
 # A feature is decided by a bound above the objective by that; solvers ask for twice as much.
-DECIDED = 5e-10
+DECIDED = 1e-9
 
 
 class CertificateError(ValueError):

@@ -10,9 +10,10 @@ Sources: Blumensath and Davies, Applied and Computational Harmonic Analysis 27(3
 and Ye, KDD 2014, Algorithm 1 and Table 1 (the variants).
 
 Differences from the latter: the floor of the first L is a share of the mean curvature, not 1, which
-depends on the units of X; the intercept is always at its best; a run ends after three steps in a
-row that gain nothing, not at the first (the next ones begin at the mean curvature, as that of
-Barzilai and Borwein can be far too large), and its answer is the best point on its way.
+depends on the units of X; that of Barzilai and Borwein compares the gradients of search points,
+which are at hand; the intercept is always at its best; a run ends after three steps in a row that
+gain nothing, not at the first (the next ones begin at the mean curvature, as that of Barzilai and
+Borwein can be far too large), and its answer is the best point on its way.
 """
 
 from __future__ import annotations
