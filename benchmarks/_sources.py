@@ -74,6 +74,9 @@ def git(*arguments: str, root: Path = ROOT) -> str | None:
     return done.stdout.rstrip("\n")
 
 
+COMMIT = git("rev-parse", "HEAD")  # when the run began
+
+
 @cache
 def _package() -> dict[str, Path]:
     """Return the sources of the package: its modules where they are installed, and the native."""
@@ -114,7 +117,7 @@ def record(also: Iterable[Path] = (), package: bool = True) -> Record:
         "script": main.relative_to(ROOT).as_posix() if main.is_relative_to(ROOT) else main.name,
         "date": date.today().isoformat(),
         "load_at_end": round(os.getloadavg()[0], 2),
-        "commit": git("rev-parse", "HEAD"),
+        "commit": COMMIT,
         "uncommitted": None if state is None else [line[3:] for line in state.splitlines()],
         # What was read may be older than what is hashed here.
         "edited_meanwhile": [name for name in names if files[name].stat().st_mtime > START],
