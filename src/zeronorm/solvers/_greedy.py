@@ -135,7 +135,8 @@ def greedy(
     )  # fmt: skip
     answer = Minimax(result, {})
     clock.add_history(answer.result.history)
-    return (yield from _finish(task, fits, [answer], C, certify, clock))
+    Cs = dict.fromkeys(fits, C)
+    return (yield from _finish(task, fits, [answer], Cs, certify, clock))
 
 
 def _fit(
