@@ -453,13 +453,6 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def check_loss_weight(value: Any) -> float | str:
-    """Return "auto" or a positive finite number."""
-    if isinstance(value, str) and value == "auto":
-        return value
-    return check_positive("C", value)
-
-
 def check_refit_penalty(value: Any) -> float | str:
     """Return "loo" or a positive finite number."""
     if isinstance(value, str):

@@ -60,8 +60,8 @@ def certify(
     groups : of the columns, as for `MinimaxLogisticRegression`: the support is then certified as
         one of so many groups as it has features of. None: as in the model.
     C, fit_intercept, standardize : the problem. None: as in the model, if it is one of this
-        package with a budget (C is then that of its certificate; its class weights, forced features
-        and loss count too), else C = 0.1, with intercept, on standardised columns.
+        package with a budget (then its class weights, forced features and loss count too), else
+        C = 0.1, with intercept, on standardised columns.
     n_threads : threads of the scans, None for all.
 
     Returns
@@ -208,8 +208,6 @@ def _pose(
 ) -> list[_Posed]:
     """Return the binary problems of a model, on its selection scaling."""
     supports = _supports(model)
-    if C is None and isinstance(model, BudgetedClassifier):
-        C = model._certified_loss_weight()
     options = {"C": C, "fit_intercept": fit_intercept, "standardize": standardize}
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen |= {"n_features": int(supports[0].size), "n_threads": n_threads}
@@ -249,7 +247,8 @@ def _pose(
             "Pass the y that the model was fitted on, or one support and a y of two classes."
         )
     return [
-        _Posed(task, support, float(poser.C)) for task, support in zip(tasks, supports, strict=True)
+        _Posed(task, support, poser._loss_weight())
+        for task, support in zip(tasks, supports, strict=True)
     ]
 
 

@@ -201,16 +201,13 @@ class BudgetedClassifier(LinearClassifier):
         return _validate.check_sizes(self.n_features, n_usable, usable.size, forced.size)
 
     def _check_parameters(self) -> None:
-        self._check_loss_weight()
+        _validate.check_positive("C", self.C)
         self._check_refit()
         _validate.check_positive("tol", self.tol)
         _validate.check_count("n_threads", self.n_threads)
         for name in ("fit_intercept", "standardize", "warm_start"):
             _validate.check_flag(name, getattr(self, name))
         _validate.check_option("criterion", self.criterion, [None, *CRITERIA])
-
-    def _check_loss_weight(self) -> None:
-        _validate.check_positive("C", self.C)
 
     def _check_refit(self) -> None:
         _validate.check_refit_penalty(self.refit_C)
@@ -281,11 +278,6 @@ class BudgetedClassifier(LinearClassifier):
             raise AttributeError("certificate_ is set by fit.")
         certificates = [path[self._size].certificate for path in self.estimators_]
         return certificates[0] if len(certificates) == 1 else certificates
-
-    def _certified_loss_weight(self) -> float:
-        """Return C of the l0 problem of the model: that of its certificate, where it has one."""
-        certificate = self.estimators_[0][self._size].certificate
-        return self._loss_weight() if certificate is None else certificate.C
 
     @property
     def optimality_gap_(self) -> float:

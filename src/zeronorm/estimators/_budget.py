@@ -11,7 +11,6 @@ from .._typing import IndexArray
 from ..result import Path
 from ..solvers import Task, greedy, select, select_l0, select_l1
 from ..solvers._drive import Solver
-from ..solvers._select import POOL_C
 from ._base import CuttingPlaneClassifier
 
 # What finds the features in place of the pool, elimination and splicing.
@@ -44,11 +43,8 @@ class BudgetClassifier(CuttingPlaneClassifier):
     criterion : "aic", "bic", "ebic", "gic" or None
         What chooses among the sizes, as for `L0LogisticRegression`: the one with the smallest
         criterion is the model; a single number n_features stands for 1, ..., n_features.
-    C : float or "auto"
-        Weight of the summed loss during selection, for standardised columns. "auto": 0.1; the
-        elimination, the splicing and the certificate have 0.01 at sizes of 20 features and more,
-        where the sample weights (with `class_weight`) sum up to 1000 or more. `certificate_.C`
-        tells. Other methods than "auto" have 0.1.
+    C : float
+        Weight of the summed loss during selection, for standardised columns.
     method : str
         How the features are found; refit and certificate are the same for all.
 
@@ -114,7 +110,7 @@ class BudgetClassifier(CuttingPlaneClassifier):
         *,
         criterion: str | None = None,
         method: str = "auto",
-        C: float | str = 0.1,
+        C: float = 0.1,
         refit_C: float | str = "loo",
         block_size: int | None = None,
         max_blocks: int | None = None,
@@ -153,13 +149,13 @@ class BudgetClassifier(CuttingPlaneClassifier):
     ) -> Solver[Path]:
         if self.method != "auto":
             return OTHERS[self.method](
-                task, sizes, C=self._loss_weight(), refit_C=self.refit_C, certify=certify,
+                task, sizes, C=float(self.C), refit_C=self.refit_C, certify=certify,
                 seconds=seconds,
             )  # fmt: skip
         return select(
             task,
             sizes,
-            C=self.C if isinstance(self.C, str) else float(self.C),
+            C=float(self.C),
             refit_C=self.refit_C,
             block_size=self.block_size,
             max_blocks=self.max_blocks,
@@ -168,12 +164,6 @@ class BudgetClassifier(CuttingPlaneClassifier):
             seconds=seconds,
             certify=certify,
         )
-
-    def _loss_weight(self) -> float:
-        return POOL_C if isinstance(self.C, str) else float(self.C)
-
-    def _check_loss_weight(self) -> None:
-        _validate.check_loss_weight(self.C)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

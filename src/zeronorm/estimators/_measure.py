@@ -157,7 +157,8 @@ class MeasureClassifier(BudgetedClassifier):
 
     def _check_parameters(self) -> None:
         measure = parse_measure(self.measure)
-        _validate.check_loss_weight(self.C)
+        if not (isinstance(self.C, str) and self.C == "auto"):
+            _validate.check_positive("C", self.C)
         _validate.check_positive("tol", self.tol)
         _validate.check_option("solver", self.solver, list(SOLVERS))
         for name in ("block_size", "max_blocks", "n_threads"):

@@ -135,8 +135,7 @@ def greedy(
     )  # fmt: skip
     answer = Minimax(result, {})
     clock.add_history(answer.result.history)
-    Cs = dict.fromkeys(fits, C)
-    return (yield from _finish(task, fits, [answer], Cs, certify, clock))
+    return (yield from _finish(task, fits, [answer], C, certify, clock))
 
 
 def _fit(

@@ -104,8 +104,7 @@ def select_l0(
             support = proofs[k].support if k in proofs else search.support(k)
             Z = take(search.pool.columns(), search.pool.position(support))
             fits[k] = (support, refit_support(task, Z, support, refit_C))
-    answer, Cs = _answer(search, duals), dict.fromkeys(fits, C)
-    return (yield from _finish(task, fits, [answer], Cs, certify, clock, proofs))
+    return (yield from _finish(task, fits, [_answer(search, duals)], C, certify, clock, proofs))
 
 
 def _fill(

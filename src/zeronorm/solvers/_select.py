@@ -2,11 +2,10 @@
 
 1. a pool of 3k features by the minimax cutting plane (C = 0.1, five blocks, free intercept) on
    standardised columns;
-2. backward elimination inside the pool, with a ridge of the same C, or of C = 0.01 with many
-   samples and features;
+2. backward elimination inside the pool, with a ridge of the same C;
 3. splicing inside the pool where it helps: with many samples or few features;
 4. the final refit on the user's scaling, C by approximate leave-one-out;
-5. the certificate of the support, at the C of its elimination.
+5. the certificate of the support.
 
 Only the pool and the certificate scan the data: about seven passes, for any k.
 """
@@ -14,7 +13,6 @@ Only the pool and the certificate scan the data: about seven passes, for any k.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -24,7 +22,7 @@ from ..designs._operations import column_scaling
 from ..result import Certificate, Path, Proof, Selection
 from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax
-from ._drive import Solver, together
+from ._drive import Solver
 from ._exchange import Exchanges
 from ._l1_path import l1_supports
 from ._refit import Refit, refit
@@ -38,9 +36,6 @@ from .inner import InnerSolver, newton
 POOL_FACTOR, POOL_MIN, POOL_BLOCKS = 3, 30, 5
 DIRECT_BLOCKS = 3  # blocks of the direct selection of k features
 MOST_BLOCKS = 30  # where the smallest of several sizes would ask for more scans than that
-# With so many samples and features a stronger ridge tells better which features of the pool to keep
-# (`benchmarks/results/elimination.md`).
-POOL_C, STRONGER_C, STRONGER_SAMPLES, STRONGER_FEATURES = 0.1, 0.01, 1000, 20
 # Splicing at the end is neutral on small samples with larger budgets, and costs time.
 SPLICE_SAMPLES, SPLICE_FEATURES = 1000, 10
 # Sizes down to a fifth of the largest share its pool; smaller ones get a pool of their own.
@@ -51,7 +46,7 @@ def select(
     task: Task,
     sizes: Sequence[int],
     *,
-    C: float | str = 0.1,
+    C: float = 0.1,
     refit_C: float | str = "loo",
     block_size: int | None = None,
     max_blocks: int | None = None,
@@ -63,21 +58,14 @@ def select(
 ) -> Solver[Path]:
     """Select exactly k features for every k of `sizes`, by a generator of scans.
 
-    C : of the pool, the elimination and the certificates. "auto": POOL_C; where the weights of the
-        samples sum up to STRONGER_SAMPLES, elimination and certificate of sizes from
-        STRONGER_FEATURES on have STRONGER_C.
     block_size, max_blocks : of the pool (by default a fifth of the pool).
     certify : whether to scan once more for the certificates.
     start : blocks of features of an earlier fit, which the first pool begins with.
     seconds : filled with the seconds of each phase.
     """
     clock = PhaseClock(seconds)
+    weight = C * task.sample_weight
     n_samples = float(task.sample_weight.sum())
-    pool_C, Cs = POOL_C, dict.fromkeys(sizes, POOL_C)
-    if not isinstance(C, str):
-        pool_C, Cs = C, dict.fromkeys(sizes, C)
-    elif n_samples >= STRONGER_SAMPLES:
-        Cs |= {k: STRONGER_C for k in sizes if k >= STRONGER_FEATURES}
     n_usable = task.design.shape[1] if task.usable is None else int(task.usable.sum())
     fits: dict[int, tuple[IndexArray, Refit]] = {}
     pools: list[Minimax] = []
@@ -90,10 +78,10 @@ def select(
         if block is None:
             block = -(-size // (POOL_BLOCKS if max_blocks is None else max_blocks))
         pool = yield from minimax(
-            task.design, task.y, task.loss, size, C=pool_C, block_size=block,
+            task.design, task.y, task.loss, size, C=C, block_size=block,
             sample_weight=task.sample_weight, intercept=task.intercept, forced=task.forced,
             usable=task.usable, inner=inner, inner_tol=tol, start=start, final_scan=False,
-            l0_sizes=tuple(k for k in group if Cs[k] == pool_C) if certify else (),
+            l0_sizes=tuple(group) if certify else (),
         )  # fmt: skip
         start = ()  # the pools of smaller sizes begin anew
         clock.add_history(pool.result.history)
@@ -102,23 +90,18 @@ def select(
         keep = None if task.forced is None else np.searchsorted(features, task.forced)
         with clock.phase("gather"):
             Z = task.design.gather(features)
-        chosen: dict[int, IndexArray] = {}
         with clock.phase("select"):
-            for value, some in _by_loss_weight(group, Cs).items():
-                exchanges = Exchanges(
-                    Z, task.y, value * task.sample_weight, task.loss, intercept=task.intercept,
-                    keep=keep,
-                )  # fmt: skip
-                chosen |= exchanges.eliminate(np.arange(features.size), some)
-                for k in some:
-                    if n_samples >= SPLICE_SAMPLES or k <= SPLICE_FEATURES:
-                        spliced = exchanges.improve(exchanges.fit(chosen[k]), swaps=False)
-                        chosen[k] = spliced.columns
+            exchanges = Exchanges(Z, task.y, weight, task.loss, intercept=task.intercept, keep=keep)
+            chosen = exchanges.eliminate(np.arange(features.size), group)
+            for k in group:
+                if n_samples >= SPLICE_SAMPLES or k <= SPLICE_FEATURES:
+                    spliced = exchanges.improve(exchanges.fit(chosen[k]), swaps=False)
+                    chosen[k] = spliced.columns
         with clock.phase("refit"):
             for k in group:
                 support = features[chosen[k]]
                 fits[k] = (support, refit_support(task, take(Z, chosen[k]), support, refit_C))
-    return (yield from _finish(task, fits, pools, Cs, certify, clock))
+    return (yield from _finish(task, fits, pools, C, certify, clock))
 
 
 def select_nested(
@@ -166,8 +149,7 @@ def select_nested(
             position = np.argsort(order[: ends[k - 1]])
             support = order[position]
             fits[k] = (support, refit_support(task, take(Z, position), support, refit_C))
-    Cs = dict.fromkeys(fits, C)
-    return (yield from _finish(task, fits, [answer], Cs, certify, clock))
+    return (yield from _finish(task, fits, [answer], C, certify, clock))
 
 
 def select_l1(
@@ -193,8 +175,7 @@ def select_l1(
     with clock.phase("refit"):
         for k, support in supports.items():
             fits[k] = (support, refit_support(task, task.design.gather(support), support, refit_C))
-    Cs = dict.fromkeys(fits, C)
-    return (yield from _finish(task, fits, [answer], Cs, certify, clock))
+    return (yield from _finish(task, fits, [answer], C, certify, clock))
 
 
 def refit_support(task: Task, Z: Columns, support: IndexArray, C: float | str) -> Refit:
@@ -210,15 +191,12 @@ def _finish(
     task: Task,
     fits: dict[int, tuple[IndexArray, Refit]],
     pools: list[Minimax],
-    Cs: Mapping[int, float],
+    C: float,
     certify: bool,
     clock: PhaseClock,
     proofs: Mapping[int, Proof] | None = None,
 ) -> Solver[Path]:
-    """Certify the supports, where they are not proven, and put the path together.
-
-    Cs : C of the certificate of each size; their scans are merged.
-    """
+    """Certify the supports, where they are not proven, and put the path together."""
     sizes = sorted(fits)
     proofs = {} if proofs is None else proofs
     certificates: dict[int, Certificate] = {k: proof.certificate for k, proof in proofs.items()}
@@ -226,18 +204,14 @@ def _finish(
     if certify and left:
         known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
         stopwatch = Stopwatch()
-        parts = _by_loss_weight(left, Cs)
-        certified = partial(
-            certify_supports, task.design, task.y, task.loss, sample_weight=task.sample_weight,
-            scaling=task.scaling, intercept=task.intercept, forced=task.forced,
-            usable=task.usable, groups=task.groups, known=known, clock=stopwatch,
+        found = yield from certify_supports(
+            task.design, task.y, task.loss, [fits[k][0] for k in left], C=C,
+            sample_weight=task.sample_weight, scaling=task.scaling, intercept=task.intercept,
+            forced=task.forced, usable=task.usable, groups=task.groups, known=known,
+            clock=stopwatch,
         )  # fmt: skip
-        found = yield from together(
-            [certified([fits[k][0] for k in some], C=C) for C, some in parts.items()]
-        )
         clock.add("certify", stopwatch.seconds)
-        for some, of_these in zip(parts.values(), found, strict=True):
-            certificates.update(zip(some, of_these, strict=True))
+        certificates.update(zip(left, found, strict=True))
     n_rows = float(task.sample_weight.sum())
     n_usable = task.design.shape[1] if task.usable is None else int(task.usable.sum())
     selections = {}
@@ -252,14 +226,6 @@ def _finish(
     gaps = [step.extra.get("gap", 0.0) for pool in pools for step in pool.result.history]
     gaps += [fit.gap for _, fit in fits.values()]
     return Path(selections, first.order, first.history, first.status, max(gaps))
-
-
-def _by_loss_weight(sizes: Sequence[int], Cs: Mapping[int, float]) -> dict[float, list[int]]:
-    """Return the sizes of every C."""
-    parts: dict[float, list[int]] = {}
-    for k in sizes:
-        parts.setdefault(Cs[k], []).append(k)
-    return parts
 
 
 def _entry_steps(pools: list[Minimax], support: IndexArray) -> IndexArray:
