@@ -65,7 +65,9 @@ def zeronorm_sized(X: Any, y: np.ndarray, k: int, threads: int) -> int:
     """zeronorm.L1LogisticRegression at the largest C with k features; their number."""
     from zeronorm import L1LogisticRegression
 
-    model = L1LogisticRegression(n_features=k, fit_intercept=False, n_threads=threads)
+    model = L1LogisticRegression(
+        n_features=k, refit_C=None, fit_intercept=False, n_threads=threads
+    )  # fmt: skip
     return int(model.fit(X, y).support_.size)
 
 

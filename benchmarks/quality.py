@@ -31,11 +31,10 @@ import _protocol as protocol
 
 SIZES = (5, 10, 20, 50, 100)
 METHODS = ("zeronorm", "l1_exact", "abess", "minimax_published", "marginal")
-EXTRA = ("zeronorm_tune", "zeronorm_direct")
+EXTRA = ("zeronorm_direct",)
 OURS = ("zeronorm", "minimax_published", *EXTRA)
 NAMES = {
     "zeronorm": "BudgetClassifier",
-    "zeronorm_tune": "BudgetClassifier, tune=True",
     "zeronorm_direct": "MinimaxLogisticRegression",
     "minimax_published": "minimax as published",
     "l1_exact": "l1, exactly k",
@@ -130,7 +129,7 @@ def _ours(problem: protocol.Problem, method: str, k: int) -> Row:
     if method == "zeronorm_direct":
         model = MinimaxLogisticRegression(k, n_threads=1)
     else:
-        model = BudgetClassifier(k, n_threads=1, tune=method == "zeronorm_tune")
+        model = BudgetClassifier(k, n_threads=1)
     seconds, _, _ = common.clock(lambda: model.fit(X, y))
     decision = np.asarray(model.decision_function(problem.test))
     return {

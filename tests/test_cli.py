@@ -244,10 +244,6 @@ def test_options_reach_the_estimator(run, table):
     assert os.listdir() == ["table.csv"]
 
 
-def test_tune(run, table):
-    assert run("select", table, "--target", "status", "-k", 2, "--tune", "--no-cv").stdout
-
-
 def test_csv_and_its_predictions(run, table):
     text = run("select", table, "--target", "status", "-k", 2, "--no-cv").stdout
     assert "x3" in text
@@ -486,9 +482,6 @@ def test_when_features_entered_says_what_is_true(run):
     text = run("select", "golub", "-k", 40, "--method", "l1", "--no-cv", "--no-save").stdout
     assert "point: the point of the path at which it entered, - where its" in " ".join(text.split())
     assert any(line.endswith(" -") for line in text.splitlines())
-    text = run("select", "golub", "-k", 3, "--tune", "--no-cv", "--no-save").stdout
-    assert "step: the step of the chosen procedure" in " ".join(text.split())
-    assert "method" not in text
 
 
 # --- a measure -----------------------------------------------------------------------------
@@ -1254,10 +1247,6 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
             ["select", "golub", "-k", "3", "--method", "lasso"],
             "method must be one of 'auto', 'l1', 'reweighted-l1', 'greedy', 'l0'; got 'lasso'",
         ),
-        (
-            ["select", "golub", "-k", "3", "--method", "l1", "--tune"],
-            "tune=True chooses the method",
-        ),
         (["select", "golub", "-k", "4000", "--method", "l1"], "n_features must be between 1 and"),
         (["select", "golub", "-k", "3", "--gap", "0.1"], "--gap 0.1 is of a proof; say --prove"),
         (["select", "golub", "-k", "3", "--time-limit", "9"], "--time-limit 9 is of a proof; say"),
@@ -1266,7 +1255,6 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
             "--prove needs --method l0; got 'greedy'. Leave --method out, or --prove.",
         ),
         (["select", "golub", "-k", "3", "--prove", "--method", "auto"], "l0; got 'auto'"),
-        (["select", "golub", "-k", "3", "--prove", "--tune"], "and --tune chooses another; leave"),
         (["select", "golub", "-k", "3", "--prove", "--gap", "-1"], "--gap must be at least 0"),
         (["select", "golub", "-k", "3", "--prove", "--gap", "nan"], "--gap must be at least 0"),
         (
@@ -1294,7 +1282,6 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
             "implies the method bilevel, which is the only one that has a budget of groups. Leave "
             "out --method",
         ),
-        (["select", "golub", "-k", "3", *GROUPS, "2", "--tune"], "which leaves nothing to choose"),
         (
             ["select", "golub", "-k", "3", *GROUPS, "2", "--criterion", "aic"],
             "and information criteria do not count groups",
@@ -1319,7 +1306,6 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
             )
             for option in (
                 ["--prove"],
-                ["--tune"],
                 ["--method", "l0"],
                 ["--criterion", "bic"],
                 ["--refit-c", "1"],

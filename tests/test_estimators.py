@@ -192,7 +192,7 @@ def test_defaults_are_the_documented_ones():
         "warm_start": False,
         "n_threads": None,
     }
-    own = {"criterion": None, "method": "auto", "solver": "auto", "tune": False}
+    own = {"criterion": None, "method": "auto", "solver": "auto"}
     assert BudgetClassifier().get_params() == {**common, **own}
     grouped = {"groups": None, "n_groups": None}
     own = {"solver": "newton", **grouped}
@@ -1158,31 +1158,6 @@ def test_solvers_of_the_estimators_are_the_registered_ones(binary):
         BudgetClassifier(3, solver="fista").fit(*binary)
 
 
-# ----------------------------------------------------------------------------------------- tune
-
-
-def test_tune_chooses_from_a_menu(binary):
-    """tune=True would be ignored, or break the promise of exactly k features."""
-    X, y = binary
-    model = BudgetClassifier(n_features=4, tune=True).fit(X, y)
-    assert model.support_.size == 4
-    assert model.score(X, y) > 0.7
-    again = BudgetClassifier(n_features=4, tune=True).fit(X, y)
-    np.testing.assert_array_equal(model.coef_, again.coef_)
-    assert model.n_scans_ > BudgetClassifier(n_features=4).fit(X, y).n_scans_
-
-
-def test_tune_with_forced_features_weights_and_classes(multiclass):
-    """The menu would forget forced features, weights or further classes."""
-    X, y = multiclass
-    weight = np.linspace(0.5, 2, len(y))
-    model = BudgetClassifier(n_features=3, tune=True, forced_features=[24])
-    model.fit(X, y, sample_weight=weight)
-    for path in model.estimators_:
-        assert path[3].support.size == 3
-        assert 24 in path[3].support
-
-
 # ---------------------------------------------------------------------------------- callbacks
 
 
@@ -1330,12 +1305,6 @@ def test_bad_parameter(make, name, value, message, binary):
     """A wrong option would be ignored or fail deep inside."""
     with pytest.raises(ValueError, match=message):
         make(**{"n_features": 3, name: value}).fit(*binary)
-
-
-def test_bad_tune(binary):
-    """A wrong value of tune would be taken as true."""
-    with pytest.raises(ValueError, match="tune must be True or False; got 'yes'"):
-        BudgetClassifier(n_features=3, tune="yes").fit(*binary)
 
 
 @each_class

@@ -23,8 +23,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles
 from conftest import make_classification
-from zeronorm import L1LogisticRegression
+from zeronorm import BudgetClassifier, L1LogisticRegression, ReweightedL1LogisticRegression
 from zeronorm.designs import Rows, as_design
+from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.result import Status
 from zeronorm.solvers import L1_SOLVERS
 
@@ -688,7 +689,7 @@ def test_exactly_as_many_features_as_asked(loss, options, storage, data, tmp_pat
     weight = np.random.default_rng(80).uniform(0.5, 2, len(y))
     before = 0.0
     for k in (1, 2, 3, 6, 9):
-        model = L1LogisticRegression(n_features=k, loss=loss, **options)
+        model = L1LogisticRegression(n_features=k, refit_C=None, loss=loss, **options)
         model.fit(store(X, storage, tmp_path), y, sample_weight=weight)
         assert model.support_.size == k
         assert np.isin(np.flatnonzero(model.coef_[0]), model.support_).all()
@@ -788,10 +789,10 @@ def test_sizes_that_no_solution_has():
     rng = np.random.default_rng(82)
     X = rng.standard_normal((20, 100))
     y = X[:, 0] > 0
-    model = L1LogisticRegression(n_features=60)
+    model = L1LogisticRegression(n_features=60, refit_C=None)
     message = (
         r"n_features=60: within tol=0.0001 no l1 solution was found that has more than \d+ feat"
-        r"ures \(at C=.*chosen by their scores"
+        r"ures \(at C=.*chosen by their scores, with coefficients of 0\. Use a smaller"
     )
     with pytest.warns(UserWarning, match=message) as caught:
         model.fit(X, y)
@@ -803,6 +804,10 @@ def test_sizes_that_no_solution_has():
         warnings.simplefilter("error")
         exact = L1LogisticRegression(n_features=n_real).fit(X, y)
     assert exact.support_.size == n_real
+    with pytest.warns(UserWarning, match=r"chosen by their scores\. Use a smaller"):
+        refitted = L1LogisticRegression(n_features=60).fit(X, y)
+    np.testing.assert_array_equal(refitted.support_, model.support_)
+    assert np.count_nonzero(refitted.coef_) == 60
     with pytest.warns(UserWarning, match="no l1 solution was .* more than 0 features"):
         model = L1LogisticRegression(n_features=2, fit_intercept=False).fit(np.zeros((20, 3)), y)
     np.testing.assert_array_equal(model.support_, [0, 1])
@@ -825,6 +830,109 @@ def test_weight_of_the_loss_is_that_of_the_model(data):
     b.fit(X2, y2)
     np.testing.assert_array_equal(a.support_, b.support_)
     assert pytest.approx(b.C_, rel=0.02) == a.C_
+
+
+@each_loss
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"standardize": True, "l1_ratio": 0.6},
+        {"fit_intercept": False},
+        {"penalty_factor": np.r_[0.0, 2.0, np.ones(28)], "class_weight": {0: 2.0, 1: 0.5}},
+    ],
+    ids=lambda o: "-".join(o) or "plain",
+)
+@pytest.mark.parametrize("storage", ["F", "csr"])
+def test_features_of_a_size_are_refitted(loss, options, storage, data, tmp_path):
+    """Coefficients would be those that the l1 penalty shrank, or of another problem."""
+    X, y = data
+    X, weight = X + 0.7, np.random.default_rng(84).uniform(0.5, 2, len(y))
+    fits = [
+        L1LogisticRegression(n_features=4, refit_C=C, loss=loss, **options).fit(
+            store(X, storage, tmp_path), y, sample_weight=weight
+        )
+        for C in (0.3, None)
+    ]
+    model, solution = fits
+    np.testing.assert_array_equal(model.support_, solution.support_)
+    for name in ("C_", "objective_", "dual_gap_", "n_iter_"):  # they are of the l1 problem
+        assert getattr(model, name) == getattr(solution, name)
+    assert (model.refit_C_, solution.refit_C_) == (0.3, None)
+    # 1/2 ||w||^2 + C sum_i s_i f(y_i, x_i'w + b) has no slope at the model.
+    sign = np.where(y == model.classes_[1], 1.0, -1.0)
+    total = weight * np.array([options.get("class_weight", {}).get(label, 1.0) for label in y])
+    w, f = model.coef_[0, model.support_], (Logistic if loss == "logistic" else SquaredHinge)()
+    slope = 0.3 * f.value_gradient(model.decision_function(X), sign, total)[1]
+    np.testing.assert_allclose(w, -X[:, model.support_].T @ slope, atol=2e-5)
+    if options.get("fit_intercept", True):
+        assert abs(slope.sum()) <= 2e-5
+    else:
+        assert model.intercept_ == 0
+
+
+def test_refit_with_the_best_leave_one_out_loss(data, multiclass):
+    """C of the refit would not be the one that `BudgetClassifier` finds for the same features."""
+    X, y = multiclass
+    model = L1LogisticRegression(n_features=4, standardize=True).fit(X, y)
+    same = BudgetClassifier(4, method="l1").fit(X, y)
+    np.testing.assert_allclose(model.coef_, same.coef_, rtol=1e-6)
+    np.testing.assert_allclose(model.refit_C_, [path[4].refit_C for path in same.estimators_])
+    assert model.seconds_["refit"] > 0
+    X, y = data
+    weight = np.random.default_rng(85).integers(1, 4, len(y))
+    options = {"n_features": 4, "class_weight": {0: 3.0, 1: 1.0}}
+    model.set_params(**options).fit(X, y, sample_weight=weight)
+    repeated = clone(model).fit(*oracles.repeat_rows(X, y, weight))
+    assert model.refit_C_ == pytest.approx(repeated.refit_C_)
+    np.testing.assert_allclose(model.coef_, repeated.coef_, atol=1e-6)
+
+
+def test_refit_of_features_that_do_not_vary():
+    """Without an intercept constant columns are features: their scale would be divided by."""
+    y = np.arange(20) % 3 == 0
+    X = np.c_[np.full(20, 0.1), np.zeros(20)]
+    model = L1LogisticRegression(n_features=1, fit_intercept=False).fit(X, y)
+    assert model.support_.tolist() == [0]
+    assert model.coef_[0, 0] < 0  # as an intercept: fewer rows are True
+    assert np.isfinite(model.refit_C_)
+
+
+def test_no_refit_without_a_number_of_features(data):
+    """The model at a given C would not be the solution of the problem."""
+    X, y = data
+    for C in ("loo", 0.3):
+        model = L1LogisticRegression(0.3, refit_C=C, signs=1).fit(X, y)
+        np.testing.assert_array_equal(
+            model.coef_, L1LogisticRegression(0.3, signs=1).fit(X, y).coef_
+        )
+        assert model.refit_C_ is None
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("cv", "refit_C must be 'loo' or a positive finite number; got 'cv'"),
+        (0, "refit_C must be a positive finite number; got 0"),
+        (np.inf, "refit_C must be a positive finite number; got inf"),
+        ([1.0], "refit_C must be a positive finite number"),
+    ],
+)
+def test_bad_refit(value, message, data):
+    """A wrong option would be ignored or fail deep inside."""
+    for options in ({}, {"n_features": 3}):
+        for kind in (L1LogisticRegression, ReweightedL1LogisticRegression):
+            with pytest.raises(ValueError, match=message):
+                kind(refit_C=value, **options).fit(*data)
+
+
+def test_refit_with_signs(data):
+    """A refit would break the promise of signs."""
+    model = L1LogisticRegression(n_features=3, signs=1)
+    with pytest.raises(ValueError, match=r"refit_C must be None with signs .*; got 'loo'\. Use"):
+        model.fit(*data)
+    model.set_params(refit_C=None).fit(*data)
+    assert (model.coef_ >= 0).all()
 
 
 @pytest.mark.parametrize("value", [0, -1, 2.5, "5", True, [3, 5]])

@@ -1,4 +1,4 @@
-"""Cross-validation of the procedure, and the menu of `tune`."""
+"""Cross-validation of the procedure."""
 
 from functools import partial
 
@@ -169,17 +169,6 @@ def test_a_class_with_one_row(golub):
     y = np.array(["a"] * 37 + ["b"])
     with pytest.raises(ValueError, match=r"cv needs at least two rows .* got one of class 'b'"):
         cross_validate(BudgetClassifier(3), golub[0], y)
-
-
-def test_tune_with_a_forced_feature_that_is_constant_in_a_fold():
-    """A forced column without variance in a fold would divide by zero or never end."""
-    X = np.zeros((9, 3))
-    X[0, 0] = 1.0
-    X[:, 1], X[:, 2] = np.arange(9), np.arange(9) % 3
-    model = BudgetClassifier(2, forced_features=[0], tune=True).fit(X, np.arange(9) % 2)
-    assert 0 in model.support_
-    lonely = BudgetClassifier(1, forced_features=[0], tune=True)
-    assert lonely.fit(np.eye(8, 1), np.arange(8) % 2).support_.tolist() == [0]
 
 
 # --- scored by a measure -------------------------------------------------------------------

@@ -262,7 +262,9 @@ def test_solutions_of_the_l1_family(estimator, labelled, tmp_path):
     metadata = load(save(fitted, tmp_path / "m")).metadata
     n_scores = len(fitted.intercept_)
     assert metadata["certificates"] == [None] * n_scores
-    assert metadata["refit_C"] == []
+    refit_C = [] if fitted.refit_C_ is None else np.ravel(fitted.refit_C_).tolist()
+    assert metadata["refit_C"] == refit_C
+    assert bool(refit_C) == (getattr(fitted, "n_features", None) is not None)
     solutions = metadata["solutions"]
     assert [one["C"] for one in solutions] == np.broadcast_to(fitted.C_, n_scores).tolist()
     assert [one["objective"] for one in solutions] == np.ravel(fitted.objective_).tolist()
@@ -627,7 +629,7 @@ def solution(**changes):
         (meta(solutions=[{}]), "a solution has no C"),
         (lambda a: meta(solutions=2 * a["metadata"]["solutions"])(a), "solutions must have 1 ent"),
         (meta(solutions=[]), "refit_C must have 1 entries"),
-        (meta(refit_C=[1.0]), "refit_C must be empty beside solutions"),
+        (meta(refit_C=[1.0, 1.0]), "refit_C must have 1 entries"),
         (meta(certificates=[]), "certificates must have 1 entries"),
         (solution(C=1), "a solution has a wrong type of C"),
         (solution(C=0.0), "the C of a solution must be positive"),

@@ -15,7 +15,12 @@ from sklearn.svm import LinearSVC
 
 import oracles
 import zeronorm
-from zeronorm import BudgetClassifier, FeatureGeneratingMachine, L0LogisticRegression
+from zeronorm import (
+    BudgetClassifier,
+    FeatureGeneratingMachine,
+    L0LogisticRegression,
+    MeasureClassifier,
+)
 from zeronorm.datasets import load_golub
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.model_selection import cross_validate
@@ -447,6 +452,15 @@ def test_problem_is_that_of_the_model():
     assert tuple(certificate.forced) == (2,)
     assert certificate.bound >= own.bound * (1 - 1e-9)
     assert zeronorm.certify(model, X, y, C=0.2).C == 0.2
+
+
+def test_weight_of_the_loss_that_a_measure_has_by_default():
+    X, y = instance(9, n=60, p=12)
+    model = MeasureClassifier("f1", n_features=3).fit(X, y)
+    assert model.C == "auto"
+    certificate = zeronorm.certify(model, X, y)
+    assert model._loss_weight() == certificate.C
+    np.testing.assert_array_equal(certificate.support, model.support_)
 
 
 def test_equal_columns_are_named():

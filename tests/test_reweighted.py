@@ -157,10 +157,8 @@ def test_budgets_by_other_methods(method):
     assert all(path[3].support.size == 3 for path in several.path_)
 
 
-def test_method_and_tune_exclude_each_other():
+def test_bad_method():
     X, y = make_classification(60, 10, informative=3, seed=0)
-    with pytest.raises(ValueError, match="tune=True chooses the method itself; got method='l1'"):
-        BudgetClassifier(3, method="l1", tune=True).fit(X, y)
     with pytest.raises(ValueError, match=r"method must be one of .*got 'lasso'"):
         BudgetClassifier(3, method="lasso").fit(X, y)
 

@@ -244,7 +244,8 @@ def _pose(
             "Pass the y that the model was fitted on, or one support and a y of two classes."
         )
     return [
-        _Posed(task, support, float(poser.C)) for task, support in zip(tasks, supports, strict=True)
+        _Posed(task, support, poser._loss_weight())
+        for task, support in zip(tasks, supports, strict=True)
     ]
 
 

@@ -14,14 +14,10 @@ from . import _validate
 from ._typing import Design, FloatArray, IndexArray
 from .designs import Rows, Scaled
 from .designs._operations import center_scale, margins
-from .losses import Logistic
 from .measures import Measure, macro_average, parse_measure
 from .result import Path
-from .solvers import MENU, Progress, Task, follow, run_together, together
+from .solvers import Progress, Task, run_together
 from .solvers._blas import one_blas_thread
-from .solvers._drive import Solver
-
-TUNE_FEWER_FOLDS = 300  # samples from which three folds are enough to choose a procedure
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,58 +165,6 @@ def check_folds(
                 f"{error} These are the {test.size} held-out rows of fold {number}: use fewer "
                 "folds, or another measure."
             ) from None
-
-
-def tuned_select(
-    task: Task,
-    sizes: Sequence[int],
-    *,
-    refit_C: float | str = "loo",
-    tol: float = 1e-3,
-    seconds: dict[str, float] | None = None,
-    certify: bool = True,
-) -> Solver[Path]:
-    """Select by the procedure of the menu that cross-validates best at the largest size.
-
-    Five stratified folds, three from 300 samples on; the best accuracy, ties by log-loss, then by
-    the order of the menu. The scans of all folds and procedures are merged.
-    """
-    k = max(sizes)
-    n_folds = 3 if task.sample_weight.sum() >= TUNE_FEWER_FOLDS else 5
-    rarer = int(min((task.y > 0).sum(), (task.y < 0).sum()))
-    folds = _folds(task.y, min(n_folds, rarer), 0) if rarer >= 2 else []
-    tasks = [_fold_task(task, train) for train, _ in folds]
-    usable = [
-        fold.design.shape[1] if fold.usable is None else int(fold.usable.sum()) for fold in tasks
-    ]
-    best = 0
-    if folds and min(usable) > 0:  # else nothing to hold out, or nothing to select from
-        solvers = [
-            follow(procedure, fold, [min(k, n_usable)], refit_C=refit_C, tol=tol, certify=False)
-            for fold, n_usable in zip(tasks, usable, strict=True)
-            for procedure in MENU
-        ]
-        paths = yield from together(solvers)
-        best = _best_of_menu(task, [test for _, test in folds], paths)
-    return (
-        yield from follow(
-            MENU[best], task, sizes, refit_C=refit_C, tol=tol, seconds=seconds, certify=certify
-        )
-    )
-
-
-def _best_of_menu(task: Task, tests: Sequence[IndexArray], paths: Sequence[Path]) -> int:
-    """Return the entry of the menu whose models, fold by fold, do best on the held-out rows."""
-    accuracy, log_loss = np.zeros(len(MENU)), np.zeros(len(MENU))
-    storage = task.design.base if isinstance(task.design, Scaled) else task.design
-    for number, path in enumerate(paths):
-        test, entry = tests[number // len(MENU)], number % len(MENU)
-        model = path[max(path)]
-        z = margins(Rows(storage, test), model.support, model.coef, model.intercept)
-        weight = task.sample_weight[test]
-        accuracy[entry] += weight @ (np.where(z > 0, 1.0, -1.0) == task.y[test])
-        log_loss[entry] += Logistic().value_gradient(z, task.y[test], weight)[0]
-    return int(np.lexsort((log_loss, -np.round(accuracy, 9)))[0])
 
 
 def _fold_task(task: Task, rows: IndexArray) -> Task:

@@ -192,9 +192,6 @@ def select(
             "--features K stands for 1:K.",
         ),
     ] = None,
-    tune: Annotated[
-        bool, typer.Option("--tune", help="Choose the procedure by cross-validation (slower).")
-    ] = False,
     C: Annotated[
         float | None,
         typer.Option(
@@ -240,7 +237,6 @@ def select(
     seconds: dict[str, float] = {}
     others = {
         "--method": method is not None,
-        "--tune": tune,
         "--criterion": criterion is not None,
         "--prove": prove,
         "--certificate": certificate is not None,
@@ -251,7 +247,7 @@ def select(
         positive,
         {"--groups": groups is not None, "--refit-c": refit_c != "loo", **others},
     )
-    method, proof = proof_options(prove, method, tune, gap, time_limit)
+    method, proof = proof_options(prove, method, gap, time_limit)
     sizes = parse_sizes(features)
     refit_C = parse_refit_c(refit_c)
     at_most = criterion is not None and len(sizes) == 1
@@ -316,7 +312,7 @@ def select(
         elif prove:
             estimator = L0LogisticRegression(**common, criterion=criterion, **proof)
         else:
-            estimator = BudgetClassifier(**common, criterion=criterion, method=method, tune=tune)
+            estimator = BudgetClassifier(**common, criterion=criterion, method=method)
         folds = None if no_cv else usable_folds(cv, y, notes)
         if folds is not None and isinstance(estimator, MeasureClassifier):
             check_measured_folds(estimator, y, folds)
@@ -388,7 +384,6 @@ def select(
         "data": _documents.describe_data(data, table, partition),
         "parameters": {
             "method": method,
-            "tune": tune,
             "criterion": criterion,
             "measure": measure,
             "n_groups": groups,

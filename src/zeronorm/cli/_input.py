@@ -23,7 +23,6 @@ _MAX_SIZES = 1000  # of one range
 # Why an option does not go with groups.
 _NOT_OF_GROUPS = {
     "--method": "which is the only one that has a budget of groups",
-    "--tune": "which leaves nothing to choose",
     "--criterion": "and information criteria do not count groups",
     "--prove": "and there are no proofs for budgets of features and groups at once",
     "--certificate": "which gives no certificate",
@@ -199,7 +198,7 @@ def certificate_files(
 
 
 def proof_options(
-    prove: bool, method: str | None, tune: bool, gap: float | None, time_limit: float | None
+    prove: bool, method: str | None, gap: float | None, time_limit: float | None
 ) -> tuple[str, dict[str, Any]]:
     """Return the method, l0 for a proof, and the options of the proof; none without."""
     if not prove:
@@ -211,8 +210,6 @@ def proof_options(
         raise ValueError(
             f"--prove needs --method l0; got {method!r}. Leave --method out, or --prove."
         )
-    if tune:
-        raise ValueError("--prove needs --method l0, and --tune chooses another; leave one out.")
     gap = 0.01 if gap is None else gap
     time_limit = 60.0 if time_limit is None else time_limit
     if not 0 <= gap < float("inf"):

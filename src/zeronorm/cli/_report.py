@@ -47,7 +47,6 @@ _ENTERED = {
     "l0": ("step", "the scan or round of exchanges at which it became a candidate"),
     "bilevel": ("step", "the step of the search at which it became a candidate"),
     "measure": ("block", "the scan at which it entered"),
-    "tune": ("step", "the step of the chosen procedure at which it entered"),
 }
 _METHODS = {
     "l1": "l1: the path, at the largest C with at most {k} features",
@@ -85,8 +84,7 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
         _print_sizes(console, document)
         console.print()
     model = next(model for model in models if model["n_features"] == document["chosen"])
-    parameters = document["parameters"]
-    head, meaning = _ENTERED.get("tune" if parameters["tune"] else parameters["method"], ("", ""))
+    head, meaning = _ENTERED.get(document["parameters"]["method"], ("", ""))
     entered = (head, "block") if head else None
     print_models(console, model["features"], classes, entered, data["n_groups"])
     if not quiet:

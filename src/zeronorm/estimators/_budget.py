@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from .. import _validate
 from .._typing import IndexArray
-from ..model_selection import tuned_select
 from ..result import Path
-from ..solvers import Procedure, Task, follow, select
+from ..solvers import Task, greedy, select, select_l0, select_l1
 from ..solvers._drive import Solver
 from ._base import CuttingPlaneClassifier
 
-METHODS = ["auto", "l1", "reweighted-l1", "greedy", "l0"]
+# What finds the features in place of the pool, elimination and splicing.
+OTHERS: dict[str, Callable[..., Solver[Path]]] = {
+    "l1": select_l1,
+    "reweighted-l1": partial(select_l1, reweighted=True),
+    "greedy": greedy,
+    "l0": select_l0,
+}
+METHODS = ["auto", *OTHERS]
 
 
 class BudgetClassifier(CuttingPlaneClassifier):
@@ -61,16 +68,11 @@ class BudgetClassifier(CuttingPlaneClassifier):
     forced_features : list of int or str, or None
         Always in the model, counted in n_features.
     class_weight : dict, "balanced" or None
-    tune : bool
-        Choose C (0.1, 0.01, 1) or another procedure (an l1 path; blocks of k/10 with C = 10) by
-        cross-validation at the largest n_features, by accuracy and then log-loss; `C`, `block_size`
-        and `max_blocks` are not used then, and `method` must be "auto". About 20 times the work, in
-        few more passes over X.
     tol : float
         Certified gap of inner problems, relative to the objective of the model without features.
     warm_start : bool
         Whether the pool begins with the features that the previous fit generated, without scanning
-        for them again: after a change of n_features, C or some rows. Not used with `tune`.
+        for them again: after a change of n_features, C or some rows.
     n_threads : int or None
         Threads of a scan; all allowed ones by default. The result does not depend on it.
 
@@ -117,7 +119,6 @@ class BudgetClassifier(CuttingPlaneClassifier):
         standardize: bool = True,
         forced_features: Any = None,
         class_weight: Any = None,
-        tune: bool = False,
         tol: float = 1e-3,
         warm_start: bool = False,
         n_threads: int | None = None,
@@ -134,7 +135,6 @@ class BudgetClassifier(CuttingPlaneClassifier):
         self.standardize = standardize
         self.forced_features = forced_features
         self.class_weight = class_weight
-        self.tune = tune
         self.tol = tol
         self.warm_start = warm_start
         self.n_threads = n_threads
@@ -147,15 +147,10 @@ class BudgetClassifier(CuttingPlaneClassifier):
         seconds: dict[str, float] | None = None,
         certify: bool = True,
     ) -> Solver[Path]:
-        if self.tune:
-            return tuned_select(
-                task, sizes, refit_C=self.refit_C, tol=float(self.tol), seconds=seconds,
-                certify=certify,
-            )  # fmt: skip
         if self.method != "auto":
-            return follow(
-                Procedure(self.method, float(self.C)), task, sizes, refit_C=self.refit_C,
-                certify=certify, seconds=seconds,
+            return OTHERS[self.method](
+                task, sizes, C=float(self.C), refit_C=self.refit_C, certify=certify,
+                seconds=seconds,
             )  # fmt: skip
         return select(
             task,
@@ -173,9 +168,3 @@ class BudgetClassifier(CuttingPlaneClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         _validate.check_option("method", self.method, METHODS)
-        _validate.check_flag("tune", self.tune)
-        if self.tune and self.method != "auto":
-            raise ValueError(
-                f"tune=True chooses the method itself; got method={self.method!r}. Use "
-                "method='auto', or tune=False."
-            )

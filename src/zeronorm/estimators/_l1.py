@@ -11,17 +11,19 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import _validate
-from .._typing import Design, FloatArray, Smooth
+from .._typing import Design, FloatArray, IndexArray, Smooth
+from ..designs import Scaled, Sparse, as_design
 from ..designs._operations import arranged, center_scale
 from ..designs._wrappers import n_threads_of
 from ..losses import Logistic, SquaredHinge
 from ..result import Result, Status, Step
-from ..solvers import L1_SOLVERS, L1Problem
+from ..solvers import L1_SOLVERS, L1Problem, refit
 from ..solvers._columns import Penalty
 from ..solvers._drive import Solver
 from ..solvers._l1 import NEVER, Start
 from ..solvers._l1_path import LARGEST, Sized, l1_sizes
 from ..solvers._prox_newton import LARGEST_SQUARE
+from ..solvers._refit import Refit
 from ._linear import (
     CALLER_OF_FIT,
     GAP_SLACK,
@@ -57,8 +59,11 @@ class L1LogisticRegression(LinearClassifier):
 
     With `n_features=k` C is found instead: the largest one whose solution has at most k features.
     Mostly it has exactly k. Where several enter together (equal columns do), so that no C gives k,
-    the features in before them are completed by those that are drawn in most, and the model is the
-    best one over these k. For each of several classes.
+    the features in before them are completed by those that are drawn in most, and the solution is
+    the best one over these k. For each of several classes. As the penalty that selects also
+    shrinks, the model is then a refit of these k features, with the same loss and
+
+        min_{w, b}  1/2 ||w||^2 + refit_C sum_i s_i f(y_i, x_i'w + b)
 
     Parameters
     ----------
@@ -69,6 +74,11 @@ class L1LogisticRegression(LinearClassifier):
         k, of every class where there are several; constant columns do not count (unless there is
         neither an intercept nor standardisation). The path of solutions is followed to C, in some
         five passes over X for every doubling of C.
+    refit_C : "loo", float or None
+        C of the refit on the scaling of X, as in `BudgetClassifier`; "loo" chooses by approximate
+        leave-one-out loss. None: no refit, the model is the l1 solution. Only with `n_features`:
+        without, the model is always the l1 solution. The refit keeps no signs: with `signs` and
+        `n_features` it must be None.
     l1_ratio : float
         r, in (0, 1]; 1 is the l1 penalty alone.
     loss : "logistic" or "squared_hinge"
@@ -107,9 +117,14 @@ class L1LogisticRegression(LinearClassifier):
     ----------
     support_ : sorted indices of the features with a coefficient that is not zero (in any class).
         With `n_features` exactly k (in each class), also where one of them has a coefficient of 0.
-    coef_, intercept_ : the model on all features, (1 or n_classes, n_features_in_).
+    coef_, intercept_ : the model on all features, (1 or n_classes, n_features_in_): the refit where
+        there is one, else the l1 solution.
     classes_ : labels.
-    C_ : C of the model; with `n_features` the one found, a list for several classes.
+    refit_C_ : C of the refit, a list for several classes; None without a refit.
+
+    What follows is of the l1 problem, also where there is a refit:
+
+    C_ : C of the solution; with `n_features` the one found, a list for several classes.
     objective_ : value of the problem at C_; a list for several classes.
     dual_gap_ : certified (objective - bound) / objective without features; the largest of classes.
         It is that of the problem over all features at C_, also where k of them were chosen.
@@ -149,6 +164,7 @@ class L1LogisticRegression(LinearClassifier):
         C: float = 1.0,
         *,
         n_features: int | None = None,
+        refit_C: float | str | None = "loo",
         l1_ratio: float = 1.0,
         loss: str = "logistic",
         penalty_factor: Any = None,
@@ -164,6 +180,7 @@ class L1LogisticRegression(LinearClassifier):
     ) -> None:
         self.C = C
         self.n_features = n_features
+        self.refit_C = refit_C
         self.l1_ratio = l1_ratio
         self.loss = loss
         self.penalty_factor = penalty_factor
@@ -206,7 +223,7 @@ class L1LogisticRegression(LinearClassifier):
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray, list[Solver[Any]]]:
         begin = time.perf_counter()
-        data, _ = self._weigh(data)
+        data, unit = self._weigh(data)
         design, weight = data.design, data.sample_weight
         penalty = self._penalty(design, weight)
         seconds["standardize"] = time.perf_counter() - begin
@@ -216,10 +233,12 @@ class L1LogisticRegression(LinearClassifier):
         if self.n_features is not None:
             free, available = int((penalty.l1 == 0).sum()), int((penalty.l1 < NEVER).sum())
             k = _validate.check_size(self.n_features, available, design.shape[1], free)
-            return classes, [self._sized(problem, k) for problem in unit_problems]
+            return classes, [self._sized(problem, k, unit, seconds) for problem in unit_problems]
         solvers = []
-        for unit, start in zip(unit_problems, self._starts(classes, penalty, len(ys)), strict=True):
-            problem = replace(unit, weight=float(self.C) * weight)
+        for at_one, start in zip(
+            unit_problems, self._starts(classes, penalty, len(ys)), strict=True
+        ):
+            problem = replace(at_one, weight=float(self.C) * weight)
             solvers.append(self._explained(self._solver(problem, start), design, weight))
         return classes, solvers
 
@@ -246,11 +265,35 @@ class L1LogisticRegression(LinearClassifier):
             float(weight.sum()),
         )  # fmt: skip
 
-    def _sized(self, problem: L1Problem, k: int) -> Solver[Sized]:
-        """Return the model of k features."""
+    def _sized(
+        self, problem: L1Problem, k: int, unit: FloatArray, seconds: dict[str, float]
+    ) -> Solver[tuple[Sized, Refit | None]]:
+        """Return the solution of k features, and its refit if there is one."""
         models = yield from self._search(problem, k)
         self._explain(models[k].result, problem.design, problem.weight)
-        return models[k]
+        begin = time.perf_counter()
+        refitted = self._refit(problem, models[k].result.support, unit)
+        seconds["refit"] = seconds.get("refit", 0.0) + time.perf_counter() - begin
+        return models[k], refitted
+
+    def _refit(self, problem: L1Problem, support: IndexArray, unit: FloatArray) -> Refit | None:
+        """Return the refit of some features on the scaling of X; None without one.
+
+        unit : (n,) the class weights.
+        """
+        if self.refit_C is None:
+            return None
+        design, weight = problem.design, problem.weight
+        columns = as_design(design.gather(support), n_threads=n_threads_of(design))
+        centred = problem.intercept and not isinstance(columns, Sparse)
+        scaled = center_scale(columns, weight, center=centred)
+        scale = np.where(scaled.scale > 0, scaled.scale, 1.0)  # 0: constant, without an intercept
+        everything = np.arange(support.size)
+        mean = np.zeros(support.size) if scaled.mean is None else scaled.mean
+        return refit(
+            Scaled(columns, scaled.mean, scale).gather(everything), mean, 1.0 / scale, problem.y,
+            weight, problem.loss, C=self.refit_C, intercept=problem.intercept, unit=unit,
+        )  # fmt: skip
 
     def _explained(
         self, solver: Solver[Result], design: Design, weight: FloatArray
@@ -318,14 +361,26 @@ class L1LogisticRegression(LinearClassifier):
 
     def _store(self, results: list[Any]) -> None:
         self.C_: float | list[float] = float(self.C)
+        self.refit_C_: float | list[float] | None = None
+        self._refit_gap = 0.0
+        refits: list[Refit] = []
         if self.n_features is not None:
-            found = [model.C for model in results]
-            self.C_ = found[0] if len(found) == 1 else found
-            self._reached = min(model.reached for model in results)
-            results = [model.result for model in results]
-        self._set_models(results)
+            sized = [model for model, _ in results]
+            refits = [fit for _, fit in results if fit is not None]  # all of them, or none
+            self.C_ = _one_or_all([model.C for model in sized])
+            self._reached = min(model.reached for model in sized)
+            results = [model.result for model in sized]
         # Without their dual points, which have a number for every row.
         self._results = tuple(replace(result, dual=None) for result in results)
+        self._models = self._results
+        if refits:
+            self.refit_C_ = _one_or_all([fit.C for fit in refits])
+            self._refit_gap = max(fit.gap for fit in refits)
+            self._models = tuple(
+                replace(result, coef=fit.coef, intercept=fit.intercept)
+                for result, fit in zip(self._results, refits, strict=True)
+            )
+        self._set_models(self._models)
         self.n_iter_ = max(len(result.history) - 1 for result in results)
         self.dual_gap_ = max(gap_of(result) for result in results)
         self.seconds_["solve"] = sum(
@@ -342,6 +397,13 @@ class L1LogisticRegression(LinearClassifier):
                 f"n_features needs a solver that follows a path, 'auto' or 'working-set'; got "
                 f"solver={self.solver!r}."
             )
+        if self.refit_C is not None:
+            _validate.check_refit_penalty(self.refit_C)
+            if self.n_features is not None and self.signs is not None:
+                raise ValueError(
+                    "refit_C must be None with signs and n_features, as the refit keeps no signs; "
+                    f"got {self.refit_C!r}. Use refit_C=None: the model is the l1 solution."
+                )
         _validate.check_gap("tol", self.tol)
         _validate.check_iterations("max_iter", self.max_iter)
         _validate.check_count("n_threads", self.n_threads)
@@ -361,6 +423,14 @@ class L1LogisticRegression(LinearClassifier):
         """Warn of the problem with the largest gap, where it was not solved."""
         result = max(self._results, key=gap_of)
         if self._solved(result):
+            if not self._refit_gap <= self._widest():
+                warnings.warn(
+                    f"The refit stopped at a certified gap of {self._refit_gap:.2g} (asked: "
+                    f"tol={self.tol:g}): its coefficients may be inaccurate. A smaller refit_C "
+                    "helps.",
+                    ConvergenceWarning,
+                    stacklevel=CALLER_OF_FIT,
+                )
             return
         warnings.warn(
             f"solver={self.solver!r} stopped at a certified gap of {gap_of(result):.2g} (asked: "
@@ -390,8 +460,9 @@ class L1LogisticRegression(LinearClassifier):
             f"n_features={self.n_features}: within tol={self.tol:g} no l1 solution was found that "
             f"has more than {self._reached} features (at C={np.max(self.C_):.3g}) before next to "
             f"nothing is left of the loss, or C is {LARGEST:g} times that of the first feature. "
-            "The others were chosen by their scores, with coefficients of 0. Use a smaller "
-            "n_features or tol, or BudgetClassifier.",
+            "The others were chosen by their scores"
+            + (", with coefficients of 0" if self.refit_C is None else "")
+            + ". Use a smaller n_features or tol, or BudgetClassifier.",
             UserWarning,
             stacklevel=CALLER_OF_FIT,
         )
@@ -415,6 +486,11 @@ class L1LogisticRegression(LinearClassifier):
     @property
     def _score_loss(self) -> str:
         return str(self.loss)
+
+
+def _one_or_all(values: list[float]) -> float | list[float]:
+    """Return the value of the only problem, or the list of those of all classes."""
+    return values[0] if len(values) == 1 else values
 
 
 def gap_of(result: Result) -> float:

@@ -107,6 +107,7 @@ class L1LogisticRegressionCV(L1LogisticRegression):
     # What the base class has and the path does not.
     C = 1.0
     n_features = None
+    refit_C = None
     solver = "auto"
     warm_start = False
 

@@ -41,6 +41,9 @@ class ReweightedL1LogisticRegression(L1LogisticRegression):
         Exactly so many features (of every class): each stage is solved at its own C, the largest
         one with at most so many; `C_` is that of the last stage. A stage that has no such solution
         (where fewer features separate the classes) is left out.
+    refit_C : "loo", float or None
+        C of the refit of these features, or None for the last stage itself as the model: as for
+        `L1LogisticRegression`.
     weights : "log" or "capped"
     n_stages : int
         How many l1 problems are solved; 1 is l1.
@@ -80,6 +83,7 @@ class ReweightedL1LogisticRegression(L1LogisticRegression):
         C: float = 1.0,
         *,
         n_features: int | None = None,
+        refit_C: float | str | None = "loo",
         weights: str = "log",
         n_stages: int = 3,
         epsilon: float | None = None,
@@ -98,6 +102,7 @@ class ReweightedL1LogisticRegression(L1LogisticRegression):
     ) -> None:
         self.C = C
         self.n_features = n_features
+        self.refit_C = refit_C
         self.weights = weights
         self.n_stages = n_stages
         self.epsilon = epsilon

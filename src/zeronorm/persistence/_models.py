@@ -276,7 +276,7 @@ class _Contents:
     histories: Sequence[Sequence[Step]]
     certificates: list[dict[str, Any] | None]
     refit_C: list[float]  # none for models that are no refits
-    solutions: list[dict[str, Any]]  # none for refits
+    solutions: list[dict[str, Any]]  # of the problems of the l1 family and of those without a refit
     criteria: list[dict[str, Any]]  # a row for every size; none for the l1 family
 
 
@@ -334,7 +334,8 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     ]
     none = [None for _ in results]
     histories = [result.history for result in results]
-    return _Contents(results, histories, [*none], [], solutions, [])
+    refit_C = [] if estimator.refit_C_ is None else np.ravel(estimator.refit_C_).tolist()
+    return _Contents(estimator._models, histories, [*none], refit_C, solutions, [])
 
 
 def _groups_of(estimator: Any, support: IndexArray) -> list[Any] | None:
@@ -394,9 +395,9 @@ def read_model(where: str, data: bytes) -> LinearModel:
     n_features = metadata["n_features_in"]
     n_scores = count_scores(classes)
     k = support.size
-    refit = not metadata["solutions"]
+    solved = bool(metadata["solutions"])
     require(support.dtype == "<i8" and support.ndim == 1, "support must be indices")
-    require(k >= 1 or not refit, "support must be indices, at least one")
+    require(k >= 1 or solved, "support must be indices, at least one")
     require(bool((np.diff(support) > 0).all()), "support must be sorted and without repeats")
     low, high = (int(support[0]), int(support[-1])) if k else (0, 0)
     require(
@@ -413,9 +414,12 @@ def read_model(where: str, data: bytes) -> LinearModel:
         )
         require(bool(np.isfinite(values).all()), f"{name} must be finite")
     names = names_in(metadata, k, require)
-    for key in ("certificates", "history", "refit_C" if refit else "solutions"):
-        require(len(metadata[key]) == n_scores, f"{key} must have {n_scores} entries")
-    require(refit or not metadata["refit_C"], "refit_C must be empty beside solutions")
+    for key in ("certificates", "history", "refit_C", "solutions"):
+        optional = key == "solutions" or (key == "refit_C" and solved)
+        require(
+            len(metadata[key]) == n_scores or (optional and not metadata[key]),
+            f"{key} must have {n_scores} entries",
+        )
     groups = metadata["groups"]
     require(
         groups is None or (len(groups) == k and all(type(label) in (int, str) for label in groups)),

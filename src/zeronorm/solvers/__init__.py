@@ -9,7 +9,6 @@ from ._l0 import select_l0
 from ._l1 import L1Problem
 from ._l1_path import l1_path, l1_supports
 from ._measure_task import MeasureTask
-from ._menu import MENU, Procedure, follow
 from ._newglmnet import cdn, glmnet, newglmnet
 from ._refit import refit
 from ._reweighted import CappedL1, LogPenalty, reweighted, reweighted_supports
@@ -32,14 +31,12 @@ L1_SOLVERS = {
 __all__ = [
     "INNER_SOLVERS",
     "L1_SOLVERS",
-    "MENU",
     "CappedL1",
     "Exchanges",
     "L1Problem",
     "LogPenalty",
     "MeasureTask",
     "Minimax",
-    "Procedure",
     "Progress",
     "Scan",
     "SplitProblem",
@@ -48,7 +45,6 @@ __all__ = [
     "asalm",
     "cdn",
     "certify_supports",
-    "follow",
     "glmnet",
     "greedy",
     "l1_path",

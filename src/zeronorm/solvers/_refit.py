@@ -123,11 +123,12 @@ def leave_one_out_loss(
 
 
 def _mean_variance(Z: Columns, std: FloatArray, weight: FloatArray) -> float:
-    """Return the mean variance of the columns std * Z under the weights, 1 of none."""
+    """Return the mean variance of the columns std * Z under the weights, 1 where none varies."""
     if not std.size:
         return 1.0
     total = float(weight.sum())
     mean = np.asarray(Z.T @ weight) / total
     square = second_moments(Z, weight)
     variance = (square / total - mean**2) * std**2
-    return max(float(variance.mean()), np.finfo(np.float64).tiny)
+    mean_variance = float(variance.mean())
+    return mean_variance if mean_variance > np.finfo(np.float64).tiny else 1.0
