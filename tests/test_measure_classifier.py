@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 import re
 import warnings
@@ -653,3 +654,38 @@ def test_a_saved_model_without_weights_predicts_the_same_class(skewed, tmp_path)
             model = MeasureClassifier("prbep", 3, C=C, pos_label="fraud").fit(X, labels)
         loaded = load(save(model, tmp_path / "model"))
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+# ------------------------------------------------------------------------------------- storage
+
+
+def unsorted(X):
+    """Return X as CSC whose columns begin with their last rows."""
+    columns = sp.csc_array(X)
+    for first, last in itertools.pairwise(columns.indptr):
+        columns.indices[first:last] = columns.indices[first:last][::-1]
+        columns.data[first:last] = columns.data[first:last][::-1]
+    columns.has_sorted_indices = False
+    return columns
+
+
+@pytest.mark.parametrize("measure", ["f1", "precision@10", "auc"])
+@pytest.mark.parametrize("kind", ["real", "boolean"])
+def test_the_model_does_not_depend_on_how_the_numbers_are_stored(measure, kind):
+    """The same numbers by row or by column, or of another type, would give another model."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 25)).astype(np.float32).astype(np.float64)
+    if kind == "boolean":
+        X = np.hstack([X > 0.7, X <= 0.7]).astype(np.float64)  # columns with equal scores
+    y = X[:, :4] @ [2, -2, 1.5, 1] + rng.standard_normal(40) > 0.8
+    dense = [np.ascontiguousarray(X), np.asfortranarray(X), X[:, ::-1].copy()[:, ::-1]]
+    dense.append(X.astype(np.float32))
+    dense += [X.astype(bool), X.astype(np.int8)] if kind == "boolean" else [X.astype("longdouble")]
+    sparse = [sp.csc_array(X), sp.csr_array(X), unsorted(X)]
+    for storages in (dense, sparse):
+        models = [MeasureClassifier(measure, n_features=[3, 6]).fit(one, y) for one in storages]
+        for other in models[1:]:
+            for k in (3, 6):
+                np.testing.assert_array_equal(models[0].path_[k].support, other.path_[k].support)
+            scores = other.decision_function(X)
+            np.testing.assert_allclose(models[0].decision_function(X), scores, rtol=0, atol=1e-8)

@@ -193,7 +193,7 @@ class BlockModel:
         old = self._pool.size
         if new.size:
             self._pool.add(new)
-            self._offset = np.append(self._offset, _offsets(self._design, new))
+            self._offset = np.append(self._offset, offsets(self._design, new))
             columns: Any = self._pool.columns()[:, old:]
             offset = self._offset[old:]
             rows = [np.empty((0, new.size))]
@@ -340,7 +340,7 @@ def _bordered(gram: FloatArray, border: FloatArray) -> FloatArray:
     return grown
 
 
-def _offsets(design: Design, features: IndexArray) -> FloatArray:
+def offsets(design: Design, features: IndexArray) -> FloatArray:
     """Return what is to be subtracted from gathered columns: sparse ones are not centred."""
     centred = isinstance(design, Scaled) and design.mean is not None
     if not centred or not isinstance(storage_of(design), Sparse):
@@ -368,5 +368,6 @@ __all__ = [
     "Model",
     "Point",
     "average_by_class",
+    "offsets",
     "solve_master",
 ]
