@@ -684,8 +684,11 @@ def test_the_model_does_not_depend_on_how_the_numbers_are_stored(measure, kind):
     sparse = [sp.csc_array(X), sp.csr_array(X), unsorted(X)]
     for storages in (dense, sparse):
         models = [MeasureClassifier(measure, n_features=[3, 6]).fit(one, y) for one in storages]
+        full = [MeasureClassifier(measure).fit(one, y) for one in storages]
         for other in models[1:]:
             for k in (3, 6):
                 np.testing.assert_array_equal(models[0].path_[k].support, other.path_[k].support)
             scores = other.decision_function(X)
             np.testing.assert_allclose(models[0].decision_function(X), scores, rtol=0, atol=1e-8)
+        for other in full[1:]:
+            np.testing.assert_allclose(full[0].coef_, other.coef_, rtol=0, atol=1e-8)

@@ -40,6 +40,9 @@ from ._stopwatch import PhaseClock
 
 LOOSE = 1e-2  # gap of the problems that only generate blocks
 CLOSE = 1e-9  # of the largest score: how far the scores of scans of float64 may be off
+# Numbers up to which the model of all features gathers them: faster than two passes for a cut. Of
+# few rows the cuts are what takes memory.
+MOST_GATHERED, FEW_ROWS = 1 << 22, 500
 
 
 def select_by_measure(
@@ -182,12 +185,20 @@ def _full(
     data = task.data
     m = data.design.shape[1]
     features = np.arange(m) if data.usable is None else np.flatnonzero(data.usable)
-    model = FullModel(data.design, cuts, features)
     begin = time.perf_counter()
+    model: BlockModel | FullModel
+    if max(data.y.size, FEW_ROWS) * features.size <= MOST_GATHERED:
+        model = BlockModel(data.design, cuts, features.size)
+        model.enter(features, features)
+    else:
+        model = FullModel(data.design, cuts, features)
     for cut in task.constant_cuts():
         yield from model.add(cut, keep=True)
     fit = yield from solve(model, model.zero(b), tol)
-    coef = yield from model.weights(fit.point.w)
+    if isinstance(model, BlockModel):
+        coef = model.coef(fit.point)
+    else:
+        coef = yield from model.weights(fit.point.w)
     extra = {
         "without_features": solve.scale,
         "gap": (fit.objective - fit.bound) / solve.scale,
@@ -315,9 +326,7 @@ class _Blocks:
                 )
             magnitude[features] = np.abs(products)
 
-    def next(
-        self, scores: FloatArray, vector: FloatArray
-    ) -> tuple[IndexArray, IndexArray] | None:
+    def next(self, scores: FloatArray, vector: FloatArray) -> tuple[IndexArray, IndexArray] | None:
         """Return the new features of the next block, best first, and the block."""
         magnitude = np.abs(scores)
         magnitude[~self._allowed] = -1.0
