@@ -656,6 +656,29 @@ def test_a_saved_model_without_weights_predicts_the_same_class(skewed, tmp_path)
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
+# ----------------------------------------------------------------------------------- C
+
+
+@pytest.mark.parametrize("measure", ["f1", "auc", "hamming"])
+def test_any_c_ends_with_a_model_of_the_least_loss(measure, skewed):
+    """A C beyond what float64 resolves would never end, or give a model that says nothing."""
+    X, y = skewed
+    loss = {}
+    for C in (1e6, 1e17, 1e20, 1e100):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = MeasureClassifier(measure, n_features=4, C=C).fit(X, y)
+        assert max(step.extra.get("inner_iterations", 0) for step in model.history_) < 100
+        assert model.path_[4].bound <= model.path_[4].objective
+        loss[C] = model.path_[4].objective / C
+        np.testing.assert_array_equal(model.support_, [0, 1, 2, 3])
+        if C != 1e20:
+            assert [one.category for one in caught] == [ConvergenceWarning] * (C == 1e100)
+    assert loss[1e17] == pytest.approx(loss[1e6], rel=2e-3)
+    assert loss[1e20] == pytest.approx(loss[1e6], rel=0.02)
+    assert loss[1e100] == pytest.approx(loss[1e6], rel=0.02)
+
+
 # ------------------------------------------------------------------------------------- storage
 
 

@@ -52,7 +52,8 @@ class MeasureClassifier(BudgetedClassifier):
         all features, the support vector machine for multivariate measures (SVMperf).
     C : float or "auto"
         Weight of the loss, once for all samples. "auto": 0.1; 100 for AUC and average precision,
-        which are means over pairs.
+        which are means over pairs. A C beyond what float64 resolves gives (nearly) the least loss
+        that there is, with a warning where the gap is not certified.
     block_size : int or None
         B, new features per scan; by default n_features / max_blocks, of several sizes a tenth of
         the smallest, but at least a thirtieth of the largest.

@@ -159,6 +159,9 @@ class Model(Protocol):
     def point(self, master: Master) -> Point:
         """Return the point that belongs to a solution of the program."""
 
+    def quadratic(self, alpha: FloatArray) -> float:
+        """Return max_t 1/2 ||sum_k alpha_k a_k||^2 over S_t, where terms cancel too."""
+
     def products(self, p: Point, q: Point) -> FloatArray:
         """Return the inner products over the blocks, (n_blocks,)."""
 
@@ -253,6 +256,11 @@ class BlockModel:
         w = np.concatenate(parts)
         return Point(w, self._scores(w), master.intercept)
 
+    def quadratic(self, alpha: FloatArray) -> float:
+        """Return max_t 1/2 ||sum_k alpha_k a_k||^2 over S_t: not by G, whose terms are squares."""
+        square = (alpha @ self._a) ** 2
+        return 0.5 * max(float(square[places].sum()) for places in self._blocks)
+
     def products(self, p: Point, q: Point) -> FloatArray:
         """Return v_t'v_t of two points, (n_blocks,)."""
         starts = np.cumsum([0, *(places.size for places in self._blocks[:-1])])
@@ -320,6 +328,10 @@ class FullModel:
     def point(self, master: Master) -> Point:
         """Return w = sum_k alpha_k beta_k and its scores XX'w."""
         return Point(self.cuts.combine(master.alpha), master.alpha @ self._scores, master.intercept)
+
+    def quadratic(self, alpha: FloatArray) -> float:
+        """Return 1/2 ||sum_k alpha_k a_k||^2."""
+        return max(0.0, 0.5 * float(self.cuts.combine(alpha) @ (alpha @ self._scores)))
 
     def products(self, p: Point, q: Point) -> FloatArray:
         """Return u'u of two points, w'(XX'w), (1,)."""
