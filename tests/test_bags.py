@@ -476,7 +476,8 @@ def with_value(value):
         ([np.ones((2, 0))], r"bag 0 must be .* at least one feature; got shape \(2, 0\)"),
         ([TWO[0], [[1, 2, 3], [1, 2]]], r"bag 1 must be an array; got rows of different lengths"),
         ([TWO[0], np.ones((2, 4))], r"the same features; got 3 columns in bag 0 and 4 in bag 1\."),
-        ([sp.csr_array(TWO[0])], r"bag 0 must be a dense array; got a sparse matrix"),
+        (sp.csr_array(X6), r"bags must be a list .*; got one sparse matrix of shape \(6, 3\)"),
+        (np.array(5.0), r"bags must be a list .*; got an array without dimensions"),
         ([TWO[0], [["a", "b", "c"]]], r"bag 1: X must hold numbers; got strings"),
         ([TWO[0], np.ones((1, 3)) * 1j], r"bag 1: Complex data not supported"),
         (with_value(np.nan), r"got nan in column 2 of instance 1 of bag 1 \(row 3\)"),
@@ -494,7 +495,9 @@ def with_value(value):
         ((X6, [0, 1, np.nan, 1, 2, 2]), r"bag_index must have .*; row 2 has none\."),
         ((X6[0], INDEX6[:3]), r"X must be two-dimensional, instances by features"),
         ((X6[:0], INDEX6[:0]), r"X must have at least one instance; got none\."),
-        ((sp.csr_array(X6), INDEX6), r"X must be a dense array; .* Use toarray\(\)"),
+        ((sp.csr_array(np.where(X6 == 7, np.nan, X6)), list("ccabba")),
+         r"got nan in column 1 of instance 0 of bag a \(row"),
+        ([sp.csr_array(X6), sp.csr_array((0, 3))], r"bag 1 must have at least one instance"),
     ],
 )  # fmt: skip
 def test_bad_bags(bags, message):
@@ -611,3 +614,72 @@ def test_before_fit():
         BagClassifier(LAST).selected_instances_  # noqa: B018
     assert not hasattr(BagClassifier(FeatureGeneratingMachine), "selected_instances_")
     assert not hasattr(BagClassifier(L1LogisticRegression(loss="squared_hinge")), "predict_proba")
+
+
+# ---------------------------------------------------------------------------------------- sparse
+
+
+def texts(n_bags=60, n_features=400, seed=3):
+    """Return bags of sparse instances of norm 1, every second with one word that tells, and y."""
+    rng = np.random.default_rng(seed)
+    bags, y = [], np.arange(n_bags) % 2
+    for label in y:
+        bag = rng.random((rng.integers(2, 6), n_features)) * (rng.random(n_features) < 0.02)
+        if label:
+            bag[0, :3] = 2.0
+        bag[:, 5] += 0.1
+        bags.append(bag / np.linalg.norm(bag, axis=1, keepdims=True))
+    return bags, y
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, sp.coo_matrix])
+@pytest.mark.parametrize("sigma", ["median", 1.0, 0.01])
+def test_sparse_bags_are_those_of_the_dense_numbers(form, sigma):
+    """Similarities of sparse instances would be others, those far in units of sigma above all."""
+    dense, _ = texts()
+    dense[4] = np.concatenate([dense[4], dense[4][:1]])  # a distance of 0
+    sparse = [form(bag) for bag in dense]
+    names = np.repeat(np.arange(len(dense)), [len(bag) for bag in dense])
+    expected = MilesEmbedding(sigma).fit(dense)
+    answer = expected.transform(dense)
+    for bags in (sparse, (form(np.concatenate(dense)), names), [sparse[0], *dense[1:]]):
+        found = MilesEmbedding(sigma).fit(bags)
+        assert found.sigma_ == pytest.approx(expected.sigma_, rel=1e-12)
+        np.testing.assert_allclose(found.transform(bags), answer, rtol=0, atol=1e-10)
+        # Either kind may be compared with the other.
+        np.testing.assert_allclose(found.transform(dense), answer, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(expected.transform(bags), answer, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("memory_limit", [np.inf, 0.5])
+def test_a_classifier_of_sparse_bags_is_that_of_dense_ones(memory_limit):
+    """Bags of texts would be refused, or another instance called the reason."""
+    bags, y = texts()
+    sparse = [sp.csr_array(bag) for bag in bags]
+    kwargs = {"memory_limit": memory_limit}
+    model = BagClassifier(BudgetClassifier(n_features=2), **kwargs).fit(sparse, y)
+    other = BagClassifier(BudgetClassifier(n_features=2), **kwargs).fit(bags, y)
+    assert model.score(sparse, y) == model.score(bags, y) == 1.0
+    np.testing.assert_allclose(
+        model.decision_function(sparse), other.decision_function(bags), rtol=1e-6
+    )
+    for one, two in zip(model.selected_instances_, other.selected_instances_, strict=True):
+        assert (one.bag, one.position, one.row) == (two.bag, two.position, two.row)
+        assert one.instance.shape == (1, 400)
+        np.testing.assert_array_equal(one.instance.toarray()[0], two.instance)
+    np.testing.assert_array_equal(model.embedding_.bags_[3].toarray(), bags[3])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(sparse), y)
+
+
+def test_sparse_instances_are_never_made_dense():
+    """A hundred thousand words would need the memory of all of them for every instance."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((2000, 100_000), density=1e-4, format="csr", rng=rng)
+    names = np.arange(2000) // 4
+    bags = Bags.of((X, names))
+    tracemalloc.start()
+    similarity = MilesEmbedding(1.0, n_threads=1).fit(bags).design(bags).gather(np.arange(300))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert similarity.shape == (500, 300)
+    assert peak < 50e6  # dense instances: 1.6e9

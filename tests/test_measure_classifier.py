@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 import re
 import warnings
@@ -653,3 +654,64 @@ def test_a_saved_model_without_weights_predicts_the_same_class(skewed, tmp_path)
             model = MeasureClassifier("prbep", 3, C=C, pos_label="fraud").fit(X, labels)
         loaded = load(save(model, tmp_path / "model"))
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+# ----------------------------------------------------------------------------------- C
+
+
+@pytest.mark.parametrize("measure", ["f1", "auc", "hamming"])
+def test_any_c_ends_with_a_model_of_the_least_loss(measure, skewed):
+    """A C beyond what float64 resolves would never end, or give a model that says nothing."""
+    X, y = skewed
+    loss = {}
+    for C in (1e6, 1e17, 1e20, 1e100):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = MeasureClassifier(measure, n_features=4, C=C).fit(X, y)
+        assert max(step.extra.get("inner_iterations", 0) for step in model.history_) < 100
+        assert model.path_[4].bound <= model.path_[4].objective
+        loss[C] = model.path_[4].objective / C
+        np.testing.assert_array_equal(model.support_, [0, 1, 2, 3])
+        if C != 1e20:
+            assert [one.category for one in caught] == [ConvergenceWarning] * (C == 1e100)
+    assert loss[1e17] == pytest.approx(loss[1e6], rel=2e-3)
+    assert loss[1e20] == pytest.approx(loss[1e6], rel=0.02)
+    assert loss[1e100] == pytest.approx(loss[1e6], rel=0.02)
+
+
+# ------------------------------------------------------------------------------------- storage
+
+
+def unsorted(X):
+    """Return X as CSC whose columns begin with their last rows."""
+    columns = sp.csc_array(X)
+    for first, last in itertools.pairwise(columns.indptr):
+        columns.indices[first:last] = columns.indices[first:last][::-1]
+        columns.data[first:last] = columns.data[first:last][::-1]
+    columns.has_sorted_indices = False
+    return columns
+
+
+@pytest.mark.parametrize("measure", ["f1", "precision@10", "auc"])
+@pytest.mark.parametrize("kind", ["real", "boolean"])
+def test_the_model_does_not_depend_on_how_the_numbers_are_stored(measure, kind):
+    """The same numbers by row or by column, or of another type, would give another model."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 25)).astype(np.float32).astype(np.float64)
+    if kind == "boolean":
+        X = np.hstack([X > 0.7, X <= 0.7]).astype(np.float64)  # columns with equal scores
+    y = X[:, :4] @ [2, -2, 1.5, 1] + rng.standard_normal(40) > 0.8
+    dense = [np.ascontiguousarray(X), np.asfortranarray(X), X[:, ::-1].copy()[:, ::-1]]
+    dense.append(X.astype(np.float32))
+    dense += [X.astype(bool), X.astype(np.int8)] if kind == "boolean" else [X.astype("longdouble")]
+    sparse = [sp.csc_array(X), sp.csr_array(X), unsorted(X)]
+    for storages in (dense, sparse):
+        models = [MeasureClassifier(measure, n_features=[3, 6]).fit(one, y) for one in storages]
+        full = [MeasureClassifier(measure).fit(one, y) for one in storages]
+        for other in models[1:]:
+            for k in (3, 6):
+                np.testing.assert_array_equal(models[0].path_[k].support, other.path_[k].support)
+            scores = other.decision_function(X)
+            np.testing.assert_allclose(models[0].decision_function(X), scores, rtol=0, atol=1e-8)
+        for other in full[1:]:
+            np.testing.assert_allclose(full[0].coef_, other.coef_, rtol=0, atol=1e-8)

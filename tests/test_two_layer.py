@@ -15,7 +15,7 @@ from zeronorm._kernels import solve_cuts
 from zeronorm.designs import Dense, Scaled, as_design
 from zeronorm.measures import AUC, Contingency, Cut, Hamming, parse_measure
 from zeronorm.result import Status
-from zeronorm.solvers import MeasureTask, Task, run, select_by_measure
+from zeronorm.solvers import MeasureTask, Task, _two_layer, run, select_by_measure
 from zeronorm.solvers import _cuts as cuts_module
 from zeronorm.solvers._cuts import BlockModel, Cuts, solve_master
 from zeronorm.solvers._inner_layer import InnerLayer
@@ -377,8 +377,9 @@ def test_fast_and_published_algorithms_agree(name):
 
 @pytest.mark.parametrize("shape", [(60, 12), (25, 80)])
 @pytest.mark.parametrize("name", ["f1", "precision@9", "prbep", "auc", "ap", "hamming"])
-def test_model_of_all_features(name, shape):
+def test_model_of_all_features(name, shape, monkeypatch):
     """Products with XX' would give another model than the columns themselves."""
+    monkeypatch.setattr(_two_layer, "MOST_GATHERED", 0)
     rng = np.random.default_rng(8)
     X = rng.standard_normal(shape) + 0.3
     y = np.where(X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(len(X)) > 0.5, 1.0, -1.0)
@@ -482,8 +483,9 @@ def test_storage_does_not_matter(name, tmp_path):
 
 @pytest.mark.parametrize("sizes", [(4,), None])
 @pytest.mark.parametrize("name", ["precision@10", "recall@2p", "f1"])
-def test_sparse_columns_are_centred_without_being_stored(name, sizes):
+def test_sparse_columns_are_centred_without_being_stored(name, sizes, monkeypatch):
     """Centring would be forgotten in a product: scores, cuts and weights would not fit together."""
+    monkeypatch.setattr(_two_layer, "MOST_GATHERED", 0)
     rng = np.random.default_rng(12)
     X = rng.poisson(0.7, (300, 20)).astype(float)
     score = X[:, [2, 8, 11, 17]] @ [3, -3, 2, -2]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from . import _validate
 from ._typing import FloatArray, IndexArray
 from .designs import Dense
 from .designs._dense import as_features, as_vectors, read_dense
+from .designs._sparse import read_sparse
 from .groups import Groups
 from .solvers._blas import current_threads, map_threads, solver_threads
 
@@ -43,14 +44,14 @@ class Bags:
     Parameters
     ----------
     instances : (n_instances, n_features) float64, bag by bag, in the order of the user's rows
-        within each.
+        within each: an array, or a csr_array where any of the user's is sparse.
     offsets : (n_bags + 1,) where every bag begins, and n_instances.
     labels : (n_bags,) the names of the bags, sorted: 0, 1, ... for a list.
     rows : (n_instances,) the row of every instance in the user's X; for a list, in all its arrays
         one below the other.
     """
 
-    instances: FloatArray
+    instances: Any
     offsets: IndexArray
     labels: np.ndarray
     rows: IndexArray
@@ -62,7 +63,7 @@ class Bags:
         Parameters
         ----------
         bags : one of
-            - a list or tuple of arrays (n_instances, n_features), one for each bag;
+            - a list or tuple of arrays (n_instances, n_features), one for each bag, also sparse;
             - a tuple (X, bag_index) of all instances, in any order, and an integer or str for each
               that names its bag: bags are in the order of the sorted names;
             - `Bags`, returned as they are.
@@ -75,20 +76,29 @@ class Bags:
         """
         if isinstance(bags, Bags):
             return bags
+        instances: Any
         if is_indexed(bags):
             X, bag_index = bags
             x = _matrix(X, "X")
             found = Groups.of_rows(bag_index, x.shape[0], "bag_index")
             rows, offsets = found.by_group
-            return cls._checked(np.take(x, rows, axis=0), offsets, found.labels, rows)
+            instances = x[rows] if _is_sparse(x) else np.take(x, rows, axis=0)
+            return cls._checked(instances, offsets, found.labels, rows)
         rule = "bags must be a list of arrays (instances by features), or a tuple (X, bag_index)"
         if isinstance(bags, np.ndarray) and bags.ndim == 2 and bags.dtype != np.object_:
             raise ValueError(
                 f"{rule}; got one array of shape {bags.shape}, which does not say whose its rows "
                 "are. Pass (X, bag_index)."
             )
+        if _is_sparse(bags):
+            raise ValueError(
+                f"{rule}; got one sparse matrix of shape {bags.shape}, which does not say whose "
+                "its rows are. Pass (X, bag_index)."
+            )
         if not isinstance(bags, Sequence | np.ndarray) or isinstance(bags, str | bytes):
             raise ValueError(f"{rule}; got a {type(bags).__name__}.")
+        if isinstance(bags, np.ndarray) and bags.ndim == 0:
+            raise ValueError(f"{rule}; got an array without dimensions, {bags!r}.")
         if len(bags) == 0:
             raise ValueError("bags must have at least one bag; got none.")
         parts = [_matrix(one, f"bag {place}") for place, one in enumerate(bags)]
@@ -103,22 +113,29 @@ class Bags:
             )
         offsets = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts])])
         rows = np.arange(offsets[-1])
-        instances = np.concatenate(parts, out=np.empty((rows.size, widths[0])))
+        if any(_is_sparse(part) for part in parts):
+            instances = sp.csr_array(sp.vstack([sp.csr_array(part) for part in parts], "csr"))
+        else:
+            instances = np.concatenate(parts, out=np.empty((rows.size, widths[0])))
         return cls._checked(instances, offsets, np.arange(len(parts)), rows)
 
     @classmethod
     def _checked(
-        cls, instances: FloatArray, offsets: IndexArray, labels: np.ndarray, rows: IndexArray
+        cls, instances: Any, offsets: IndexArray, labels: np.ndarray, rows: IndexArray
     ) -> Bags:
         """Return the bags after a look for values that are not finite, or too large."""
-        instances.flags.writeable = False
+        values = instances.data if _is_sparse(instances) else instances
+        values.flags.writeable = False
         bags = cls(instances, offsets, labels, rows)
         # NaN compares as false.
-        largest = max(-float(instances.min()), float(instances.max()))
+        largest = max(-float(values.min(initial=0.0)), float(values.max(initial=0.0)))
         if not largest <= _validate.LARGEST:
-            wrong = ~(np.abs(instances) <= _validate.LARGEST)
-            place = int(np.argmax(wrong.any(axis=1)))
-            column = int(np.argmax(wrong[place]))
+            wrong = np.flatnonzero(~(np.abs(values) <= _validate.LARGEST))[0]
+            if _is_sparse(instances):
+                place = int(np.searchsorted(instances.indptr, wrong, side="right")) - 1
+                column = int(instances.indices[wrong])
+            else:
+                place, column = divmod(int(wrong), instances.shape[1])
             raise ValueError(
                 f"bags must hold finite numbers of at most {_validate.LARGEST:g} in magnitude; got "
                 f"{instances[place, column]:g} in column {column} of {bags.where(place)} (row "
@@ -130,7 +147,7 @@ class Bags:
         """Return the number of bags."""
         return int(self.labels.size)
 
-    def __getitem__(self, index: int) -> FloatArray:
+    def __getitem__(self, index: int) -> Any:
         """Return the instances of one bag, (n_instances, n_features), not to be written to."""
         place = range(len(self))[index]
         return self.instances[self.offsets[place] : self.offsets[place + 1]]
@@ -168,15 +185,17 @@ class MilesDesign:
 
     Every scan computes them again, block by block: one matrix product of the instances and some
     concepts, the least distance in every bag, and one exp for each bag and concept. Cost of a scan
-    O(n_instances n_concepts n_features); memory that of the instances and of a block.
+    O(n_instances n_concepts n_features); memory that of the instances and of a block. Sparse
+    instances and concepts stay sparse; the products of both are.
 
     Parameters
     ----------
     bags : the rows of the matrix.
-    concepts : (n_concepts, n_features) its columns.
+    concepts : (n_concepts, n_features) its columns; a csr_array where the instances are one.
     sigma : the width of the similarity, positive. In the article by Chen, Bi and Wang sigma^2
         stands for what is 2 sigma^2 here.
-    centre : (n_features,) near the concepts: distances from there are small beside far values.
+    centre : (n_features,) near the concepts: distances from there are small beside far values. Not
+        used of sparse ones, which are compared as they are.
     n_threads : threads of a scan; None: as many as this process may use. They change no bit of any
         result.
     """
@@ -184,7 +203,7 @@ class MilesDesign:
     def __init__(
         self,
         bags: Bags,
-        concepts: FloatArray,
+        concepts: Any,
         sigma: float,
         centre: FloatArray,
         n_threads: int | None = None,
@@ -192,6 +211,11 @@ class MilesDesign:
         self.n_threads = n_threads or current_threads()
         self._bags, self._concepts, self._centre = bags, concepts, centre
         self._unit = 1.0 / (np.sqrt(2.0) * sigma)
+        self._rows: Any
+        if _is_sparse(bags.instances):
+            self._rows = bags.instances * self._unit
+            self._square = _square_norms(self._rows)
+            return
         # (x, ||x||^2) of every instance, from the centre and in units of sqrt(2) sigma: the
         # product with (-2z, 1) is the squared distance from z but for ||z||^2.
         n_instances, n_features = bags.instances.shape
@@ -270,28 +294,56 @@ class MilesDesign:
         similarity : (n_concepts, n_bags).
         """
         instances, offsets = self._bags.instances, self._bags.offsets
-        z = (concepts - self._centre) * self._unit
-        square = np.einsum("ij,ij->i", z, z)
-        far = np.flatnonzero(square > FAR)
-        factor = np.concatenate([-2.0 * z, np.ones((z.shape[0], 1))], axis=1)
+        square, distances = self._distances(concepts)
         for first in range(0, instances.shape[0], TILE_INSTANCES):
             last = min(first + TILE_INSTANCES, instances.shape[0])
-            distance = factor @ self._rows[first:last].T
-            if far.size:
-                # Differences of the user's values: those from the centre are rounded.
-                other = cdist(concepts[far], instances[first:last])
-                distance[far] = (other * self._unit) ** 2
+            distance = distances(first, last)
             # The bags in this piece; the first and the last may go on beyond it.
             left = int(np.searchsorted(offsets, first, side="right")) - 1
             right = int(np.searchsorted(offsets, last))
             begins = np.maximum(offsets[left:right], first) - first
             nearest = similarity[:, left:right]
             np.minimum(nearest, np.minimum.reduceat(distance, begins, axis=1), out=nearest)
-        square[far] = 0.0
         similarity += square[:, None]
         np.maximum(similarity, 0.0, out=similarity)
         np.negative(similarity, out=similarity)
         np.exp(similarity, out=similarity)
+
+    def _distances(self, concepts: Any) -> tuple[FloatArray, Callable[[int, int], FloatArray]]:
+        """Return how squared distances from a tile of concepts are computed, in units of 2 sigma^2.
+
+        A term for every concept, (n_concepts,), and a function of the first and last instance that
+        gives the rest, (n_concepts, last - first).
+        """
+        instances = self._bags.instances
+        sparse = _is_sparse(instances)
+        z = concepts * self._unit if sparse else (concepts - self._centre) * self._unit
+        square = _square_norms(z)
+        far = np.flatnonzero(square > FAR)
+        factor: Any = z.T.tocsr() if sparse else None
+        if not sparse:
+            factor = np.concatenate([-2.0 * z, np.ones((z.shape[0], 1))], axis=1)
+
+        def distances(first: int, last: int) -> FloatArray:
+            found: FloatArray
+            if sparse:
+                found = (self._rows[first:last] @ factor).toarray().T
+                found *= -2.0
+                found += self._square[first:last]
+            else:
+                found = factor @ self._rows[first:last].T
+            if far.size:
+                # Differences of the user's values: those from the centre are rounded.
+                part = instances[first:last]
+                if sparse:
+                    found[far] = _square_distances(part, concepts[far]) * self._unit**2
+                else:
+                    found[far] = (cdist(concepts[far], part) * self._unit) ** 2
+            return found
+
+        terms = square.copy()
+        terms[far] = 0.0
+        return terms, distances
 
 
 class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -355,13 +407,14 @@ class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         bags : a list of arrays (n_instances, n_features), a tuple (X, bag_index), or `Bags`.
+            Sparse instances stay sparse.
         y : not used.
         """
         sigma = _validate.check_sigma(self.sigma)
         _validate.check_positive_or_infinite("memory_limit", self.memory_limit)
         _validate.check_count("n_threads", self.n_threads)
         concepts = Bags.of(bags)
-        centre = concepts.instances.mean(axis=0)
+        centre = np.asarray(concepts.instances.mean(axis=0))
         self.sigma_ = _median_distance(concepts.instances, centre) if sigma == "median" else sigma
         self.bags_, self._centre = concepts, centre
         self.n_features_in_ = concepts.n_features
@@ -379,6 +432,10 @@ class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"bags must have the {self.n_features_in_} features of those that "
                 f"{type(self).__name__} was fitted to; got {data.n_features}."
             )
+        sparse = _is_sparse(self.bags_.instances)
+        if sparse != _is_sparse(data.instances):
+            other = data.instances
+            data = replace(data, instances=sp.csr_array(other) if sparse else other.toarray())
         threads = _validate.check_count("n_threads", self.n_threads)
         return MilesDesign(data, self.bags_.instances, float(self.sigma_), self._centre, threads)
 
@@ -429,10 +486,12 @@ def is_indexed(bags: Any) -> bool:
         return False
 
 
-def _matrix(x: Any, name: str) -> FloatArray:
-    """Return instances as a float64 matrix with at least one row and one column."""
-    if sp.issparse(x):
-        raise ValueError(f"{name} must be a dense array; got a sparse matrix. Use toarray().")
+def _is_sparse(x: Any) -> bool:
+    return bool(sp.issparse(x))
+
+
+def _matrix(x: Any, name: str) -> Any:
+    """Return instances as a float64 matrix or csr_array with at least one row and one column."""
     try:
         shape = np.shape(x)
     except ValueError:
@@ -445,22 +504,59 @@ def _matrix(x: Any, name: str) -> FloatArray:
             f"got shape {shape}. A single instance is x.reshape(1, -1)."
         )
     try:
+        if _is_sparse(x):
+            return sp.csr_array(read_sparse(x, 1).gather(slice(None)))
         return read_dense(x, 1).gather(slice(None))
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from error
 
 
-def _median_distance(instances: FloatArray, centre: FloatArray) -> float:
+def _square_norms(x: Any) -> FloatArray:
+    """Return ||x_i||^2 of the rows, (n_rows,)."""
+    if _is_sparse(x):
+        return np.asarray(x.multiply(x).sum(axis=1), np.float64)
+    return np.asarray(np.einsum("ij,ij->i", x, x))
+
+
+def _square_distances(x: Any, z: Any) -> FloatArray:
+    """Return ||z_k - x_i||^2 of the rows of two csr_arrays by their differences, (n_z, n_x).
+
+    Nothing cancels: the columns where z_k is not zero are subtracted, the others of x squared.
+    """
+    row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+    outside = np.ones(x.shape[1], bool)
+    found = np.empty((z.shape[0], x.shape[0]))
+    for k in range(z.shape[0]):
+        place = slice(z.indptr[k], z.indptr[k + 1])
+        columns = z.indices[place]
+        outside[columns] = False
+        inner = x[:, columns].toarray() - z.data[place]
+        other = np.where(outside[x.indices], x.data, 0.0)
+        found[k] = np.bincount(row, other * other, x.shape[0]) + _square_norms(inner)
+        outside[columns] = True
+    return found
+
+
+def _median_distance(instances: Any, centre: FloatArray) -> float:
     """Return the median distance of different instances.
 
     Of many, those are taken that are evenly spaced in the order of the distance from the centre,
     which does not depend on the order of the rows.
     """
+    sparse = _is_sparse(instances)
     if instances.shape[0] > MEDIAN_SAMPLE:
-        radius = cdist(instances, centre[None, :])[:, 0]
+        if sparse:
+            # ||x||^2 - 2x'c, which orders them as the distances do.
+            radius = _square_norms(instances) - 2.0 * (instances @ centre)
+        else:
+            radius = cdist(instances, centre[None, :])[:, 0]
         places = np.linspace(0, radius.size - 1, MEDIAN_SAMPLE).round().astype(np.int64)
         instances = instances[np.argsort(radius, kind="stable")[places]]
-    distance = pdist(instances)
+    if sparse:
+        above = np.triu_indices(instances.shape[0], 1)
+        distance = np.sqrt(_square_distances(instances, instances)[above])
+    else:
+        distance = pdist(instances)
     distance = distance[distance > 0]
     median = float(np.median(distance)) if distance.size else 0.0
     if median < _validate.SMALLEST_SIGMA:

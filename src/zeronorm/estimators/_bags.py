@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
@@ -32,14 +33,14 @@ class SelectedInstance:
     row : its row in the X of (X, bag_index); of a list, in all its arrays one below the other.
     weight : the coefficient of the similarity with it; positive speaks for `classes_[1]`. With
         several classes (n_classes,), one for each.
-    instance : (n_features,) itself.
+    instance : (n_features,) itself; of sparse bags a csr_array (1, n_features).
     """
 
     bag: Any
     position: int
     row: int
     weight: float | FloatArray
-    instance: FloatArray = field(repr=False)
+    instance: Any = field(repr=False)
 
 
 def _has(name: str) -> Callable[[Any], bool]:
@@ -63,6 +64,7 @@ class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
     Bags are a list of arrays (n_instances, n_features) with one label for each, or all instances
     in one tuple (X, bag_index) with one label for every row, the same in all rows of a bag. Results
     for a tuple are in the order of the sorted names of its bags (`Bags.of((X, bag_index)).labels`).
+    Instances may be sparse, words of texts for example: they stay so.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         """
         limit = _validate.check_positive_or_infinite("memory_limit", self.memory_limit)
         data = Bags.of(bags)
-        estimator = self._new_estimator(len(data.instances))
+        estimator = self._new_estimator(data.rows.size)
         target = _labels_of_bags(bags, data, y)
         embedding = MilesEmbedding(
             self.sigma, memory_limit=self.memory_limit, n_threads=self.n_threads
@@ -191,7 +193,7 @@ class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         if not hasattr(self, "estimator_"):
             raise AttributeError("selected_instances_ is set by fit.")
         data, support = self.embedding_.bags_, self.estimator_.support_
-        weights = self.estimator_.coef_[:, support]
+        weights, sparse = self.estimator_.coef_[:, support], sp.issparse(data.instances)
         order = np.argsort(-np.abs(weights).max(axis=0), kind="stable")
         return [
             SelectedInstance(
@@ -199,7 +201,7 @@ class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
                 position=data.position(place),
                 row=int(data.rows[place]),
                 weight=float(weight[0]) if weight.size == 1 else weight,
-                instance=data.instances[place],
+                instance=data.instances[[place]] if sparse else data.instances[place],
             )
             for place, weight in zip(support[order], weights[:, order].T, strict=True)
         ]

@@ -159,6 +159,9 @@ class Model(Protocol):
     def point(self, master: Master) -> Point:
         """Return the point that belongs to a solution of the program."""
 
+    def quadratic(self, alpha: FloatArray) -> float:
+        """Return max_t 1/2 ||sum_k alpha_k a_k||^2 over S_t, where terms cancel too."""
+
     def products(self, p: Point, q: Point) -> FloatArray:
         """Return the inner products over the blocks, (n_blocks,)."""
 
@@ -193,7 +196,7 @@ class BlockModel:
         old = self._pool.size
         if new.size:
             self._pool.add(new)
-            self._offset = np.append(self._offset, _offsets(self._design, new))
+            self._offset = np.append(self._offset, offsets(self._design, new))
             columns: Any = self._pool.columns()[:, old:]
             offset = self._offset[old:]
             rows = [np.empty((0, new.size))]
@@ -252,6 +255,11 @@ class BlockModel:
         ]
         w = np.concatenate(parts)
         return Point(w, self._scores(w), master.intercept)
+
+    def quadratic(self, alpha: FloatArray) -> float:
+        """Return max_t 1/2 ||sum_k alpha_k a_k||^2 over S_t: not by G, whose terms are squares."""
+        square = (alpha @ self._a) ** 2
+        return 0.5 * max(float(square[places].sum()) for places in self._blocks)
 
     def products(self, p: Point, q: Point) -> FloatArray:
         """Return v_t'v_t of two points, (n_blocks,)."""
@@ -321,6 +329,10 @@ class FullModel:
         """Return w = sum_k alpha_k beta_k and its scores XX'w."""
         return Point(self.cuts.combine(master.alpha), master.alpha @ self._scores, master.intercept)
 
+    def quadratic(self, alpha: FloatArray) -> float:
+        """Return 1/2 ||sum_k alpha_k a_k||^2."""
+        return max(0.0, 0.5 * float(self.cuts.combine(alpha) @ (alpha @ self._scores)))
+
     def products(self, p: Point, q: Point) -> FloatArray:
         """Return u'u of two points, w'(XX'w), (1,)."""
         return np.array([p.w @ q.z])
@@ -340,7 +352,7 @@ def _bordered(gram: FloatArray, border: FloatArray) -> FloatArray:
     return grown
 
 
-def _offsets(design: Design, features: IndexArray) -> FloatArray:
+def offsets(design: Design, features: IndexArray) -> FloatArray:
     """Return what is to be subtracted from gathered columns: sparse ones are not centred."""
     centred = isinstance(design, Scaled) and design.mean is not None
     if not centred or not isinstance(storage_of(design), Sparse):
@@ -368,5 +380,6 @@ __all__ = [
     "Model",
     "Point",
     "average_by_class",
+    "offsets",
     "solve_master",
 ]

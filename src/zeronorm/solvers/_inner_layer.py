@@ -30,6 +30,8 @@ MASTER_SHARE = 0.2  # of the gap: how exactly the program over the cuts is solve
 NEAR = 0.03  # share of the way from the best point to that of the program, of a second cut
 PATIENCE = 10  # rounds without a smaller gap, after which the cut of the program is added too
 STALLED = 100  # rounds without a smaller gap that end the method
+HUGE_C = 1e30  # from where a smaller C is looked for
+FAILED = 1e-2  # relative gap of a program over the cuts that rounding has spoilt
 SolveMaster = Callable[[FloatArray, FloatArray, FloatArray, float, float], Master]
 
 
@@ -61,6 +63,7 @@ class InnerLayer:
         self.scale = scale
         self._line_search = line_search
         self._solve_master = master
+        self._C = task.C  # of the programs over the cuts: less where rounding spoils those of C
 
     def __call__(self, model: Model, start: Point, tol: float) -> Solver[InnerSolution]:
         """Solve the problem over the blocks of a model, from a point of it."""
@@ -74,15 +77,18 @@ class InnerLayer:
         status = Status.CONVERGED
         while True:
             exactness = MASTER_SHARE * max(limit, objective - bound) / max(objective, limit)
-            found = self._solve_master(
-                model.grams, cuts.delta, cuts.g, task.C, min(1e-3, max(1e-9, exactness))
-            )
-            bound = max(bound, found.bound)
+            found = self._program(model, min(1e-3, max(1e-9, exactness)))
+            share, low = (1.0, found.bound) if self._C == task.C else self._stretched(model, found)
+            bound = max(bound, low)
             if objective - bound < 0.999 * gap:
                 gap, since = objective - bound, 0
             else:
                 since += 1
             if objective - bound <= limit:
+                break
+            rest = self._objective(model, best, cut, self._C) - found.bound
+            if self._C < task.C and rest <= limit * (self._C / task.C):
+                status = Status.STALLED
                 break
             if rounds == MAX_CUTS or since == STALLED:
                 status = Status.MAX_ITER if rounds == MAX_CUTS else Status.STALLED
@@ -109,14 +115,37 @@ class InnerLayer:
             mask = cuts.idle <= IDLE_ROUNDS
             if not mask.all():
                 model.keep(mask)
-        vector, delta = cuts.combine(found.alpha), float(found.alpha @ cuts.delta)
+        alpha = share * found.alpha
+        vector, delta = cuts.combine(alpha), float(alpha @ cuts.delta)
         return InnerSolution(best, objective, bound, vector, delta, rounds, status)
 
-    def _objective(self, model: Model, point: Point, cut: Cut) -> float:
+    def _program(self, model: Model, tol: float) -> Master:
+        """Return the solution of the program over the cuts.
+
+        Where classes overlap, the sum of alpha is C, and X'beta adds up to weights that do not grow
+        with C: beyond some C rounding leaves nothing of them. The program of a smaller C has
+        nearly the same weights then, those of the least R.
+        """
+        cuts = model.cuts
+        while True:
+            found = self._solve_master(model.grams, cuts.delta, cuts.g, self._C, tol)
+            if found.value - found.bound <= FAILED * abs(found.value) or self._C <= 1.0:
+                return found
+            self._C = min(0.1 * self._C, HUGE_C)
+
+    def _stretched(self, model: Model, found: Master) -> tuple[float, float]:
+        """Return a multiple of the dual point of a smaller C, and the bound that it gives for C."""
+        delta, worst = float(found.alpha @ model.cuts.delta), model.quadratic(found.alpha)
+        share = self._task.C / self._C
+        if worst > 0.0:
+            share = min(share, delta / (2.0 * worst))
+        return share, share * delta - share * share * worst
+
+    def _objective(self, model: Model, point: Point, cut: Cut, C: float | None = None) -> float:
         """Return the objective at a point where the cut is tight."""
         norms = np.sqrt(np.maximum(0.0, model.products(point, point)))
         loss = max(0.0, cut.at(point.scores))
-        return 0.5 * float(norms.sum()) ** 2 + self._task.C * loss
+        return 0.5 * float(norms.sum()) ** 2 + (self._task.C if C is None else C) * loss
 
     def _search(
         self, model: Model, start: Point, first: Cut, end: Point, last: Cut

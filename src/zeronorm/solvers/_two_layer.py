@@ -21,15 +21,17 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..criteria import no_criteria
 from ..designs._operations import on_scaling_of_x, score_errors
+from ..designs._wrappers import IN_MEMORY, feature_blocks
 from ..result import Path, Selection, Status, Step
 from ..structures import largest
-from ._cuts import BlockModel, Cuts, FullModel, Point, solve_master
+from ._cuts import BlockModel, Cuts, FullModel, Point, offsets, solve_master
 from ._cutting_plane import fit_budget
 from ._drive import Scan, Solver
 from ._inner_layer import InnerLayer, InnerSolution, SolveMaster
@@ -37,6 +39,10 @@ from ._measure_task import MeasureTask
 from ._stopwatch import PhaseClock
 
 LOOSE = 1e-2  # gap of the problems that only generate blocks
+CLOSE = 1e-9  # of the largest score: how far the scores of scans of float64 may be off
+# Numbers up to which the model of all features gathers them: faster than two passes for a cut. Of
+# few rows the cuts are what takes memory.
+MOST_GATHERED, FEW_ROWS = 1 << 22, 500
 
 
 def select_by_measure(
@@ -95,7 +101,7 @@ def select_by_measure(
     while True:
         scores = yield Scan(data.design, vector)
         begin = time.perf_counter()
-        block_found = blocks.next(scores)
+        block_found = blocks.next(scores, vector)
         worst = blocks.mass(scores, vector, blocks.width)
         outer = max(outer, _dual_bound(delta, worst))
         for k in sizes:
@@ -179,12 +185,20 @@ def _full(
     data = task.data
     m = data.design.shape[1]
     features = np.arange(m) if data.usable is None else np.flatnonzero(data.usable)
-    model = FullModel(data.design, cuts, features)
     begin = time.perf_counter()
+    model: BlockModel | FullModel
+    if max(data.y.size, FEW_ROWS) * features.size <= MOST_GATHERED:
+        model = BlockModel(data.design, cuts, features.size)
+        model.enter(features, features)
+    else:
+        model = FullModel(data.design, cuts, features)
     for cut in task.constant_cuts():
         yield from model.add(cut, keep=True)
     fit = yield from solve(model, model.zero(b), tol)
-    coef = yield from model.weights(fit.point.w)
+    if isinstance(model, BlockModel):
+        coef = model.coef(fit.point)
+    else:
+        coef = yield from model.weights(fit.point.w)
     extra = {
         "without_features": solve.scale,
         "gap": (fit.objective - fit.bound) / solve.scale,
@@ -250,6 +264,7 @@ class _Blocks:
         self._allowed[self._forced] = False
         self._n_allowed = int(self._allowed.sum())
         self._n_features = n_features
+        self._design = task.data.design
         if block_size is None:
             block_size = -(-n_features // (10 if max_blocks is None else max_blocks))
             if smallest < n_features and max_blocks is None:
@@ -285,10 +300,37 @@ class _Blocks:
         best = largest(square, min(max(0, size - self._forced.size), self._n_allowed))
         return 0.5 * (forced + float(square[best].sum()))
 
-    def next(self, scores: FloatArray) -> tuple[IndexArray, IndexArray] | None:
+    def _sum_again(self, magnitude: FloatArray, vector: FloatArray) -> None:
+        """Put scores from gathered columns in place of those that may decide about a block.
+
+        Those of a scan depend on the storage of X, in their last bits or, summed in float32, in
+        more: ties and the order of features must not.
+        """
+        reach = min(self._block_size + self.n_seen, self._n_allowed)
+        if reach == 0:
+            return
+        last = float(np.partition(magnitude, magnitude.size - reach)[magnitude.size - reach])
+        error = np.full(magnitude.size, CLOSE * float(magnitude.max()))
+        if self._errors is not None:
+            error += self._errors * np.linalg.norm(vector)
+        lowest = last - float(error[magnitude >= last].max())
+        decisive = np.flatnonzero(self._allowed & (magnitude + error >= lowest))
+        for features in feature_blocks(decisive, self._design.shape[0], IN_MEMORY):
+            columns: Any = self._design.gather(features)
+            # One product for each column: those of a matrix depend on the columns beside it.
+            if isinstance(columns, np.ndarray):
+                products = np.vecdot(columns.T, vector)
+            else:
+                products = columns.T @ vector - float(vector.sum()) * offsets(
+                    self._design, features
+                )
+            magnitude[features] = np.abs(products)
+
+    def next(self, scores: FloatArray, vector: FloatArray) -> tuple[IndexArray, IndexArray] | None:
         """Return the new features of the next block, best first, and the block."""
         magnitude = np.abs(scores)
         magnitude[~self._allowed] = -1.0
+        self._sum_again(magnitude, vector)
         best = largest(magnitude, min(self._block_size, self._n_allowed))
         missing = self._n_features - self.n_seen
         block = fit_budget(
