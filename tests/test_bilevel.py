@@ -626,6 +626,8 @@ def test_wrong_data():
             model.fit(X, target)
     with pytest.raises(ValueError, match="C must be at least 1e-100; got 1e-320"):
         BilevelRegressor(3, 2, groups=groups, C=1e-320).fit(X, y)
+    with pytest.raises(ValueError, match="C must be a positive finite number; got 1000"):
+        BilevelRegressor(3, 2, groups=groups, C=10**400).fit(X, y)
     with pytest.raises(ValueError, match="at least two classes"):
         BilevelClassifier(3, 2, groups=groups).fit(X, np.ones(120))
     with pytest.raises(ValueError, match="loss must be one of 'logistic', 'squared_hinge'"):

@@ -174,11 +174,7 @@ class Dense:
 
 def read_dense(X: Any, n_threads: int) -> Dense:
     """Return an array, data frame, nested list or .npy path as a design; see `as_design`."""
-    if isinstance(X, np.ma.MaskedArray):
-        raise TypeError(
-            "X must not be a masked array: its missing values have no meaning here. "
-            "Fill them with X.filled(value), or impute them."
-        )
+    check_unmasked("X", X)
     if isinstance(X, str | os.PathLike):
         x = _open_npy(X)
     else:
@@ -208,6 +204,18 @@ def read_dense(X: Any, n_threads: int) -> Dense:
             f"X must hold real numbers; got dtype {x.dtype}. Convert its columns to numbers first."
         )
     return Dense(x, n_threads)
+
+
+def check_unmasked(name: str, value: Any) -> None:
+    """Raise where a masked array has masked entries; arrays made of it would show what is below."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        mask = np.ma.getmaskarray(value)
+        place = tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
+        raise ValueError(
+            f"{name} must not have masked entries, which have no value; got {int(mask.sum())}, the "
+            f"first one at {place if len(place) > 1 else place[0]}. Fill them with "
+            f"{name}.filled(value), impute them, or leave these rows out."
+        )
 
 
 def as_vectors(v: FloatArray, shape: tuple[int, int], start: int, stop: int) -> FloatArray:

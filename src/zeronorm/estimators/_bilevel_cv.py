@@ -182,7 +182,8 @@ class BilevelCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if is_regressor(self.estimator):
             if scoring not in (None, "squared_error"):
                 raise ValueError(
-                    f"scoring of a regressor must be None or 'squared_error'; got {scoring!r}."
+                    "scoring of a regressor must be None or 'squared_error'; got "
+                    f"{_validate.shown(scoring)}."
                 )
             return _squared_error, -1.0
         gives = hasattr(self.estimator, "predict_proba")
