@@ -518,6 +518,24 @@ def test_input_is_not_touched(storage, counts, tmp_path):
     X.flags.writeable = y.flags.writeable = True
 
 
+@pytest.mark.parametrize("options", [{}, {"standardize": True}, {"n_features": 4}], ids=str)
+def test_columns_far_from_zero(data, options):
+    """An offset of 1e8 would take away the curvature of a column, and with it all progress."""
+    X, y = data
+    offset = np.zeros(30)
+    offset[[0, 3, 7]] = [1e8, -1e8, 2e6]
+    model = L1LogisticRegression(0.3, tol=1e-9, **options).fit(X + offset, y)
+    expected = L1LogisticRegression(0.3, tol=1e-9, **options).fit(X, y)
+    assert model.dual_gap_ <= 1e-9
+    np.testing.assert_array_equal(model.support_, expected.support_)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-5, atol=1e-6)
+    far = X + offset
+    margins = expected.decision_function(X)
+    np.testing.assert_allclose(model.decision_function(far), margins, atol=1e-5)
+    again = model.set_params(warm_start=True).fit(far, y)
+    assert again.n_iter_ == 0 or options.get("n_features")
+
+
 def test_threads_do_not_change_a_bit():
     """Results would depend on the number of threads."""
     X, y = make_classification(300, 400, n_classes=3, seed=65)

@@ -25,6 +25,7 @@ CONVERTED = 1 << 21
 COLUMNS_PER_THREAD = 2048
 # Rows gathered at a time from row-wise storage: the lines of the wanted columns stay in the cache.
 GATHER_ROWS = 256
+SAMPLED_ROWS = 16
 MOST_FLOAT32_TERMS = 1 << 20  # of a sum in float32 whose bound is of any use
 
 
@@ -129,6 +130,12 @@ class Dense:
         if not self._is_native or x.dtype.kind != "f" or _is_mapped(x) or not x.flags.f_contiguous:
             return None
         return (x,)
+
+    def some_rows(self) -> FloatArray:
+        """Return a few rows: evenly spaced ones in memory, the first ones of a map."""
+        step = 1 if _is_mapped(self._x) else max(1, self.shape[0] // SAMPLED_ROWS)
+        with np.errstate(over="ignore"):
+            return self._x[: SAMPLED_ROWS * step : step].astype(np.float64)
 
     def norm_bounds(self) -> FloatArray | None:
         """Return numbers a little above ||x_j||, summed in float32; None where that is no faster.

@@ -244,7 +244,7 @@ class L1LogisticRegression(LinearClassifier):
         return L1Problem(
             design, y, weight, penalty, LOSSES[self.loss], bool(self.fit_intercept),
             float(weight.sum()),
-        )  # fmt: skip
+        ).centred()  # fmt: skip
 
     def _sized(self, problem: L1Problem, k: int) -> Solver[Sized]:
         """Return the model of k features."""
