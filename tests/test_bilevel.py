@@ -549,6 +549,28 @@ def test_columns_need_a_frame():
 # ------------------------------------------------------------------- cross-validation
 
 
+def test_cross_validation_selects_columns():
+    """A pipeline could not go on with the columns and their names."""
+    X, y, groups, _ = grouped()
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(60)])
+    for model, target in (
+        (BilevelRegressor(groups=groups), y), (BilevelClassifier(groups=groups), y > 0),
+    ):  # fmt: skip
+        search = BilevelCV(model, [2, 4], [1, 2], cv=3).fit(frame, target)
+        best = search.best_estimator_
+        np.testing.assert_array_equal(search.get_support(indices=True), best.support_)
+        names = search.get_feature_names_out()
+        assert names.tolist() == [f"f{j}" for j in best.support_]
+        search.set_output(transform="pandas")
+        assert search.transform(frame).columns.tolist() == names.tolist()
+        np.testing.assert_array_equal(search.transform(frame), X[:, best.support_])
+        if isinstance(model, BilevelClassifier):
+            given = search.predict_log_proba(frame)
+            np.testing.assert_array_equal(given, best.predict_log_proba(frame))
+        else:
+            assert not hasattr(search, "predict_log_proba")
+
+
 def test_cross_validation_is_what_it_says():
     X, y, groups, chosen = grouped(noise=1.0)
     folds = list(KFold(4, shuffle=True, random_state=3).split(X))
@@ -689,6 +711,8 @@ def test_wrong_data():
             model.fit(X, target)
     with pytest.raises(ValueError, match="C must be at least 1e-100; got 1e-320"):
         BilevelRegressor(3, 2, groups=groups, C=1e-320).fit(X, y)
+    with pytest.raises(ValueError, match="C must be a positive finite number; got 1000"):
+        BilevelRegressor(3, 2, groups=groups, C=10**400).fit(X, y)
     with pytest.raises(ValueError, match="at least two classes"):
         BilevelClassifier(3, 2, groups=groups).fit(X, np.ones(120))
     with pytest.raises(ValueError, match="loss must be one of 'logistic', 'squared_hinge'"):

@@ -1503,6 +1503,23 @@ def test_a_closed_pipe_is_no_error(tmp_path, option):
     assert os.listdir(tmp_path) == ["golub-k3.model.npz"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
+@pytest.mark.parametrize("closed", ["sys.stdout", "sys.stderr"])
+def test_closed_streams_are_no_error(tmp_path, closed):
+    # Otherwise: `zeronorm ... >&-` or a stderr that nobody reads ends with another exit code.
+    code = f"import sys; {closed} = None; from zeronorm.cli import main; main()"
+    for arguments, expected in ((["info"], 0), (["info", "none.npz"], 2)):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments], cwd=tmp_path, capture_output=True, timeout=120
+        )
+        assert done.returncode == expected
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run([*COMMAND, "info", "none.npz"], stderr=write_end, timeout=120)
+    os.close(write_end)
+    assert done.returncode == 2
+
+
 def test_help_imports_nothing_heavy():
     code = (
         "import sys\n"

@@ -39,6 +39,7 @@ from zeronorm import (
     L1LogisticRegression,
     MeasureClassifier,
     MinimaxLogisticRegression,
+    _kernels,
     _validate,
     l1_path,
 )
@@ -725,6 +726,27 @@ def test_threads_do_not_change_a_bit(make):
             np.testing.assert_array_equal(model.intercept_, models[0].intercept_)
             for a, b in zip(model.certificate_, models[0].certificate_, strict=True):
                 assert a.bound == b.bound
+
+
+@pytest.mark.parametrize("method", ["l1", "reweighted-l1"])
+def test_l1_methods_hand_their_threads_to_coordinate_descent(method, monkeypatch):
+    """The columns of an l1 path would be read by one thread, whatever was asked for."""
+    X, y = make_classification(200, 40, seed=35)
+    asked = []
+    terms = _kernels.dense_terms
+
+    def recorded(*arguments):
+        asked.append(arguments[-1])
+        return terms(*arguments)
+
+    monkeypatch.setattr(_kernels, "dense_terms", recorded)
+    one = BudgetClassifier(4, method=method, n_threads=1).fit(X, y)
+    assert set(asked) == {1}
+    asked.clear()
+    two = BudgetClassifier(4, method=method, n_threads=2).fit(X, y)
+    assert set(asked) == {2}
+    np.testing.assert_array_equal(two.coef_, one.coef_)
+    np.testing.assert_array_equal(two.intercept_, one.intercept_)
 
 
 @each_class

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from collections import deque
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles
 from conftest import make_classification
-from zeronorm import BudgetClassifier, L1LogisticRegression, ReweightedL1LogisticRegression
+from zeronorm import (
+    BilevelRegressor,
+    BudgetClassifier,
+    L1LogisticRegression,
+    ReweightedL1LogisticRegression,
+)
 from zeronorm.designs import Rows, as_design
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.result import Status
@@ -516,6 +522,24 @@ def test_input_is_not_touched(storage, counts, tmp_path):
     for a, b in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(a, b)
     X.flags.writeable = y.flags.writeable = True
+
+
+@pytest.mark.parametrize("options", [{}, {"standardize": True}, {"n_features": 4}], ids=str)
+def test_columns_far_from_zero(data, options):
+    """An offset of 1e8 would take away the curvature of a column, and with it all progress."""
+    X, y = data
+    offset = np.zeros(30)
+    offset[[0, 3, 7]] = [1e8, -1e8, 2e6]
+    model = L1LogisticRegression(0.3, tol=1e-9, **options).fit(X + offset, y)
+    expected = L1LogisticRegression(0.3, tol=1e-9, **options).fit(X, y)
+    assert model.dual_gap_ <= 1e-9
+    np.testing.assert_array_equal(model.support_, expected.support_)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-5, atol=1e-6)
+    far = X + offset
+    margins = expected.decision_function(X)
+    np.testing.assert_allclose(model.decision_function(far), margins, atol=1e-5)
+    again = model.set_params(warm_start=True).fit(far, y)
+    assert again.n_iter_ == 0 or options.get("n_features")
 
 
 def test_threads_do_not_change_a_bit():
@@ -1117,6 +1141,9 @@ def test_bad_parameter(name, value, message, data):
 
 def test_integers_that_cannot_be_printed(data):
     """The message of Python's limit of digits would take the place of ours."""
+    for name in ("solver", "fit_intercept", "class_weight", "n_features"):
+        with pytest.raises(ValueError, match=f"{name} must be .*; got an integer of thousands of"):
+            L1LogisticRegression(**{name: -(10**5000)}).fit(*data)
     with pytest.raises(ValueError, match=f"C {POSITIVE} an integer of thousands of digits"):
         L1LogisticRegression(10**5000).fit(*data)
 
@@ -1148,14 +1175,56 @@ MISSING = r"y must have a label for every row of X; got {} at row 1"
         (["a", None], MISSING.format("None")),
         (["a", np.nan], MISSING.format("nan")),
         (np.array(["a", pd.NA], object), MISSING.format("<NA>")),
+        (np.array(["a", pd.NaT], object), MISSING.format("NaT")),
+        (
+            np.array(["2020-01-01", "NaT"], "datetime64[ns]"),
+            MISSING.format(r"np.datetime64\('NaT'.*"),
+        ),
+        (np.array([5, "NaT"], "timedelta64[s]"), MISSING.format(r"np.timedelta64\('NaT'.*")),
+        ([np.float32(1), np.float32("nan")], MISSING.format(r"np.float32\(nan\)")),
+        ([(0,), ("a",)], "y must have labels of one type; got 0 at row 0 and 'a' at row 1"),
+        (np.array([np.datetime64(9, "s"), 1], object), "y must have labels of one type; got datet"),
+        (deque([0, "a"]), "y must have labels of one type; got 0 at row 0 and 'a' at row 1"),
     ],
     ids=str,
 )
 def test_mixed_and_missing_labels(labels, message, data):
     """Numbers would become strings, what is missing a class of its own."""
-    y = labels * 50 if isinstance(labels, list) else np.tile(labels, 50)
+    y = np.tile(labels, 50) if isinstance(labels, np.ndarray) else labels * 50
     with pytest.raises(ValueError, match=message):
         L1LogisticRegression().fit(data[0], y)
+
+
+def test_dates_are_labels(data):
+    """Labels that are all there would be refused for their type."""
+    X, y = data
+    dates = np.array(["2020-01-01", "2021-01-01"], "datetime64[D]")
+    model = L1LogisticRegression().fit(X, dates[np.unique(y, return_inverse=True)[1]])
+    np.testing.assert_array_equal(model.classes_, dates)
+
+
+def test_masked_entries(data):
+    """What is masked would be read as if it were not."""
+    X, y = data
+    masked = np.ma.masked_array(np.ones(100), np.arange(100) == 7)
+    words = "must not have masked entries, which have no value; got 1, the first one at 7"
+    with pytest.raises(ValueError, match=f"y {words}"):
+        L1LogisticRegression().fit(X, np.ma.masked_array(y, masked.mask))
+    with pytest.raises(ValueError, match=f"y {words}"):
+        BilevelRegressor(2).fit(X, masked)
+    with pytest.raises(ValueError, match=f"sample_weight {words}"):
+        L1LogisticRegression().fit(X, y, masked)
+    with pytest.raises(ValueError, match="penalty_factor must not have masked entries"):
+        L1LogisticRegression(penalty_factor=np.ma.masked_less(np.arange(30.0), 1)).fit(X, y)
+    hidden = np.ma.masked_greater(X, 0.9 * X.max())
+    with pytest.raises(ValueError, match=r"X must not have masked entries.* the first one at \("):
+        L1LogisticRegression().fit(hidden, y)
+    whole = np.ma.masked_array(X), np.ma.masked_array(y), np.ma.masked_array(np.ones(100))
+    model, expected = L1LogisticRegression().fit(*whole), L1LogisticRegression().fit(X, y)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    np.testing.assert_array_equal(model.predict(whole[0]), expected.predict(X))
+    with pytest.raises(ValueError, match="X must not have masked entries"):
+        model.predict(hidden)
 
 
 def test_one_class(data):

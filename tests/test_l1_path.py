@@ -533,6 +533,17 @@ def test_sparse_cross_validation():
         assert pytest.approx(models[0].C_) == other.C_
 
 
+def test_folds_with_a_column_far_from_zero(data):
+    """One column with an offset of 1e8 would make a cross-validation take hours."""
+    X, y = data
+    far = X.copy()
+    far[:, 2] += 1e8
+    a, b = (L1LogisticRegressionCV(8, cv=3, random_state=0).fit(Z, y) for Z in (far, X))
+    assert a.C_ / b.C_ == pytest.approx(1.0)
+    np.testing.assert_allclose(a.scores_, b.scores_, atol=1e-5)
+    np.testing.assert_array_equal(a.support_, b.support_)
+
+
 def test_threads_do_not_change_a_bit(data):
     """Results would depend on the machine."""
     X, y = data

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import oracles
 from zeronorm.designs import Rows, Scaled, as_design
-from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.result import Result, Status
 from zeronorm.solvers import Scan, Task, run, run_together, select, select_nested
 from zeronorm.solvers._cutting_plane import minimax, minimax_pooled
@@ -857,6 +857,14 @@ def test_ridge_of_no_columns():
     found = ridge(np.empty((4, 0)), y, np.ones(4), Logistic())
     assert found.intercept == pytest.approx(np.log(3))
     assert found.coef.shape == (0,)
+
+
+@pytest.mark.parametrize("shape", [(40, 3), (4, 6)])
+def test_ridge_refuses_a_loss_that_has_no_conjugate(shape):
+    """Least squares would get wrong coefficients, and a gap of 0 with them."""
+    X = np.random.default_rng(15).standard_normal(shape)
+    with pytest.raises(TypeError, match=r"loss must be of labels -1 and 1 .*; got LeastSquares\."):
+        ridge(X, X[:, 0], np.ones(shape[0]), LeastSquares())
 
 
 def test_ridge_on_separated_data_is_finite():

@@ -17,6 +17,7 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from ._typing import Design, FloatArray, IndexArray
+from .designs._dense import check_unmasked
 
 # Squares of weights up to this stay finite.
 LARGEST = 1e100
@@ -24,6 +25,8 @@ LARGEST_SPREAD = 1e50
 SMALLEST_SIGMA = 1e-40  # of values up to LARGEST
 LARGEST_GRID = 10_000  # values of C
 LARGEST_SEED = 2**32 - 1
+# Labels of one of these are of one type, and so are those of any other class.
+LABELS: tuple[Any, ...] = (str, bytes, numbers.Number | np.bool_)
 
 
 def check_data(X: Any) -> Any:
@@ -34,6 +37,7 @@ def check_data(X: Any) -> Any:
     """
     if sp.issparse(X) or isinstance(X, str | Path | np.memmap | Design):
         return X
+    check_unmasked("X", X)
     return check_array(X, dtype=None, ensure_all_finite=False, estimator="X")
 
 
@@ -73,7 +77,7 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """Return what was got, as far as a message has room for it."""
     try:
         text = repr(plain(value))
@@ -102,10 +106,12 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
         raise ValueError(
             f"requires y to be passed, but the target y is None; pass one label per {sample}."
         )
-    if isinstance(y, (list, tuple)):  # as arrays they would become strings, None and NaN too
+    check_unmasked("y", y)
+    # As arrays sequences would become strings, None and NaN too.
+    if isinstance(y, Sequence) and not isinstance(y, str):
         _check_labels(y, sample)
     y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "O":
+    if y.dtype.kind in "OmM":  # other types have no missing values but NaN
         _check_labels(y, sample)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
@@ -123,13 +129,14 @@ def check_response(y: Any, n_samples: int) -> FloatArray:
         raise ValueError(
             "requires y to be passed, but the target y is None; pass one number per row of X."
         )
+    check_unmasked("y", y)
     values = None
     if getattr(getattr(y, "dtype", None), "kind", "") != "c":
         y = column_or_1d(y, warn=True)
         values = _numbers(y)
     if values is None:
         raise ValueError(
-            f"y must be numbers, one per row of X; got {_shown(y)}. Convert strings, complex and "
+            f"y must be numbers, one per row of X; got {shown(y)}. Convert strings, complex and "
             "missing values to floats, or use a classifier."
         )
     assert_all_finite(values, input_name="y")
@@ -148,22 +155,18 @@ def check_response(y: Any, n_samples: int) -> FloatArray:
 
 
 def _check_labels(y: Iterable[Any], sample: str) -> None:
-    """Raise where a label is missing, or where some are strings and some numbers."""
+    """Raise where a label is missing, or where labels are of several types, as numbers and text."""
     one = sample.split()[0]
-    first: tuple[str, Any, int] | None = None
+    first: tuple[Any, Any, int] | None = None
     for place, label in enumerate(y):
-        missing = label is None or type(label).__name__ in ("NAType", "NaTType")
-        if missing or (isinstance(label, float) and np.isnan(label)):
+        while isinstance(label, (list, tuple)) and len(label) == 1:  # a column
+            label = label[0]
+        if _is_missing(label):
             raise ValueError(
                 f"y must have a label for every {sample}; got {label!r} at {one} {place}. Remove "
                 f"such {one}s, or give them a label."
             )
-        if isinstance(label, (str, bytes)):
-            kind = "str" if isinstance(label, str) else "bytes"
-        elif isinstance(label, (numbers.Number, np.bool_)):
-            kind = "number"
-        else:
-            continue  # refused with its type further on
+        kind = next((k for k in LABELS if isinstance(label, k)), type(label))
         if first is None:
             first = (kind, label, place)
         elif first[0] != kind:
@@ -171,6 +174,15 @@ def _check_labels(y: Iterable[Any], sample: str) -> None:
                 f"y must have labels of one type; got {plain(first[1])!r} at {one} {first[2]} and "
                 f"{plain(label)!r} at {one} {place}. Convert them to strings, or to numbers."
             )
+
+
+def _is_missing(label: Any) -> bool:
+    """Return whether a label is None, NaN, or pandas' or NumPy's mark of what is missing."""
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    # NumPy's dates and durations are not equal to themselves either where they are missing.
+    comparable = isinstance(label, (numbers.Number, np.datetime64, np.timedelta64))
+    return comparable and bool(label != label)
 
 
 def check_two_classes(classes: np.ndarray) -> None:
@@ -184,11 +196,12 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> FloatArray:
     """Return weights as (n_samples,) float64: finite, not negative, not all zero."""
     if sample_weight is None:
         return np.ones(n_samples)
+    check_unmasked("sample_weight", sample_weight)
     weight = _numbers(sample_weight)
     if weight is None:
         raise ValueError(
             "sample_weight must be numbers, one per row of X; got "
-            f"{_shown(sample_weight)}. Convert strings, complex and missing values to floats."
+            f"{shown(sample_weight)}. Convert strings, complex and missing values to floats."
         )
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))
@@ -224,16 +237,20 @@ def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -
     usable = "features" if n_usable == n_columns else "non-constant features"
     for value in values:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-            raise ValueError(f"n_features must be an integer or a list of integers; got {value!r}.")
+            raise ValueError(
+                f"n_features must be an integer or a list of integers; got {shown(value)}."
+            )
         if not 1 <= int(value) <= n_usable:
             what = (
                 f"the {usable} of X" if n_usable > 1 else f"X has {n_usable} feature(s) to select"
             )
-            raise ValueError(f"n_features must be between 1 and {n_usable} ({what}); got {value}.")
+            raise ValueError(
+                f"n_features must be between 1 and {n_usable} ({what}); got {shown(value)}."
+            )
         if int(value) < n_forced:
             raise ValueError(
                 "n_features counts the forced features: it must be at least "
-                f"{n_forced} (the length of forced_features); got {value}."
+                f"{n_forced} (the length of forced_features); got {shown(value)}."
             )
     return tuple(sorted({int(value) for value in values}))
 
@@ -259,7 +276,7 @@ def check_pos_label(classes: np.ndarray, pos_label: Any) -> tuple[np.ndarray, bo
     place = np.flatnonzero(classes == pos_label)
     if place.size != 1:
         raise ValueError(
-            f"pos_label must be one of the classes {classes.tolist()}; got {pos_label!r}."
+            f"pos_label must be one of the classes {classes.tolist()}; got {shown(pos_label)}."
         )
     return (classes, False) if place[0] == 1 else (classes[::-1], True)
 
@@ -276,7 +293,7 @@ def check_forced(
         or (isinstance(forced, np.ndarray) and forced.ndim != 1)
     ):
         raise ValueError(
-            f"forced_features must be a list of indices or of feature names; got {forced!r}."
+            f"forced_features must be a list of indices or of feature names; got {shown(forced)}."
         )
     index: list[int] = []
     for item in forced:
@@ -298,7 +315,7 @@ def check_forced(
         elif not 0 <= int(item) < n_columns:
             raise ValueError(
                 f"forced_features must be between 0 and {n_columns - 1} "
-                f"(the columns of X); got {item}."
+                f"(the columns of X); got {shown(item)}."
             )
         else:
             index.append(int(item))
@@ -318,9 +335,9 @@ def check_positive(name: str, value: Any) -> float:
     """Return a positive finite number."""
     got = number(value)
     if not 0 < got < np.inf:
-        raise ValueError(f"{name} must be a positive finite number; got {_shown(value)}.")
+        raise ValueError(f"{name} must be a positive finite number; got {shown(value)}.")
     if got > LARGEST:
-        raise ValueError(f"{name} must be at most {LARGEST:g}; got {_shown(value)}.")
+        raise ValueError(f"{name} must be at most {LARGEST:g}; got {shown(value)}.")
     return got
 
 
@@ -332,18 +349,18 @@ def check_sigma(value: Any) -> float | str:
     if not SMALLEST_SIGMA <= got <= LARGEST:
         raise ValueError(
             f"sigma must be 'median' or a number from {SMALLEST_SIGMA:g} to {LARGEST:g}; got "
-            f"{_shown(value)}."
+            f"{shown(value)}."
         )
     return got
 
 
 def check_positive_or_infinite(name: str, value: Any) -> float:
     """Return a positive number with a finite inverse, or inf."""
-    if number(value) == np.inf:
+    if number(value) == np.inf == value:  # an integer beyond the range of floats is not infinite
         return float("inf")
     got = check_positive(name, value)
     if got < 1.0 / LARGEST:
-        raise ValueError(f"{name} must be at least {1.0 / LARGEST:g}; got {_shown(value)}.")
+        raise ValueError(f"{name} must be at least {1.0 / LARGEST:g}; got {shown(value)}.")
     return got
 
 
@@ -352,8 +369,8 @@ def check_gap(name: str, value: Any) -> float:
     got = check_positive(name, value)
     if got > 1:
         raise ValueError(
-            f"{name} must be at most 1, the gap of a model without features; got {value!r}. Use "
-            "1e-4, say."
+            f"{name} must be at most 1, the gap of a model without features; got {shown(value)}. "
+            "Use 1e-4, say."
         )
     return got
 
@@ -365,14 +382,14 @@ def check_count(name: str, value: Any) -> int | None:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if not is_integer(value) or int(value) < 1:
-        raise ValueError(f"{name} must be None or an integer of at least 1; got {_shown(value)}.")
+        raise ValueError(f"{name} must be None or an integer of at least 1; got {shown(value)}.")
     return int(value)
 
 
 def check_iterations(name: str, value: Any) -> int:
     """Return a positive integer."""
     if not is_integer(value) or int(value) < 1:
-        raise ValueError(f"{name} must be an integer of at least 1; got {_shown(value)}.")
+        raise ValueError(f"{name} must be an integer of at least 1; got {shown(value)}.")
     return int(value)
 
 
@@ -380,7 +397,7 @@ def check_share(name: str, value: Any) -> float:
     """Return a number above 0 and at most 1."""
     got = number(value)
     if not 0 < got <= 1:
-        raise ValueError(f"{name} must be above 0 and at most 1; got {_shown(value)}.")
+        raise ValueError(f"{name} must be above 0 and at most 1; got {shown(value)}.")
     return got
 
 
@@ -409,7 +426,7 @@ def check_signs(value: Any, n_columns: int) -> FloatArray:
         if one not in (-1, 0, 1):
             raise ValueError(
                 f"signs must be None, -1, 0 or 1, or one of these numbers for every column of X; "
-                f"got {_shown(value)}."
+                f"got {shown(value)}."
             )
         return np.full(n_columns, one)
     sign = _per_column("signs", value, n_columns)
@@ -424,11 +441,12 @@ def check_signs(value: Any, n_columns: int) -> FloatArray:
 
 def _per_column(name: str, value: Any, n_columns: int) -> FloatArray:
     """Return numbers, one per column of X, as float64."""
+    check_unmasked(name, value)
     found = _numbers(value)
     if found is None:
         raise ValueError(
             f"{name} must be numbers, one for every column of X ({n_columns}); got "
-            f"{_shown(value)}. Convert strings, complex and missing values to floats."
+            f"{shown(value)}. Convert strings, complex and missing values to floats."
         )
     if found.shape != (n_columns,):
         raise ValueError(
@@ -442,14 +460,14 @@ def check_option(name: str, value: Any, options: Sequence[str | None]) -> str | 
     """Return one of the options, strings or None."""
     if not isinstance(value, str | None) or value not in options:
         listed = ", ".join(repr(option) for option in options)
-        raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+        raise ValueError(f"{name} must be one of {listed}; got {shown(value)}.")
     return value
 
 
 def check_flag(name: str, value: Any) -> bool:
     """Return a bool."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False; got {value!r}.")
+        raise ValueError(f"{name} must be True or False; got {shown(value)}.")
     return bool(value)
 
 
@@ -457,7 +475,9 @@ def check_refit_penalty(value: Any) -> float | str:
     """Return "loo" or a positive finite number."""
     if isinstance(value, str):
         if value != "loo":
-            raise ValueError(f"refit_C must be 'loo' or a positive finite number; got {value!r}.")
+            raise ValueError(
+                f"refit_C must be 'loo' or a positive finite number; got {shown(value)}."
+            )
         return value
     return check_positive("refit_C", value)
 
@@ -529,7 +549,7 @@ def class_factors(class_weight: Any, y: np.ndarray, weight: FloatArray) -> Float
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise ValueError(
-                f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}."
+                f"class_weight must be None, 'balanced' or a dict; got {shown(class_weight)}."
             )
         totals = np.bincount(codes, weights=weight)
         factors = np.where(
@@ -537,7 +557,9 @@ def class_factors(class_weight: Any, y: np.ndarray, weight: FloatArray) -> Float
         )
         return np.asarray(factors[codes])
     if not isinstance(class_weight, dict):
-        raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}.")
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict; got {shown(class_weight)}."
+        )
     unknown = [label for label in class_weight if label not in set(classes.tolist())]
     if unknown:
         raise ValueError(
@@ -554,7 +576,7 @@ def check_not_negative(name: str, value: Any) -> float:
     """Return a finite number of at least 0."""
     got = number(value)
     if not 0 <= got < np.inf:
-        raise ValueError(f"{name} must be finite and not negative; got {_shown(value)}.")
+        raise ValueError(f"{name} must be finite and not negative; got {shown(value)}.")
     return got
 
 
@@ -582,7 +604,7 @@ def check_grid(Cs: Any) -> int | FloatArray:
     if is_integer(Cs) and int(Cs) >= 2:
         if Cs > LARGEST_GRID:
             raise ValueError(
-                f"Cs must be at most {LARGEST_GRID}, or an array of numbers; got {_shown(Cs)}. It "
+                f"Cs must be at most {LARGEST_GRID}, or an array of numbers; got {shown(Cs)}. It "
                 "is the number of values of C."
             )
         return int(Cs)
@@ -591,7 +613,7 @@ def check_grid(Cs: Any) -> int | FloatArray:
     flags = flags or getattr(Cs, "dtype", None) == np.bool_
     if values is None or values.ndim != 1 or values.size == 0 or flags:
         raise ValueError(
-            f"Cs must be an integer of at least 2, or an array of numbers; got {_shown(Cs)}."
+            f"Cs must be an integer of at least 2, or an array of numbers; got {shown(Cs)}."
         )
     bad = np.flatnonzero(~((values > 0) & (values <= LARGEST)))
     if bad.size:
@@ -610,9 +632,9 @@ def check_ratio(name: str, value: Any) -> float:
     """Return a finite number above 1."""
     got = number(value)
     if not 1 < got < np.inf:
-        raise ValueError(f"{name} must be None or a number above 1; got {_shown(value)}.")
+        raise ValueError(f"{name} must be None or a number above 1; got {shown(value)}.")
     if got > LARGEST:
-        raise ValueError(f"{name} must be at most {LARGEST:g}; got {_shown(value)}.")
+        raise ValueError(f"{name} must be at most {LARGEST:g}; got {shown(value)}.")
     return got
 
 
@@ -622,8 +644,7 @@ def check_seed(value: Any) -> int | None:
         return None
     if not is_integer(value) or not 0 <= int(value) <= LARGEST_SEED:
         raise ValueError(
-            f"random_state must be None or an integer from 0 to {LARGEST_SEED}; got "
-            f"{_shown(value)}."
+            f"random_state must be None or an integer from 0 to {LARGEST_SEED}; got {shown(value)}."
         )
     return int(value)
 
@@ -703,15 +724,17 @@ def check_n_groups(n_groups: Any, n_usable: int, n_forced: int) -> tuple[int, ..
         raise ValueError("n_groups must be an integer or a list of integers; got an empty list.")
     for value in values:
         if not is_integer(value):
-            raise ValueError(f"n_groups must be an integer or a list of integers; got {value!r}.")
+            raise ValueError(
+                f"n_groups must be an integer or a list of integers; got {shown(value)}."
+            )
         if not 1 <= int(value) <= n_usable:
             raise ValueError(
                 f"n_groups must be between 1 and {n_usable} (the groups with a non-constant "
-                f"column); got {value}."
+                f"column); got {shown(value)}."
             )
         if int(value) < n_forced:
             raise ValueError(
                 f"n_groups counts the groups of forced features: it must be at least {n_forced}; "
-                f"got {value}."
+                f"got {shown(value)}."
             )
     return tuple(sorted({int(value) for value in values}))

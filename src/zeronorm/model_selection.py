@@ -219,8 +219,8 @@ def splits(
         pairs = cv.split(np.zeros(len(labels)), labels)
     elif isinstance(cv, (str, bytes, dict, set)) or not isinstance(cv, Iterable):
         raise ValueError(
-            f"cv must be a number of folds, a splitter or splits; got {cv!r}. Splits are (train, "
-            "test) pairs of row numbers."
+            f"cv must be a number of folds, a splitter or splits; got {_validate.shown(cv)}. "
+            "Splits are (train, test) pairs of row numbers."
         )
     folds = [
         (train[weight[train] > 0], test[weight[test] > 0])
@@ -249,7 +249,8 @@ def _folds(
         )
     if not 2 <= cv <= most:
         raise ValueError(
-            f"cv must be between 2 and {most} (the rows of class {smallest!r}); got {cv}."
+            f"cv must be between 2 and {most} (the rows of class {smallest!r}); got "
+            f"{_validate.shown(cv)}."
         )
     splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
     return list(splitter.split(np.zeros(len(labels)), labels))

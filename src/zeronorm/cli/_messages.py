@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -29,6 +29,7 @@ class Group(TyperGroup):
     def _guarded(self, *args: Any, **extra: Any) -> int:
         given = extra.get("args") or (args[0] if args else None) or sys.argv[1:]
         debug = "--debug" in given
+        _open_closed_streams()
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # names that the terminal cannot show
                 stream.reconfigure(errors="backslashreplace")
@@ -38,8 +39,7 @@ class Group(TyperGroup):
             # Both typer and rich make a SystemExit of a pipe whose reader wanted no more.
             if not isinstance(error.__context__ or error, BrokenPipeError):
                 raise
-            with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
-                os.dup2(nowhere.fileno(), sys.stdout.fileno())  # for the flush at the very end
+            _silence(sys.stdout)
             return 0
         except (KeyboardInterrupt, typer.Abort):
             code = 130
@@ -76,8 +76,24 @@ def say_notes(notes: Sequence[str]) -> None:
 
 
 def say(message: str) -> None:
-    """Write one line to stderr."""
-    typer.echo(message, err=True)
+    """Write one line to stderr; where that cannot be written to, the work goes on all the same."""
+    try:
+        typer.echo(message, err=True)
+    except OSError:
+        _silence(sys.stderr)
+
+
+def _silence(stream: TextIO) -> None:
+    """Send a stream to nowhere, and with it what waits for the flush at the very end."""
+    with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
+
+
+def _open_closed_streams() -> None:
+    """Open the standard streams that the caller has closed, as shells do by >&-, to nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def one_line(value: object) -> str:

@@ -31,8 +31,8 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
         a data frame or nested lists, by `numpy.asarray`;
         a design, which is returned as it is.
         X is never changed, and must not be changed by others while the design is in use.
-    n_threads : threads of a scan; None: as many as this process may use. They change no bit of
-        any result.
+    n_threads : threads of a scan, from 1 to 1024; None: as many as this process may use. They
+        change no bit of any result.
 
     Raises
     ------
@@ -50,16 +50,18 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
 
 def _resolve_threads(n_threads: int | None) -> int:
     if n_threads is None:
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
-    message = f"n_threads must be an integer, at least 1, or None (all); got {n_threads!r}."
+        has_affinity = hasattr(os, "sched_getaffinity")
+        cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        return min(cores, MAX_THREADS)
+    message = (
+        f"n_threads must be an integer from 1 to {MAX_THREADS}, or None (all); got {n_threads!r}."
+    )
     if isinstance(n_threads, bool | np.bool_):
         raise TypeError(message)
     try:
         threads = operator.index(n_threads)
     except TypeError:
         raise TypeError(message) from None
-    if threads < 1:
+    if not 1 <= threads <= MAX_THREADS:
         raise ValueError(message)
-    return min(threads, MAX_THREADS)
+    return threads

@@ -25,6 +25,7 @@ CONVERTED = 1 << 21
 COLUMNS_PER_THREAD = 2048
 # Rows gathered at a time from row-wise storage: the lines of the wanted columns stay in the cache.
 GATHER_ROWS = 256
+SAMPLED_ROWS = 16
 MOST_FLOAT32_TERMS = 1 << 20  # of a sum in float32 whose bound is of any use
 
 
@@ -130,6 +131,12 @@ class Dense:
             return None
         return (x,)
 
+    def some_rows(self) -> FloatArray:
+        """Return a few rows: evenly spaced ones in memory, the first ones of a map."""
+        step = 1 if _is_mapped(self._x) else max(1, self.shape[0] // SAMPLED_ROWS)
+        with np.errstate(over="ignore"):
+            return self._x[: SAMPLED_ROWS * step : step].astype(np.float64)
+
     def norm_bounds(self) -> FloatArray | None:
         """Return numbers a little above ||x_j||, summed in float32; None where that is no faster.
 
@@ -174,11 +181,7 @@ class Dense:
 
 def read_dense(X: Any, n_threads: int) -> Dense:
     """Return an array, data frame, nested list or .npy path as a design; see `as_design`."""
-    if isinstance(X, np.ma.MaskedArray):
-        raise TypeError(
-            "X must not be a masked array: its missing values have no meaning here. "
-            "Fill them with X.filled(value), or impute them."
-        )
+    check_unmasked("X", X)
     if isinstance(X, str | os.PathLike):
         x = _open_npy(X)
     else:
@@ -208,6 +211,18 @@ def read_dense(X: Any, n_threads: int) -> Dense:
             f"X must hold real numbers; got dtype {x.dtype}. Convert its columns to numbers first."
         )
     return Dense(x, n_threads)
+
+
+def check_unmasked(name: str, value: Any) -> None:
+    """Raise where a masked array has masked entries; arrays made of it would show what is below."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        mask = np.ma.getmaskarray(value)
+        place = tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
+        raise ValueError(
+            f"{name} must not have masked entries, which have no value; got {int(mask.sum())}, the "
+            f"first one at {place if len(place) > 1 else place[0]}. Fill them with "
+            f"{name}.filled(value), impute them, or leave these rows out."
+        )
 
 
 def as_vectors(v: FloatArray, shape: tuple[int, int], start: int, stop: int) -> FloatArray:

@@ -26,6 +26,7 @@ __all__ = [
     "arranged",
     "center_scale",
     "column_scaling",
+    "distant_means",
     "locate_nonfinite",
     "margins",
     "multiply",
@@ -40,6 +41,8 @@ __all__ = [
 
 # Above this mean^2 / variance, the variance from sums of squares has lost 6 of its 16 digits.
 CANCELLED = 1e6
+# Above this |mean| / std, the curvature of a column beside an intercept has lost 8 digits.
+DISTANT = 1e4
 # A standard deviation below this share of the largest |x_ij| is the rounding of a constant.
 CONSTANT = 1e-12
 # Squares below this are close to underflow (and gone where denormals are flushed): |x_ij| < 1e-140.
@@ -183,6 +186,27 @@ def center_scale(design: Design, weight: FloatArray, *, center: bool) -> Scaled:
     np.divide(1.0, std, out=scale, where=std > 0)
     centred = center and not isinstance(storage_of(design), Sparse)
     return Scaled(design, mean if centred else None, scale)
+
+
+def distant_means(design: Design) -> FloatArray | None:
+    """Return the means of the columns that lie far from 0, 0 for the others; None if all are near.
+
+    Far is more than 1e4 standard deviations. A few rows tell which columns may be; only those are
+    read. None for sparse data, which are never centred.
+    """
+    storage = storage_of(design)
+    if not isinstance(storage, Dense):
+        return None
+    rows = storage.some_rows()
+    with np.errstate(over="ignore", invalid="ignore"):  # NaN is found by the first scan
+        near = np.abs(rows.mean(axis=0)) <= 0.1 * DISTANT * rows.std(axis=0)
+        found = np.zeros(near.size)
+        share = np.full(design.shape[0], 1.0 / design.shape[0])
+        for features in feature_blocks(np.flatnonzero(~near), share.size):
+            columns = _dense(design.gather(as_slice(features)))
+            mean, std = _two_pass(columns, share, n_threads_of(design))
+            found[features] = np.where((std > 0) & (np.abs(mean) > DISTANT * std), mean, 0.0)
+    return found if found.any() else None
 
 
 def column_scaling(design: Design, features: IndexArray) -> tuple[FloatArray, FloatArray]:

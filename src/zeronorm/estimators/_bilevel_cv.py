@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import KFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -39,7 +40,7 @@ def _has(name: str) -> Callable[[Any], bool]:
     return check
 
 
-class BilevelCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """A bi-level model whose numbers of features and groups are chosen by cross-validation.
 
     All pairs of the grid are selected and fitted inside every fold, from the same scans of X: the
@@ -67,8 +68,9 @@ class BilevelCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     n_features_, n_groups_ : the budgets that were chosen.
-    best_estimator_ : the estimator fitted with them on all rows. `predict`, `score` and the like,
-        `support_`, `groups_`, `coef_`, `intercept_` and `classes_` are its own.
+    best_estimator_ : the estimator fitted with them on all rows. `predict`, `score`, `transform`,
+        `get_support` and the like, `support_`, `groups_`, `coef_`, `intercept_` and `classes_` are
+        its own.
     sizes_ : list of the pairs (n_features, n_groups), fewest groups first.
     scores_ : (n_sizes, n_folds).
     mean_score_, standard_error_ : (n_sizes,); the error is the standard deviation over the folds,
@@ -182,7 +184,8 @@ class BilevelCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if is_regressor(self.estimator):
             if scoring not in (None, "squared_error"):
                 raise ValueError(
-                    f"scoring of a regressor must be None or 'squared_error'; got {scoring!r}."
+                    "scoring of a regressor must be None or 'squared_error'; got "
+                    f"{_validate.shown(scoring)}."
                 )
             return _squared_error, -1.0
         gives = hasattr(self.estimator, "predict_proba")
@@ -277,10 +280,25 @@ class BilevelCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict_proba(X))
 
+    @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator,unused-ignore]
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithms of these probabilities."""
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict_log_proba(X))
+
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X."""
         check_is_fitted(self)
         return self.best_estimator_.transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the selected features, (k,)."""
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.get_feature_names_out(input_features))
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.get_support())
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of the estimator."""

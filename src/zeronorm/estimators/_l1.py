@@ -263,7 +263,7 @@ class L1LogisticRegression(LinearClassifier):
         return L1Problem(
             design, y, weight, penalty, LOSSES[self.loss], bool(self.fit_intercept),
             float(weight.sum()),
-        )  # fmt: skip
+        ).centred()  # fmt: skip
 
     def _sized(
         self, problem: L1Problem, k: int, unit: FloatArray, seconds: dict[str, float]

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import _validate
 from .._typing import Design, FloatArray, IndexArray
 from ..designs import Rows, as_design
+from ..designs._dense import check_unmasked
 from ..designs._operations import margins
 from ..solvers import Progress, run_together
 from ..solvers._blas import one_blas_thread
@@ -201,6 +202,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
             return as_design(self._encoding.transform(X), n_threads=self.n_threads)
         out_of_core = isinstance(X, str | FilePath | np.memmap | Design)
         if not out_of_core and not sp.issparse(X):
+            check_unmasked("X", X)
             X = validate_data(self, X, reset=False, dtype=None)
         elif sp.issparse(X):
             validate_data(self, X, reset=False, skip_check_array=True)

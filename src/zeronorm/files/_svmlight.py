@@ -20,11 +20,16 @@ from ._source import Source, Stream, is_label_file
 from ._table import Request, Table, first_nonfinite, strict_float
 
 
+SUSPECT = re.compile(rb"[nN_]|\s\+")
+QUERY = re.compile(rb"\s*\S+\s+qid:[0-9]+\s(?!.*qid)")
+
+
 class _Lines:
     """The lines of an svmlight file for scikit-learn's parser, which needs `read` to be there.
 
     It counts, so that an error has a line number, drops a byte order mark, and looks for what
-    the parser would accept in silence: nan and inf (an n is in both) and 1_000.
+    the parser would accept in silence: nan and inf (an n is in both), 1_000, an index +3, and a
+    query qid:x, which it skips.
     """
 
     def __init__(self, source: Source, stream: Stream) -> None:
@@ -40,7 +45,7 @@ class _Lines:
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
             self.number, self.line = number, line
-            if b"n" in line or b"N" in line or b"_" in line:
+            if SUSPECT.search(line) or (b"qid" in line and not QUERY.match(line)):
                 _check_line(self._source, number, line)
             yield line
 
@@ -140,6 +145,8 @@ def _check_line(source: Source, number: int, line: bytes) -> None:
                 fail(start, f"the label must be finite; got {shown}.")
             continue
         if token.startswith("qid:"):
+            if order != 1 or not re.fullmatch(r"[0-9]+", token[4:]):
+                fail(start, f"qid: must have a whole number and follow the label; got {shown}.")
             continue
         index, colon, rest = token.partition(":")
         if not colon:

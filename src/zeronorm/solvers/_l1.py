@@ -22,6 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Design, FloatArray, IndexArray, Smooth
+from ..designs import Scaled
+from ..designs._operations import distant_means
 from ..designs._wrappers import feature_blocks
 from ..losses import Logistic, balance, fit_intercept
 from ..result import Result, Status, Step
@@ -54,6 +56,23 @@ class L1Problem:
     loss: Smooth
     intercept: bool
     size: float  # sum of the sample weights: the number of rows, were they repeated
+    centre: FloatArray | None = None  # (m,) what the design subtracts from the columns of X
+
+    def centred(self) -> L1Problem:
+        """Return the problem on columns less their means where these are far from 0.
+
+        It has the same solutions but for b, and the curvature of its columns keeps its digits.
+        """
+        centre = distant_means(self.design) if self.intercept else None
+        if centre is None:
+            return self
+        return replace(
+            self, design=Scaled(self.design, centre, np.ones(centre.size)), centre=centre
+        )
+
+    def shift(self, features: IndexArray, u: FloatArray) -> float:
+        """Return b on the columns of the design less b on those of X."""
+        return 0.0 if self.centre is None else float(self.centre[features] @ u)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +246,8 @@ class Run:
         """Certify the start, or the model without features where that is better."""
         point = self._point(Start())
         if start is not None and start.support.size:
+            b = start.intercept + self.problem.shift(start.support, start.coef)
+            start = replace(start, intercept=b)
             with np.errstate(over="ignore", invalid="ignore"):
                 begun = with_best_intercept(self.problem, self._point(start))
             penalty = self.problem.penalty.of(begun.features)
@@ -376,9 +397,10 @@ class Run:
         assert self.status is not None
         point, alpha, objective = self._best
         used = point.u != 0
+        support, u = point.features[used], point.u[used]
         return Result(
-            point.features[used], point.u[used], point.b, objective, {"dual": self.bound}, alpha,
-            self.status, tuple(self.history),
+            support, u, point.b - self.problem.shift(support, u), objective, {"dual": self.bound},
+            alpha, self.status, tuple(self.history),
         )  # fmt: skip
 
     def _dual_point(self, point: Point) -> tuple[FloatArray, bool]:

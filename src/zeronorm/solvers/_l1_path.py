@@ -566,4 +566,6 @@ def posed(task: Task, forced: IndexArray, allowed: np.ndarray) -> L1Problem:
     everything = np.full(l1.size, np.inf)
     penalty = Penalty(l1, np.zeros(l1.size), -everything, everything)
     size = float(task.sample_weight.sum())
-    return L1Problem(design, task.y, task.sample_weight, penalty, task.loss, task.intercept, size)
+    return L1Problem(
+        design, task.y, task.sample_weight, penalty, task.loss, task.intercept, size
+    ).centred()

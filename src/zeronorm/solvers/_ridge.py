@@ -193,8 +193,14 @@ def ridge(
 
     Raises
     ------
+    TypeError : the loss is not one of labels +-1 with a conjugate, as `LeastSquares` is not.
     LinAlgError : a Newton system is not finite.
     """
+    if not callable(getattr(loss, "conjugate", None)):  # alpha would be no dual point
+        raise TypeError(
+            "loss must be of labels -1 and 1 and have a conjugate, as Logistic and SquaredHinge; "
+            f"got {type(loss).__name__}. Least squares is solved in closed form."
+        )
     n = Z.shape[0]
     p = Z.shape[1] if columns is None else columns.size
     diagonal = np.full(p, penalty, dtype=np.float64)

@@ -19,6 +19,7 @@ import numpy as np
 from .._typing import Columns, IndexArray
 from ..criteria import information_criteria
 from ..designs._operations import column_scaling
+from ..designs._wrappers import n_threads_of
 from ..result import Certificate, Path, Proof, Selection
 from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax
@@ -169,7 +170,7 @@ def select_l1(
     """
     clock = PhaseClock(seconds)
     found = reweighted_supports if reweighted else l1_supports
-    supports, answer = yield from found(task, sizes)
+    supports, answer = yield from found(task, sizes, n_threads_of(task.design))
     clock.add_history(answer.result.history)
     fits = {}
     with clock.phase("refit"):
