@@ -453,6 +453,15 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def check_calibrate(value: Any) -> bool | str:
+    """Return "auto" or a bool."""
+    if isinstance(value, str) and value == "auto":
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise ValueError(f"calibrate must be 'auto', True or False; got {value!r}.")
+
+
 def check_refit_penalty(value: Any) -> float | str:
     """Return "loo" or a positive finite number."""
     if isinstance(value, str):

@@ -13,7 +13,7 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from . import _validate
 from ._typing import Design, FloatArray, IndexArray
 from .designs import Rows, Scaled
-from .designs._operations import center_scale, margins
+from .designs._operations import margins
 from .losses import Logistic
 from .measures import Measure, macro_average, parse_measure
 from .result import Path
@@ -189,7 +189,7 @@ def tuned_select(
     n_folds = 3 if task.sample_weight.sum() >= TUNE_FEWER_FOLDS else 5
     rarer = int(min((task.y > 0).sum(), (task.y < 0).sum()))
     folds = _folds(task.y, min(n_folds, rarer), 0) if rarer >= 2 else []
-    tasks = [_fold_task(task, train) for train, _ in folds]
+    tasks = [task.rows(train) for train, _ in folds]
     usable = [
         fold.design.shape[1] if fold.usable is None else int(fold.usable.sum()) for fold in tasks
     ]
@@ -221,27 +221,6 @@ def _best_of_menu(task: Task, tests: Sequence[IndexArray], paths: Sequence[Path]
         accuracy[entry] += weight @ (np.where(z > 0, 1.0, -1.0) == task.y[test])
         log_loss[entry] += Logistic().value_gradient(z, task.y[test], weight)[0]
     return int(np.lexsort((log_loss, -np.round(accuracy, 9)))[0])
-
-
-def _fold_task(task: Task, rows: IndexArray) -> Task:
-    """Return the task on some rows, with scales of these rows."""
-    weight = task.sample_weight[rows]
-    if not isinstance(task.design, Scaled):
-        design: Design = Rows(task.design, rows)
-        usable = task.usable
-    else:
-        scaled = center_scale(
-            Rows(task.design.base, rows), weight, center=task.design.mean is not None
-        )
-        design, usable = scaled, scaled.scale > 0
-    forced = task.forced
-    if forced is not None and usable is not None:
-        forced = forced[usable[forced]]  # constant in this fold: nothing to learn there
-    unit = None if task.unit is None else task.unit[rows]
-    return replace(
-        task, design=design, y=task.y[rows], sample_weight=weight, unit=unit, usable=usable,
-        forced=forced,
-    )  # fmt: skip
 
 
 def model_scores(paths: Sequence[Path], k: Any, design: Design) -> FloatArray:

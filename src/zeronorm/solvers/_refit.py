@@ -62,7 +62,8 @@ def refit(
     """
     loss = Logistic() if loss is None else loss
     if C == "loo":
-        variance = _mean_variance(Z, std, sample_weight)
+        # A model without features has no columns to speak of.
+        variance = float(variances(Z, std, sample_weight).mean()) if std.size else 1.0
         candidates = [c / variance for c in LOO_GRID]
     else:
         candidates = [float(C)]
@@ -122,12 +123,9 @@ def leave_one_out_loss(
     return loss.value_gradient(shifted, y, sample_weight)[0] / float(sample_weight.sum())
 
 
-def _mean_variance(Z: Columns, std: FloatArray, weight: FloatArray) -> float:
-    """Return the mean variance of the columns std * Z under the weights, 1 of none."""
-    if not std.size:
-        return 1.0
+def variances(Z: Columns, std: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the variances of the columns std * Z under the weights, (k,)."""
     total = float(weight.sum())
     mean = np.asarray(Z.T @ weight) / total
     square = second_moments(Z, weight)
-    variance = (square / total - mean**2) * std**2
-    return max(float(variance.mean()), np.finfo(np.float64).tiny)
+    return np.maximum((square / total - mean**2) * std**2, np.finfo(np.float64).tiny)
