@@ -35,10 +35,18 @@ accuracy that is not below the best of them by two standard errors.
 The other methods: `L0LogisticRegression`, `MinimaxLogisticRegression`, `GreedyLogisticRegression`,
 the l1 path (`method="l1"`), all with the refit of loo, and, for honesty, with the same scale; abess
 (its own refit); SVM-RFE and a t-test with the refit of loo; and the base rate. One thread.
+
+How it is run
+-------------
+A calibrated fit gives both models: its coefficients divided by the scale are those of the final fit
+before it. "scale, always" folds at any number of rows.
 """
 
 from __future__ import annotations
 
+import sys
+import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +55,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+import _common as common
 import _protocol as protocol
+from zeronorm import (
+    BudgetClassifier,
+    GreedyLogisticRegression,
+    L0LogisticRegression,
+    MinimaxLogisticRegression,
+)
+from zeronorm.baselines import SVMRFE
 
 SIZES = (3, 5, 10, 20, 50)
 SPLITS = 4
@@ -236,3 +252,110 @@ def _widest(X: Any, train: np.ndarray) -> np.ndarray:
     else:
         variance = X[train].astype(float).var(axis=0)
     return np.sort(np.argsort(-variance, kind="stable")[:CAP])
+
+
+Row = dict[str, Any]
+Margins = dict[int, np.ndarray]  # of the test rows, by k
+FIGURES = ("log_loss", "accuracy", "balanced", "auc")
+RULED = ("loo", "scale", "cv")
+PLAIN = ("l0", "minimax", "greedy", "l1", "abess", "svm-rfe", "t-test", "base rate")
+SCALED = ("scale, always", "l0, scale", "minimax, scale", "greedy, scale", "l1, scale")
+METHODS = (*RULED, *PLAIN, *SCALED)
+ESTIMATORS: dict[str, Callable[[list[int]], Any]] = {
+    "loo": lambda sizes: BudgetClassifier(sizes, calibrate=True, n_threads=1),
+    "l0": lambda sizes: L0LogisticRegression(sizes, n_threads=1),
+    "minimax": lambda sizes: MinimaxLogisticRegression(sizes, n_threads=1),
+    "greedy": lambda sizes: GreedyLogisticRegression(sizes, n_threads=1),
+    "l1": lambda sizes: BudgetClassifier(sizes, method="l1", n_threads=1),
+}
+
+
+def of_package(name: str, p: protocol.Problem, sizes: list[int]) -> dict[str, Margins]:
+    """Return the margins of a method of the package, before and after scaling."""
+    model = ESTIMATORS[name](sizes).fit(p.user, p.y)
+    plain: Margins = {}
+    scaled: Margins = {}
+    for k in sizes:
+        one = model.path_[k]
+        scaled[k] = protocol.columns(p.test, one.support) @ one.coef + one.intercept
+        plain[k] = scaled[k] / one.scale
+    if name != "loo":
+        return {name: plain, f"{name}, scale": scaled}
+    default = scaled if len(p.y) < 1000 else plain
+    return {"loo": plain, "scale": default, "scale, always": scaled}
+
+
+def refitted(p: protocol.Problem, supports: dict[int, np.ndarray]) -> Margins:
+    """Return the margins of supports after the refit with C by approximate leave-one-out."""
+    margins = {}
+    for k, support in supports.items():
+        features = np.sort(support)
+        coef, intercept, _ = protocol.refit(protocol.columns(p.user, features), p.y)
+        margins[k] = protocol.columns(p.test, features) @ coef + intercept
+    return margins
+
+
+def of_abess(p: protocol.Problem, sizes: list[int]) -> Margins:
+    """Return the margins of abess, a fit of each size with its own refit."""
+    from abess import LogisticRegression
+
+    margins = {}
+    for k in sizes:
+        model = LogisticRegression(support_size=k, thread=1)
+        X = sp.csr_matrix(p.user) if sp.issparse(p.user) else p.user
+        model.fit(X, (p.y > 0).astype(int), sparse_matrix=sp.issparse(X))
+        coef = np.asarray(model.coef_).ravel()
+        support = np.flatnonzero(coef)
+        intercept = float(np.ravel(model.intercept_)[0])
+        margins[k] = protocol.columns(p.test, support) @ coef[support] + intercept
+    return margins
+
+
+def of_others(name: str, p: protocol.Problem, sizes: list[int]) -> Margins:
+    """Return the margins of a method from elsewhere."""
+    if name == "abess":
+        return of_abess(p, sizes)
+    if name == "cv":
+        model = BudgetClassifier(sizes, refit_C="cv", calibrate=False, n_threads=1)
+        path = model.fit(p.user, p.y).path_
+        return {
+            k: protocol.columns(p.test, path[k].support) @ path[k].coef + path[k].intercept
+            for k in sizes
+        }
+    if name == "svm-rfe":
+        found = SVMRFE(sizes, n_threads=1).fit(p.user, p.y).path_
+        return refitted(p, {k: found[k].support for k in sizes})
+    if name == "t-test":
+        order = np.argsort(-protocol.correlation(p.user, p.y), kind="stable")
+        return refitted(p, {k: order[:k] for k in sizes})
+    share = float((p.y > 0).mean())
+    constant = np.full(len(p.y_test), np.log(share / (1.0 - share)))
+    return {k: constant for k in sizes}
+
+
+def judge(margin: np.ndarray, y: np.ndarray) -> tuple[float, ...]:
+    """Return the figures of the test rows."""
+    right = np.where(margin > 0, 1.0, -1.0) == y
+    balanced = 0.5 * (right[y > 0].mean() + right[y < 0].mean())
+    loss = np.logaddexp(0.0, -y * margin).mean()
+    return loss, right.mean(), balanced, protocol.auc(margin, y)
+
+
+def measure(folder: Path, name: str, seed: int) -> list[Row]:
+    """Return the rows of one split, one for each method, with lists over k."""
+    p = problem(folder, name, seed)
+    sizes = [k for k in SIZES if k < p.user.shape[1]]
+    rows: list[Row] = []
+    for key in (*ESTIMATORS, "cv", "abess", "svm-rfe", "t-test", "base rate"):
+        begin = time.process_time()
+        with common.log(f"{name}, {seed}, {key}"):
+            if key in ESTIMATORS:
+                found = of_package(key, p, sizes)
+            else:
+                found = {key: of_others(key, p, sizes)}
+        cpu = round(time.process_time() - begin, 3)
+        for method, margins in found.items():
+            figures = np.array([judge(margins[k], p.y_test) for k in sizes]).T.round(5)
+            row = {"set": name, "seed": seed, "method": method, "k": sizes, "cpu": cpu}
+            rows.append(row | dict(zip(FIGURES, figures.tolist(), strict=True)))
+    return rows

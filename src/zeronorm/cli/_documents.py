@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,12 +19,14 @@ import scipy.sparse as sp
 
 from .. import __version__, _kernels
 from .._typing import Design, FloatArray, IndexArray
+from .._validate import class_factors
 from ..estimators import L1LogisticRegressionCV, L1Path
+from ..estimators._linear import one_versus_rest
 from ..files import Table
 from ..groups import Groups
 from ..measures import macro_average, parse_measure
 from ..model_selection import CrossValidation, model_scores, predict
-from ..persistence import SavedCertificate, summarize
+from ..persistence import SavedCertificate, summarize, summarize_calibration
 from ..result import Certificate, Proof, Selection
 
 _T = TypeVar("_T")
@@ -88,6 +91,7 @@ def describe_model(
         "features": rows,
         "intercept": [float(path[size].intercept) for path in paths],
         "refit_C": [float(path[size].refit_C) for path in paths],
+        "calibration": _describe_calibration(estimator, size, table),
         "training_accuracy": float(np.mean(predicted == np.asarray(table.y))),
         "measure": None if measure is None else measure.name,
         "training_measure": None
@@ -103,6 +107,21 @@ def describe_model(
         "file": None,
         "certificate_file": None,
     }
+
+
+def _describe_calibration(estimator: Any, size: Any, table: Table) -> list[dict[str, Any]] | None:
+    """Return the scale of every model, its log-loss out of fold, and that of the base rate."""
+    models = [path[size] for path in estimator.estimators_]
+    if not all(np.isfinite(model.cv_log_loss) for model in models):
+        return None
+    y = np.asarray(table.y)
+    weight = class_factors(estimator.class_weight, y, np.ones(y.size))
+    records = []
+    for model, positive in zip(models, one_versus_rest(y, estimator.classes_), strict=True):
+        share = float(np.average(positive > 0, weights=weight))
+        base = -share * math.log(share) - (1.0 - share) * math.log1p(-share)
+        records.append({**summarize_calibration(model), "base_log_loss": base})
+    return records
 
 
 def _describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:

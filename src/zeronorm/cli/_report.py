@@ -379,6 +379,9 @@ def print_model(path: str, loaded: LinearModel) -> None:
         pairs.append(("groups", f"{len(set(groups)):,}"))
     if metadata["target_name"] is not None:
         pairs.append(("target", styled(show(metadata["target_name"]))))
+    calibration = metadata["calibration"]
+    if calibration and all(record["cv_log_loss"] is not None for record in calibration):
+        pairs.append(("probabilities", _probabilities(calibration)))
     if metadata["certificates"][0] is not None:
         pairs.append(("certified gap", _gap(metadata["certificates"])))
         pairs.append(("", styled((_scope(metadata["certificates"][0]), "dim"))))
@@ -490,6 +493,8 @@ def _facts(
     if beside is not None:
         other = f"{_mean_error(beside)} with a selection of as many features for accuracy"
         facts.append(("beside it", styled(other)))
+    if model["calibration"] is not None:
+        facts.append(("probabilities", _probabilities(model["calibration"])))
     method, criterion = document["parameters"]["method"], document["parameters"]["criterion"]
     if criterion is not None:
         facts.insert(0, ("size", _choice(document, criterion)))
@@ -534,6 +539,18 @@ def _facts(
             command = command.format(show(shlex.quote(model[key])))
             facts.append(("", styled((use, "dim"), command)))
     return facts
+
+
+def _probabilities(records: Sequence[Mapping[str, Any]]) -> Text:
+    """Return by what the margins were scaled, and the log-loss on rows held out."""
+    loss = sum(record["cv_log_loss"] for record in records) / len(records)
+    text = f"scaled by {records[0]['scale']:.2g}; log-loss out of fold {loss:.3g}"
+    bases = [record["base_log_loss"] for record in records if "base_log_loss" in record]
+    if bases:
+        text += f" (base rate {sum(bases) / len(bases):.3g})"
+    if len(records) > 1:
+        text += ", the mean of each class against the others"
+    return styled(text)
 
 
 def _duplicates(

@@ -31,11 +31,13 @@ from ._header import (
     storable,
 )
 from ._records import (
+    check_calibration,
     check_criteria,
     check_solution,
     check_step,
     check_summary,
     summarize,
+    summarize_calibration,
     summarize_solution,
     summarize_step,
     tabulate,
@@ -55,6 +57,7 @@ _ENTRIES = {
     "history": list,
     "solutions": list,
     "criteria": list,
+    "calibration": list,
     "groups": (list, type(None)),
 }
 
@@ -254,6 +257,7 @@ def save(
         "history": [[summarize_step(step) for step in steps] for steps in fitted.histories],
         "solutions": fitted.solutions,
         "criteria": fitted.criteria,
+        "calibration": fitted.calibration,
         "groups": _groups_of(estimator, support),
     }
     arrays = {
@@ -278,6 +282,7 @@ class _Contents:
     refit_C: list[float]  # none for models that are no refits
     solutions: list[dict[str, Any]]  # none for refits
     criteria: list[dict[str, Any]]  # a row for every size; none for the l1 family
+    calibration: list[dict[str, Any]]  # none for models that are no refits
 
 
 def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Contents:
@@ -320,6 +325,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
                 for model in chosen
             ],
             tabulate(estimator.criteria_),
+            [summarize_calibration(model) for model in chosen] if refit else [],
         )  # fmt: skip
     if n_features is not None:
         raise ValueError(
@@ -334,7 +340,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     ]
     none = [None for _ in results]
     histories = [result.history for result in results]
-    return _Contents(results, histories, [*none], [], solutions, [])
+    return _Contents(results, histories, [*none], [], solutions, [], [])
 
 
 def _groups_of(estimator: Any, support: IndexArray) -> list[Any] | None:
@@ -416,6 +422,10 @@ def read_model(where: str, data: bytes) -> LinearModel:
     for key in ("certificates", "history", "refit_C" if refit else "solutions"):
         require(len(metadata[key]) == n_scores, f"{key} must have {n_scores} entries")
     require(refit or not metadata["refit_C"], "refit_C must be empty beside solutions")
+    require(
+        len(metadata["calibration"]) in ((0, n_scores) if refit else (0,)),
+        f"calibration must have {n_scores if refit else 0} entries",
+    )
     groups = metadata["groups"]
     require(
         groups is None or (len(groups) == k and all(type(label) in (int, str) for label in groups)),
@@ -451,6 +461,8 @@ def _metadata(raw: NDArray[Any], require: Require) -> dict[str, Any]:
         check_solution(solution, require)
     for row in metadata["criteria"]:
         check_criteria(row, require)
+    for record in metadata["calibration"]:
+        check_calibration(record, require)
     for history in metadata["history"]:
         require(isinstance(history, list), "a history must be a list of steps")
         for step in history:
@@ -462,6 +474,7 @@ def _complete(metadata: dict[str, Any]) -> None:
     """Add what files of earlier versions lack: refits, without groups, of the only loss."""
     metadata.setdefault("solutions", [])
     metadata.setdefault("criteria", [])
+    metadata.setdefault("calibration", [])
     metadata.setdefault("groups", None)
     certificates = metadata.get("certificates")
     if not isinstance(certificates, list):

@@ -96,7 +96,7 @@ def calibrated(
                     z[k][fold.test, column] = margins[k]
         scales = {k: best_scale(z[k], y, tasks[0].sample_weight) for k in sizes}
         return [
-            _scaled(path, scales, {k: z[k][:, column] for k in sizes}, task)
+            _scaled(path, scales, {k: np.ascontiguousarray(z[k][:, column]) for k in sizes}, task)
             for column, (task, path) in enumerate(zip(tasks, paths, strict=True))
         ]
 
@@ -107,12 +107,10 @@ def best_scale(z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
     z, y : (n, n_models) margins and labels +-1. weight : (n,).
     """
     loss = Logistic()
+    models = [tuple(map(np.ascontiguousarray, columns)) for columns in zip(z.T, y.T, strict=True)]
 
     def rising(a: float) -> bool:
-        slopes = [
-            z[:, j] @ loss.value_gradient(a * z[:, j], y[:, j], weight)[1]
-            for j in range(z.shape[1])
-        ]
+        slopes = [m @ loss.value_gradient(a * m, labels, weight)[1] for m, labels in models]
         return bool(sum(slopes) > 0)
 
     low, high = LEAST, MOST
@@ -126,8 +124,26 @@ def best_scale(z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
     return 0.5 * (low + high)
 
 
+def fold_numbers(place: FloatArray, labels: np.ndarray) -> IndexArray:
+    """Return the fold, from 0, that holds each row out, (n,); 0 for all where there can be none.
+
+    Stratified: the different rows of a class, in the order of their places, go to the folds in
+    turn. There are FOLDS folds, fewer where a class has fewer rows.
+
+    place : (n,) a number for every row, the same for equal rows.
+    """
+    codes = np.unique(labels, return_inverse=True)[1]
+    order = np.lexsort((place, codes))
+    new = np.diff(place[order], prepend=-np.inf) > EQUAL * np.abs(place).max()
+    new |= np.diff(codes[order], prepend=-1) > 0
+    number = np.empty(order.size, np.int64)
+    number[order] = np.cumsum(new) - 1
+    fewest = int(np.bincount(codes[order[new]]).min())
+    return number % min(FOLDS, fewest) if fewest > 1 else np.zeros_like(number)
+
+
 def _folds(tasks: Sequence[Task], labels: np.ndarray) -> list[_Fold]:
-    """Return FOLDS folds, fewer where a class has fewer rows; none where one has a single row.
+    """Return the folds of the rows; none where a class has a single row.
 
     Equal rows of a class are in one fold: a weight of 2 says the same as a row that is there twice,
     and of a row that was drawn twice no copy is held out beside the other.
@@ -136,20 +152,10 @@ def _folds(tasks: Sequence[Task], labels: np.ndarray) -> list[_Fold]:
     storage, scale = _unwrapped(task.design)
     # The legacy generator, whose numbers are the same in every version of NumPy.
     direction = np.random.RandomState(0).uniform(-1.0, 1.0, scale.size)
-    place = multiply(storage, direction * scale)
-    codes = np.unique(labels, return_inverse=True)[1]
-    order = np.lexsort((place, codes))
-    new = np.diff(place[order], prepend=-np.inf) > EQUAL * np.abs(place).max()
-    new |= np.diff(codes[order], prepend=-1) > 0
-    number = np.empty(order.size, np.int64)
-    number[order] = np.cumsum(new) - 1
-    fewest = int(np.bincount(codes[order[new]]).min())
-    if fewest < 2:
-        return []
-    n_folds = min(FOLDS, fewest)
-    folds = []
-    for f in range(n_folds):
-        held_out = number % n_folds == f
+    number = fold_numbers(multiply(storage, direction * scale), labels)
+    folds: list[_Fold] = []
+    for f in range(int(number.max()) + 1 if number.any() else 0):
+        held_out = number == f
         train = np.flatnonzero(~held_out)
         # What classes share is made once: the scales cost a pass over X.
         first = task.rows(train)
