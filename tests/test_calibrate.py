@@ -74,25 +74,31 @@ def test_passes_are_shared_with_the_selection():
     assert scaled.n_scans_ <= plain.n_scans_ + 2
 
 
-def test_best_scale_has_the_least_loss():
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_best_scale_has_the_least_loss(n_classes):
     """The scale would not be the minimiser, inside the interval or at its ends."""
     rng = np.random.default_rng(1)
-    y = np.where(rng.random((50, 2)) < 0.5, 1.0, -1.0)
-    weight = rng.uniform(0.5, 2.0, 50)
-    for spread in (0.1, 3.0, 1000.0):
-        z = y * rng.uniform(0, 1, (50, 2)) + spread * rng.standard_normal((50, 2))
+    n = 50
+    codes, weight = rng.integers(0, n_classes, n), rng.uniform(0.5, 2.0, n)
+    y = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+    y = y[:, 1:] if n_classes == 2 else y
+    for spread in (0.1, 3.0, 100.0):
+        z = y * rng.uniform(0, 1, y.shape) + spread * rng.standard_normal(y.shape)
 
         def loss(a, z=z):
-            return float(weight @ np.logaddexp(0.0, -a * y * z).sum(axis=1))
+            proba = expit(a * np.hstack([-z, z]) if n_classes == 2 else a * z)
+            own = proba[np.arange(n), codes] / proba.sum(axis=1)
+            return -float(weight @ np.log(own)) / weight.sum()
 
         answer = minimize_scalar(
             loss, bounds=(0.02, 1.2), method="bounded", options={"xatol": 1e-9}
         )
-        a = best_scale(z, y, weight)
+        a, mean = best_scale(z, codes, weight)
         assert 0.02 <= a <= 1.2
-        assert loss(a) <= answer.fun + 1e-9
-    assert best_scale(y, y, weight) == 1.2
-    assert best_scale(-y, y, weight) == 0.02
+        assert mean == pytest.approx(loss(a), rel=1e-9)
+        assert mean <= answer.fun + 1e-9
+    assert best_scale(y, codes, weight)[0] == pytest.approx(1.2)
+    assert best_scale(-y, codes, weight)[0] == pytest.approx(0.02)
 
 
 @pytest.mark.parametrize("refit_C", ["loo", 0.5])
@@ -116,10 +122,9 @@ def test_scale_equals_that_of_fits_on_the_folds(refit_C, sparse):
             C = free / dense[~test][:, first.support_].var(axis=0).mean()
         model = BudgetClassifier(5, refit_C=C, calibrate=False).fit(X[~test], y[~test])
         z[test] = model.decision_function(X[test])
-    sign = np.where(y > 0, 1.0, -1.0)
-    a = best_scale(z[:, None], sign[:, None], np.ones(y.size))
+    a, loss = best_scale(z[:, None], y, np.ones(y.size))
     assert whole.scale == pytest.approx(a, rel=1e-6)
-    assert whole.cv_log_loss == pytest.approx(np.logaddexp(0, -a * sign * z).mean(), rel=1e-6)
+    assert whole.cv_log_loss == pytest.approx(loss, rel=1e-6)
 
 
 def test_folds_are_stratified_and_hold_every_row_out_once():
@@ -280,14 +285,15 @@ def test_model_files_have_the_scale(tmp_path):
     model = BudgetClassifier([2, 5]).fit(X, y)
     loaded = load(save(model, tmp_path / "model", n_features=2))
     chosen = model.path_[2]
-    assert loaded.metadata["calibration"] == [
-        {"scale": chosen.scale, "cv_log_loss": chosen.cv_log_loss}
-    ]
+    assert loaded.metadata["calibration"] == {
+        "scale": chosen.scale,
+        "cv_log_loss": chosen.cv_log_loss,
+    }
     z = X[:, chosen.support] @ chosen.coef + chosen.intercept
     np.testing.assert_allclose(loaded.predict_proba(X)[:, 1], expit(z), rtol=1e-12)
     plain = BudgetClassifier(2, calibrate=False).fit(X, y)
     loaded = load(save(plain, tmp_path / "plain"))
-    assert loaded.metadata["calibration"] == [{"scale": 1.0, "cv_log_loss": None}]
+    assert loaded.metadata["calibration"] == {"scale": 1.0, "cv_log_loss": None}
 
 
 def test_command(tmp_path, monkeypatch):
@@ -305,7 +311,7 @@ def test_command(tmp_path, monkeypatch):
     runner = CliRunner()
     text = runner.invoke(app, select).output
     found = json.loads(runner.invoke(app, [*select, "--json"]).output)
-    (record,) = found["models"][0]["calibration"]
+    record = found["models"][0]["calibration"]
     assert f"scaled by {record['scale']:.2g}; log-loss out of fold" in text
     assert f"(base rate {record['base_log_loss']:.3g})" in text
     assert record["base_log_loss"] == pytest.approx(np.log(2), rel=1e-9)

@@ -202,8 +202,8 @@ class Selection:
     objective: float | None = None
     bound: float | None = None
     scale: float = 1.0  # of the margins, 1 where nothing is calibrated
-    # Mean log-loss, after scaling, of rows that were held out of the whole selection; NaN where
-    # nothing is calibrated.
+    # Mean log-loss, after scaling, of rows held out of the whole selection; of several classes that
+    # of their probabilities, the same for each. NaN where nothing is calibrated.
     cv_log_loss: float = float("nan")
 
     @property

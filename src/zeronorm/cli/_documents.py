@@ -21,12 +21,11 @@ from .. import __version__, _kernels
 from .._typing import Design, FloatArray, IndexArray
 from .._validate import class_factors
 from ..estimators import L1LogisticRegressionCV, L1Path
-from ..estimators._linear import one_versus_rest
 from ..files import Table
 from ..groups import Groups
 from ..measures import macro_average, parse_measure
 from ..model_selection import CrossValidation, model_scores, predict
-from ..persistence import SavedCertificate, summarize, summarize_calibration
+from ..persistence import SavedCertificate, summarize
 from ..result import Certificate, Proof, Selection
 
 _T = TypeVar("_T")
@@ -109,19 +108,19 @@ def describe_model(
     }
 
 
-def _describe_calibration(estimator: Any, size: Any, table: Table) -> list[dict[str, Any]] | None:
-    """Return the scale of every model, its log-loss out of fold, and that of the base rate."""
-    models = [path[size] for path in estimator.estimators_]
-    if not all(np.isfinite(model.cv_log_loss) for model in models):
+def _describe_calibration(estimator: Any, size: Any, table: Table) -> dict[str, float] | None:
+    """Return the scale of a model, its log-loss out of fold, and that of the shares of classes."""
+    model = estimator.estimators_[0][size]
+    if not math.isfinite(model.cv_log_loss):
         return None
     y = np.asarray(table.y)
     weight = class_factors(estimator.class_weight, y, np.ones(y.size))
-    records = []
-    for model, positive in zip(models, one_versus_rest(y, estimator.classes_), strict=True):
-        share = float(np.average(positive > 0, weights=weight))
-        base = -share * math.log(share) - (1.0 - share) * math.log1p(-share)
-        records.append({**summarize_calibration(model), "base_log_loss": base})
-    return records
+    shares = np.array([weight[y == label].sum() for label in estimator.classes_]) / weight.sum()
+    return {
+        "scale": float(model.scale),
+        "cv_log_loss": float(model.cv_log_loss),
+        "base_log_loss": float(-shares @ np.log(shares)),
+    }
 
 
 def _describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:

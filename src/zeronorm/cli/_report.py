@@ -380,7 +380,7 @@ def print_model(path: str, loaded: LinearModel) -> None:
     if metadata["target_name"] is not None:
         pairs.append(("target", styled(show(metadata["target_name"]))))
     calibration = metadata["calibration"]
-    if calibration and all(record["cv_log_loss"] is not None for record in calibration):
+    if calibration is not None and calibration["cv_log_loss"] is not None:
         pairs.append(("probabilities", _probabilities(calibration)))
     if metadata["certificates"][0] is not None:
         pairs.append(("certified gap", _gap(metadata["certificates"])))
@@ -541,15 +541,12 @@ def _facts(
     return facts
 
 
-def _probabilities(records: Sequence[Mapping[str, Any]]) -> Text:
+def _probabilities(calibration: Mapping[str, Any]) -> Text:
     """Return by what the margins were scaled, and the log-loss on rows held out."""
-    loss = sum(record["cv_log_loss"] for record in records) / len(records)
-    text = f"scaled by {records[0]['scale']:.2g}; log-loss out of fold {loss:.3g}"
-    bases = [record["base_log_loss"] for record in records if "base_log_loss" in record]
-    if bases:
-        text += f" (base rate {sum(bases) / len(bases):.3g})"
-    if len(records) > 1:
-        text += ", the mean of each class against the others"
+    text = f"scaled by {calibration['scale']:.2g}; log-loss out of fold "
+    text += f"{calibration['cv_log_loss']:.3g}"
+    if "base_log_loss" in calibration:
+        text += f" (base rate {calibration['base_log_loss']:.3g})"
     return styled(text)
 
 

@@ -11,11 +11,11 @@ coef      (1 or n_classes, k) float64  finite
 intercept (1 or n_classes,) float64    finite
 ========= ============================ =========================================================
 
-A model with a budget of features is a refit: for every score the metadata have its `refit_C`, a
-certificate, or null (always, of a bi-level model), and in `calibration` the `scale` that the model
-has been multiplied by (1: by nothing) and its log-loss out of fold, or null. A model of the l1
-family is the solution of one problem: its certificates are null, it has no `refit_C` and no
-calibration, and `solutions` has the C, loss, objective and certified gap. So has a bi-level model
+A model with a budget of features is a refit: for every score the metadata have its `refit_C` and a
+certificate, or null (always, of a bi-level model), and for the model in `calibration` the `scale`
+that it has been multiplied by (1: by nothing) and its log-loss out of fold, or null. A model of the
+l1 family is the solution of one problem: its certificates and its calibration are null, it has no
+`refit_C`, and `solutions` has the C, loss, objective and certified gap. So has a bi-level model
 without a refit, objective and gap null. Beside a budget are the information criteria of all sizes
 that were fitted (`criteria`: a row per size; that of a bi-level model is [features, groups]). Where
 features are in groups, `groups` has the label of the group of every feature of the support; else it
@@ -46,7 +46,7 @@ from __future__ import annotations
 from ._archive import CertificateFileError, ModelFileError, write_file
 from ._certificates import SavedCertificate, load_certificate, save_certificate
 from ._models import LinearModel, load, save
-from ._records import summarize, summarize_calibration, tabulate
+from ._records import summarize, tabulate
 
 __all__ = [
     "CertificateFileError",
@@ -58,7 +58,6 @@ __all__ = [
     "save",
     "save_certificate",
     "summarize",
-    "summarize_calibration",
     "tabulate",
     "write_file",
 ]

@@ -57,7 +57,7 @@ _ENTRIES = {
     "history": list,
     "solutions": list,
     "criteria": list,
-    "calibration": list,
+    "calibration": (dict, type(None)),
     "groups": (list, type(None)),
 }
 
@@ -282,7 +282,7 @@ class _Contents:
     refit_C: list[float]  # none for models that are no refits
     solutions: list[dict[str, Any]]  # none for refits
     criteria: list[dict[str, Any]]  # a row for every size; none for the l1 family
-    calibration: list[dict[str, Any]]  # none for models that are no refits
+    calibration: dict[str, Any] | None  # of refits
 
 
 def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Contents:
@@ -325,7 +325,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
                 for model in chosen
             ],
             tabulate(estimator.criteria_),
-            [summarize_calibration(model) for model in chosen] if refit else [],
+            summarize_calibration(chosen[0]) if refit else None,
         )  # fmt: skip
     if n_features is not None:
         raise ValueError(
@@ -340,7 +340,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     ]
     none = [None for _ in results]
     histories = [result.history for result in results]
-    return _Contents(results, histories, [*none], [], solutions, [], [])
+    return _Contents(results, histories, [*none], [], solutions, [], None)
 
 
 def _groups_of(estimator: Any, support: IndexArray) -> list[Any] | None:
@@ -422,10 +422,7 @@ def read_model(where: str, data: bytes) -> LinearModel:
     for key in ("certificates", "history", "refit_C" if refit else "solutions"):
         require(len(metadata[key]) == n_scores, f"{key} must have {n_scores} entries")
     require(refit or not metadata["refit_C"], "refit_C must be empty beside solutions")
-    require(
-        len(metadata["calibration"]) in ((0, n_scores) if refit else (0,)),
-        f"calibration must have {n_scores if refit else 0} entries",
-    )
+    require(refit or metadata["calibration"] is None, "calibration must be null beside solutions")
     groups = metadata["groups"]
     require(
         groups is None or (len(groups) == k and all(type(label) in (int, str) for label in groups)),
@@ -461,8 +458,8 @@ def _metadata(raw: NDArray[Any], require: Require) -> dict[str, Any]:
         check_solution(solution, require)
     for row in metadata["criteria"]:
         check_criteria(row, require)
-    for record in metadata["calibration"]:
-        check_calibration(record, require)
+    if metadata["calibration"] is not None:
+        check_calibration(metadata["calibration"], require)
     for history in metadata["history"]:
         require(isinstance(history, list), "a history must be a list of steps")
         for step in history:
@@ -474,7 +471,7 @@ def _complete(metadata: dict[str, Any]) -> None:
     """Add what files of earlier versions lack: refits, without groups, of the only loss."""
     metadata.setdefault("solutions", [])
     metadata.setdefault("criteria", [])
-    metadata.setdefault("calibration", [])
+    metadata.setdefault("calibration", None)
     metadata.setdefault("groups", None)
     certificates = metadata.get("certificates")
     if not isinstance(certificates, list):

@@ -7,9 +7,10 @@ passes. With z_i the margin of row i under the model of the fold that holds it o
 
     a = argmin over [0.02, 1.2] of  sum_i s_i log(1 + exp(-y_i a z_i)),
 
-one number for every size, and the same for all classes: no decision and no order of rows changes.
-The models of the folds are refitted with the C of the final fit in its scale-free form, C v, v the
-mean variance of their columns; a number that the user gave is used as it is.
+one number for every size. Several classes share it, so that no decision changes: it minimises the
+log-loss of their probabilities, which are those of each class against the others divided by their
+sum. The models of the folds are refitted with the C of the final fit in its scale-free form, C v, v
+the mean variance of their columns; a number that the user gave is used as it is.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import expit, log_expit, logsumexp, softmax
 
 from .._typing import Columns, Design, FloatArray, IndexArray
 from ..designs import Rows, Scaled
 from ..designs._operations import column_scaling, multiply
-from ..losses import Logistic
 from ..result import Path
 from ._drive import Solver, together
 from ._refit import variances
@@ -35,7 +36,8 @@ from ._units import units_of
 AUTO_ROWS = 1000  # sum of the weights from which calibrate="auto" leaves the final fit as it is
 FOLDS = 5
 LEAST, MOST = 0.02, 1.2  # of the scale
-HALVINGS = 60  # of that interval: to the last bits
+GRID = np.geomspace(LEAST, MOST, 20)  # of several classes the loss need not be convex
+HALVINGS = 50  # of an interval of the grid: to the last bits
 EQUAL = 1e-9  # rows whose projections differ by a smaller share of the largest one are equal
 
 
@@ -82,46 +84,54 @@ def calibrated(
         for fold in folds
         for task in fold.tasks
     ]
-    found = yield from together([*selections, *repeated])
+    repeats = yield from together([*selections, *repeated])
     n = len(tasks)
-    paths, of_folds = found[:n], found[n:]
+    paths, of_folds = repeats[:n], repeats[n:]
     with clock.phase("calibrate"):
-        y = np.column_stack([task.y for task in tasks])
-        z = {k: np.empty(y.shape) for k in sizes}
+        z = {k: np.empty((labels.size, n)) for k in sizes}
         for column, (task, path) in enumerate(zip(tasks, paths, strict=True)):
             free = _scale_free(task, path) if refit_C == "loo" else None
             for number, fold in enumerate(folds):
                 margins = _held_out(fold, column, of_folds[number * n + column], sizes, free)
                 for k in sizes:
                     z[k][fold.test, column] = margins[k]
-        scales = {k: best_scale(z[k], y, tasks[0].sample_weight) for k in sizes}
-        return [
-            _scaled(path, scales, {k: np.ascontiguousarray(z[k][:, column]) for k in sizes}, task)
-            for column, (task, path) in enumerate(zip(tasks, paths, strict=True))
-        ]
+        codes = np.unique(labels, return_inverse=True)[1]
+        weight = tasks[0].sample_weight
+        found = {k: best_scale(z[k], codes, weight) for k in sizes}
+        return [_scaled(path, found) for path in paths]
 
 
-def best_scale(z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-    """Return the number in [LEAST, MOST] that the margins, times it, have the least log-loss with.
+def best_scale(z: FloatArray, codes: IndexArray, weight: FloatArray) -> tuple[float, float]:
+    """Return the number in [LEAST, MOST] by which margins have the least log-loss, and that mean.
 
-    z, y : (n, n_models) margins and labels +-1. weight : (n,).
+    z : (n, 1) margins of the second of two classes, or (n, n_classes) of each against the others.
+    codes : (n,) the class of each row. weight : (n,).
     """
-    loss = Logistic()
-    models = [tuple(map(np.ascontiguousarray, columns)) for columns in zip(z.T, y.T, strict=True)]
+    if z.shape[1] == 1:
+        z = np.hstack([-z, z])  # their probabilities have the sum 1
+    own = np.take_along_axis(z, codes[:, None], axis=1)
+    total = float(weight.sum())
+
+    def loss(a: float) -> float:
+        shares = logsumexp(log_expit(a * z), axis=1)
+        return float(weight @ (shares - log_expit(a * own[:, 0]))) / total
 
     def rising(a: float) -> bool:
-        slopes = [m @ loss.value_gradient(a * m, labels, weight)[1] for m, labels in models]
-        return bool(sum(slopes) > 0)
+        shares = softmax(log_expit(a * z), axis=1)
+        slope = (shares * z * expit(-a * z)).sum(axis=1) - (own * expit(-a * own))[:, 0]
+        return float(weight @ slope) > 0.0
 
-    low, high = LEAST, MOST
+    best = int(np.argmin([loss(a) for a in GRID]))
+    low, high = GRID[max(best - 1, 0)], GRID[min(best + 1, GRID.size - 1)]
     if rising(low):
-        return low
-    if not rising(high):
-        return high
-    for _ in range(HALVINGS):
+        high = low
+    elif not rising(high):
+        low = high
+    for _ in range(HALVINGS if low < high else 0):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if rising(middle) else (middle, high)
-    return 0.5 * (low + high)
+    a = float(0.5 * (low + high))
+    return a, loss(a)
 
 
 def fold_numbers(place: FloatArray, labels: np.ndarray) -> IndexArray:
@@ -219,14 +229,13 @@ def _held_out(
     return margins
 
 
-def _scaled(path: Path, scales: dict[int, float], z: dict[int, FloatArray], task: Task) -> Path:
-    """Return the path with its models scaled; z: margins out of fold, by size."""
+def _scaled(path: Path, found: dict[int, tuple[float, float]]) -> Path:
+    """Return the path with its models scaled; found: the scale and the log-loss, by size."""
     models = {}
     for k in path:
-        model, a = path[k], scales[k]
-        loss = Logistic().value_gradient(a * z[k], task.y, task.sample_weight)[0]
+        a, loss = found[k]
+        model = path[k]
         models[k] = replace(
-            model, coef=a * model.coef, intercept=a * model.intercept, scale=a,
-            cv_log_loss=loss / float(task.sample_weight.sum()),
-        )  # fmt: skip
+            model, coef=a * model.coef, intercept=a * model.intercept, scale=a, cv_log_loss=loss
+        )
     return replace(path, selections=models)
