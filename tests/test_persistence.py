@@ -182,7 +182,7 @@ def test_steps_without_an_inner_problem_have_no_status(fitted, path):
 def test_files_of_earlier_versions(path, fitted, binary):
     """Files without losses and histories would no longer load."""
     arrays = parts(path)
-    for key in ("history", "solutions", "criteria", "groups"):
+    for key in ("history", "solutions", "criteria", "calibration", "groups"):
         del arrays["metadata"][key]
     for one in arrays["metadata"]["certificates"]:
         del one["loss"], one["n_groups"]
@@ -192,6 +192,7 @@ def test_files_of_earlier_versions(path, fitted, binary):
     assert model.metadata["history"] == [[]]
     assert model.metadata["solutions"] == []
     assert model.metadata["criteria"] == []
+    assert model.metadata["calibration"] is None
     assert model.metadata["groups"] is None
     X = binary[0]
     np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(X))

@@ -471,10 +471,19 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def check_calibrate(value: Any) -> bool | str:
+    """Return "auto" or a bool."""
+    if isinstance(value, str) and value == "auto":
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise ValueError(f"calibrate must be 'auto', True or False; got {value!r}.")
+
+
 def check_refit_penalty(value: Any) -> float | str:
     """Return "loo" or a positive finite number."""
     if isinstance(value, str):
-        if value != "loo":
+        if value not in ("loo", "cv"):
             raise ValueError(
                 f"refit_C must be 'loo' or a positive finite number; got {shown(value)}."
             )

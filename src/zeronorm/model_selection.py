@@ -12,11 +12,11 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 
 from . import _validate
 from ._typing import Design, FloatArray, IndexArray
-from .designs import Rows, Scaled
-from .designs._operations import center_scale, margins
+from .designs import Rows
+from .designs._operations import margins
 from .measures import Measure, macro_average, parse_measure
 from .result import Path
-from .solvers import Progress, Task, run_together
+from .solvers import Progress, run_together
 from .solvers._blas import one_blas_thread
 
 
@@ -165,27 +165,6 @@ def check_folds(
                 f"{error} These are the {test.size} held-out rows of fold {number}: use fewer "
                 "folds, or another measure."
             ) from None
-
-
-def _fold_task(task: Task, rows: IndexArray) -> Task:
-    """Return the task on some rows, with scales of these rows."""
-    weight = task.sample_weight[rows]
-    if not isinstance(task.design, Scaled):
-        design: Design = Rows(task.design, rows)
-        usable = task.usable
-    else:
-        scaled = center_scale(
-            Rows(task.design.base, rows), weight, center=task.design.mean is not None
-        )
-        design, usable = scaled, scaled.scale > 0
-    forced = task.forced
-    if forced is not None and usable is not None:
-        forced = forced[usable[forced]]  # constant in this fold: nothing to learn there
-    unit = None if task.unit is None else task.unit[rows]
-    return replace(
-        task, design=design, y=task.y[rows], sample_weight=weight, unit=unit, usable=usable,
-        forced=forced,
-    )  # fmt: skip
 
 
 def model_scores(paths: Sequence[Path], k: Any, design: Design) -> FloatArray:

@@ -181,10 +181,14 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A model with exactly k features, on the user's scaling of X."""
+    """A model with exactly k features, on the user's scaling of X.
+
+    Where the estimator calibrates, `coef` and `intercept` are those of the final refit times
+    `scale`; `refit_C`, `loo_loss`, `log_loss` and `criteria` are of the refit before that.
+    """
 
     support: IndexArray  # (k,) sorted feature indices
-    coef: FloatArray  # (k,) final refit
+    coef: FloatArray  # (k,) final refit, times `scale`
     intercept: float
     refit_C: float  # the C of the final refit
     entered: IndexArray  # (k,) outer step, from 1, at which each feature of the support entered
@@ -197,6 +201,10 @@ class Selection:
     # lower bound of that value over all supports of this size.
     objective: float | None = None
     bound: float | None = None
+    scale: float = 1.0  # of the margins, 1 where nothing is calibrated
+    # Mean log-loss, after scaling, of rows held out of the whole selection; of several classes that
+    # of their probabilities, the same for each. NaN where nothing is calibrated.
+    cv_log_loss: float = float("nan")
 
     @property
     def n_features(self) -> int:

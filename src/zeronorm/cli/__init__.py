@@ -206,6 +206,15 @@ def select(
         str,
         typer.Option("--refit-c", metavar="C", help="Of the final fit; loo: by leave-one-out."),
     ] = "loo",
+    calibrate: Annotated[
+        bool | None,
+        typer.Option(
+            "--calibrate/--no-calibrate",
+            help="Scale the probabilities by folds that repeat the selection. Default: below 1000 "
+            "samples.",
+            show_default=False,
+        ),
+    ] = None,
     standardize: _Standardize = True,
     intercept: _Intercept = True,
     force: Annotated[
@@ -240,6 +249,7 @@ def select(
         "--criterion": criterion is not None,
         "--prove": prove,
         "--certificate": certificate is not None,
+        "--calibrate": bool(calibrate),
     }
     check_groups(groups, group_file, others)
     check_measure(
@@ -289,6 +299,7 @@ def select(
             "n_features": sizes[0] if at_most else sizes,
             **({} if C is None else {"C": C}),
             "refit_C": refit_C,
+            "calibrate": "auto" if calibrate is None else calibrate,
             "standardize": standardize,
             "fit_intercept": intercept,
             "forced_features": forced_positions(force, table),
@@ -300,7 +311,7 @@ def select(
             method = "measure"
             # C of a measure weighs another loss: the selection for accuracy has its own.
             for_accuracy = BudgetClassifier(**{k: v for k, v in common.items() if k != "C"})
-            del common["refit_C"]
+            del common["refit_C"], common["calibrate"]
             estimator = MeasureClassifier(
                 measure,
                 **{**common, "fit_intercept": "auto" if intercept else False},
@@ -308,6 +319,7 @@ def select(
             )
         elif partition is not None:
             method = "bilevel"
+            del common["calibrate"]
             estimator = BilevelClassifier(**common, n_groups=groups, groups=partition)
         elif prove:
             estimator = L0LogisticRegression(**common, criterion=criterion, **proof)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ import scipy.sparse as sp
 
 from .. import __version__, _kernels
 from .._typing import Design, FloatArray, IndexArray
+from .._validate import class_factors
 from ..estimators import L1LogisticRegressionCV, L1Path
 from ..files import Table
 from ..groups import Groups
@@ -88,6 +90,7 @@ def describe_model(
         "features": rows,
         "intercept": [float(path[size].intercept) for path in paths],
         "refit_C": [float(path[size].refit_C) for path in paths],
+        "calibration": _describe_calibration(estimator, size, table),
         "training_accuracy": float(np.mean(predicted == np.asarray(table.y))),
         "measure": None if measure is None else measure.name,
         "training_measure": None
@@ -102,6 +105,21 @@ def describe_model(
         "bounds": [_describe_bound(path[size], estimator) for path in paths],
         "file": None,
         "certificate_file": None,
+    }
+
+
+def _describe_calibration(estimator: Any, size: Any, table: Table) -> dict[str, float] | None:
+    """Return the scale of a model, its log-loss out of fold, and that of the shares of classes."""
+    model = estimator.estimators_[0][size]
+    if not math.isfinite(model.cv_log_loss):
+        return None
+    y = np.asarray(table.y)
+    weight = class_factors(estimator.class_weight, y, np.ones(y.size))
+    shares = np.array([weight[y == label].sum() for label in estimator.classes_]) / weight.sum()
+    return {
+        "scale": float(model.scale),
+        "cv_log_loss": float(model.cv_log_loss),
+        "base_log_loss": float(-shares @ np.log(shares)),
     }
 
 

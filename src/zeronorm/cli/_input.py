@@ -26,6 +26,7 @@ _NOT_OF_GROUPS = {
     "--criterion": "and information criteria do not count groups",
     "--prove": "and there are no proofs for budgets of features and groups at once",
     "--certificate": "which gives no certificate",
+    "--calibrate": "whose probabilities are not scaled",
 }
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zip"}
 

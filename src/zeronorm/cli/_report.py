@@ -380,6 +380,9 @@ def print_model(path: str, loaded: LinearModel) -> None:
         pairs.append(("groups", f"{len(set(groups)):,}"))
     if metadata["target_name"] is not None:
         pairs.append(("target", styled(show(metadata["target_name"]))))
+    calibration = metadata["calibration"]
+    if calibration is not None and calibration["cv_log_loss"] is not None:
+        pairs.append(("probabilities", _probabilities(calibration)))
     if metadata["certificates"][0] is not None:
         pairs.append(("certified gap", _gap(metadata["certificates"])))
         pairs.append(("", styled((_scope(metadata["certificates"][0]), "dim"))))
@@ -491,6 +494,8 @@ def _facts(
     if beside is not None:
         other = f"{_mean_error(beside)} with a selection of as many features for accuracy"
         facts.append(("beside it", styled(other)))
+    if model["calibration"] is not None:
+        facts.append(("probabilities", _probabilities(model["calibration"])))
     method, criterion = document["parameters"]["method"], document["parameters"]["criterion"]
     if criterion is not None:
         facts.insert(0, ("size", _choice(document, criterion)))
@@ -535,6 +540,15 @@ def _facts(
             command = command.format(show(shlex.quote(model[key])))
             facts.append(("", styled((use, "dim"), command)))
     return facts
+
+
+def _probabilities(calibration: Mapping[str, Any]) -> Text:
+    """Return by what the margins were scaled, and the log-loss on rows held out."""
+    text = f"scaled by {calibration['scale']:.2g}; log-loss out of fold "
+    text += f"{calibration['cv_log_loss']:.3g}"
+    if "base_log_loss" in calibration:
+        text += f" (base rate {calibration['base_log_loss']:.3g})"
+    return styled(text)
 
 
 def _duplicates(

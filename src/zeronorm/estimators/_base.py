@@ -6,6 +6,7 @@ import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..groups import Groups
 from ..losses import Logistic
 from ..result import Certificate, Path, Step
 from ..solvers import Task
+from ..solvers._calibrate import AUTO_ROWS, calibrated
 from ..solvers._drive import Solver
 from ._linear import (
     CALLER_OF_FIT,
@@ -82,6 +84,7 @@ class BudgetedClassifier(LinearClassifier):
 
     groups: Any = None  # of the columns, where a class has that parameter
     criterion: Any = None  # what chooses among the sizes, where a class has that parameter
+    calibrate: Any = False  # whether the margins are scaled, where a class has that parameter
 
     _loss: Smooth = Logistic()  # of the selection; the final fit is logistic
 
@@ -124,13 +127,33 @@ class BudgetedClassifier(LinearClassifier):
         problem = self._pose(data)
         seconds["standardize"] = time.perf_counter() - begin
         tasks = problem.tasks(bool(self.fit_intercept))
-        return problem.classes, [
+        solvers = [
             self._solver(task, problem.sizes, start, seconds)
             for task, start in zip(tasks, self._warm_starts(tasks), strict=True)
         ]
+        if not self._calibrates(problem):
+            return problem.classes, solvers
+        # A fold begins anew: what an earlier fit selected knows the rows that are held out.
+        fold = copy(self)
+        if self.refit_C == "loo":
+            fold.refit_C = 1.0  # any: the models of the folds are refitted
+        return problem.classes, [
+            calibrated(
+                solvers, tasks, problem.sizes, problem.labels,
+                lambda task, sizes: fold._solver(task, tuple(sizes), certify=False),
+                self.refit_C, seconds,
+            )
+        ]  # fmt: skip
+
+    def _calibrates(self, problem: Problem) -> bool:
+        """Return whether the margins are scaled."""
+        if self.calibrate == "auto":
+            return float(problem.sample_weight.sum()) < AUTO_ROWS
+        return bool(self.calibrate)
 
     def _store(self, results: list[Any]) -> None:
-        self.estimators_ = tuple(results)
+        # A calibration has run the selections of all classes, and has their paths in a list.
+        self.estimators_ = tuple(results[0] if isinstance(results[0], list) else results)
         sizes = list(self.estimators_[0])
         self._size = sizes[-1]
         if self.criterion is not None:
@@ -208,6 +231,7 @@ class BudgetedClassifier(LinearClassifier):
         for name in ("fit_intercept", "standardize", "warm_start"):
             _validate.check_flag(name, getattr(self, name))
         _validate.check_option("criterion", self.criterion, [None, *CRITERIA])
+        _validate.check_calibrate(self.calibrate)
 
     def _check_refit(self) -> None:
         _validate.check_refit_penalty(self.refit_C)

@@ -112,6 +112,7 @@ class BudgetClassifier(CuttingPlaneClassifier):
         method: str = "auto",
         C: float = 0.1,
         refit_C: float | str = "loo",
+        calibrate: bool | str = "auto",
         block_size: int | None = None,
         max_blocks: int | None = None,
         solver: str = "auto",
@@ -128,6 +129,7 @@ class BudgetClassifier(CuttingPlaneClassifier):
         self.method = method
         self.C = C
         self.refit_C = refit_C
+        self.calibrate = calibrate
         self.block_size = block_size
         self.max_blocks = max_blocks
         self.solver = solver

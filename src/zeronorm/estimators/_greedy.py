@@ -91,6 +91,7 @@ class GreedyLogisticRegression(GroupBudgetedClassifier):
         fit_C: float = FIT_C,
         C: float = 0.1,
         refit_C: float | str = "loo",
+        calibrate: bool | str = "auto",
         fit_intercept: bool = True,
         standardize: bool = True,
         forced_features: Any = None,
@@ -105,6 +106,7 @@ class GreedyLogisticRegression(GroupBudgetedClassifier):
         self.fit_C = fit_C
         self.C = C
         self.refit_C = refit_C
+        self.calibrate = calibrate
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.forced_features = forced_features

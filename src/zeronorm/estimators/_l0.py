@@ -128,6 +128,7 @@ class L0LogisticRegression(BudgetedClassifier):
         solver: str | Splitting = "auto",
         C: float = 0.1,
         refit_C: float | str = "loo",
+        calibrate: bool | str = "auto",
         fit_intercept: bool = True,
         standardize: bool = True,
         forced_features: Any = None,
@@ -143,6 +144,7 @@ class L0LogisticRegression(BudgetedClassifier):
         self.solver = solver
         self.C = C
         self.refit_C = refit_C
+        self.calibrate = calibrate
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.forced_features = forced_features

@@ -27,6 +27,7 @@ class MinimaxClassifier(GroupBudgetedClassifier, CuttingPlaneClassifier):
         n_groups: int | Sequence[int] | None = None,
         C: float = 0.1,
         refit_C: float | str = "loo",
+        calibrate: bool | str = "auto",
         block_size: int | None = None,
         max_blocks: int | None = None,
         solver: str = "newton",
@@ -43,6 +44,7 @@ class MinimaxClassifier(GroupBudgetedClassifier, CuttingPlaneClassifier):
         self.n_groups = n_groups
         self.C = C
         self.refit_C = refit_C
+        self.calibrate = calibrate
         self.block_size = block_size
         self.max_blocks = max_blocks
         self.solver = solver
@@ -177,7 +179,13 @@ class MinimaxLogisticRegression(MinimaxClassifier):
         `.set_params(solver="smoothing-published")`; FGM-LR is `.set_params(solver="simplemkl")`.
         """
         return cls(
-            n_features, C=10.0, refit_C=5.0, max_blocks=10, fit_intercept=False, standardize=False
+            n_features,
+            C=10.0,
+            refit_C=5.0,
+            calibrate=False,
+            max_blocks=10,
+            fit_intercept=False,
+            standardize=False,
         )
 
 
@@ -259,6 +267,7 @@ class FeatureGeneratingMachine(MinimaxClassifier):
             n_features,
             C=5.0,
             refit_C=5.0,
+            calibrate=False,
             max_blocks=10,
             solver="simplemkl",
             fit_intercept=False,

@@ -12,13 +12,14 @@ intercept (1 or n_classes,) float64    finite
 ========= ============================ =========================================================
 
 A model with a budget of features is a refit: for every score the metadata have its `refit_C` and a
-certificate, or null (always, of a bi-level model). A model of the l1 family is the solution of one
-problem, or the refit of its features: its certificates are null, `solutions` has the C, loss,
-objective and certified gap of the problem, and `refit_C` is empty without a refit. A bi-level model
-without a refit has `solutions`, too, objective and gap null, and no `refit_C`. Beside a budget
-are the information criteria of all sizes that were fitted (`criteria`: a row per size; that of a
-bi-level model is [features, groups]). Where features are in groups, `groups` has the label of the
-group of every feature of the support; else it is null.
+certificate, or null (always, of a bi-level model), and for the model in `calibration` the `scale`
+that it has been multiplied by (1: by nothing) and its log-loss out of fold, or null. A model of the
+l1 family is the solution of one problem, or the refit of its features: its certificates and its
+calibration are null, `solutions` has the C, loss, objective and certified gap of the problem, and
+`refit_C` is empty without a refit. A bi-level model without a refit has `solutions`, too, objective
+and gap null, and no `refit_C`. Beside a budget are the information criteria of all sizes that were
+fitted (`criteria`: a row per size; that of a bi-level model is [features, groups]). Where features
+are in groups, `groups` has the label of the group of every feature of the support; else it is null.
 
 Its archive comment, the last bytes of the file, is `zeronorm model 1 sha256 <digest of all bytes
 before>`. The digest finds damage; it proves nothing about who wrote the file, so every size, type,

@@ -31,11 +31,13 @@ from ._header import (
     storable,
 )
 from ._records import (
+    check_calibration,
     check_criteria,
     check_solution,
     check_step,
     check_summary,
     summarize,
+    summarize_calibration,
     summarize_solution,
     summarize_step,
     tabulate,
@@ -55,6 +57,7 @@ _ENTRIES = {
     "history": list,
     "solutions": list,
     "criteria": list,
+    "calibration": (dict, type(None)),
     "groups": (list, type(None)),
 }
 
@@ -254,6 +257,7 @@ def save(
         "history": [[summarize_step(step) for step in steps] for steps in fitted.histories],
         "solutions": fitted.solutions,
         "criteria": fitted.criteria,
+        "calibration": fitted.calibration,
         "groups": _groups_of(estimator, support),
     }
     arrays = {
@@ -278,6 +282,7 @@ class _Contents:
     refit_C: list[float]  # none for models that are no refits
     solutions: list[dict[str, Any]]  # of the problems of the l1 family and of those without a refit
     criteria: list[dict[str, Any]]  # a row for every size; none for the l1 family
+    calibration: dict[str, Any] | None  # of refits
 
 
 def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Contents:
@@ -320,6 +325,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
                 for model in chosen
             ],
             tabulate(estimator.criteria_),
+            summarize_calibration(chosen[0]) if refit else None,
         )  # fmt: skip
     if n_features is not None:
         raise ValueError(
@@ -335,7 +341,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     none = [None for _ in results]
     histories = [result.history for result in results]
     refit_C = [] if estimator.refit_C_ is None else np.ravel(estimator.refit_C_).tolist()
-    return _Contents(estimator._models, histories, [*none], refit_C, solutions, [])
+    return _Contents(estimator._models, histories, [*none], refit_C, solutions, [], None)
 
 
 def _groups_of(estimator: Any, support: IndexArray) -> list[Any] | None:
@@ -420,6 +426,8 @@ def read_model(where: str, data: bytes) -> LinearModel:
             len(metadata[key]) == n_scores or (optional and not metadata[key]),
             f"{key} must have {n_scores} entries",
         )
+    calibrated = metadata["calibration"] is not None
+    require(not (solved and calibrated), "calibration must be null beside solutions")
     groups = metadata["groups"]
     require(
         groups is None or (len(groups) == k and all(type(label) in (int, str) for label in groups)),
@@ -455,6 +463,8 @@ def _metadata(raw: NDArray[Any], require: Require) -> dict[str, Any]:
         check_solution(solution, require)
     for row in metadata["criteria"]:
         check_criteria(row, require)
+    if metadata["calibration"] is not None:
+        check_calibration(metadata["calibration"], require)
     for history in metadata["history"]:
         require(isinstance(history, list), "a history must be a list of steps")
         for step in history:
@@ -466,6 +476,7 @@ def _complete(metadata: dict[str, Any]) -> None:
     """Add what files of earlier versions lack: refits, without groups, of the only loss."""
     metadata.setdefault("solutions", [])
     metadata.setdefault("criteria", [])
+    metadata.setdefault("calibration", None)
     metadata.setdefault("groups", None)
     certificates = metadata.get("certificates")
     if not isinstance(certificates, list):

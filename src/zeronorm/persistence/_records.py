@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..criteria import CRITERIA
 from ..files import quote
-from ..result import Certificate, Status, Step
+from ..result import Certificate, Selection, Status, Step
 from ._archive import Require
 
 _CERTIFICATE = {
@@ -36,6 +36,10 @@ _SOLUTION = {
     "loss": str,
     "objective": (float, type(None)),
     "gap": (float, type(None)),
+}
+_CALIBRATION = {
+    "scale": float,
+    "cv_log_loss": (float, type(None)),
 }
 _CRITERIA = {
     "size": (int, list),
@@ -75,6 +79,11 @@ def summarize(certificate: Certificate | None) -> dict[str, Any] | None:
 def summarize_solution(C: float, loss: str, objective: float, gap: float) -> dict[str, Any]:
     """Return the record of a solution of the l1 family."""
     return {"C": float(C), "loss": loss, "objective": _finite(objective), "gap": _finite(gap)}
+
+
+def summarize_calibration(model: Selection) -> dict[str, Any]:
+    """Return what the margins of a model were multiplied by, and the log-loss out of fold."""
+    return {"scale": float(model.scale), "cv_log_loss": _finite(model.cv_log_loss)}
 
 
 def summarize_step(step: Step) -> dict[str, Any]:
@@ -120,6 +129,12 @@ def check_solution(record: Any, require: Require) -> None:
     check_record("a solution", record, _SOLUTION, require)
     check_loss("a solution", record, require)
     require(record["C"] > 0, "the C of a solution must be positive")
+
+
+def check_calibration(record: Any, require: Require) -> None:
+    """Check what `summarize_calibration` returns."""
+    check_record("a calibration", record, _CALIBRATION, require)
+    require(record["scale"] > 0, "the scale of a calibration must be positive")
 
 
 def check_step(record: Any, require: Require) -> None:

@@ -62,7 +62,7 @@ def refit(
     """
     loss = Logistic() if loss is None else loss
     if C == "loo":
-        variance = _mean_variance(Z, std, sample_weight)
+        variance = mean_variance(Z, std, sample_weight)
         candidates = [c / variance for c in LOO_GRID]
     else:
         candidates = [float(C)]
@@ -122,13 +122,15 @@ def leave_one_out_loss(
     return loss.value_gradient(shifted, y, sample_weight)[0] / float(sample_weight.sum())
 
 
-def _mean_variance(Z: Columns, std: FloatArray, weight: FloatArray) -> float:
-    """Return the mean variance of the columns std * Z under the weights, 1 where none varies."""
-    if not std.size:
-        return 1.0
+def variances(Z: Columns, std: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the variances of the columns std * Z under the weights, (k,)."""
     total = float(weight.sum())
     mean = np.asarray(Z.T @ weight) / total
     square = second_moments(Z, weight)
-    variance = (square / total - mean**2) * std**2
-    mean_variance = float(variance.mean())
-    return mean_variance if mean_variance > np.finfo(np.float64).tiny else 1.0
+    return np.maximum((square / total - mean**2) * std**2, np.finfo(np.float64).tiny)
+
+
+def mean_variance(Z: Columns, std: FloatArray, weight: FloatArray) -> float:
+    """Return the mean of these variances, 1 where none varies."""
+    found = float(variances(Z, std, weight).mean()) if std.size else 0.0
+    return found if found > np.finfo(np.float64).tiny else 1.0
