@@ -167,6 +167,7 @@ class _Posed:
     task: Task
     support: IndexArray
     C: float
+    dual: FloatArray | None = None  # a dual point to begin with: that of an earlier certificate
 
 
 @one_blas_thread
@@ -178,7 +179,7 @@ def _run(
 ) -> list[Proof]:
     return run_together(
         [
-            prove_support(one.task, one.support, C=one.C, resume=tree, **options)
+            prove_support(one.task, one.support, C=one.C, dual=one.dual, resume=tree, **options)
             for one, tree in zip(posed, trees or [None] * len(posed), strict=True)
         ],
         n_threads=n_threads,
@@ -188,7 +189,8 @@ def _run(
 @one_blas_thread
 def _run_groups(posed: Sequence[_Posed], n_threads: int | None) -> list[Certificate]:
     return run_together(
-        [tighten_groups(one.task, one.support, C=one.C) for one in posed], n_threads=n_threads
+        [tighten_groups(one.task, one.support, C=one.C, dual=one.dual) for one in posed],
+        n_threads=n_threads,
     )
 
 
@@ -243,9 +245,16 @@ def _pose(
             f"the model has {len(supports)} supports, but y has {len(problem.classes)} classes. "
             "Pass the y that the model was fitted on, or one support and a y of two classes."
         )
-    return [
+    posed = [
         _Posed(task, support, poser._loss_weight())
         for task, support in zip(tasks, supports, strict=True)
+    ]
+    if not isinstance(model, BudgetedClassifier):
+        return posed
+    known = [path[model._size].certificate for path in model.estimators_]
+    return [
+        one if own is None or not _is_of(one, own) else replace(one, dual=own.dual)
+        for one, own in zip(posed, known, strict=True)
     ]
 
 
@@ -306,33 +315,32 @@ def _resumed(
     resumed: list[_Posed] = []
     trees: list[Tree | None] = []
     for one, proof in zip(posed, earlier, strict=True):
-        certificate, task = proof.certificate, one.task
-        same = (
-            certificate.C == one.C
-            and certificate.support.size == one.support.size
-            and certificate.dual.size == task.y.size
-            and certificate.scaling == task.scaling
-            and certificate.loss == task.loss.name
-            and certificate.fit_intercept == task.intercept
-            and _has_objective(one, certificate)
-        )
-        if not same:
+        certificate = proof.certificate
+        if certificate.support.size != one.support.size or not _is_of(one, certificate):
             raise ValueError(
                 "resume is a proof of another problem (size, C, scaling, loss, intercept, X, y or "
                 "weights differ). Pass the model and the data of the earlier call."
             )
-        resumed.append(_Posed(task, certificate.support, one.C))
+        resumed.append(replace(one, support=certificate.support, dual=certificate.dual))
         trees.append(certificate.tree)
     return resumed, trees
 
 
-def _has_objective(posed: _Posed, certificate: Certificate) -> bool:
-    """Return whether the model of a certificate has its objective in a problem: data are the same.
+def _is_of(posed: _Posed, certificate: Certificate) -> bool:
+    """Return whether a certificate is of a problem, and its model has the same objective there.
 
     Dual points of other labels would not be feasible, and their bounds false.
     """
     task, support = posed.task, certificate.support
-    if support[-1] >= task.design.shape[1]:
+    same = (
+        certificate.C == posed.C
+        and certificate.dual.size == task.y.size
+        and certificate.scaling == task.scaling
+        and certificate.loss == task.loss.name
+        and certificate.fit_intercept == task.intercept
+        and support[-1] < task.design.shape[1]
+    )
+    if not same:
         return False
     z = np.asarray(task.design.gather(support) @ certificate.coef) + certificate.intercept
     loss, _ = task.loss.value_gradient(z, task.y, posed.C * task.sample_weight)

@@ -57,9 +57,12 @@ def certify_supports(
     units = units_of(design.shape[1], usable, groups)
     sizes = [units.of(support).size for support in supports]
     fits = [
-        ridge(design.gather(support), y, weight, loss, intercept=intercept, tol=REFIT_TOL)
+        ridge(
+            design.gather(support), y, weight, loss,
+            intercept=intercept, tol=REFIT_TOL, of_value=True,
+        )
         for support in supports
-    ]
+    ]  # fmt: skip
     owners: list[int] = []
     alphas: list[FloatArray] = []
     for index, (size, fit) in enumerate(zip(sizes, fits, strict=True)):

@@ -42,10 +42,14 @@ SHRINK = 0.97  # of that constant after every step, so that it follows the curva
 NOISE = 1e-8  # relative differences of the loss below this are too inexact to compare
 
 
-def tighten_groups(task: Task, support: IndexArray, *, C: float) -> Solver[Certificate]:
+def tighten_groups(
+    task: Task, support: IndexArray, *, C: float, dual: FloatArray | None = None
+) -> Solver[Certificate]:
     """Certify the groups of a support with the bound of the relaxation over all features.
 
     It is solved to `TIGHT_TOL`, or as far as `MAX_SCANS` scans go; `task` has groups.
+
+    dual : (n,) a dual point to begin with, that of the refit if None; no bound is below its bound.
     """
     assert task.groups is not None
     design, y, weight = task.design, task.y, C * task.sample_weight
@@ -59,7 +63,7 @@ def tighten_groups(task: Task, support: IndexArray, *, C: float) -> Solver[Certi
     fit = ridge(
         design.gather(support), y, weight, task.loss, intercept=task.intercept, tol=TIGHT_TOL
     )
-    u, b, alpha = np.zeros(pool.size), fit.intercept, fit.alpha
+    u, b, alpha = np.zeros(pool.size), fit.intercept, fit.alpha if dual is None else dual
     u[pool.position(support)] = fit.coef
     best, relaxed, tol = BestDual(-np.inf, alpha), fit.objective, 1.0
     for _ in range(MAX_SCANS if n_free else 0):

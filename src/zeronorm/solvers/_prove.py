@@ -84,6 +84,7 @@ def prove_support(
     gap: float | None,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
+    dual: FloatArray | None = None,
     resume: Tree | None = None,
     report: Callable[[Progressed], None] | None = None,
 ) -> Solver[Proof]:
@@ -98,6 +99,7 @@ def prove_support(
     time_limit : seconds; the search stops at the first node, the tightening at the first scan,
         after it.
     max_nodes : of the tree.
+    dual : (n,) a dual point to begin with, that of the refit if None; no bound is below its bound.
     resume : the tree of an earlier proof of the same problem, to go on from.
     report : called now and then with where the search stands.
     """
@@ -112,7 +114,9 @@ def prove_support(
     )  # fmt: skip
     objective = known.objective
     target = objective - max(gap or 0.0, 0.0) * abs(objective)
-    alpha = known.alpha if resume is None else resume.dual[resume.row[0]]
+    alpha = known.alpha if dual is None else dual
+    if resume is not None:
+        alpha = resume.dual[resume.row[0]]
     tight = yield from _tighten(
         task, weight, support.size, forced, pool, alpha, objective, target,
         1 if resume is not None else MAX_SCANS, clock, time_limit,

@@ -41,7 +41,7 @@ from ..structures import largest
 from ._ridge import ridge, solve_positive, take, weighted_gram
 
 MAX_ITERATIONS = 200
-MAX_NEWTON = 20  # semismooth steps before the interior-point method
+MAX_NEWTON = 8  # semismooth steps before the interior-point method
 FINEST = 1e-10  # relative gap that rounding allows
 DESCENT = 1e-4  # of a step, as a share of what the model promises
 MOST_HALVINGS = 8
@@ -93,17 +93,15 @@ def relax(
         tolerance is that of rounding.
     max_iter : steps; the bound is one after any of them.
     """
-    if n_free == Z.shape[1] - n_fixed:  # nothing to choose
-        fit = ridge(
-            Z, y, weight, loss, intercept=intercept, start=start, tol=tol, of_value=True,
-            cutoff=cutoff,
-        )  # fmt: skip
-        return Relaxed(
-            fit.coef, fit.intercept, np.ones(Z.shape[1]), fit.alpha, fit.objective, fit.bound
-        )
     problem = _Problem(Z, y, weight, loss, n_fixed, n_free, intercept)
     u, b = (np.zeros(Z.shape[1]), 0.0) if start is None else start
     point = problem.at(u, b)
+    if n_free == Z.shape[1] - n_fixed:  # nothing to choose
+        fit = ridge(
+            Z, y, weight, loss, intercept=intercept, start=(u, point.b), tol=tol, of_value=True,
+            cutoff=cutoff,
+        )  # fmt: skip
+        point = problem.at(fit.coef, fit.intercept)
     best, best_alpha = -np.inf, np.zeros_like(weight)
     for n_steps in range(max_iter):
         alpha, scores, bound, scale = problem.bound(point)
