@@ -311,6 +311,18 @@ def test_scores_in_doubt_are_recomputed(grouped, unit):
     np.testing.assert_array_equal(found, np.where(usable, expected, 0.0))
 
 
+def test_the_kth_score_is_found_among_many():
+    """Another score than the k-th largest would say which ones are in doubt."""
+    scores = np.random.default_rng(0).uniform(0, 100, 3000)
+    true, error, support = scores + 0.01, np.full(3000, 0.5), np.argsort(scores)[-20:]
+    found = safe_magnitudes(
+        as_design(true[None]), scores, np.ones(1), support, error, None, units_of(3000, None, None)
+    )
+    expected = np.flatnonzero(scores + 0.5 >= np.sort(scores - 0.5)[-20])
+    assert 20 < expected.size < 200
+    np.testing.assert_array_equal(np.flatnonzero(found == true), expected)
+
+
 def test_no_more_scores_are_recomputed_than_pays(monkeypatch):
     """Nearly all columns would be read again where scores are close, or the wrong ones."""
     monkeypatch.setattr("zeronorm.solvers._certify.MAX_RECOMPUTED", 0)  # and 4 for each feature
