@@ -11,11 +11,15 @@ import oracles
 from zeronorm import BudgetClassifier
 from zeronorm.certificate import verify
 from zeronorm.designs import as_design
+from zeronorm.groups import Groups
 from zeronorm.losses import Logistic, SquaredHinge, balance, dual_bound
 from zeronorm.result import Certificate
 from zeronorm.solvers import Task as Problem
 from zeronorm.solvers import certify_supports, run, select, select_nested
 from zeronorm.solvers._bounds import DECIDED, best_features, bound_at
+from zeronorm.solvers._certify import safe_magnitudes
+from zeronorm.solvers._cutting_plane import BestDual
+from zeronorm.solvers._units import units_of
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 NONE = np.empty(0, np.int64)
@@ -226,6 +230,121 @@ def test_all_features_are_proven():
     assert certificate.proven
     assert certificate.fixed_in <= 12
     assert certificate.candidates == 12
+
+
+class Clock:
+    """A stopwatch that notices where it is started or stopped twice."""
+
+    running, pauses = False, 0
+
+    def start(self):
+        assert not self.running
+        self.running = True
+
+    def stop(self):
+        assert self.running
+        self.running, self.pauses = False, self.pauses + 1
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 6])
+def test_scans_of_few_scores_certify_the_same(monkeypatch, at_once):
+    """Where memory is short, dual points would be mixed up, or scans be counted as solving."""
+    X, y, _ = oracles.certificate_instance(0)
+    supports = [np.array([0, 1, 2]), np.array([4]), np.array([0, 7]), np.array([1, 5, 8, 9])]
+    fits = [oracles.ridge(X[:, support], y, 0.3, intercept=True) for support in supports[:2]]
+    known = {k: BestDual(0.0, balance(fit.alpha, y)) for k, fit in ((3, fits[0]), (2, fits[1]))}
+    alone = [certify(X, y, support, intercept=True, known=known) for support in supports]
+    # As many vectors as have room for their scores, but one at least.
+    room = 11 if at_once == 1 else 12 * at_once + 11
+    monkeypatch.setattr("zeronorm.solvers._certify.MAX_SCORES", room)
+    clock, widths = Clock(), []
+    solver = certify_supports(
+        as_design(X), y.astype(float), Logistic(), supports, C=0.3, sample_weight=np.ones(60),
+        scaling="none", known=known, clock=clock,
+    )  # fmt: skip
+    scores, certificates = None, None
+    while certificates is None:
+        try:
+            scan = solver.send(scores)
+        except StopIteration as ended:
+            certificates = ended.value
+        else:
+            assert not clock.running
+            widths.append(scan.vector.shape[1])
+            scores = X.T @ scan.vector
+    assert not clock.running
+    assert clock.pauses == 1 + len(widths)
+    assert widths == [at_once] * (6 // at_once)
+    for found, other in zip(certificates, alone, strict=True):
+        assert found.fit_intercept
+        assert found.bound == pytest.approx(other.bound, rel=1e-12)
+        assert (found.fixed_in, found.candidates) == (other.fixed_in, other.candidates)
+        np.testing.assert_allclose(found.dual, other.dual, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_scores_in_doubt_are_recomputed(grouped, unit):
+    """An error could decide which are the k largest, or all columns be read again."""
+    true = unit * np.array([8.0, -7.5, 6.9, 5.0, -4.6, 4.1, 3.0, 2.0, -1.0, 0.5, 9.5])
+    scores = unit * np.array([8.0, -7.0, 6.0, 5.0, -5.0, 4.0, 4.0, 1.0, -1.0, 0.5, 9.0])
+    # Of the sixth, score and error add up to the third largest lower bound.
+    error = unit * np.array([1.0, 1.0, 1.0, 0.0, 0.0, 2.0, 0.5, 3.0, 1.0, 0.5, 1.0])
+    m, support = 11, np.array([9, 10] if grouped else [8, 1, 10])
+    usable = np.arange(m) != 3
+    code = np.array([0, 0, 1, 2, 1, 2, 3, 3, 4, 5, 6]) if grouped else np.arange(m)
+    units = units_of(m, usable, Groups.of(code, m) if grouped else None)
+    found = safe_magnitudes(
+        as_design(true[None]), scores, np.ones(1), support, error, usable, units
+    )
+
+    def strength(values):
+        if not grouped:
+            return values  # of all columns: those that may not enter are left out later
+        return np.array([np.sqrt(sum(values[(code == g) & usable] ** 2)) for g in range(7)])
+
+    kth = np.sort(strength(np.maximum(np.abs(scores) - error, 0)))[-support.size]
+    doubtful = np.flatnonzero(strength(np.abs(scores) + error) >= kth)
+    exact = np.isin(code, doubtful) | np.isin(np.arange(m), support)
+    assert 2 < exact.sum() < m
+    expected = np.where(exact, np.abs(true), np.abs(scores) + error)
+    np.testing.assert_array_equal(found, np.where(usable, expected, 0.0))
+
+
+def test_the_kth_score_is_found_among_many():
+    """Another score than the k-th largest would say which ones are in doubt."""
+    scores = np.random.default_rng(0).uniform(0, 100, 3000)
+    true, error, support = scores + 0.01, np.full(3000, 0.5), np.argsort(scores)[-20:]
+    found = safe_magnitudes(
+        as_design(true[None]), scores, np.ones(1), support, error, None, units_of(3000, None, None)
+    )
+    expected = np.flatnonzero(scores + 0.5 >= np.sort(scores - 0.5)[-20])
+    assert 20 < expected.size < 200
+    np.testing.assert_array_equal(np.flatnonzero(found == true), expected)
+
+
+def test_no_more_scores_are_recomputed_than_pays(monkeypatch):
+    """Nearly all columns would be read again where scores are close, or the wrong ones."""
+    monkeypatch.setattr("zeronorm.solvers._certify.MAX_RECOMPUTED", 0)  # and 4 for each feature
+
+    def recomputed(scores, error, support, groups=None):
+        true = np.asarray(scores) + 0.01
+        found = safe_magnitudes(
+            as_design(true[None]), np.asarray(scores), np.ones(1), support, np.asarray(error), None,
+            units_of(len(true), None, groups),
+        )  # fmt: skip
+        return np.flatnonzero(found == true).tolist()
+
+    one = np.array([0])
+    four_in_doubt = recomputed([4.5, 4, 4, 1, 3, 0], [1, 1, 1, 3, 0, 0.5], one)
+    assert four_in_doubt == [0, 1, 2, 3]
+    five_in_doubt = recomputed([4.5, 4, 4, 1, 3.8, 0], [1, 1, 1, 3, 1, 0.5], one)
+    assert five_in_doubt == [0, 1, 2, 4]  # the largest
+    code = np.arange(12) // 2
+    pairs = recomputed(
+        np.repeat([5.0, 4, 4, 4, 4, 0], 2), np.ones(12), np.arange(2), Groups.of(code, 12)
+    )
+    assert len(pairs) == 8
 
 
 # --------------------------------------------------------------------------------- safe fixing

@@ -31,6 +31,7 @@ from zeronorm.result import Tree
 from zeronorm.solvers import Task, certify_supports, run
 from zeronorm.solvers._bounds import bound_at
 from zeronorm.solvers._certify import safe_magnitudes
+from zeronorm.solvers._certify_groups import _Problem as Relaxed
 from zeronorm.solvers._certify_groups import tighten_groups
 from zeronorm.solvers._cutting_plane import minimax
 from zeronorm.solvers._units import Grouped
@@ -498,6 +499,22 @@ def test_the_tightened_bound_is_below_every_choice_of_groups(seed, case):
             if n_groups > forced.size:  # the same relaxation from everywhere
                 again = run(tighten_groups(task, np.array(models[0][1]), C=0.1))
                 assert tight.bound == pytest.approx(again.bound, rel=3e-4)
+
+
+def test_the_dual_point_of_the_relaxation_is_feasible():
+    """Away from the best intercept its bound would be none."""
+    X, y, groups = instance(0)
+    columns, code = X[:, np.argsort(groups, kind="stable")], np.sort(groups)
+    weight = np.full(60, 0.3)
+    slope = Logistic().value_gradient(X[:, 0] + 0.5, y, weight)[1]
+    assert abs(slope.sum()) > 0.5
+    problem = Relaxed(np.asfortranarray(columns), code, y, weight, Logistic(), 1, 2, True)
+    bound, alpha = problem._bound(slope)
+    assert abs(alpha @ y) <= 1e-12 * alpha.sum()
+    square = np.bincount(code, (columns.T @ (alpha * y)) ** 2)
+    expected = oracles.dual_value("logistic", alpha, 0.3, np.ones(60))
+    expected -= 0.5 * (square[0] + oracles.top_sum(square[1:], 2))  # the first group is fixed in
+    assert bound == pytest.approx(expected, rel=1e-12)
 
 
 def test_any_support_is_certified_among_groups(binary):

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from . import _validate
-from ._typing import IndexArray
+from ._typing import FloatArray, IndexArray
 from .estimators import L0LogisticRegression
 from .estimators._base import BudgetedClassifier
 from .groups import Groups
