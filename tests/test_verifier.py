@@ -19,6 +19,7 @@ from zeronorm.designs import Scaled, as_design
 from zeronorm.groups import Groups
 from zeronorm.losses import balance
 from zeronorm.persistence import CertificateFileError, load_certificate, save_certificate
+from zeronorm.verifier import _Data, _Node, check_form
 
 
 @pytest.fixture(params=["plain", "standardized", "weights", "hinge", "forced", "sparse"])
@@ -296,6 +297,275 @@ def test_lies_one_by_one(proven):
     for why, changes in lies_about(certificate, X.shape[1]):
         with pytest.raises(CertificateError):
             pytest.fail(f"{why}: {verify(X, y, dataclasses.replace(certificate, **changes))}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"fit_intercept": "no"}, "fit_intercept of the certificate must be True or False"),
+        ({"fit_intercept": 1}, "fit_intercept of the certificate must be True or False"),
+        ({"C": True}, "C of the certificate must be a finite number"),
+        ({"C": "1"}, "C of the certificate must be a finite number"),
+        ({"C": np.inf}, "C of the certificate must be a finite number"),
+        ({"C": 0.0}, "C of the certificate must be positive"),
+        ({"C": -1.0}, "C of the certificate must be positive"),
+        ({"bound": -np.inf}, "bound of the certificate must be a finite number"),
+        ({"bound": np.nan}, "bound of the certificate must be a finite number"),
+        ({"objective": None}, "objective of the certificate must be a finite number"),
+        ({"intercept": np.inf}, "intercept of the certificate must be a finite number"),
+        ({"candidates": 3.0}, "candidates of the certificate must be a number of features"),
+        ({"candidates": True}, "candidates of the certificate must be a number of features"),
+        ({"fixed_in": -1}, "fixed_in of the certificate must be a number of features"),
+        ({"support": np.array([[1], [2], [5]])}, "support of the certificate must be indices"),
+        ({"support": np.array([1, 5, 2])}, "support of the certificate must be indices"),
+        ({"support": np.array([1, 2, 2])}, "support of the certificate must be indices"),
+        ({"support": np.array([-1, 2, 5])}, "support of the certificate must be indices"),
+        ({"support": np.array([1.0, 2.0, 5.0])}, "support of the certificate must be indices"),
+        ({"support": np.empty(0, np.int64)}, "the support of the certificate has no features"),
+        ({"forced": np.array([3])}, "forced features outside of its support"),
+        ({"forced": np.array([2, 1])}, "forced of the certificate must be indices"),
+        ({"coef": np.ones(2)}, r"coef of the certificate must be finite numbers of shape \(3,\)"),
+        ({"coef": np.ones((1, 3))}, "coef of the certificate must be finite numbers"),
+        ({"coef": np.ones(3, complex)}, "coef of the certificate must be finite numbers"),
+        ({"coef": np.array([1.0, np.nan, 1.0])}, "coef of the certificate must be finite numbers"),
+        ({"dual": np.full(60, np.inf)}, "dual of the certificate must be finite numbers"),
+        ({"dual": np.ones((60, 1))}, "dual of the certificate must be finite numbers"),
+        ({"loss": ["logistic"]}, "the loss of the certificate must be 'logistic' or"),
+        ({"n_groups": 2}, "groups without their number, or the reverse"),
+        ({"groups": Groups(np.arange(2), np.arange(12) % 2)}, "groups without their number"),
+    ],
+)
+def test_what_no_certificate_can_be(changes, message):
+    """Nonsense would reach the arithmetic, which may do anything with it."""
+    X, y, c = plain_certificate()
+    check_form(c)
+    with pytest.raises(CertificateError, match=message):
+        verify(X, y, dataclasses.replace(c, **changes))
+
+
+@pytest.mark.parametrize(
+    ("code", "n_groups", "message"),
+    [
+        (np.arange(12) % 3, 1, "features of more than 1 groups"),
+        (np.arange(12) % 3, None, "groups without their number"),
+        (np.arange(12) % 3, 2.0, "n_groups must be a number of groups"),
+        (np.arange(12) % 3, -1, "n_groups must be a number of groups"),
+        (np.arange(12) % 4 - 1, 3, "must be one index for each feature"),
+        (np.arange(12) % 4, 3, "must be one index for each feature"),
+        (np.arange(12) % 3 + 0.0, 3, "must be one index for each feature"),
+        ((np.arange(12) % 3)[:, None], 3, "must be one index for each feature"),
+        (np.arange(13) % 3, 3, "the groups of the certificate are of 13 features; X has 12"),
+        (
+            np.arange(5) % 3,
+            3,
+            "the support of the certificate must be of 5 features; got feature 5",
+        ),
+    ],
+)
+def test_groups_that_are_none(code, n_groups, message):
+    """A code out of range would be counted elsewhere."""
+    X, y, c = plain_certificate()
+    groups = Groups(np.arange(3), code)
+    with pytest.raises(CertificateError, match=message):
+        verify(X, y, dataclasses.replace(c, groups=groups, n_groups=n_groups))
+
+
+@functools.cache
+def plain_certificate():
+    """Return data and a certificate of three of twelve features."""
+    X, y, _ = oracles.certificate_instance(3)
+    return X, y, zeronorm.certify([1, 2, 5], X, y, C=0.3, fit_intercept=False, standardize=False)
+
+
+@functools.cache
+def searched_certificate():
+    """Return data and a certificate whose tree has several levels."""
+    X, y, _ = oracles.certificate_instance(3)
+    proof = zeronorm.prove([1, 2, 5], X, y, gap=0, C=0.3, fit_intercept=False, standardize=False)
+    assert proof.certificate.tree is not None
+    return X, y, proof.certificate
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("parent", lambda v, n: np.append(v, 0), "must have parent, feature, row"),
+        ("parent", lambda v, n: v.astype(float), "must have parent, feature, row"),
+        ("inside", lambda v, n: v.astype(np.int64), "inside"),
+        ("inside", lambda v, n: v[:, None], "inside"),
+        ("parent", lambda v, n: np.where(np.arange(n) == 0, 0, v), "parent must be numbers"),
+        (
+            "parent",
+            lambda v, n: np.where(np.arange(n) == n - 1, n - 1, v),
+            "parent must be numbers",
+        ),
+        ("parent", lambda v, n: np.where(np.arange(n) == n - 1, -1, v), "parent must be numbers"),
+        ("row", lambda v, n: np.where(np.arange(n) == n - 1, -2, v), "row must be rows"),
+        ("row", lambda v, n: np.where(np.arange(n) == n - 1, 10**6, v), "row must be rows"),
+        ("row", lambda v, n: np.where(np.arange(n) == 0, -1, v), "row must be rows"),
+        ("feature", lambda v, n: np.where(np.arange(n) == n - 1, -2, v), "feature must be indices"),
+        ("dual", lambda v, n: v[:, :-1], "tree.dual of the certificate must be finite"),
+        ("dual", lambda v, n: np.where(v == v.max(), np.nan, v), "tree.dual of the certificate"),
+    ],
+)
+def test_trees_that_are_none(name, change, message):
+    """A cycle would never end, a row out of range be another one."""
+    X, y, c = searched_certificate()
+    changed = change(getattr(c.tree, name), len(c.tree.parent))
+    tree = dataclasses.replace(c.tree, **{name: changed})
+    with pytest.raises(CertificateError, match=message):
+        verify(X, y, dataclasses.replace(c, tree=tree))
+
+
+def test_a_tree_may_be_divided_at_the_root():
+    """A sound proof would be refused, or the search for a lie begin below the root."""
+    X, y, c = searched_certificate()
+    tree = c.tree
+    assert tree.parent[1] == 0
+    assert (tree.parent[2:] > 0).all()  # node 1 has all that the root leaves
+    root = dataclasses.replace(
+        tree, parent=np.maximum(tree.parent[1:] - 1, -1), feature=tree.feature[1:],
+        inside=tree.inside[1:], row=tree.row[1:],
+    )  # fmt: skip
+    below = np.flatnonzero(root.parent == 0)
+    assert below.size == 2
+    verify(X, y, dataclasses.replace(c, tree=root))
+    for child in below:  # either half may hold the lie: its dual points prove nothing
+        inside = {int(child)}
+        for number, parent in enumerate(root.parent.tolist()):
+            if parent in inside:
+                inside.add(number)
+        dual = root.dual.copy()
+        dual[root.row[list(inside)]] = 0.0
+        weak = dataclasses.replace(root, dual=dual)
+        with pytest.raises(CertificateError, match="shows only"):
+            verify(X, y, dataclasses.replace(c, tree=weak))
+
+
+def test_no_better_coefficients_on_the_support():
+    """Coefficients that are not those of the best model of their features would pass."""
+    X, y, _ = oracles.certificate_instance(3)
+    for intercept, loss in ((False, "logistic"), (True, "logistic"), (True, "squared_hinge")):
+        c = certify(X, y, [1, 2, 5], intercept=intercept, loss=loss)
+        for share, holds in ((1e-9, True), (3e-6, False)):  # by which the objective rises
+            coef, low, high = c.coef, 0.0, 1.0
+            for _ in range(60):
+                middle = 0.5 * (low + high)
+                moved = coef + middle * np.array([1.0, 0.0, 0.0])
+                z = X[:, c.support] @ moved + c.intercept
+                value = 0.5 * moved @ moved + c.C * oracles.loss_values(loss, y * z).sum()
+                low, high = (middle, high) if value < c.objective * (1 + share) else (low, middle)
+            forged = dataclasses.replace(c, coef=moved, objective=float(value))
+            if holds:
+                verify(X, y, forged)
+            else:
+                with pytest.raises(CertificateError, match="not optimal on its support"):
+                    verify(X, y, forged)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize("positive", [True, False])
+def test_dual_points_are_made_feasible(loss, positive):
+    """A bound would be one of no feasible point: too high by what it is infeasible."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(40) < 0.4, 1.0, -1.0)
+    weight = rng.uniform(0.5, 2.0, 40)
+    data = _Data(np.zeros((40, 1)), y, weight, np.array([True]), np.zeros(1), loss, True)
+    alpha = balance(weight * rng.uniform(0.1, 0.9, 40), y)
+    heavier = y > 0 if positive else y < 0
+    for excess, feasible in ((5e-10, True), (5e-9, False)):
+        other = np.where(heavier, alpha * (1 + excess), alpha)
+        if not feasible:
+            with pytest.raises(CertificateError, match="not feasible"):
+                data.feasible(other)
+            continue
+        mended = data.feasible(other)
+        np.testing.assert_array_equal(mended[~heavier], alpha[~heavier])
+        np.testing.assert_allclose(mended, alpha, rtol=1e-14)
+        assert abs(mended @ y) <= 1e-15 * mended.sum()
+    np.testing.assert_array_equal(data.feasible(np.zeros(40)), np.zeros(40))
+    free = dataclasses.replace(data, intercept=False)
+    one_class = np.where(heavier, alpha, 0.0)
+    np.testing.assert_array_equal(free.feasible(one_class), one_class)
+    with pytest.raises(CertificateError, match="not feasible"):
+        data.feasible(one_class)
+    for bad in (-1e-300, np.nan):
+        with pytest.raises(CertificateError, match="not feasible"):
+            free.feasible(np.append(alpha[:-1], bad))
+    above = np.append(alpha[:-1], weight[-1] * (1 + 5e-10))
+    far_above = np.append(alpha[:-1], weight[-1] * (1 + 2e-9))
+    if loss == "squared_hinge":  # it has no cap
+        np.testing.assert_array_equal(free.feasible(far_above), far_above)
+    else:
+        assert free.feasible(above)[-1] == weight[-1]
+        with pytest.raises(CertificateError, match="not feasible"):
+            free.feasible(far_above)
+
+
+def test_decisions_are_strict():
+    """Features of models exactly as good as the limit would be decided."""
+    node = _Node(2.0, 0.0, np.array([4.0, 2.0, 1.0]), np.array([True, True, False]), 2.0, 1.0)
+    assert node.excluded(2.5).tolist() == [False, False, False]
+    assert node.excluded(2.4999).tolist() == [False, False, True]
+    assert node.needed(3.5).tolist() == [False, False, False]
+    assert node.needed(3.4999).tolist() == [True, False, False]
+    assert node.needed(2.4999).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_rounding_is_what_the_theorem_says(loss, grouped):
+    """The rounding that is told would be less than what can happen."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((50, 9)) + np.array([0.0, 10.0, 1e3] * 3)
+    y = np.where(X[:, 0] + rng.standard_normal(50) > 0, 1.0, -1.0)
+    units = {"groups": Groups(np.arange(5), np.arange(9) // 2), "n_groups": 3} if grouped else {}
+    _, mean, scale = oracles.standardise(X)
+    design = Scaled(as_design(X), mean, scale)
+    options = {"groups": units["groups"]} if grouped else {}
+    c = certify(
+        design, y, [0, 1, 2, 3, 4, 5] if grouped else [0, 2, 4], C=0.7, loss=loss,
+        scaling="standardized", intercept=True, forced=np.array([4]), **options,
+    )  # fmt: skip
+    Z = (X - mean) * scale
+    eps, alpha = np.finfo(float).eps, c.dual
+    error = 50 * eps * (np.abs(Z).max(axis=0) + 2) * (np.abs(X).max(axis=0) * scale + 2)
+    error = error * alpha.sum()
+    score = np.abs(Z.T @ (alpha * y))
+    wrong = error * (2 * score + error)
+    forced, free = [4], [0, 1, 2, 3, 5, 6, 7, 8]
+    if grouped:
+        wrong, forced, free = np.bincount(np.arange(9) // 2, wrong), [2], [0, 1, 3, 4]
+    expected = 0.5 * (wrong[forced].sum() + np.sort(wrong[free])[-2:].sum())
+    share = alpha / c.C
+    if loss == "logistic":
+        terms = c.C * oracles.entropy(share).sum()
+    else:
+        terms = (alpha * (0.5 * share + 1)).sum()
+    expected += 58 * eps * terms
+    assert verify(X, y, c)["rounding"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_equal_columns_are_looked_at():
+    """Any list of columns would pass for equal ones."""
+    X, y, _ = oracles.certificate_instance(3)
+    X = np.column_stack(
+        [X, -X[:, 1], X[:, 1] * (1 + 5e-9), X[:, 1] + 1e-3, np.ones(len(X)), X[:, 1]]
+    )
+    c = zeronorm.certify([1, 2, 5], X, y, C=0.3, fit_intercept=False, standardize=False)
+
+    def told(feature, others):
+        return dataclasses.replace(c, equivalents={feature: np.array(others)})
+
+    for others in ([12], [13], [16], [12, 13, 16], [16, 12]):
+        verify(X, y, told(1, others))
+    for feature, others in (
+        (1, [14]), (1, [12, 14]), (1, [15]), (1, [12, 15]), (1, [-1]), (1, [12, 17]), (1, []),
+        (1, [12, 12]), (1, [12.0]), (1, [[12]]), (1, [1]), (1, [12, 1]), (2, [12]), (12, [16]),
+        (1.0, [12]), ("1", [12]), (1, [-5]),
+    ):  # fmt: skip
+        with pytest.raises(CertificateError, match="claims equivalents of feature"):
+            verify(X, y, told(feature, others))
 
 
 def test_a_bound_without_a_tree_that_needs_one():
