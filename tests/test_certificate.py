@@ -6,9 +6,16 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import oracles
-from zeronorm import BudgetClassifier
+import zeronorm
+from zeronorm import (
+    BudgetClassifier,
+    FeatureGeneratingMachine,
+    L0LogisticRegression,
+    MinimaxLogisticRegression,
+)
 from zeronorm.certificate import verify
 from zeronorm.designs import as_design
 from zeronorm.groups import Groups
@@ -451,6 +458,51 @@ def test_columns_that_may_not_be_selected_are_no_candidates():
     assert b.bound == pytest.approx(a.bound, rel=1e-9)
     assert b.candidates == a.candidates
     assert b.fixed_in == a.fixed_in
+
+
+def claims(case):
+    """Return data, weights and certificates of all procedures for one case."""
+    rng = np.random.default_rng(sum(map(ord, case)))
+    X = rng.standard_normal((40, 24)) * 10 ** rng.uniform(-1, 1, 24)
+    X[:, 12:18] += 0.7 * X[:, :6]
+    X[:, 20] = 3.0
+    y = np.where(X[:, 0] / X[:, 0].std() + rng.logistic(size=40) > 0, 1.0, -1.0)
+    if case == "float32":
+        X = (X + 50).astype(np.float32)
+    if case == "sparse":
+        X = sp.csc_array(np.where(rng.random(X.shape) < 0.5, X, 0.0))
+    weight = rng.uniform(0.3, 2, 40) if case == "weights" else None
+    options = {"C": 0.02 if case == "hinge" else 0.2, "standardize": case != "plain"}
+    if case == "forced":
+        options["forced_features"] = [7]
+    families = {"hinge": [FeatureGeneratingMachine], "groups": [MinimaxLogisticRegression]}
+    usual = [BudgetClassifier, MinimaxLogisticRegression, L0LogisticRegression]
+    for family in families.get(case, usual):
+        if case == "groups":
+            model = family(n_groups=2, groups=np.arange(24) // 2, **options)
+        else:
+            model = family([2, 3, 4], **options)
+        model.fit(X, y, sample_weight=weight)
+        certificates = [selection.certificate for selection in model.path_.selections.values()]
+        certificates.append(zeronorm.certify(model, X, y, sample_weight=weight))
+        if case != "groups":
+            rough = zeronorm.prove(model, X, y, gap=0.02, max_nodes=3, sample_weight=weight)
+            again = zeronorm.prove(model, X, y, gap=0, resume=rough, sample_weight=weight)
+            certificates += [rough.certificate, again.certificate]
+        yield X, y, weight, certificates
+
+
+@pytest.mark.parametrize(
+    "case", ["plain", "standardized", "float32", "sparse", "weights", "forced", "hinge", "groups"]
+)
+def test_the_dual_point_of_a_certificate_shows_its_figures(case):
+    """Features would be said to be ruled out by something that the certificate does not have."""
+    decided = 0
+    for X, y, weight, certificates in claims(case):
+        for certificate in certificates:
+            verify(X, y, certificate, sample_weight=weight)
+            decided += certificate.fixed_in + 23 - certificate.candidates
+    assert decided > 0
 
 
 # ------------------------------------------------------------------------------------- records

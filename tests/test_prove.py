@@ -518,7 +518,7 @@ def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after):
     relaxed = BranchAndBound._relax
     for seed in range(12):
         X, y, support, options = draw(seed)
-        proof = zeronorm.prove(support, X, y, gap=0.1, **options)
+        proof = zeronorm.prove(support, X, y, gap=0.01, **options)
         calls = iter(range(after))
 
         def interrupted(*arguments, calls=calls):
