@@ -500,3 +500,16 @@ def test_a_gram_matrix_at_rounding_is_left_to_liblinear():
     w, b, _ = svm._Gram(True).fit(X / 1e5, y, np.ones(100))
     margin = np.maximum(0.0, 1.0 - y * (X / 1e5 @ w + b))
     np.testing.assert_allclose(w, X.T / 1e5 @ (2.0 * y * margin), atol=1e-6)
+
+
+def test_svm_rfe_of_integer_weights_is_that_of_repeated_rows():
+    """Another solver would fit the repeated rows, to a tolerance that decides about features."""
+    rng = np.random.default_rng(21)
+    X = rng.standard_normal((30, 8))
+    y = X[:, 0] - X[:, 1] + rng.standard_normal(30) > 0
+    weight = rng.integers(0, 5, 30)
+    rows = np.repeat(np.arange(30), weight)
+    first = SVMRFE(4, C=10.0).fit(X, y, sample_weight=weight)
+    second = SVMRFE(4, C=10.0).fit(X[rows], y[rows])
+    np.testing.assert_array_equal(first.path_.order, second.path_.order)
+    np.testing.assert_allclose(first.coef_, second.coef_, rtol=1e-8)

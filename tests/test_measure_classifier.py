@@ -364,29 +364,50 @@ def test_a_shift_of_the_columns_changes_nothing_in_precision_at_k(skewed):
     assert np.abs(raw.coef_ - here.coef_).max() > 0.1 * np.abs(here.coef_).max()
 
 
-@pytest.mark.parametrize("measure", ["hamming", "auc"])
+@pytest.mark.parametrize("measure", ["hamming", "auc", "f1", "f2", "own"])
 def test_integer_weights_equal_repeated_rows(measure, skewed):
     """A row of weight 2 would not be two rows."""
     X, y = skewed
     weight = np.random.default_rng(22).integers(0, 4, 240)
     rows = np.repeat(np.arange(240), weight)
     options = {"n_features": 4, "C": 1.0 if measure == "auc" else 0.05, "tol": 1e-6}
+    if measure == "own":
+        measure = Contingency(lambda a, b, n_pos, n_neg: 100 * (1 - a / n_pos) + 50 * b / n_neg)
     first = MeasureClassifier(measure, **options).fit(X, y, sample_weight=weight)
     second = MeasureClassifier(measure, **options).fit(X[rows], y[rows])
     np.testing.assert_array_equal(first.support_, second.support_)
     scores, others = first.decision_function(X), second.decision_function(X)
     np.testing.assert_allclose(scores, others, atol=0.02 * np.abs(others).max())
     assert first.score(X, y, weight) == pytest.approx(second.score(X[rows], y[rows]), abs=0.01)
+    objectives = first.path_[4].objective, second.path_[4].objective
+    limit = 2e-6 * first.history_[0].extra["without_features"]
+    assert objectives[0] == pytest.approx(objectives[1], abs=limit)
+
+
+def test_balanced_classes_raise_the_recall(skewed):
+    """class_weight would be refused for F1, or change nothing."""
+    X, y = skewed
+    X = X[:, :3]  # classes overlap
+    plain = MeasureClassifier("f1").fit(X, y)
+    balanced = MeasureClassifier("f1", class_weight="balanced").fit(X, y)
+    found = [metrics.recall_score(y, model.predict(X)) for model in (plain, balanced)]
+    assert found[1] > found[0]
+    weight = np.where(y > 0, 240 / 80, 240 / 400)
+    same = MeasureClassifier("f1").fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(same.coef_, balanced.coef_)
+    score = metrics.f1_score(y, same.predict(X), sample_weight=weight)
+    assert same.score(X, y, weight) == pytest.approx(score)
 
 
 def test_weights_are_refused_where_the_measure_counts_rows(skewed):
     """Weights would be ignored."""
     X, y = skewed
     weight = np.linspace(0.5, 1.5, 240)
-    for measure in ("f1", "precision@10", "prbep", "ap"):
+    for measure in ("precision@10", "prbep", "ap"):
         message = (
             f"sample_weight and class_weight must be 0 or 1 for {measure!r}, which counts rows; "
-            "got weights from 0.5 to 1.5. Use measure='hamming' or 'auc' with weights."
+            "got weights from 0.5 to 1.5. Use a measure of the labels, such as 'f1', or 'auc' with "
+            "weights."
         )
         with pytest.raises(ValueError, match=re.escape(message)):
             MeasureClassifier(measure, n_features=3).fit(X, y, sample_weight=weight)

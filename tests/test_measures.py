@@ -342,7 +342,16 @@ def test_what_an_intercept_does(name):
 # ------------------------------------------------------------------------------ weights, scores
 
 
-@pytest.mark.parametrize("measure", [Hamming(), AUC()], ids=lambda measure: measure.name)
+def gmean_loss(a, b, n_pos, n_neg):
+    """Return 100 times 1 less the geometric mean of the shares of right labels."""
+    return 100.0 * (1.0 - np.sqrt(a / n_pos * (1.0 - b / n_neg)))
+
+
+WEIGHTED = [Hamming(), AUC(), FBeta(1.0), FBeta(2.0), Contingency(gmean_loss, "gmean")]
+each_weighted = pytest.mark.parametrize("measure", WEIGHTED, ids=lambda measure: measure.name)
+
+
+@each_weighted
 @pytest.mark.parametrize("kind", ["normal", "ties"])
 def test_integer_weights_equal_repetition(measure, kind):
     """A weight would not count as so many equal rows, in the loss, the score or the threshold."""
@@ -362,6 +371,64 @@ def test_integer_weights_equal_repetition(measure, kind):
     value, gradient = measure.value_gradient(z, y, weight.astype(float))
     assert value == pytest.approx(pairs[0][1].at(far_z))
     np.testing.assert_allclose(gradient, -pairs[0][0].beta)
+
+
+@each_weighted
+def test_cuts_with_weights_bound_the_loss_everywhere(measure):
+    """The loss would not be convex with weights that are no whole numbers: no bound would hold."""
+    rng = np.random.default_rng(18)
+    for n_pos, n_neg in ((1, 6), (5, 2), (4, 5)):
+        y = labels(rng, n_pos, n_neg)
+        for weight in (rng.uniform(0.01, 3.0, y.size), rng.uniform(0.1, 0.2, y.size)):
+            points = [scale * rng.standard_normal(y.size) for scale in (0.1, 1.0, 5.0, 40.0)]
+            cuts = [measure.cut(z, y, weight) for z in points]
+            values = [cut.at(z) for cut, z in zip(cuts, points, strict=True)]
+            cuts += measure.constant_cuts(y, weight)
+            for value, z in zip(values, points, strict=True):
+                assert value >= -1e-9
+                assert max(cut.at(z) for cut in cuts) <= value + 1e-9 * (1.0 + abs(value))
+
+
+@pytest.mark.parametrize("measure", WEIGHTED[2:], ids=lambda measure: measure.name)
+def test_the_worst_labelling_of_weights_is_that_of_the_whole_table(measure):
+    """A labelling in units of weight would be missed, or one counted that splits a unit."""
+    rng = np.random.default_rng(19)
+    for _ in range(5):
+        y, z = labels(rng, 3, 5), 10.0 * rng.standard_normal(8)
+        weight = rng.uniform(0.5, 3.0, 8)
+        n_pos, n_neg = weight[y > 0].sum(), weight[y < 0].sum()
+        unit = n_pos / round(n_pos / weight.mean())
+        found = -np.inf
+        for a, b in itertools.product(
+            np.linspace(0.0, n_pos, round(n_pos / unit) + 1),
+            [*np.arange(0.0, n_neg, unit), n_neg],
+        ):
+            value = measure.loss(a, b, n_pos, n_neg) - 2.0 * (weight * z)[y > 0].sum()
+            for sign, amount in ((1, a), (-1, b)):  # the best scores to that weight
+                for i in sorted(np.flatnonzero(y == sign), key=lambda i: -z[i]):
+                    value += 2.0 * z[i] * min(weight[i], amount)
+                    amount -= min(weight[i], amount)
+            found = max(found, value)
+        assert measure.cut(z, y, weight).at(z) == pytest.approx(found, rel=1e-10)
+
+
+def test_weights_of_one_change_no_bit():
+    """Models would differ by rounding where a user passes weights that say nothing."""
+    rng = np.random.default_rng(20)
+    y, z = labels(rng, 9, 21), rng.standard_normal(30)
+    for measure in (FBeta(1.0), Contingency(gmean_loss)):
+        cut, same = measure.cut(z, y), measure.cut(z, y, np.ones(30))
+        assert cut.delta == same.delta
+        np.testing.assert_array_equal(cut.beta, same.beta)
+        assert measure.threshold(z, y) == measure.threshold(z, y, np.ones(30))
+
+
+def test_weights_out_of_all_proportion_are_refused():
+    """A table without end would be filled."""
+    y, z = np.array([1.0, -1.0, -1.0]), np.zeros(3)
+    message = r"more than 1 to 16777216; got 1e-09 and 1\.5\. Use larger weights for the positives"
+    with pytest.raises(ValueError, match=message):
+        FBeta(1.0).cut(z, y, np.array([1e-9, 1.0, 0.5]))
 
 
 @pytest.mark.parametrize("kind", ["normal", "ties"])
@@ -550,14 +617,12 @@ def test_bad_functions(function):
         Contingency(function).check(y)
 
 
-def test_own_measure_refuses_weights():
+def test_measures_of_the_top_refuse_weights():
     """Weights would be ignored."""
-    y = np.array([1.0, 1.0, -1.0])
-    for measure in (Contingency(f1_loss), PRBEP()):
-        message = f"sample_weight has no meaning for the measure '{measure.name}'"
-        with pytest.raises(ValueError, match=message):
-            measure.score(y, y, weight=np.array([1.0, 2.0, 1.0]))
-        assert measure.score(y, y, weight=np.full(3, 2.0)) == 1.0
+    y, measure = np.array([1.0, 1.0, -1.0]), PRBEP()
+    with pytest.raises(ValueError, match="sample_weight has no meaning for the measure 'prbep'"):
+        measure.score(y, y, weight=np.array([1.0, 2.0, 1.0]))
+    assert measure.score(y, y, weight=np.full(3, 2.0)) == 1.0
 
 
 # ----------------------------------------------------------------------------------------- names

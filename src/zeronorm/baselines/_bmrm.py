@@ -269,6 +269,9 @@ class L1Bmrm(MeasureClassifier):
     Plain cutting planes may need far more rounds than `max_iter`. Until a point is better than the
     model without features, that is the best one, and it is returned, with the warning.
 
+    Integer weights equal repeated rows, and X in one storage X in another, within `tol`: where a
+    linear program has several solutions, the last bit of a sum may choose among them.
+
     A row of numbers for all columns is kept for every cut: up to max_iter x n_features numbers.
     Methods as of `zeronorm.MeasureClassifier`.
 

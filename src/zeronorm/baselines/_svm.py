@@ -41,6 +41,8 @@ PRIMAL_ROWS = 10
 # Rows up to which fits with fewer rows per column are exact, by their Gram matrix: LIBLINEAR's
 # coordinate descent may need very many rounds there, on correlated columns above all.
 GRAM_ROWS = 3000
+# Rows up to which all fits are exact: their Gram matrix costs nothing.
+FEW_ROWS = 100
 MAX_NEWTON = 100
 LEAST_SHARE = 1e-10  # of a Newton step: rounding has made an end of it
 UNSOLVED = 1e-6  # relative error of the multipliers above which a fit has failed
@@ -93,9 +95,10 @@ class SVMRFE(BudgetedClassifier):
     class_weight : dict, "balanced" or None
     tol, max_iter : float, int
         Of LIBLINEAR, which warns where it does not converge. Where X has ten times as many rows
-        as columns left, it fits by a trust region Newton method; with fewer, and more than 3000
-        rows, by dual coordinate descent with a fixed seed. The other fits are exact, by Newton's
-        method on the Gram matrix of the rows (dual coordinate descent where rounding spoils it).
+        (their weights, summed) as columns left, it fits by a trust region Newton method; with
+        fewer, and more than 3000 rows, by dual coordinate descent with a fixed seed. The other
+        fits, and all of at most 100 rows, are exact, by Newton's method on the Gram matrix of the
+        rows (dual coordinate descent where rounding spoils it).
     n_threads : int or None
         Threads of the passes that read X.
 
@@ -112,6 +115,7 @@ class SVMRFE(BudgetedClassifier):
     Notes
     -----
     Any X that `BudgetClassifier` takes, but all usable columns are held in memory as float64.
+    Integer weights equal repeated rows; where LIBLINEAR fits, within its `tol`.
     Several classes: an elimination for each against the others.
 
     Examples
@@ -194,7 +198,8 @@ class SVMRFE(BudgetedClassifier):
                 features, rows = features[kept], rows[:, kept]
             begin = time.perf_counter()
             fitted = None
-            if PRIMAL_ROWS * n_features > task.y.size and task.y.size <= GRAM_ROWS:
+            few = task.y.size <= FEW_ROWS or PRIMAL_ROWS * n_features > task.sample_weight.sum()
+            if few and task.y.size <= GRAM_ROWS:
                 fitted = gram.fit(rows, task.y, float(self.C) * task.sample_weight)
             w, b, n_iter = self._fit_liblinear(rows, task) if fitted is None else fitted
             spent = {"solve": time.perf_counter() - begin}

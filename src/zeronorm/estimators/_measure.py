@@ -78,7 +78,8 @@ class MeasureClassifier(BudgetedClassifier):
     pos_label : label or None
         The positive class of two; by default the second in sorted order.
     class_weight : dict, "balanced" or None
-        Only with "hamming" and "auc", as sample weights.
+        As sample weights: of "hamming", F_beta, measures of one's own and "auc"; the others count
+        rows in a ranking, so that weights other than 0 and 1 are refused.
     tol : float
         Certified gap of the final models, relative to the objective of the model without features.
     n_threads : int or None
@@ -99,6 +100,10 @@ class MeasureClassifier(BudgetedClassifier):
     With several classes there is one model of k features per class against the others, scans are
     merged, `predict` returns the class of the largest score and `score` is the mean of the measure
     over the classes.
+
+    The model does not depend on the type, order in memory or sparse format of X (with all features,
+    up to some four million numbers), and integer weights equal repeated rows within `tol`: scores
+    may differ by some percent of the largest at the default.
 
     Where a rare class overlaps much with the others, no features at all may minimise R of F_beta,
     PRBEP, precision and recall at k and Hamming, at any C: the scores and predictions are all
@@ -202,7 +207,8 @@ class MeasureClassifier(BudgetedClassifier):
             raise ValueError(
                 f"sample_weight and class_weight must be 0 or 1 for {measure.name!r}, which counts "
                 f"rows; got weights from {problem.sample_weight.min():g} to "
-                f"{problem.sample_weight.max():g}. Use measure='hamming' or 'auc' with weights."
+                f"{problem.sample_weight.max():g}. Use a measure of the labels, such as 'f1', or "
+                "'auc' with weights."
             )
         if not problem.usable.any():
             raise ValueError("X must have a column that is not constant; got none.")

@@ -24,6 +24,8 @@ class TopMeasure(ContingencyMeasure):
 
     __slots__ = ()
 
+    weighted: ClassVar[bool] = False  # k counts rows
+
     @abstractmethod
     def count(self, n_pos: int, n: int) -> int:
         """Return k for n rows."""
@@ -32,9 +34,10 @@ class TopMeasure(ContingencyMeasure):
     def gain(self, n_pos: int, k: int) -> float:
         """Return kappa of the loss 100 - kappa a."""
 
-    def loss(self, a: Any, b: Any, n_pos: int, n_neg: int) -> Any:
+    def loss(self, a: Any, b: Any, n_pos: float, n_neg: float) -> Any:
         """Return 100 - kappa a."""
-        return 100.0 - self.gain(n_pos, self.count(n_pos, n_pos + n_neg)) * a
+        n = int(n_pos + n_neg)
+        return 100.0 - self.gain(int(n_pos), self.count(int(n_pos), n)) * a
 
     def worst(self, positive: FloatArray, negative: FloatArray) -> tuple[int, int]:
         """Return the maximiser: the value is concave in a, so bisection finds it."""

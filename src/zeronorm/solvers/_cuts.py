@@ -362,14 +362,18 @@ def offsets(design: Design, features: IndexArray) -> FloatArray:
     return np.asarray(design.mean[features] * design.scale[features])
 
 
-def average_by_class(beta: FloatArray, y: FloatArray) -> FloatArray:
-    """Return beta averaged over each class.
+def average_by_class(beta: FloatArray, y: FloatArray, weight: FloatArray | None) -> FloatArray:
+    """Return beta averaged over each class, by the weights of its rows.
 
     Where all scores are equal, any permutation of the rows of a class violates as much: the average
     of these cuts is a subgradient that does not depend on the order of rows.
     """
     positive = y > 0
-    return np.where(positive, float(beta[positive].mean()), float(beta[~positive].mean()))
+    if weight is None:
+        return np.where(positive, float(beta[positive].mean()), float(beta[~positive].mean()))
+    parts = (positive, ~positive)
+    share = [float(beta[part].sum()) / float(weight[part].sum()) for part in parts]
+    return np.asarray(weight * np.where(positive, *share))
 
 
 __all__ = [

@@ -85,7 +85,7 @@ class MeasureTask:
             vector = share * one.beta + (1.0 - share) * other.beta
             return self.C * vector, self.C * (share * one.delta + (1.0 - share) * other.delta)
         cut = self.cut(np.zeros(y.size))
-        beta = cut.beta if self.weight is not None else average_by_class(cut.beta, y)
+        beta = average_by_class(cut.beta, y, self.weight)
         return self.C * beta, self.C * cut.delta
 
 
