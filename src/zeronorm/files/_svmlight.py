@@ -19,7 +19,6 @@ from ._labels import as_labels, read_labels
 from ._source import Source, Stream, is_label_file
 from ._table import Request, Table, first_nonfinite, strict_float
 
-
 SUSPECT = re.compile(rb"[nN_]|\s\+")
 QUERY = re.compile(rb"\s*\S+\s+qid:[0-9]+\s(?!.*qid)")
 
