@@ -1503,6 +1503,13 @@ def test_a_closed_pipe_is_no_error(tmp_path, option):
     assert os.listdir(tmp_path) == ["golub-k3.model.npz"]
 
 
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+def test_fewer_folds_than_asked_for_are_said(run, quiet):
+    # Otherwise: --cv 1000 is another number without a word.
+    err = run("select", "golub", "-k", 2, "--cv", 1000, "--no-save", *quiet).stderr
+    assert "11 folds in place of 1000: the class AML has 11 samples" in err
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes")
 @pytest.mark.parametrize("closed", ["sys.stdout", "sys.stderr"])
 def test_closed_streams_are_no_error(tmp_path, closed):

@@ -715,6 +715,23 @@ def test_sparse_with_unsorted_duplicate_and_explicit_zero_entries(make, counts):
     np.testing.assert_allclose(a.decision_function(messy), b.decision_function(clean), atol=1e-8)
 
 
+def test_frames_of_sparse_columns(counts):
+    """They would be refused with a remedy that frames do not have, or made dense."""
+    X, y = counts
+    matrix = sp.csc_array(X.astype(float))
+    names = [f"f{j}" for j in range(X.shape[1])]
+    frame = pd.DataFrame.sparse.from_spmatrix(sp.csc_matrix(matrix), columns=names)
+    model = BudgetClassifier(4).fit(frame, y)
+    expected = BudgetClassifier(4).fit(matrix, y)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    scores = model.decision_function(frame)
+    np.testing.assert_array_equal(scores, expected.decision_function(matrix))
+    assert model.get_feature_names_out().tolist() == [names[j] for j in model.support_]
+    ones = frame.astype(pd.SparseDtype(float, fill_value=1.0))
+    with pytest.raises(ValueError, match="X must have 0 as the fill value of all sparse columns"):
+        model.fit(ones, y)
+
+
 @each_class
 def test_threads_do_not_change_a_bit(make):
     """Results would depend on the number of threads."""

@@ -662,6 +662,16 @@ def csr_parts(**changes):
         (csr_parts(indices=np.array([0, -1, 1])), "a broken sparse matrix"),
         (csr_parts(indptr=np.array([0, 5, 3])), "a broken sparse matrix"),
         (csr_parts(indptr=np.array([0, 2])), "a broken sparse matrix"),
+        (
+            npz(
+                format="coo",
+                shape=np.array([10**13, 4]),
+                data=np.ones(1),
+                row=np.array([2]),
+                col=np.array([1]),
+            ),
+            r"a sparse matrix of 10000000000000 rows and 1 entries: .* need 298023 GiB of memory",
+        ),
         (csr_parts(indices=np.array([0.0, 2, 1])), "indices of a sparse matrix must be whole"),
         (csr_parts(indptr=None), "without its array 'indptr'"),
         (csr_parts(shape=np.array([2, -3])), "the shape of a sparse matrix must be two numbers"),

@@ -38,7 +38,24 @@ def check_data(X: Any) -> Any:
     if sp.issparse(X) or isinstance(X, str | Path | np.memmap | Design):
         return X
     check_unmasked("X", X)
+    matrix = sparse_frame(X)
+    if matrix is not None:
+        return matrix
     return check_array(X, dtype=None, ensure_all_finite=False, estimator="X")
+
+
+def sparse_frame(X: Any) -> Any:
+    """Return a pandas frame whose columns are all sparse as a CSC matrix, None of anything else."""
+    kinds = list(getattr(X, "dtypes", ())) if hasattr(X, "sparse") else []
+    if not kinds or any(type(kind).__name__ != "SparseDtype" for kind in kinds):
+        return None
+    if any(kind.fill_value != 0 for kind in kinds):
+        raise ValueError(
+            "X must have 0 as the fill value of all sparse columns; got "
+            f"{shown(next(kind.fill_value for kind in kinds if kind.fill_value != 0))}. Use "
+            "X.sparse.to_dense()."
+        )
+    return X.sparse.to_coo().tocsc()
 
 
 def number(value: Any) -> float:

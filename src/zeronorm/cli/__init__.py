@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from ._input import (
+    FEWER_FOLDS,
     NO_VALIDATION,
     certificate_files,
     check_classes,
@@ -716,7 +717,10 @@ def _show(
         _print_json(document)
         return
     # Quiet or not, a number that was asked for is not left out without a word.
-    say_notes([note for note in document["notes"] if not quiet or note.startswith(NO_VALIDATION)])
+    asked = (NO_VALIDATION, FEWER_FOLDS)
+    say_notes(
+        [note for note in document["notes"] if not quiet or any(words in note for words in asked)]
+    )
     report(document, quiet)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..persistence import SavedCertificate
 
 NO_VALIDATION = "no cross-validation"  # how the note begins that says why
+FEWER_FOLDS = "folds in place of"
 _MAX_SIZES = 1000  # of one range
 # Why an option does not go with groups.
 _NOT_OF_GROUPS = {
@@ -375,7 +376,7 @@ def usable_folds(cv: int, y: Any, notes: list[str]) -> int | None:
     if smallest < 2:
         notes.append(f"{NO_VALIDATION}: the class {label} has one sample")
         return None
-    notes.append(f"{smallest} folds in place of {cv}: the class {label} has {smallest} samples")
+    notes.append(f"{smallest} {FEWER_FOLDS} {cv}: the class {label} has {smallest} samples")
     return smallest
 
 

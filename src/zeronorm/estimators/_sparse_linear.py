@@ -201,7 +201,12 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
             validate_data(self, X, reset=False, skip_check_array=True)
             return as_design(self._encoding.transform(X), n_threads=self.n_threads)
         out_of_core = isinstance(X, str | FilePath | np.memmap | Design)
-        if not out_of_core and not sp.issparse(X):
+        matrix = None if out_of_core or sp.issparse(X) else _validate.sparse_frame(X)
+        if matrix is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            X = matrix
+            assert_all_finite(X.data, input_name="X")
+        elif not out_of_core and not sp.issparse(X):
             check_unmasked("X", X)
             X = validate_data(self, X, reset=False, dtype=None)
         elif sp.issparse(X):

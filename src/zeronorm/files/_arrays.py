@@ -7,6 +7,7 @@ what their headers claim has been verified by `_npy` before.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from ._labels import LABEL_KEYS, as_labels, read_labels
 from ._npy import Member, decoded, listed, load_npz, read_npy, read_npy_header
 from ._source import Source, Stream, is_label_file, similar_files
 from ._table import Request, Table, unique_names
+
+ROW_BYTES = 32  # of every sample: where its entries begin, its label, weight and margin
 
 
 def read_npy_table(
@@ -138,6 +141,8 @@ def _sparse_from(source: Source, arrays: Mapping[str, Member]) -> sp.csr_array[A
     if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in index):
         raise FileError(f"{source}: the indices of a sparse matrix must be whole numbers.")
     size = (int(shape[0]), int(shape[1]))
+    if ROW_BYTES * size[0] > _memory():
+        raise _too_many_rows(source, size[0], data.size)
     try:
         if form == "coo":
             return sp.csr_array(sp.coo_array((data, (index[0], index[1])), shape=size))
@@ -146,8 +151,25 @@ def _sparse_from(source: Source, arrays: Mapping[str, Member]) -> sp.csr_array[A
         # A conversion trusts the indices: they are checked before it.
         matrix.check_format(full_check=True)
         return sp.csr_array(matrix)
-    except (ValueError, OverflowError, MemoryError) as error:
+    except MemoryError:
+        raise _too_many_rows(source, size[0], data.size) from None
+    except (ValueError, OverflowError) as error:
         raise FileError(f"{source}: a broken sparse matrix ({error}).") from None
+
+
+def _memory() -> float:
+    """Return the bytes of memory of this machine, infinity where the system does not tell."""
+    if not hasattr(os, "sysconf"):
+        return math.inf
+    return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+
+
+def _too_many_rows(source: Source, n_rows: int, n_entries: int) -> FileError:
+    return FileError(
+        f"{source}: a sparse matrix of {n_rows} rows and {n_entries} entries: numbers for "
+        f"every row need {ROW_BYTES * n_rows / 2**30:.0f} GiB of memory, more than there is. Leave "
+        "out the rows without entries, or correct the array shape."
+    )
 
 
 def _names_from(
