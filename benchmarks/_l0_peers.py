@@ -49,7 +49,7 @@ def zeronorm(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Fo
     """L0LogisticRegression, tol=1e-5."""
     from zeronorm import L0LogisticRegression
 
-    model = L0LogisticRegression(k, C=C, tol=1e-5, n_threads=threads).fit(X, y)
+    model = L0LogisticRegression(k, C=C, calibrate=False, tol=1e-5, n_threads=threads).fit(X, y)
     return model.support_, f"{model.n_scans_} scans"
 
 

@@ -113,7 +113,7 @@ def search(X: np.ndarray, y: np.ndarray, prove: Callable[[], Proof]) -> Row:
 
 def measure(X: np.ndarray, y: np.ndarray, instance: Instance, time_limit: float) -> Row:
     """Return all figures of one instance."""
-    model = L0LogisticRegression(n_features=instance.k, C=instance.C, n_threads=1)
+    model = L0LogisticRegression(n_features=instance.k, C=instance.C, calibrate=False, n_threads=1)
     fit_seconds = common.clock(lambda: model.fit(X, y))[0]
     certify_seconds, _, known = common.clock(lambda: zeronorm.certify(model, X, y, n_threads=1))
     row: Row = {
@@ -151,7 +151,7 @@ def measure(X: np.ndarray, y: np.ndarray, instance: Instance, time_limit: float)
 def small(X: np.ndarray, y: np.ndarray, name: str, p: int, k: int) -> Row:
     """Return a proof beside the enumeration of all supports."""
     X = np.asfortranarray(X[:, :p])
-    model = L0LogisticRegression(n_features=k, C=DEFAULT_C, n_threads=1).fit(X, y)
+    model = L0LogisticRegression(n_features=k, C=DEFAULT_C, calibrate=False, n_threads=1).fit(X, y)
     found = search(X, y, lambda: zeronorm.prove(model, X, y, gap=0, n_threads=1))
     Z = standardise(X)
     supports = list(combinations(range(Z.shape[1]), k))

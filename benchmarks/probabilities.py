@@ -39,7 +39,8 @@ the l1 path (`method="l1"`), all with the refit of loo, and, for honesty, with t
 How it is run
 -------------
 A calibrated fit gives both models: its coefficients divided by the scale are those of the final fit
-before it. "scale, always" folds at any number of rows.
+before it. "scale, always" folds at any number of rows. Decisions are the same for all k of a method
+with and without scale, so its accuracy is said once.
 """
 
 from __future__ import annotations
@@ -216,9 +217,11 @@ SETS: dict[str, Set] = {
 
 
 def read(folder: Path, name: str) -> tuple[Any, np.ndarray]:
-    """Return X and y of +-1 of a set."""
+    """Return X and y of +-1 of a set; columns with missing values are left out."""
     one = SETS[name]
     X, y = one.read(folder)
+    if not sp.issparse(X):
+        X = X[:, np.isfinite(X).all(axis=0)]
     if one.rows is not None:
         rng = np.random.default_rng(protocol.FIRST_SEED)
         rows = protocol._stratified(y, one.rows / y.size, rng)[0]
@@ -254,6 +257,8 @@ def _widest(X: Any, train: np.ndarray) -> np.ndarray:
 
 Row = dict[str, Any]
 Margins = dict[int, np.ndarray]  # of the test rows, by k
+COSTS = ("srbct:ews", "chop:2y", "news20ng:2/5", "hapmap3:sex")  # where seconds are measured
+COST_REPEATS = 3
 FIGURES = ("log_loss", "accuracy", "balanced", "auc")
 RULED = ("loo", "scale", "cv")
 PLAIN = ("l0", "minimax", "greedy", "l1", "abess", "svm-rfe", "t-test", "base rate")
@@ -357,3 +362,166 @@ def measure(folder: Path, name: str, seed: int) -> list[Row]:
             row = {"set": name, "seed": seed, "method": method, "k": sizes, "cpu": cpu}
             rows.append(row | dict(zip(FIGURES, figures.tolist(), strict=True)))
     return rows
+
+
+def cost(folder: Path, name: str) -> list[Row]:
+    """Return CPU seconds and passes of fits of 20 features with and without calibration."""
+    p = problem(folder, name, protocol.FIRST_SEED)
+    rows = []
+    for calibrate in (False, True):
+        seconds = []
+        for _ in range(COST_REPEATS):
+            _, cpu, model = common.clock(
+                lambda on=calibrate: BudgetClassifier(20, calibrate=on, n_threads=1).fit(
+                    p.user, p.y
+                )
+            )
+            seconds.append(cpu)
+        shape = "{} x {:,}".format(*p.user.shape)
+        row = {"set": name, "shape": shape, "calibrate": calibrate, "cpu": common.median(seconds)}
+        rows.append(
+            row | {"n_scans": model.n_scans_, "calibrate_s": model.seconds_.get("calibrate")}
+        )
+    return rows
+
+
+# --------------------------------------------------------------------------------------- report
+
+
+def table_of(rows: list[Row], figure: str) -> dict[str, dict[str, float]]:
+    """Return method -> set -> the mean over k, then over splits."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        value = float(np.mean(row[figure]))
+        found.setdefault(row["method"], {}).setdefault(row["set"], []).append(value)
+    return {
+        method: {name: float(np.mean(values)) for name, values in sets.items()}
+        for method, sets in found.items()
+    }
+
+
+def difference(one: dict[str, float], other: dict[str, float]) -> tuple[float, float, int, int]:
+    """Return mean and standard error over sets, and in how many sets it is below and above 0."""
+    d = np.array([one[name] - other[name] for name in one])
+    error = float(d.std(ddof=1) / np.sqrt(d.size)) if d.size > 1 else float("nan")
+    return float(d.mean()), error, int((d < 0).sum()), int((d > 0).sum())
+
+
+def ruled(figures: dict[str, dict[str, dict[str, float]]]) -> list[dict[str, Any]]:
+    """Return what the rule asks, and what was measured."""
+    loss, bars = figures["log_loss"], []
+    for one, other in (("scale", "loo"), ("cv", "loo"), ("cv", "scale"), ("scale", "cv")):
+        mean, error, low, high = difference(loss[one], loss[other])
+        measured = f"{mean:+.3f} ± {error:.3f} ({low} sets better, {high} worse)"
+        asked = "below -2 standard errors"
+        name = f"log-loss, {one} minus {other}"
+        bars.append(common.bar(name, asked, measured, mean < -2.0 * error))
+    for one in ("scale", "cv"):
+        for figure in ("accuracy", "balanced"):
+            mean, error, *_ = difference(figures[figure][one], figures[figure]["loo"])
+            name = f"{figure}, {one} minus loo"
+            measured = f"{mean:+.4f} ± {error:.4f}"
+            bars.append(common.bar(name, "at least -1 standard error", measured, mean >= -error))
+    for method in PLAIN:
+        mean, error, low, high = difference(loss["scale"], loss[method])
+        measured = f"{mean:+.3f} ± {error:.3f} ({low} sets better, {high} worse)"
+        name = f"log-loss, scale minus {method}"
+        bars.append(common.bar(name, "below -2 standard errors", measured, mean < -2.0 * error))
+    best = max(PLAIN, key=lambda method: np.mean(list(figures["accuracy"][method].values())))
+    mean, error, *_ = difference(figures["accuracy"]["scale"], figures["accuracy"][best])
+    name = f"accuracy, scale minus the best other ({best})"
+    measured = f"{mean:+.4f} ± {error:.4f}"
+    bars.append(common.bar(name, "at least -2 standard errors", measured, mean >= -2.0 * error))
+    return bars
+
+
+def method_table(figures: dict[str, dict[str, dict[str, float]]], names: list[str]) -> str:
+    """Return a row for each method; the log-loss beside scale."""
+    body = []
+    for method in METHODS:
+        part = {
+            figure: {name: figures[figure][method][name] for name in names} for figure in FIGURES
+        }
+        beside = {name: figures["log_loss"]["scale"][name] for name in names}
+        d = np.array([part["log_loss"][name] - beside[name] for name in names])
+        mean, error, low, high = difference(part["log_loss"], beside)
+        line = [method, f"{np.mean(list(part['log_loss'].values())):.3f}"]
+        line.append("-" if method == "scale" else f"{mean:+.3f} ± {error:.3f}")
+        line.append("-" if method == "scale" else f"{np.median(d):+.3f}")
+        line.append("-" if method == "scale" else f"{low} / {high}")
+        for figure in FIGURES[1:]:
+            line.append(f"{100.0 * np.mean(list(part[figure].values())):.1f}")
+        body.append(line)
+    header = ["method", "log-loss", "minus scale", "median", "better / worse"]
+    return common.table([*header, "accuracy %", "balanced %", "AUC %"], body)
+
+
+def set_table(figures: dict[str, dict[str, dict[str, float]]]) -> str:
+    """Return the log-loss of every set."""
+    loss = figures["log_loss"]
+    shown = (*RULED, "l0", "minimax", "greedy", "l1", "abess", "svm-rfe", "t-test", "base rate")
+    body = [[name, *(f"{loss[method][name]:.3f}" for method in shown)] for name in loss["loo"]]
+    return common.table(["set", *shown], body)
+
+
+def report(rows: list[Row], costs: list[Row], about: dict[str, Any], folder: Path) -> None:
+    """Write probabilities.json and probabilities.md."""
+    figures = {figure: table_of(rows, figure) for figure in FIGURES}
+    names = list(figures["log_loss"]["loo"])
+    splits = {len({row["seed"] for row in rows if row["set"] == name}) for name in names}
+    worst = max(names, key=lambda name: figures["log_loss"]["scale"][name])
+    bars = ruled(figures)
+    text = [
+        "# How good the probabilities of models of exactly k features are",
+        f"{len(names)} sets, {' or '.join(map(str, sorted(splits)))} splits each; the rule and the "
+        "methods stand at the top of `benchmarks/probabilities.py`. Figures are means over k, "
+        "splits and sets, differences with standard errors over sets.",
+        "## The rule",
+        common.bars_table(bars),
+        "## All sets",
+        method_table(figures, names),
+        f"## Without {worst}",
+        f"The mean over all sets hangs on {worst}, where a few test rows have margins of "
+        "thousands. Without it, for comparison only:",
+        method_table(figures, [name for name in names if name != worst]),
+        "## What it costs",
+        "20 features, CPU seconds of one thread, median of three fits.",
+        common.table(
+            ["set", "training rows x columns", "calibrate", "CPU s", "passes"],
+            [
+                [r["set"], r["shape"], r["calibrate"], f"{r['cpu']:.2f}", r["n_scans"]]
+                for r in costs
+            ],
+        ),
+        "## Log-loss of every set",
+        set_table(figures),
+    ]
+    data = {"machine": about, "bars": bars, "costs": costs, "records": rows}
+    common.write(folder, "probabilities", data, "\n\n".join(text))
+
+
+def main() -> None:
+    """Measure and write probabilities.json and probabilities.md."""
+    parser = common.parser(__doc__)
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--keep", action="store_true", help="measure only what the file lacks")
+    options = parser.parse_args()
+    common.one_thread()
+    warnings.simplefilter("ignore")
+    names = options.sets.split(",")
+    if unknown := [name for name in names if name not in SETS]:
+        sys.exit(f"--sets: unknown set {unknown[0]!r}; there are: {', '.join(SETS)}.")
+    folder, about = common.data_folder(options.data), common.machine()
+    rows = common.kept(options.results, "probabilities") if options.keep else []
+    done = {(row["set"], row["seed"]) for row in rows}
+    for seed in range(protocol.FIRST_SEED, protocol.FIRST_SEED + options.splits):
+        for name in names:
+            if (name, seed) not in done:
+                rows += measure(folder, name, seed)
+    costs = [row for name in COSTS for row in cost(folder, name)]
+    report(rows, costs, about, options.results)
+
+
+if __name__ == "__main__":
+    main()

@@ -246,7 +246,7 @@ def test_weights_equal_repetition():
 def test_warm_start_takes_the_features_of_the_fit_before(binary):
     X, y = binary
     cold = GreedyLogisticRegression(8).fit(X, y)
-    warm = GreedyLogisticRegression(5, warm_start=True).fit(X, y)
+    warm = GreedyLogisticRegression(5, calibrate=False, warm_start=True).fit(X, y)
     warm.set_params(n_features=8).fit(X, y)
     np.testing.assert_array_equal(warm.path_.order, cold.path_.order)
     assert warm.n_scans_ == 3 + 1

@@ -155,7 +155,8 @@ def measure_all(
     estimators: dict[str, Callable[[float], Any]] = {
         "FGM": lambda B: FeatureGeneratingMachine(
             BLOCKS * B, C=SVM_C, refit_C=SVM_C, block_size=B, max_blocks=BLOCKS,
-            solver="simplemkl", fit_intercept=False, standardize=False, n_threads=1,
+            calibrate=False, solver="simplemkl", fit_intercept=False, standardize=False,
+            n_threads=1,
         ),
         "l1-SVM": lambda C: L1SVM(C=C, standardize=False, n_threads=1),
         "l1-SVM (LIBLINEAR)": lambda C: LinearSVC(

@@ -55,6 +55,14 @@ class BudgetClassifier(CuttingPlaneClassifier):
         - "l0": exchanges among all features, see `L0LogisticRegression`.
     refit_C : "loo" or float
         C of the final fit on the scaling of X; "loo" chooses by approximate leave-one-out log-loss.
+    calibrate : "auto" or bool
+        Whether the margins are multiplied by a number between 0.02 and 1.2 for each size, so that
+        probabilities hold on new rows: the final fit does not know of the selection before it, and
+        on few rows is far too sure. The number is the one of least log-loss on rows that are held
+        out of folds, up to five, which repeat the whole selection in the same passes over X and
+        with five times the other work. Labels, support and certificate stay what they are; several
+        classes share the number. "auto": where the sample weights (times class weights) have a sum
+        below 1000. It is not done where a class has one row only.
     block_size, max_blocks : int or None
         Features per scan of the pool, or the number of scans; a fifth of the pool by default.
         Only for the method "auto", as `solver`, `tol` and `warm_start`.
@@ -72,16 +80,19 @@ class BudgetClassifier(CuttingPlaneClassifier):
         Certified gap of inner problems, relative to the objective of the model without features.
     warm_start : bool
         Whether the pool begins with the features that the previous fit generated, without scanning
-        for them again: after a change of n_features, C or some rows.
+        for them again: after a change of n_features, C or some rows. Not used in the folds of
+        `calibrate`.
     n_threads : int or None
         Threads of a scan; all allowed ones by default. The result does not depend on it.
 
     Attributes
     ----------
     support_ : (k,) sorted indices of the selected features (of all classes).
-    coef_, intercept_ : the model on all features, (1 or n_classes, n_features_in_).
+    coef_, intercept_ : the model on all features, (1 or n_classes, n_features_in_); where it is
+        calibrated, the final fit times `path_[k].scale`.
     classes_ : labels.
-    path_ : the models of all sizes asked for; `path_[k]` is a `Selection`.
+    path_ : the models of all sizes asked for; `path_[k]` is a `Selection`, with the honest log-loss
+        of rows held out, `cv_log_loss`, where it is calibrated.
     criteria_ : a row per size: "size", "log_loss", "aic", "bic", "ebic" and "gic" (n_sizes,).
     certificate_, optimality_gap_ : how far from the best support of its size this one can be.
     history_ : a row per scan. n_scans_ : passes over X for selection and certificate.

@@ -56,7 +56,7 @@ class GreedyLogisticRegression(GroupBudgetedClassifier):
     warm_start : bool
         Whether to begin with the features of the previous fit, without scanning for them again:
         for a larger budget on the same data.
-    fit_intercept, standardize, class_weight, n_threads
+    calibrate, fit_intercept, standardize, class_weight, n_threads
         As in `BudgetClassifier`. Without `standardize` the fits are on the units of X.
 
     Attributes

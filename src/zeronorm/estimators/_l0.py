@@ -80,8 +80,8 @@ class L0LogisticRegression(BudgetedClassifier):
     warm_start : bool
         Whether the candidates of the previous fit are candidates from the start; "salm" and "asalm"
         begin at its model.
-    fit_intercept, standardize, class_weight, n_threads
-        As in `BudgetClassifier`.
+    calibrate, fit_intercept, standardize, class_weight, n_threads
+        As in `BudgetClassifier`. The folds of `calibrate` prove nothing.
 
     Attributes
     ----------

@@ -137,7 +137,7 @@ class MinimaxLogisticRegression(MinimaxClassifier):
           stall far from the optimum. No intercept.
     forced_features : list of int or str, or None
         Always in the model (with `groups`: their groups), counted in the budget.
-    fit_intercept, standardize, class_weight, tol, warm_start, n_threads
+    calibrate, fit_intercept, standardize, class_weight, tol, warm_start, n_threads
         As in `BudgetClassifier`.
 
     Attributes
@@ -174,9 +174,10 @@ class MinimaxLogisticRegression(MinimaxClassifier):
     def as_published(cls, n_features: int) -> MinimaxLogisticRegression:
         """Return the estimator with the defaults of the paper.
 
-        C = 10, refit with C = 5, ten blocks of k/10, no intercept, no standardisation. On most
-        data this selects measurably worse than the defaults of this class. Its own algorithm is
-        `.set_params(solver="smoothing-published")`; FGM-LR is `.set_params(solver="simplemkl")`.
+        C = 10, refit with C = 5, ten blocks of k/10, no intercept, no standardisation, nothing
+        calibrated. On most data this selects measurably worse than the defaults of this class. Its
+        own algorithm is `.set_params(solver="smoothing-published")`; FGM-LR is
+        `.set_params(solver="simplemkl")`.
         """
         return cls(
             n_features,
@@ -225,7 +226,7 @@ class FeatureGeneratingMachine(MinimaxClassifier):
         - "newton": proximal Newton steps with exact block weights; the most accurate and robust.
         - "fista": accelerated proximal gradient steps; many cheap ones.
         - "simplemkl": reduced gradient over the block weights, as published.
-    fit_intercept, standardize, class_weight, tol, warm_start, n_threads
+    calibrate, fit_intercept, standardize, class_weight, tol, warm_start, n_threads
         As in `BudgetClassifier`.
 
     Attributes
@@ -260,8 +261,8 @@ class FeatureGeneratingMachine(MinimaxClassifier):
     def as_published(cls, n_features: int) -> FeatureGeneratingMachine:
         """Return the estimator with the settings of the comparison in the paper on MSLR.
 
-        C = 5, refit with C = 5, ten blocks of k/10, no intercept, no standardisation, the block
-        weights by SimpleMKL.
+        C = 5, refit with C = 5, ten blocks of k/10, no intercept, no standardisation, nothing
+        calibrated, the block weights by SimpleMKL.
         """
         return cls(
             n_features,

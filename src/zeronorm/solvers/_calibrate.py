@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit, log_expit, logsumexp, softmax
+from scipy.special import expit, log_expit
 
 from .._typing import Columns, Design, FloatArray, IndexArray
 from ..designs import Rows, Scaled
@@ -36,8 +36,8 @@ from ._units import units_of
 AUTO_ROWS = 1000  # sum of the weights from which calibrate="auto" leaves the final fit as it is
 FOLDS = 5
 LEAST, MOST = 0.02, 1.2  # of the scale
-GRID = np.geomspace(LEAST, MOST, 20)  # of several classes the loss need not be convex
-HALVINGS = 50  # of an interval of the grid: to the last bits
+GRID = np.geomspace(LEAST, MOST, 16)  # of several classes the loss need not be convex
+HALVINGS = 40  # of an interval of the grid: to the last bits
 EQUAL = 1e-9  # rows whose projections differ by a smaller share of the largest one are equal
 
 
@@ -109,16 +109,17 @@ def best_scale(z: FloatArray, codes: IndexArray, weight: FloatArray) -> tuple[fl
     """
     if z.shape[1] == 1:
         z = np.hstack([-z, z])  # their probabilities have the sum 1
-    own = np.take_along_axis(z, codes[:, None], axis=1)
+    own = np.take_along_axis(z, codes[:, None], axis=1)[:, 0]
     total = float(weight.sum())
 
     def loss(a: float) -> float:
-        shares = logsumexp(log_expit(a * z), axis=1)
-        return float(weight @ (shares - log_expit(a * own[:, 0]))) / total
+        total_of_classes = np.logaddexp.reduce(log_expit(a * z), axis=1)
+        return float(weight @ (total_of_classes - log_expit(a * own))) / total
 
     def rising(a: float) -> bool:
-        shares = softmax(log_expit(a * z), axis=1)
-        slope = (shares * z * expit(-a * z)).sum(axis=1) - (own * expit(-a * own))[:, 0]
+        log_proba = log_expit(a * z)
+        log_proba -= np.logaddexp.reduce(log_proba, axis=1)[:, None]
+        slope = (np.exp(log_proba) * z * expit(-a * z)).sum(axis=1) - own * expit(-a * own)
         return float(weight @ slope) > 0.0
 
     best = int(np.argmin([loss(a) for a in GRID]))
