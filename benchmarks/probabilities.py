@@ -45,7 +45,9 @@ with and without scale, so its accuracy is said once.
 
 from __future__ import annotations
 
+import sys
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
