@@ -286,9 +286,10 @@ def test_score_is_the_measure(skewed):
         assert model.score(X, y) == pytest.approx(score(model))
     # Rows of weight 0 are left out, also where the measure has no other weights.
     keep = np.arange(240) % 3 > 0
-    model = MeasureClassifier("f1", n_features=3).fit(X, y)
-    assert model.score(X, y, sample_weight=keep) == model.score(X[keep], y[keep])
-    with pytest.raises(ValueError, match="sample_weight must be 0 or 1 for 'f1', which counts"):
+    for measure in ("f1", "prbep"):
+        model = MeasureClassifier(measure, n_features=3).fit(X, y)
+        assert model.score(X, y, sample_weight=keep) == model.score(X[keep], y[keep])
+    with pytest.raises(ValueError, match="sample_weight must be 0 or 1 for 'prbep', which counts"):
         model.score(X, y, sample_weight=1 + keep)
     weight = np.random.default_rng(0).uniform(1, 2, 240)
     model = MeasureClassifier("auc", n_features=3).fit(X, y)
