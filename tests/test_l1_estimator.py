@@ -1227,6 +1227,15 @@ def test_masked_entries(data):
         model.predict(hidden)
 
 
+def test_more_features_than_the_only_column(data):
+    """scikit-learn looks for these words where X has one feature."""
+    X, y = data
+    with pytest.raises(
+        ValueError, match=r"between 1 and 1 \(X has 1 feature\(s\) to select\); got 2"
+    ):
+        L1LogisticRegression(n_features=2).fit(X[:, :1], y)
+
+
 def test_one_class(data):
     """One class would give a model that always answers the same."""
     X, y = data

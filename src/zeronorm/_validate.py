@@ -612,9 +612,8 @@ def check_size(n_features: Any, n_usable: int, n_columns: int, n_free: int) -> i
     k = int(n_features)
     if k > n_usable:
         usable = "features" if n_usable == n_columns else "non-constant features"
-        raise ValueError(
-            f"n_features must be between 1 and {n_usable} (the {usable} of X); got {k}."
-        )
+        what = f"the {usable} of X" if n_usable > 1 else "X has 1 feature(s) to select"
+        raise ValueError(f"n_features must be between 1 and {n_usable} ({what}); got {k}.")
     if k < n_free:
         raise ValueError(
             "n_features counts the features that are never penalised: it must be at least "
