@@ -19,7 +19,7 @@ from zeronorm.designs import Scaled, as_design
 from zeronorm.groups import Groups
 from zeronorm.losses import balance
 from zeronorm.persistence import CertificateFileError, load_certificate, save_certificate
-from zeronorm.verifier import _Data, _Node, check_form
+from zeronorm.verifier import _check_decided, _Data, _Node, _read, _Units, check_form
 
 
 @pytest.fixture(params=["plain", "standardized", "weights", "hinge", "forced", "sparse"])
@@ -512,6 +512,53 @@ def test_decisions_are_strict():
     assert node.needed(2.4999).tolist() == [True, True, False]
 
 
+def test_what_is_decided_needs_a_margin():
+    """Features would be decided by rounding, at objectives of any size."""
+    X, y, c = plain_certificate()
+    data = _read(X, y, None, c)
+    units = _Units(data, c)
+    for objective in (1e-4, 1e4):
+        claim = dataclasses.replace(c, objective=objective, candidates=11, fixed_in=0)
+        for share, decided in ((0.5, False), (2.0, True)):
+            square = np.zeros(12)  # the last feature costs so much that the bound is above
+            reached = objective * (1 + share * 1e-9)
+            node = _Node(reached - 4.0, 0.0, square, np.arange(12) < 3, 8.0, 8.0)
+            few = dataclasses.replace(
+                node, square=np.where(np.arange(12) < 11, 8.0 + 0 * square, 0)
+            )
+            if decided:
+                _check_decided(data, units, few, claim)
+            else:
+                with pytest.raises(CertificateError, match="claims 11 candidates"):
+                    _check_decided(data, units, few, claim)
+
+
+def test_less_than_is_shown_passes():
+    """Honest certificates that say less than they could would be refused."""
+    X, y, c = plain_certificate()
+    for less in (
+        {"bound": -1.0}, {"bound": 0.0}, {"candidates": 12}, {"fixed_in": 0},
+        {"dual": c.dual.tolist()}, {"support": c.support.tolist(), "coef": c.coef.tolist()},
+        {"bound": -1e6, "fixed_in": 0, "candidates": 12, "dual": np.zeros(60)},
+    ):  # fmt: skip
+        verify(X, y, dataclasses.replace(c, **less))
+
+
+def test_rounding_of_the_conjugate_counts():
+    """Where scores are tiny, the rounding of the loss would be left out."""
+    rng = np.random.default_rng(1)
+    X, y = 1e-9 * rng.standard_normal((50, 4)), np.where(rng.random(50) < 0.5, 1.0, -1.0)
+    for loss in ("logistic", "squared_hinge"):
+        c = certify(X, y, [0, 2], C=0.7, loss=loss)
+        share = c.dual / c.C
+        if loss == "logistic":
+            terms = c.C * oracles.entropy(share).sum()
+        else:
+            terms = (c.dual * (0.5 * share + 1)).sum()
+        expected = 58 * np.finfo(float).eps * terms
+        assert verify(X, y, c)["rounding"] == pytest.approx(expected, rel=1e-6)
+
+
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 @pytest.mark.parametrize("grouped", [False, True])
 def test_rounding_is_what_the_theorem_says(loss, grouped):
@@ -559,8 +606,9 @@ def test_equal_columns_are_looked_at():
 
     for others in ([12], [13], [16], [12, 13, 16], [16, 12]):
         verify(X, y, told(1, others))
+    none = np.empty(0, np.int64)
     for feature, others in (
-        (1, [14]), (1, [12, 14]), (1, [15]), (1, [12, 15]), (1, [-1]), (1, [12, 17]), (1, []),
+        (1, [14]), (1, [12, 14]), (1, [15]), (1, [12, 15]), (1, [-1]), (1, [12, 17]), (1, none),
         (1, [12, 12]), (1, [12.0]), (1, [[12]]), (1, [1]), (1, [12, 1]), (2, [12]), (12, [16]),
         (1.0, [12]), ("1", [12]), (1, [-5]),
     ):  # fmt: skip

@@ -423,11 +423,8 @@ class _Units:
         square, wrong = score**2, error * (2.0 * np.abs(score) + error)
         if not self._grouped:
             return square, wrong
-        size = int(self.code.max()) + 1
-        return (
-            np.asarray(np.bincount(self.code, square, size)[units], np.float64),
-            np.asarray(np.bincount(self.code, wrong, size)[units], np.float64),
-        )
+        sums = [np.bincount(self.code, values)[units] for values in (square, wrong)]
+        return sums[0].astype(np.float64), sums[1].astype(np.float64)
 
 
 def _check_decided(data: _Data, units: _Units, root: _Node, certificate: Certificate) -> None:
@@ -453,7 +450,7 @@ def _check_equivalents(data: _Data, certificate: Certificate) -> None:
         sound = sound and others.ndim == 1 and others.size > 0 and others.dtype.kind in "iu"
         sound = sound and bool(((others >= 0) & (others < m)).all())
         sound = sound and np.unique(others).size == others.size
-        sound = sound and not np.isin(others, support).any() and bool(data.usable[others].all())
+        sound = sound and not np.isin(others, support).any()
         if sound:
             own = data.X[:, [feature]]
             away = np.minimum(
