@@ -1513,7 +1513,7 @@ def test_fewer_folds_than_asked_for_are_said(run, quiet):
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes")
 @pytest.mark.parametrize(
     ("arguments", "closed", "code"),
-    [(["--version"], "sys.stdout = None", 0), (["info", "none.npz"], "sys.stderr = None", 2),
+    [(["info"], "sys.stdout = None", 0), (["info", "none.npz"], "sys.stderr = None", 2),
      (["info", "none.npz"], "", 2)],
     ids=["stdout", "stderr", "pipe"],
 )  # fmt: skip
