@@ -500,7 +500,7 @@ def check_calibrate(value: Any) -> bool | str:
 def check_refit_penalty(value: Any) -> float | str:
     """Return "loo" or a positive finite number."""
     if isinstance(value, str):
-        if value not in ("loo", "cv"):
+        if value != "loo":
             raise ValueError(
                 f"refit_C must be 'loo' or a positive finite number; got {shown(value)}."
             )

@@ -99,15 +99,9 @@ def select(
                     spliced = exchanges.improve(exchanges.fit(chosen[k]), swaps=False)
                     chosen[k] = spliced.columns
         with clock.phase("refit"):
-            C_of = dict.fromkeys(group, refit_C)
-            if refit_C == "cv":
-                from ._pool_folds import cv_penalties
-
-                splice = [k for k in group if n_samples >= SPLICE_SAMPLES or k <= SPLICE_FEATURES]
-                C_of = cv_penalties(task, Z, features, chosen, keep, C, group, splice)
             for k in group:
                 support = features[chosen[k]]
-                fits[k] = (support, refit_support(task, take(Z, chosen[k]), support, C_of[k]))
+                fits[k] = (support, refit_support(task, take(Z, chosen[k]), support, refit_C))
     return (yield from _finish(task, fits, pools, C, certify, clock))
 
 
