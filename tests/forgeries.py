@@ -53,6 +53,8 @@ class Truth:
             return ["groups"]
         if not set(c.forced) <= set(support):
             return ["forced"]
+        # Plain numbers: those of fewer bits would be compared in their own precision.
+        c = dataclasses.replace(c, objective=float(c.objective), bound=float(c.bound))
         C, intercept = float(c.C), bool(c.fit_intercept)
         lies = []
         z = X[:, support] @ coef + c.intercept

@@ -19,6 +19,7 @@ from zeronorm.designs import Scaled, as_design
 from zeronorm.groups import Groups
 from zeronorm.losses import balance
 from zeronorm.persistence import CertificateFileError, load_certificate, save_certificate
+from zeronorm.result import Certificate
 from zeronorm.verifier import _check_decided, _Data, _Node, _read, _Units, check_form
 
 
@@ -352,7 +353,7 @@ def test_what_no_certificate_can_be(changes, message):
         (np.arange(12) % 3, -1, "n_groups must be a number of groups"),
         (np.arange(12) % 4 - 1, 3, "must be one index for each feature"),
         (np.arange(12) % 4, 3, "must be one index for each feature"),
-        (np.arange(12) % 3 + 0.0, 3, "must be one index for each feature"),
+        (np.arange(12) % 3 + 0.0, 3, "must be of 0 features"),
         ((np.arange(12) % 3)[:, None], 3, "must be one index for each feature"),
         (np.arange(13) % 3, 3, "the groups of the certificate are of 13 features; X has 12"),
         (
@@ -470,7 +471,10 @@ def test_dual_points_are_made_feasible(loss, positive):
     rng = np.random.default_rng(0)
     y = np.where(rng.random(40) < 0.4, 1.0, -1.0)
     weight = rng.uniform(0.5, 2.0, 40)
-    data = _Data(np.zeros((40, 1)), y, weight, np.array([True]), np.zeros(1), loss, True)
+    data = _Data(
+        X=np.zeros((40, 1)), y=y, weight=weight, usable=np.array([True]), mean=np.zeros(1),
+        error=np.zeros(1), told=np.zeros((40, 1)), loss=loss, intercept=True,
+    )  # fmt: skip
     alpha = balance(weight * rng.uniform(0.1, 0.9, 40), y)
     heavier = y > 0 if positive else y < 0
     for excess, feasible in ((5e-10, True), (5e-9, False)):
@@ -550,12 +554,7 @@ def test_rounding_of_the_conjugate_counts():
     X, y = 1e-9 * rng.standard_normal((50, 4)), np.where(rng.random(50) < 0.5, 1.0, -1.0)
     for loss in ("logistic", "squared_hinge"):
         c = certify(X, y, [0, 2], C=0.7, loss=loss)
-        share = c.dual / c.C
-        if loss == "logistic":
-            terms = c.C * oracles.entropy(share).sum()
-        else:
-            terms = (c.dual * (0.5 * share + 1)).sum()
-        expected = 58 * np.finfo(float).eps * terms
+        expected = 58 * 2.0**-53 * conjugate_size(c.dual / c.C, c.C, loss)
         assert verify(X, y, c)["rounding"] == pytest.approx(expected, rel=1e-6)
 
 
@@ -575,22 +574,24 @@ def test_rounding_is_what_the_theorem_says(loss, grouped):
         scaling="standardized", intercept=True, forced=np.array([4]), **options,
     )  # fmt: skip
     Z = (X - mean) * scale
-    eps, alpha = np.finfo(float).eps, c.dual
-    error = 50 * eps * (np.abs(Z).max(axis=0) + 2) * (np.abs(X).max(axis=0) * scale + 2)
-    error = error * alpha.sum()
+    unit, alpha = 2.0**-53, c.dual
+    error = (3 * 50 + 8) * unit * np.abs(Z).max(axis=0) * alpha.sum()
     score = np.abs(Z.T @ (alpha * y))
     wrong = error * (2 * score + error)
     forced, free = [4], [0, 1, 2, 3, 5, 6, 7, 8]
     if grouped:
         wrong, forced, free = np.bincount(np.arange(9) // 2, wrong), [2], [0, 1, 3, 4]
     expected = 0.5 * (wrong[forced].sum() + np.sort(wrong[free])[-2:].sum())
-    share = alpha / c.C
-    if loss == "logistic":
-        terms = c.C * oracles.entropy(share).sum()
-    else:
-        terms = (alpha * (0.5 * share + 1)).sum()
-    expected += 58 * eps * terms
+    expected += 58 * unit * conjugate_size(alpha / c.C, c.C, loss)
     assert verify(X, y, c)["rounding"] == pytest.approx(expected, rel=1e-6)
+
+
+def conjugate_size(share, C, loss):
+    """Return what the rounding of a conjugate grows with: its terms, and what they change by."""
+    if loss == "logistic":
+        logs = -np.log(share) - np.log1p(-share)
+        return C * (oracles.entropy(share) + 4 * share * logs).sum()
+    return C * (share * (2 * share + 2)).sum()
 
 
 def test_equal_columns_are_looked_at():
@@ -643,17 +644,148 @@ def test_a_constant_column_is_no_feature():
         verify(X, y, forged)
 
 
-def test_rounding_is_told_and_small():
-    """The theorem would be empty, or not cover columns far from zero."""
+def test_columns_far_from_zero():
+    """What rounding blurs would be told as proven, or what it does not blur be refused."""
     X, y, _ = oracles.certificate_instance(0)
-    seen = []
-    for offset in (0.0, 1e6):
+    for offset in (0.0, 1e3, 1e6):
         c = zeronorm.certify([0, 1, 2], X + offset, y)
         found = verify(X + offset, y, c)
         assert found["bound"] == pytest.approx(c.bound, rel=1e-10)
-        seen.append(found["rounding"] / found["bound"])
-    assert 0 < seen[0] < 1e-10
-    assert 1e-9 < seen[1] < 1e-4
+        assert 0 < found["rounding"] < 1e-11 * found["bound"]
+    # With all features in the model nothing but the last bits of the dual point is left to chance.
+    few, offset = X[:, :3], 2.0**30
+    c = certify(few, y, [0, 1, 2], intercept=True)
+    own = dataclasses.replace(c, intercept=c.intercept - offset * float(c.coef.sum()))
+    with pytest.raises(CertificateError, match=r"rounding may change|claims the|not optimal"):
+        verify(few + offset, y, own)
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        dual = balance(c.dual * (1 + 1e-12 * rng.standard_normal(60)), y)
+        forged = dataclasses.replace(own, dual=dual, bound=c.objective * (1 + 1e-8))
+        with pytest.raises(CertificateError):
+            verify(few + offset, y, forged)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_numbers_of_fewer_bits_are_compared_in_full(kind):
+    """A float16 would draw every comparison into its own precision: all tolerances would be 0."""
+    X, y, c = searched_certificate()
+    for changes in (
+        {"objective": kind(c.objective * 1.0002), "bound": kind(c.objective * 1.0002)},
+        {"bound": np.nextafter(kind(c.bound), kind(np.inf))},
+        {"coef": c.coef.astype(np.float16).astype(kind)},
+    ):
+        with pytest.raises(CertificateError):
+            verify(X, y, dataclasses.replace(c, **changes))
+
+
+class Sly(float):
+    """A number that is equal to every other."""
+
+    def __rsub__(self, other):
+        return 0.0
+
+    def __abs__(self):
+        return 1.0
+
+    def __mul__(self, other):
+        return 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Changing(Certificate):
+    """A certificate that shows another bound at every second look."""
+
+    def __getattribute__(self, name):
+        return 0.0 if name == "bound" else super().__getattribute__(name)
+
+
+def test_what_is_not_what_it_seems():
+    """Objects with a will of their own would tell the verifier something else than the user."""
+    X, y, c = plain_certificate()
+    values = {field.name: getattr(c, field.name) for field in dataclasses.fields(c)}
+    tree = searched_certificate()[2].tree
+    for forged in (
+        dataclasses.replace(c, objective=Sly(0.001), bound=Sly(0.001)),
+        Changing(**values),
+        {**values},
+        dataclasses.replace(c, C=10**400),
+        dataclasses.replace(c, equivalents=None),
+        dataclasses.replace(c, equivalents={1: [[2], [3, 4]]}),
+        dataclasses.replace(c, tree={}),
+        dataclasses.replace(c, tree=dataclasses.replace(tree, parent="abc")),
+        dataclasses.replace(c, tree=dataclasses.replace(tree, row=None)),
+        dataclasses.replace(c, support=[[1], [2, 5]]),
+        dataclasses.replace(c, dual=np.ma.masked_array(c.dual, c.dual > 0.1)),
+        dataclasses.replace(c, groups=3, n_groups=2),
+    ):
+        with pytest.raises(CertificateError):
+            verify(X, y, forged)
+    verify(X, y, dataclasses.replace(c, support=tuple(c.support), coef=list(c.coef)))
+
+
+def test_columns_whose_squares_leave_the_range():
+    """A feature would be taken for a constant, or its score for none, and a false bound pass."""
+    X, y, _ = plain_certificate()
+    best = zeronorm.certify([0, 1], X[:, [0, 1, 3]], y, C=0.3)
+    for scale in (
+        1e155,
+        1e-130,
+    ):  # a strong feature that overflows or underflows when it is squared
+        wide = np.column_stack([X[:, [0, 1, 3]], scale * (y + 0.1 * X[:, 4])])
+        forged = dataclasses.replace(best, candidates=4)
+        with pytest.raises(CertificateError, match=r"claims the bound|candidates"):
+            verify(wide, y, forged)
+    largest = 1.6e308 * (0.5 + 0.5 * np.random.default_rng(0).random(60))  # all of one sign
+    for scaling in ("standardized", "none"):
+        wide = np.column_stack([X[:, [0, 1, 3]], largest * (1 + 0.05 * y)])
+        options = {"C": 0.3, "standardize": scaling != "none", "fit_intercept": False}
+        own = zeronorm.certify([0, 1], X[:, [0, 1, 3]], y, **options)
+        with pytest.raises(CertificateError, match=r"claims the bound|candidates|rounding"):
+            verify(wide, y, dataclasses.replace(own, bound=own.objective, candidates=4))
+    # What the solver takes for a constant, the verifier does.
+    tiny = np.column_stack([X, 1e-145 * X[:, 1]])
+    verify(tiny, y, zeronorm.certify([1, 2, 5], tiny, y))
+    large = zeronorm.certify([1, 2, 5], X, y)
+    for weight in (1e300, 1.7e307):  # their sum overflows
+        with pytest.raises(CertificateError):
+            verify(X, y, large, sample_weight=np.full(60, weight))
+
+
+def test_what_cannot_be_told_from_zero():
+    """A gap of 14 % would be one of nothing beside the smallest numbers there are."""
+    X, y, _ = plain_certificate()
+    for C in (1e-312, 1e-230):
+        forged = certify(X * 1e-60, y, [1, 2, 5], C=C)
+        with pytest.raises(CertificateError, match="must be above 1e-200"):
+            verify(X * 1e-60, y, dataclasses.replace(forged, bound=0.0))
+
+
+def test_equal_but_for_an_outlier():
+    """One value that all columns share would make all of them equal to it."""
+    X, y, _ = oracles.certificate_instance(3)
+    X[7] = 1e9
+    for intercept in (False, True):
+        c = zeronorm.certify([1], X, y, C=1e-6, standardize=False, fit_intercept=intercept)
+        assert not c.equivalents
+        with pytest.raises(CertificateError, match=r"equivalents|rounding"):
+            verify(X, y, dataclasses.replace(c, equivalents={1: np.array([2])}))
+
+
+def test_a_tree_that_would_fill_the_memory(monkeypatch):
+    """A file of a few kilobytes would take what memory there is."""
+    X, y, c = searched_certificate()
+    monkeypatch.setattr("zeronorm.verifier.MOST_WAITING", 0)
+    with pytest.raises(CertificateError, match="too deep to be replayed"):
+        verify(X, y, c)
+
+
+def test_nodes_are_those_that_were_needed():
+    """Dual points that nothing points to would count as a part of the proof."""
+    X, y, c = searched_certificate()
+    more = dataclasses.replace(c.tree, dual=np.vstack([c.tree.dual, np.zeros((99, 60))]))
+    assert verify(X, y, dataclasses.replace(c, tree=more))["nodes"] == verify(X, y, c)["nodes"]
+    assert verify(X, y, c)["nodes"] == len(c.tree.parent) - 1
 
 
 def test_what_is_no_data_is_refused():

@@ -146,13 +146,15 @@ def balance(alpha: FloatArray, y: FloatArray) -> FloatArray:
     """Return alpha with the heavier class shrunk so that sum_i alpha_i y_i = 0.
 
     At the optimal intercept the sum is zero up to rounding; after this it is a feasible dual
-    point exactly, and bounds computed from it are bounds.
+    point exactly, and bounds computed from it are bounds. Where a class has nothing, as by
+    underflow, the other one is left with nothing as well.
     """
     positive = y > 0
     up, down = float(alpha[positive].sum()), float(alpha[~positive].sum())
-    if up == down or up <= 0.0 or down <= 0.0:
+    if up == down:
         return alpha
-    return np.where(positive, min(1.0, down / up) * alpha, min(1.0, up / down) * alpha)
+    heavier = positive if up > down else ~positive
+    return np.where(heavier, min(up, down) / max(up, down) * alpha, alpha)
 
 
 def fit_intercept(

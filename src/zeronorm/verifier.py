@@ -6,7 +6,7 @@ a theorem in docs/theory/certificate.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,16 @@ from .result import Certificate, Tree
 LOSSES = ("logistic", "squared_hinge")
 SCALINGS = ("standardized", "scaled", "none")
 # Relative, as all differences below: of std to the largest entry of a column, of the sums of a dual
-# point over both classes, of the objective to the optimum on the support, of equal columns.
-CONSTANT, BALANCED, OPTIMAL, EQUAL = 1e-12, 1e-9, 1e-6, 1e-8
+# point over both classes, of the objective to the optimum on the support, of the entries of equal
+# columns (and of these to the largest one).
+CONSTANT, BALANCED, OPTIMAL, EQUAL, EQUAL_TO_LARGEST = 1e-12, 1e-9, 1e-6, 1e-8, 1e-11
 # A feature is decided by a bound above the objective by that; solvers ask for twice as much.
 DECIDED = 1e-9
+LEAST_SIZE = 1e-140  # a column with a smaller root mean square is 0: its squares underflow
+LEAST_OBJECTIVE = 1e-200  # what is smaller cannot be told from 0
+ROUNDOFF = 2.0**-53
+ROUNDING = 10.0  # of the bound, in units of rtol, that is accepted
+MOST_WAITING = 1 << 27  # features of nodes that wait for their turn, in all
 
 
 class CertificateError(ValueError):
@@ -54,13 +60,14 @@ def verify(
         that it names: they state the problem.
     sample_weight : (n,) the weights of the fit, times those of the classes.
     rtol : by how much the objective and the bound may differ from the recomputed ones, relative to
-        what is claimed, from 0 to 1e-3. More is needed only for columns whose means are more than
-        1e6 standard deviations from 0, which rounding blurs.
+        what is claimed, from 0 to 1e-3. More is needed only where rounding blurs the problem: for
+        columns whose means are more than 1e6 standard deviations from 0, or beside a large C.
 
     Returns
     -------
-    The recomputed "objective", "bound" and "gap", and "rounding", an upper bound of what the
-    rounding of this recomputation can have added to the bound.
+    The recomputed "objective", "bound" and "gap"; "rounding", an upper bound of what the rounding
+    of this recomputation can have added to the bound, or taken from the objective; and "nodes", the
+    number of nodes of the tree that it took.
 
     Raises
     ------
@@ -70,16 +77,15 @@ def verify(
     ValueError
         Where X, y, the weights or rtol are not what they must be.
     """
-    check_form(certificate)
-    data = _read(X, y, sample_weight, certificate)
+    certificate = check_form(certificate)
     if not 0 <= rtol <= 1e-3:
         raise ValueError(f"rtol must be between 0 and 1e-3; got {rtol!r}.")
     with np.errstate(all="ignore"):  # what overflows or is no number fails every comparison below
-        return _verify(data, certificate, rtol)
+        return _verify(_read(X, y, sample_weight, certificate), certificate, float(rtol))
 
 
 def _verify(data: _Data, certificate: Certificate, rtol: float) -> dict[str, float]:
-    objective = _objective(data, certificate)
+    objective, rounding = _objective(data, certificate)
     if not abs(objective - certificate.objective) <= rtol * abs(certificate.objective):
         raise CertificateError(
             f"the certificate claims the objective {certificate.objective!r}; recomputed: "
@@ -87,27 +93,118 @@ def _verify(data: _Data, certificate: Certificate, rtol: float) -> dict[str, flo
         )
     units = _Units(data, certificate)
     root = units.node(data.feasible(certificate.dual), units.fixed, units.free)
-    bound, rounding = root.bound, root.rounding
+    bound, rounding, n_nodes = root.bound, max(rounding, root.rounding), 0
     claim = certificate.bound - rtol * abs(certificate.bound)
     if certificate.tree is not None:
-        rounding = _replay(data, certificate.tree, units, claim)
-        bound = min(certificate.bound, objective)
+        of_tree, n_nodes = _replay(data, certificate.tree, units, claim)
+        bound, rounding = min(certificate.bound, objective), max(rounding, of_tree)
     if not bound >= claim:
         raise CertificateError(
             f"the certificate claims the bound {certificate.bound!r}; its dual point shows only "
             f"{bound!r}."
         )
+    if not rounding <= ROUNDING * rtol * objective:
+        raise CertificateError(
+            f"the certificate cannot be verified to rtol={rtol:g}: rounding may change its figures "
+            f"by {rounding:.2g}. Subtract from each column a number near its values, or pass a "
+            "larger rtol."
+        )
     _check_decided(data, units, root, certificate)
     _check_equivalents(data, certificate)
-    gap = max(0.0, objective - bound) / max(objective, 1e-300)
-    return {"objective": objective, "bound": bound, "gap": gap, "rounding": float(rounding)}
+    return {
+        "objective": objective,
+        "bound": bound,
+        "gap": max(0.0, objective - bound) / objective,
+        "rounding": rounding,
+        "nodes": n_nodes,
+    }
 
 
 # ------------------------------------------------------------------------------------- the form
 
 
-def check_form(certificate: Certificate) -> None:
-    """Raise CertificateError where a certificate contradicts itself, whatever the data are."""
+def check_form(certificate: Certificate) -> Certificate:
+    """Return a certificate as plain numbers and new float64 and int64 arrays, checked.
+
+    Whatever is done with the copy, a number cannot change between two looks at it, or compare as
+    what it is not.
+
+    Raises
+    ------
+    CertificateError
+        Where it contradicts itself, whatever the data are.
+    """
+    try:
+        copied = _copied(certificate)
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, CertificateError):
+            raise
+        raise CertificateError(f"the certificate is none: {error}.") from None
+    _check_fields(copied)
+    return copied
+
+
+def _copied(given: Any) -> Certificate:
+    if type(given) is not Certificate:
+        raise CertificateError(
+            f"certificate must be a zeronorm.result.Certificate; got {type(given).__name__}."
+        )
+    values = {field.name: getattr(given, field.name) for field in fields(Certificate)}
+    for name in ("C", "intercept", "objective", "bound"):
+        if not _is_finite(values[name]):
+            raise CertificateError(
+                f"{name} of the certificate must be a finite number; got {values[name]!r:.60}."
+            )
+        values[name] = float(values[name])
+    for name in ("fixed_in", "candidates"):
+        if not _is_count(values[name]):
+            raise CertificateError(
+                f"{name} of the certificate must be a number of features; got {values[name]!r:.60}."
+            )
+        values[name] = int(values[name])
+    for name in ("support", "forced"):
+        values[name] = _indices(name, values[name])
+    for name in ("coef", "dual"):
+        values[name] = _copy(values[name], "iuf")
+    tree, groups = values["tree"], values["groups"]
+    if tree is not None:
+        if type(tree) is not Tree:
+            raise CertificateError("the tree of the certificate must be a Tree, or None.")
+        values["tree"] = Tree(
+            parent=_copy(tree.parent, "i"),
+            feature=_copy(tree.feature, "i"),
+            inside=_copy(tree.inside, "b"),
+            row=_copy(tree.row, "i"),
+            dual=_copy(tree.dual, "iuf"),
+        )
+    if groups is not None:
+        if type(groups) is not Groups:
+            raise CertificateError("the groups of the certificate must be Groups, or None.")
+        code = _copy(groups.code, "iu")
+        if len(groups.labels) > code.size:
+            raise CertificateError("the groups of the certificate are more than its features.")
+        values["groups"] = Groups(np.arange(len(groups.labels)), code)
+    if type(values["equivalents"]) is not dict:
+        raise CertificateError("equivalents of the certificate must be a dict.")
+    values["equivalents"] = {
+        feature: np.array(others) for feature, others in values["equivalents"].items()
+    }
+    return Certificate(**values)
+
+
+def _copy(values: Any, kinds: str) -> np.ndarray:
+    """Return a new array of float64, int64 or booleans; NaN or nothing where that is not its kind.
+
+    kinds : of NumPy's types: "iuf" for numbers, "iu" for indices, "b" for booleans.
+    """
+    array = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray) or array.dtype.kind not in kinds:
+        return np.full(array.shape, np.nan) if "f" in kinds else np.empty(0, np.int64)
+    kind: Any = bool if kinds == "b" else np.float64 if "f" in kinds else np.int64
+    return np.array(array, kind)
+
+
+def _check_fields(certificate: Certificate) -> None:
     for name, known in (("loss", LOSSES), ("scaling", SCALINGS)):
         value = getattr(certificate, name)
         if not (isinstance(value, str) and value in known):
@@ -117,40 +214,27 @@ def check_form(certificate: Certificate) -> None:
             )
     if not isinstance(certificate.fit_intercept, bool | np.bool_):
         raise CertificateError("fit_intercept of the certificate must be True or False.")
-    for name in ("C", "intercept", "objective", "bound"):
-        value = getattr(certificate, name)
-        if not _is_finite(value):
-            raise CertificateError(
-                f"{name} of the certificate must be a finite number; got {value!r:.60}."
-            )
     if not certificate.C > 0:
         raise CertificateError(f"C of the certificate must be positive; got {certificate.C!r}.")
     if not certificate.fit_intercept and certificate.intercept != 0:
         raise CertificateError("the certificate has an intercept in a problem without one.")
-    k = _indices("support", certificate.support).size
-    forced = _indices("forced", certificate.forced)
+    k = certificate.support.size
     if not k:
         raise CertificateError("the support of the certificate has no features.")
-    if not np.isin(forced, certificate.support).all():
+    if not np.isin(certificate.forced, certificate.support).all():
         raise CertificateError("the certificate has forced features outside of its support.")
     _finite("coef", certificate.coef, (k,))
     _finite("dual", certificate.dual, (None,))
-    for name in ("fixed_in", "candidates"):
-        value = getattr(certificate, name)
-        if not _is_count(value):
-            raise CertificateError(
-                f"{name} of the certificate must be a number of features; got {value!r:.60}."
-            )
     if (certificate.groups is None) != (certificate.n_groups is None):
         raise CertificateError("the certificate has groups without their number, or the reverse.")
     if certificate.groups is not None:
         _check_groups(certificate, certificate.groups)
     if certificate.tree is not None:
-        _check_tree(certificate.tree, np.asarray(certificate.dual).size)
+        _check_tree(certificate.tree, certificate.dual.size)
 
 
 def _is_finite(value: Any) -> bool:
-    known = isinstance(value, int | float | np.floating) and type(value) is not bool
+    known = type(value) in (int, float) or isinstance(value, np.floating)
     return bool(known and abs(value) < np.inf)
 
 
@@ -159,21 +243,19 @@ def _is_count(value: Any) -> bool:
 
 
 def _indices(name: str, values: Any) -> IndexArray:
-    """Return features that must be sorted and distinct."""
-    found = np.asarray(values)
-    right = found.ndim == 1 and (found.dtype.kind in "iu" or not found.size)
-    if not (right and (found >= 0).all() and (found[1:] > found[:-1]).all()):
+    """Return features, which must be sorted and distinct."""
+    size, found = np.size(values), _copy(values, "iu")
+    sound = found.shape == np.shape(values) if size else True
+    if not (sound and found.ndim == 1 and (found >= 0).all() and (found[1:] > found[:-1]).all()):
         raise CertificateError(
             f"{name} of the certificate must be indices of features, sorted, each once."
         )
     return found
 
 
-def _finite(name: str, values: Any, shape: tuple[int | None, ...]) -> None:
-    found = np.asarray(values)
-    right = found.ndim == len(shape) and found.dtype.kind in "iuf"
-    right = right and all(
-        want is None or want == got for want, got in zip(shape, found.shape, strict=True)
+def _finite(name: str, found: FloatArray, shape: tuple[int | None, ...]) -> None:
+    right = found.ndim == len(shape) and all(
+        want is None or want == got for want, got in zip(shape, found.shape, strict=False)
     )
     if not (right and np.isfinite(found).all()):
         wanted = tuple("any" if size is None else size for size in shape)
@@ -184,12 +266,12 @@ def _finite(name: str, values: Any, shape: tuple[int | None, ...]) -> None:
 
 
 def _check_groups(certificate: Certificate, groups: Groups) -> None:
-    code, budget = np.asarray(groups.code), certificate.n_groups
+    code, budget = groups.code, certificate.n_groups
     if budget is None or not _is_count(budget):
         raise CertificateError(f"n_groups must be a number of groups; got {budget!r:.60}.")
     if certificate.tree is not None:
         raise CertificateError("the certificate has a tree; there is none for groups.")
-    if code.ndim != 1 or code.dtype.kind != "i" or (code < 0).any() or (code >= len(groups)).any():
+    if code.ndim != 1 or (code < 0).any() or (code >= len(groups)).any():
         raise CertificateError("the groups of the certificate must be one index for each feature.")
     _check_range(certificate, code.size)
     if np.unique(code[certificate.support]).size > budget:
@@ -208,11 +290,11 @@ def _check_range(certificate: Certificate, m: int) -> None:
 
 def _check_tree(tree: Tree, n: int) -> None:
     """Raise CertificateError where the arrays of a tree are none."""
-    parent, feature, row = (np.asarray(v) for v in (tree.parent, tree.feature, tree.row))
-    inside, dual = np.asarray(tree.inside), np.asarray(tree.dual)
+    parent, feature, inside, row, dual = (
+        tree.parent, tree.feature, tree.inside, tree.row, tree.dual
+    )  # fmt: skip
     size = parent.size
-    right = all(a.shape == (size,) and a.dtype.kind == "i" for a in (parent, feature, row))
-    if not (size and right and inside.shape == (size,) and inside.dtype == bool):
+    if not (size and all(a.shape == (size,) for a in (parent, feature, inside, row))):
         raise CertificateError(
             "the tree of the certificate must have parent, feature, row (integers) and inside "
             "(booleans) for every node."
@@ -233,11 +315,13 @@ def _check_tree(tree: Tree, n: int) -> None:
 class _Data:
     """The data of a certificate, rows of positive weight, on its selection scaling."""
 
-    X: FloatArray  # (n, m); columns that are constant are 0
+    X: FloatArray  # (n, m); columns that are constant are 0; centred where the intercept is free
     y: FloatArray  # (n,) +-1
     weight: FloatArray  # (n,) C s_i
     usable: np.ndarray  # (m,) columns that are not constant
+    mean: FloatArray  # (m,) what X is centred by, more than its scaling is: a part of the intercept
     error: FloatArray  # (m,) rounding of a score, relative to the sum of the dual point
+    told: FloatArray  # (n, m) the columns as the scaling has them
     loss: str
     intercept: bool
 
@@ -266,15 +350,19 @@ class _Data:
         return np.asarray(np.where(heavier, alpha * (min(up, down) / max(up, down)), alpha))
 
     def conjugate(self, alpha: FloatArray) -> tuple[float, float]:
-        """Return the conjugate of the loss at a feasible point, and the sum of |its terms|."""
+        """Return the conjugate of the loss at a feasible point, and what its rounding grows with.
+
+        A relative error of alpha_i, as that of its share t of the weight, is one of
+        alpha_i |log(t / (1 - t))|; each logarithm has one of its own.
+        """
         share = alpha / self.weight
         if self.loss == "squared_hinge":
-            return float(alpha @ (0.5 * share - 1.0)), float(alpha @ (0.5 * share + 1.0))
+            return float(alpha @ (0.5 * share - 1.0)), float(alpha @ (2.0 * share + 2.0))
         positive = np.clip(share, 1e-300, None)
         rest = np.clip(1.0 - share, 1e-300, None)
         log_rest = np.where(share < 0.5, np.log1p(-np.minimum(share, 0.5)), np.log(rest))
-        terms = self.weight * (share * np.log(positive) + rest * log_rest)
-        return float(terms.sum()), -float(terms.sum())  # no term is positive
+        terms = self.weight * (share * np.log(positive) + rest * log_rest)  # none is positive
+        return float(terms.sum()), -float(terms.sum() + 4.0 * alpha @ (np.log(positive) + log_rest))
 
     def value(self, z: FloatArray) -> float:
         """Return the loss of margins, without rows of weight 0."""
@@ -311,45 +399,62 @@ def _read(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> _Data
         raise ValueError("X must be finite; got NaN or infinity.")
     sign = np.where(labels == classes[1], 1.0, -1.0)
     (n, m) = X.shape
-    if np.size(certificate.dual) != n:
+    if certificate.dual.size != n:
         raise CertificateError(
-            f"the dual point of the certificate is of {np.size(certificate.dual)} samples; X has "
-            f"{n} of positive weight."
+            f"the dual point of the certificate is of {certificate.dual.size} samples; X has {n} "
+            "of positive weight."
         )
-    if certificate.groups is not None and len(certificate.groups.code) != m:
+    if certificate.groups is not None and certificate.groups.code.size != m:
         raise CertificateError(
-            f"the groups of the certificate are of {len(certificate.groups.code)} features; X has "
+            f"the groups of the certificate are of {certificate.groups.code.size} features; X has "
             f"{m}."
         )
     _check_range(certificate, m)
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = s @ X / s.sum()
-        std = np.sqrt(s @ (X - mean) ** 2 / s.sum())
-        size = np.abs(X).max(axis=0)
-        usable = ~(std <= CONSTANT * size)
-        scale = np.where(usable, std, np.inf) if certificate.scaling != "none" else np.ones(m)
-        if certificate.scaling == "standardized":
-            X = X - mean
-        X = np.where(usable, X / scale, 0.0)
-        # Of n products, and of a centred and scaled entry: gamma_n (|x| + offset in deviations).
-        error = n * np.finfo(float).eps * (np.abs(X).max(axis=0) + 2.0) * (size / scale + 2.0)
-    if not usable[certificate.support].all():
+    # Powers of two, by which columns are divided and multiplied without rounding, keep squares in
+    # range; and the second mean removes the error of the first.
+    size = np.abs(X).max(axis=0)
+    unit = np.ldexp(1.0, np.clip(np.frexp(size)[1], -1021, 1023))
+    Z, share = X / unit, s / s.max()
+    share /= share.sum()
+    mean = share @ Z
+    away = Z - mean
+    rest = share @ away
+    away -= rest
+    std = np.sqrt(share @ away**2)
+    constant = std <= CONSTANT * np.abs(Z).max(axis=0)
+    constant |= np.sqrt(share @ Z**2) < LEAST_SIZE / unit
+    scale = 1.0 / unit if certificate.scaling == "none" else std
+    scale = np.where(constant, np.inf, scale)
+    centred = certificate.scaling == "standardized"
+    told = (away if centred else Z) / scale
+    moved = bool(certificate.fit_intercept) and not centred
+    told, values = (told, away / scale) if moved else (told, told)
+    # Of a score, a sum of n products, and of its entries, whose mean and deviation are such sums.
+    error = ROUNDOFF * (3 * n + 8) * np.abs(values).max(axis=0)
+    if constant[certificate.support].any():
         raise CertificateError(
             "the support of the certificate has constant columns of X, which are no features."
         )
     return _Data(
-        X, sign, certificate.C * s, usable, error, certificate.loss, bool(certificate.fit_intercept)
+        values, sign, certificate.C * s, ~constant,
+        np.where(constant, 0.0, (mean + rest) / scale) if moved else np.zeros(m), error, told,
+        certificate.loss, bool(certificate.fit_intercept),
     )  # fmt: skip
 
 
-def _objective(data: _Data, certificate: Certificate) -> float:
-    """Return the objective at the coefficients, which must be optimal on the support."""
-    coef = np.asarray(certificate.coef)
-    columns = data.X[:, certificate.support]
-    z = columns @ coef + certificate.intercept
+def _objective(data: _Data, certificate: Certificate) -> tuple[float, float]:
+    """Return the objective at the coefficients, which must be optimal, and its rounding."""
+    support, coef = certificate.support, certificate.coef
+    columns = data.X[:, support]
+    z = columns @ coef + (certificate.intercept + float(data.mean[support] @ coef))
     objective = float(0.5 * coef @ coef + data.value(z))
-    alpha = data.slopes(z)
-    alpha = data.balanced(alpha) if data.intercept else alpha
+    if not objective >= LEAST_OBJECTIVE:
+        raise CertificateError(
+            f"the objective of the certificate must be above {LEAST_OBJECTIVE:g}; recomputed: "
+            f"{objective!r}. Use larger weights or a larger C."
+        )
+    slopes = data.slopes(z)
+    alpha = data.balanced(slopes) if data.intercept else slopes
     scores = columns.T @ (alpha * data.y)
     least = float(-data.conjugate(alpha)[0] - 0.5 * scores @ scores)
     if not objective - least <= OPTIMAL * abs(objective):
@@ -357,7 +462,9 @@ def _objective(data: _Data, certificate: Certificate) -> float:
             f"the coefficients of the certificate are not optimal on its support: their objective "
             f"is {objective!r}, the optimum is only known to be above {least!r}."
         )
-    return objective
+    parts = abs(certificate.intercept) + float(np.abs(data.mean[support]) @ np.abs(coef))
+    wrong = float(data.error[support] @ np.abs(coef)) + ROUNDOFF * (coef.size + 4) * parts
+    return objective, wrong * float(slopes.sum()) + ROUNDOFF * (z.size + 8) * objective
 
 
 # --------------------------------------------------------------------------- what a point proves
@@ -389,11 +496,11 @@ class _Units:
     def __init__(self, data: _Data, certificate: Certificate) -> None:
         m, groups = data.usable.size, certificate.groups
         self._data, self._grouped = data, groups is not None
-        self.code = np.arange(m) if groups is None else np.asarray(groups.code)
-        self.budget = np.size(certificate.support)
+        self.code = np.arange(m) if groups is None else groups.code
+        self.budget = certificate.support.size
         if certificate.n_groups is not None:
             self.budget = int(certificate.n_groups)
-        self.fixed: IndexArray = np.unique(self.code[np.asarray(certificate.forced, np.int64)])
+        self.fixed: IndexArray = np.unique(self.code[certificate.forced])
         self.free: IndexArray = np.setdiff1d(self.code[data.usable], self.fixed)
 
     def node(self, alpha: FloatArray, fixed: IndexArray, free: IndexArray) -> _Node:
@@ -407,7 +514,7 @@ class _Units:
         bound = -conjugate - 0.5 * (into + float(square[order[:q]].sum()))
         most = np.sort(wrong[fixed.size :])[free.size - q :]
         rounding = 0.5 * float(wrong[: fixed.size].sum() + most.sum())
-        rounding += (alpha.size + 8) * np.finfo(float).eps * terms
+        rounding += ROUNDOFF * (alpha.size + 8) * terms
         last = float(square[order[q - 1]]) if q else np.inf
         following = float(square[order[q]]) if q < free.size else 0.0
         return _Node(bound, rounding, square, top, last, following)
@@ -421,6 +528,8 @@ class _Units:
         score = X.T @ (alpha * data.y)
         error = error * float(alpha.sum())
         square, wrong = score**2, error * (2.0 * np.abs(score) + error)
+        # A score that is no number may be any: its feature is in the best set then.
+        square, wrong = (np.where(np.isnan(one), np.inf, one) for one in (square, wrong))
         if not self._grouped:
             return square, wrong
         sums = [np.bincount(self.code, values)[units] for values in (square, wrong)]
@@ -443,21 +552,19 @@ def _check_decided(data: _Data, units: _Units, root: _Node, certificate: Certifi
 
 def _check_equivalents(data: _Data, certificate: Certificate) -> None:
     """Raise CertificateError where columns that are called equal up to the sign are not."""
-    support, m = np.asarray(certificate.support), data.usable.size
-    for feature, listed in certificate.equivalents.items():
-        others = np.asarray(listed)
+    support, m = certificate.support, data.usable.size
+    for feature, others in certificate.equivalents.items():
         sound = _is_count(feature) and feature in support
         sound = sound and others.ndim == 1 and others.size > 0 and others.dtype.kind in "iu"
         sound = sound and bool(((others >= 0) & (others < m)).all())
         sound = sound and np.unique(others).size == others.size
         sound = sound and not np.isin(others, support).any()
         if sound:
-            own = data.X[:, [feature]]
-            away = np.minimum(
-                np.abs(data.X[:, others] - own).max(axis=0),
-                np.abs(data.X[:, others] + own).max(axis=0),
-            )
-            sound = bool((away <= EQUAL * np.abs(own).max()).all())
+            own, columns = data.told[:, [feature]], data.told[:, others]
+            limit = EQUAL * np.abs(own) + EQUAL_TO_LARGEST * np.abs(own).max()
+            same = (np.abs(columns - own) <= limit).all(axis=0)
+            opposite = (np.abs(columns + own) <= limit).all(axis=0)
+            sound = bool((same | opposite).all())
         if not sound:
             raise CertificateError(
                 f"the certificate claims equivalents of feature {feature!r:.20}, which must be "
@@ -468,15 +575,19 @@ def _check_equivalents(data: _Data, certificate: Certificate) -> None:
 # -------------------------------------------------------------------------------------- the tree
 
 
-def _replay(data: _Data, tree: Tree, units: _Units, claim: float) -> float:
-    """Return the rounding; raise CertificateError where a model may be below the claim."""
+def _replay(data: _Data, tree: Tree, units: _Units, claim: float) -> tuple[float, int]:
+    """Return the rounding and the number of nodes below the root.
+
+    Raises CertificateError where a model may be below the claim.
+    """
     children: dict[int, list[int]] = {}
     for number, parent in enumerate(tree.parent.tolist()):
         children.setdefault(parent, []).append(number)
-    rounding = 0.0
+    rounding, n_nodes, n_waiting = 0.0, -1, 0
     waiting = [(0, units.fixed, units.free, np.empty(0))]
     while waiting:
         number, fixed, free, alpha = waiting.pop()
+        n_nodes, n_waiting = n_nodes + 1, n_waiting - free.size
         if tree.row[number] >= 0:
             alpha = data.feasible(tree.dual[tree.row[number]])
         node = units.node(alpha, fixed, free)
@@ -500,6 +611,7 @@ def _replay(data: _Data, tree: Tree, units: _Units, claim: float) -> float:
         halves = branch.size == 2 and branch[0] == branch[1] and tree.inside[below].sum() == 1
         if not whole and not halves:
             raise CertificateError(f"node {number} of the tree is divided with a rest.")
+        n_before = len(waiting)
         for child in below:
             feature, inside = tree.feature[child], tree.inside[child]
             if whole or (inside and feature in fixed):
@@ -508,7 +620,10 @@ def _replay(data: _Data, tree: Tree, units: _Units, claim: float) -> float:
                 waiting.append((child, np.append(fixed, feature), free[free != feature], alpha))
             elif not inside and feature not in fixed:
                 waiting.append((child, fixed, free[free != feature], alpha))
-    return rounding
+        n_waiting += sum(left[2].size for left in waiting[n_before:])
+        if n_waiting > MOST_WAITING:
+            raise CertificateError("the tree of the certificate is too deep to be replayed.")
+    return rounding, n_nodes
 
 
 __all__ = ["CertificateError", "check_form", "verify"]

@@ -166,20 +166,19 @@ def describe_claims(
 ) -> dict[str, Any]:
     """Return what certificates claim, and what was recomputed.
 
-    found : None where a certificate claims too much.
+    found : what the verifier returned, None where a certificate claims too much.
     """
     claims = []
     for number, (label, certificate) in enumerate(
         zip(saved.positive, saved.certificates, strict=True)
     ):
-        tree = certificate.tree
         claims.append(
             {
                 "class": label,
                 "features": [_describe_feature(table, j) for j in certificate.support.tolist()],
                 "claimed": summarize(certificate),
                 "recomputed": None if found is None else dict(found[number]),
-                "nodes": 0 if tree is None else len(tree.dual) - 1,
+                "forced": [_describe_feature(table, j) for j in certificate.forced.tolist()],
                 "equivalents": _describe_equivalents(certificate, table),
             }
         )

@@ -6,6 +6,8 @@ import itertools
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from math import ceil
 from typing import Any
 
 from rich.console import Console
@@ -119,6 +121,9 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
         facts.append(
             ("", f"{counted(len(names))} of {label}: {', '.join(names[:_MAX_CLAIMED])}{more}")
         )
+        if claim["forced"]:
+            names = [show(row["name"], 40) for row in claim["forced"]]
+            facts.append(("", f"forced: {', '.join(names)}"))
     if set(document["class_weight"]) != {1.0}:
         weights = [
             f"{show(str(label), 30)} {weight:.4g}"
@@ -134,10 +139,11 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
         text = styled(
             prefix,
             (said, style),
-            f"\nrecomputed: objective {found['objective']:.6g}, lower bound {found['bound']:.6g}",
+            f"\nrecomputed: objective {found['objective']:.6g}, lower bound "
+            f"{_at_least(found['bound'])}",
         )
-        if claim["nodes"]:
-            text.append(f", from a tree of {claim['nodes']:,} nodes")
+        if found["nodes"]:
+            text.append(f", from a tree of {found['nodes']:,} nodes")
         if found["rounding"] > _ROUNDING * abs(found["bound"]):
             text.append(f", which rounding can have raised by {found['rounding']:.1g}")
         facts.append(("verified" if not number else "", text))
@@ -609,7 +615,8 @@ def _certificate_text(
     left = "" if proof is None else f"{certificate['candidates']:,} candidates left, "
     text = styled(
         _claim(certificate, k, wanted=proof is not None and proof["status"] == "GAP"),
-        f"\nobjective {certificate['objective']:.6g}, lower bound {certificate['bound']:.6g}; "
+        f"\nobjective {certificate['objective']:.6g}, "
+        f"lower bound {_at_least(certificate['bound'])}; "
         f"{excluded:,} of {total:,} features ruled out, {left}"
         f"{certificate['fixed_in']} proven to belong",
     )
@@ -624,7 +631,7 @@ def _bound_facts(
     """Return how far the models for a measure can be from the best of their size."""
     facts: list[tuple[str, str | Text]] = []
     for label, bound in zip(labels, model["bounds"], strict=True):
-        values = f"objective {bound['objective']:.6g}, lower bound {bound['bound']:.6g}"
+        values = f"objective {bound['objective']:.6g}, lower bound {_at_least(bound['bound'])}"
         if len(labels) > 1:
             gap = (f"gap {_percent(bound['gap'])}", "bold")
             text = styled(f"{show(str(label), 30)}: ", gap, f", {values}")
@@ -677,9 +684,10 @@ def _scope(certificate: Mapping[str, Any]) -> str:
         "none": "columns as they are",
     }.get(certificate["scaling"], certificate["scaling"])
     loss = "" if certificate["loss"] == "logistic" else f"{certificate['loss'].replace('_', ' ')}, "
+    intercept = "" if certificate["fit_intercept"] else "no intercept, "
     return (
         f"It holds for the selection problem: {loss}C = {certificate['C']:g}, {scaling}, "
-        "its own refit. "
+        f"{intercept}its own refit. "
         "It says nothing about test accuracy."
     )
 
@@ -694,7 +702,20 @@ def _gap(certificates: Sequence[Mapping[str, Any] | None]) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g}%" if share < 0.0995 else f"{100 * share:.0f}%"
+    """Return a gap in percent, rounded up: what it bounds is not above it."""
+    percent = 100 * share * (1 - 1e-9)  # 7 is not 7.1 for the last bit of a float
+    if share >= 0.0995:
+        return f"{ceil(percent)}%"
+    return f"{_rounded(percent, 2, ROUND_CEILING):.2g}%"
+
+
+def _at_least(bound: float) -> str:
+    """Return a lower bound in six digits, rounded down."""
+    return f"{_rounded(bound, 6, ROUND_FLOOR):.6g}"
+
+
+def _rounded(value: float, digits: int, mode: str) -> float:
+    return float(Context(prec=digits, rounding=mode).create_decimal_from_float(value))
 
 
 def _mean_error(validation: Mapping[str, Any]) -> str:

@@ -66,6 +66,8 @@ def read_npy(where: str, stream: IO[bytes], size: int | None) -> NDArray[Any]:
     """Return an array in .npy form, every claim of its header verified; never unpickles."""
     shape, fortran, dtype = read_npy_header(where, stream, size)
     n_bytes = math.prod(shape) * dtype.itemsize
+    if not dtype.itemsize and 0 not in shape:
+        raise FileError(f"{where}: numbers or text were expected; got {dtype} without a byte.")
     try:
         buffer = np.empty(n_bytes, np.uint8)
     except (MemoryError, ValueError, OverflowError):

@@ -98,6 +98,11 @@ def read_svmlight(
     )
     if like is not None and width > like.n_features:
         last = like.n_features + first - 1
+        if like.exact:
+            raise FileError(
+                f"{source}: must have the features of the certificate, up to {last}; got feature "
+                f"{width + first - 1}."
+            )
         notes = (f"features above {last} were not in the training data and are ignored",)
         X = X[:, : like.n_features]
     if target is None:

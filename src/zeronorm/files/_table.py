@@ -44,6 +44,7 @@ class Layout:
     names: Sequence[str] | None = None  # of the features the model needs
     first_index: int = 0
     target_name: str | None = None
+    exact: bool = False  # whether features that it lacks are an error; else they are ignored
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,7 @@ class SavedCertificate:
             self.metadata["n_features_in"],
             first_index=self.metadata["first_index"],
             target_name=self.metadata["target_name"],
+            exact=True,
         )
 
     def verify(
@@ -142,7 +143,14 @@ class SavedCertificate:
         weight = check_sample_weight(sample_weight, shape[0]).copy()
         for label, factor in zip(self.classes_, self.class_weight, strict=True):
             weight[labels == label] *= factor
-        weight[~np.isin(labels, self.classes_)] = 0.0
+        other = np.flatnonzero(~np.isin(labels, self.classes_) & (weight > 0))
+        if other.size:
+            known = quote(", ".join(map(str, self.classes_)))
+            raise ValueError(
+                f"y must have the classes {known}, as at the fit; {other.size} rows have others, "
+                f"such as {quote(str(labels[other[0]]))}. Give rows that were left out of the fit "
+                "the sample_weight 0."
+            )
         used, expected = int((weight > 0).sum()), self.certificates[0].dual.size
         if used != expected:
             raise ValueError(
@@ -350,6 +358,9 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
             check_form(certificates[-1])
         except CertificateError as error:
             require(False, str(error).removesuffix("."))
+    for name in ("C", "scaling", "loss", "fit_intercept", "n_groups"):
+        same = len({getattr(one, name) for one in certificates}) == 1
+        require(same, f"the certificates of all classes must have the same {name}")
     sizes = {one.dual.size for one in certificates}
     require(
         len(sizes) == 1 and 2 <= max(sizes) <= n,

@@ -33,8 +33,9 @@ from ._units import Singles
 MAX_SCANS = 50  # of tightening
 TIGHT_TOL = 1e-4  # gap of the relaxation, relative
 NEW_FACTOR, NEW_MIN = 5, 50  # features that a scan adds to the pool
-# Columns are compared, so many at most, where scores agree to this share; equal ones agree to that.
-SAME_SCORE, SAME_COLUMN, MOST_COMPARED = 1e-5, 1e-9, 2000
+# Columns are compared, so many at most, where scores agree to this share; the entries of equal ones
+# agree to that share of their own, or of the largest.
+SAME_SCORE, SAME_COLUMN, SAME_ZERO, MOST_COMPARED = 1e-5, 1e-9, 1e-12, 2000
 CANDIDATE_BYTES = 2**30  # of gathered candidates; nothing is branched on above
 
 
@@ -281,11 +282,11 @@ def _equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict
     Z, own = (_dense(task.design.gather(some)) for some in (others, support))
     found = {}
     for feature, column in zip(support.tolist(), own.T, strict=True):
-        limit = SAME_COLUMN * float(np.abs(column).max())
-        away = np.minimum(
-            np.abs(Z - column[:, None]).max(axis=0), np.abs(Z + column[:, None]).max(axis=0)
-        )
-        same = others[away <= limit]
+        size = np.abs(column)[:, None]
+        limit = SAME_COLUMN * size + SAME_ZERO * size.max()
+        equal = (np.abs(Z - column[:, None]) <= limit).all(axis=0)
+        opposite = (np.abs(Z + column[:, None]) <= limit).all(axis=0)
+        same = others[equal | opposite]
         if same.size:
             found[feature] = same
     return found

@@ -238,8 +238,10 @@ class _Problem:
         """Return a point of relative gap `tol` over columns of large scores, or of a bound above.
 
         The columns are those of the call before and more, all at last; None where they are the
-        same, or no step descends.
+        same, where no step descends, or where no free feature can be in.
         """
+        if not self._q or scores.size == self._n_fixed:
+            return None  # there are no shares to be found
         size = np.abs(scores)
         size[self._fixed] = np.inf
         size[point.u != 0] = np.inf
