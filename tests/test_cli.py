@@ -817,7 +817,7 @@ def test_duplicates_are_named(run):
     np.savez("a.npz", X=X, y=y, feature_names=[*"abcdef", "twin"])
     command = ("select", "a.npz", "-k", 1, "--prove", "--no-cv")
     text = run(*command).stdout
-    assert "duplicates   b is equivalent to twin\n" in text
+    assert "duplicates     b is equivalent to twin\n" in text
     document = json.loads(run(*command, "--json").stdout)
     (row,) = document["models"][0]["proofs"][0]["equivalents"]
     assert (row["feature"]["name"], row["equivalents"][0]["name"]) == ("b", "twin")

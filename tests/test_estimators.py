@@ -183,6 +183,7 @@ def test_defaults_are_the_documented_ones():
     common = {
         "C": 0.1,
         "refit_C": "loo",
+        "calibrate": "auto",
         "standardize": True,
         "fit_intercept": True,
         "tol": 1e-3,
@@ -206,7 +207,7 @@ def test_defaults_are_the_documented_ones():
     assert GreedyLogisticRegression().get_params() == {**common, **own}
     own = {"criterion": None, "tol": 1e-4, "solver": "auto", "gap": None, "time_limit": 60.0}
     assert L0LogisticRegression().get_params() == {**common, **own}
-    del common["class_weight"]
+    del common["class_weight"], common["calibrate"]
     own = {
         **grouped, "forced_groups": None, "solver": "auto", "max_iter": 10_000, "tol": 1e-6,
     }  # fmt: skip
@@ -224,6 +225,7 @@ def test_as_published(k, binary):
     assert parameters["n_features"] == k
     assert parameters["C"] == 10
     assert parameters["refit_C"] == 5
+    assert parameters["calibrate"] is False
     assert parameters["standardize"] is False
     assert parameters["fit_intercept"] is False
     assert parameters["solver"] == "newton"

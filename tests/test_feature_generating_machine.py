@@ -105,6 +105,7 @@ def test_as_published(k, binary):
         "n_features": k,
         "C": 5,
         "refit_C": 5,
+        "calibrate": False,
         "max_blocks": 10,
         "fit_intercept": False,
         "standardize": False,

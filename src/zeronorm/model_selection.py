@@ -58,7 +58,7 @@ def cross_validate(
     """Cross-validate a budget classifier, selection and refit inside every fold.
 
     No data are copied: a fold is a set of rows of X, and the scans of all folds (and classes) are
-    merged into one pass over X.
+    merged into one pass over X. Scores are not calibrated: no measure depends on their scale.
 
     Parameters
     ----------
