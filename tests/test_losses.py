@@ -314,3 +314,5 @@ def test_balance_makes_the_dual_feasible():
     assert abs(balanced @ y) <= 1e-14 * alpha.sum()
     assert (balanced <= alpha).all()
     assert (balanced >= 0).all()
+    # A class that has nothing leaves nothing to the other: else the point would not be feasible.
+    np.testing.assert_array_equal(balance(np.where(y > 0, 0.0, alpha), y), np.zeros(50))

@@ -834,6 +834,32 @@ def test_certificates_of_classes_with_weights(multiclass, tmp_path):
         saved.verify(X, swapped, sample_weight=weight)
 
 
+def test_rows_of_other_classes_are_not_left_out_in_silence(binary, tmp_path):
+    """A certificate of two of three classes would pass for one of all rows."""
+    X, y = binary
+    three = np.where(np.arange(len(y)) % 3 == 0, 2, y)
+    keep = three < 2
+    weight = keep.astype(float)
+    certificate = certify([0, 1], X, y, sample_weight=weight)
+    path = save_certificate(certificate, tmp_path / "c", X, y, sample_weight=weight)
+    saved = load_certificate(path)
+    saved.verify(X, three, sample_weight=weight)
+    with pytest.raises(
+        ValueError, match=r"must have the classes '0, 1'.* rows have others, such as '2'"
+    ):
+        saved.verify(X, three)
+
+
+def test_classes_have_one_problem(multiclass, tmp_path):
+    """A report of one C for all classes would be false for the others."""
+    X, y = multiclass
+    model = L0LogisticRegression(2).fit(X, y)
+    for changes in ({"C": 1e-9}, {"scaling": "none"}, {"fit_intercept": False, "intercept": 0.0}):
+        forged = [*model.certificate_[:2], replace(model.certificate_[2], **changes)]
+        with pytest.raises(CertificateFileError, match="all classes must have the same"):
+            save_certificate(forged, tmp_path / "c", X, y)
+
+
 def test_tampered_certificates_are_refuted(certified, binary, tmp_path):
     X, y = binary
     certificate = certified.certificate_

@@ -353,7 +353,7 @@ def test_what_no_certificate_can_be(changes, message):
         (np.arange(12) % 3, -1, "n_groups must be a number of groups"),
         (np.arange(12) % 4 - 1, 3, "must be one index for each feature"),
         (np.arange(12) % 4, 3, "must be one index for each feature"),
-        (np.arange(12) % 3 + 0.0, 3, "must be of 0 features"),
+        (np.arange(12) % 3 + 0.0, 3, "are more than its features"),
         ((np.arange(12) % 3)[:, None], 3, "must be one index for each feature"),
         (np.arange(13) % 3, 3, "the groups of the certificate are of 13 features; X has 12"),
         (

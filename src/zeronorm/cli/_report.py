@@ -62,7 +62,6 @@ _METHODS = {
 _VACUOUS = 0.995  # a gap above this is not told as a claim
 _MAX_EQUIVALENTS = 5  # duplicates of a feature that are named
 _MAX_CLAIMED = 20  # features of a certificate that are named
-_ROUNDING = 1e-9  # share of a bound above which its rounding is told
 _MAX_ENTRIES = 20  # features shown in the order in which they enter a path
 _MAX_POINTS = 20  # points of a path shown
 _PREVIEW = 10  # predictions shown without --output
@@ -144,8 +143,6 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
         )
         if found["nodes"]:
             text.append(f", from a tree of {found['nodes']:,} nodes")
-        if found["rounding"] > _ROUNDING * abs(found["bound"]):
-            text.append(f", which rounding can have raised by {found['rounding']:.1g}")
         facts.append(("verified" if not number else "", text))
     facts.append(("", styled((_scope(claims[0]["claimed"]), "dim"))))
     labels = [claim["class"] for claim in claims]
