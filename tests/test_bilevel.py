@@ -863,6 +863,27 @@ def test_columns_of_all_units_without_standardisation(solver):
     assert model.history_[-1].extra["steps"] > 0
 
 
+@pytest.mark.parametrize(
+    ("seed", "n_features", "storage"), [(3, 4, np.asarray), (1, 5, sp.csr_array)]
+)
+def test_weights_equal_repetition_without_a_ridge(seed, n_features, storage):
+    """Half as many features as rows would be more than what repeated rows can tell apart.
+
+    Elimination would begin with an exact fit, and rounding would choose the support.
+    """
+    rng = np.random.RandomState(seed)
+    X, y, weight = rng.rand(15, 30), rng.randint(0, 3, 15), rng.randint(0, 5, 15)
+    model = BilevelRegressor(n_features=n_features).fit(
+        storage(X.repeat(weight, axis=0)), y.repeat(weight)
+    )
+    order = np.random.RandomState(0).permutation(15)
+    weighted = BilevelRegressor(n_features=n_features).fit(
+        storage(X[order]), y[order], sample_weight=weight[order]
+    )
+    np.testing.assert_array_equal(weighted.support_, model.support_)
+    np.testing.assert_allclose(weighted.predict(X), model.predict(X), rtol=1e-7)
+
+
 def test_huge_weights_do_not_take_long(monkeypatch):
     # Hard thresholding that only begins a search would take thousands of steps.
     rng = np.random.default_rng(0)

@@ -668,6 +668,26 @@ def test_storage_does_not_matter(make, storage, dtype, counts):
     np.testing.assert_array_equal(model.predict(stored), reference.predict(X))
 
 
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize(
+    ("make", "seeds"),
+    [(MinimaxLogisticRegression, [12, 30]), (GreedyLogisticRegression, [49])],
+)
+def test_tied_booleans_are_the_same_in_every_storage(make, seeds, standardize):
+    """The rounding of a scan, another one in each storage, would choose among tied features."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        n, m = rng.integers(10, 41), rng.integers(10, 60)
+        X = rng.random((n, m)) < 0.5
+        y = np.arange(n) % 2
+        model = make(n_features=5, standardize=standardize, calibrate=False, refit_C=1.0)
+        order = clone(model).fit(X.astype(float), y).path_.order
+        for dtype in (bool, np.float32, np.float64):
+            for storage in ("c_order", "f_order", "csr_array", "csc_array"):
+                other = clone(model).fit(STORAGES[storage](X.astype(dtype)), y)
+                np.testing.assert_array_equal(other.path_.order, order)
+
+
 @each_class
 def test_memory_maps_and_npy_files(make, counts, tmp_path):
     """Data on disk would be copied, changed or refused."""

@@ -129,7 +129,9 @@ class BilevelRegressor(Bilevel, RegressorMixin, SparseLinearModel):  # type: ign
         X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
             (n_samples, n_features). Never copied as a whole, never modified.
         y : (n_samples,) finite numbers.
-        sample_weight : (n_samples,) not negative; integer weights equal repeated rows.
+        sample_weight : (n_samples,) not negative; integer weights equal repeated rows, except
+            where `n_features` fit all different rows exactly and C is inf: many supports do, and
+            rounding chooses among them. A finite C has one best of them.
 
         Raises
         ------

@@ -11,13 +11,15 @@ The problem is (B) of `_bilevel`, whose search brings the columns into the pool.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray
+from .._typing import Columns, FloatArray, IndexArray
 from ..structures import BilevelBudget
 from ._bilevel_pool import Changes, Effects, Pool, PoolFit
 from ._bilevel_task import BilevelTask, Size
+from ._calibrate import EQUAL
 from ._hard_thresholding import VARIANTS, Thresholding, zero_point
 from ._ridge import take
 
@@ -88,8 +90,8 @@ class Moves:
         """Return what is left of a larger support where the weakest leave, again and again."""
         k, g = size
         most = self.pool.size
-        if not self.task.objective.ridge:  # half as many features as rows, which weights count
-            most = min(most, int(0.5 * self.task.objective.weight.sum()))
+        if not self.task.objective.ridge:  # half as many features as rows, equal ones once
+            most = min(most, _n_different(self.pool.columns()) // 2)
         part = max(k, min(POOL_FACTOR * k, most)), POOL_FACTOR * g
         scores = -np.asarray(self.pool.columns().T @ self.zero.gradient)
         columns = self._admit(part)(scores / self._bends())
@@ -221,6 +223,13 @@ class Moves:
             )  # fmt: skip
             known = self._budgets[size] = (self.pool.size, budget)
         return known[1].support
+
+
+def _n_different(Z: Columns) -> int:
+    """Return how many rows are not equal: a weight says no more than a row that is repeated."""
+    direction: Any = np.random.RandomState(0).uniform(-1.0, 1.0, Z.shape[1])
+    place = np.sort(np.asarray(Z @ direction))
+    return 1 + int(np.count_nonzero(np.diff(place) > EQUAL * np.abs(place).max()))
 
 
 __all__ = ["Moves"]

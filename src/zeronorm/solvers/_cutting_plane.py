@@ -36,6 +36,7 @@ from ..result import Result, Status, Step
 from ..structures import largest
 from ._blas import current_threads
 from ._drive import Scan, Solver, run
+from ._ties import ranked
 from ._units import units_of
 from .inner import Blocks, InnerSolver, State, newton
 
@@ -184,9 +185,8 @@ def minimax(
         magnitude = units.strength(scores)
         forced_mass = float((magnitude[forced] ** 2).sum())
         magnitude[~allowed] = -1.0
-        best = largest(magnitude, min(n_allowed, max(block_size, *l0_sizes, 0)))
+        best = largest(magnitude, min(n_allowed, max(block_size + n_seen, *l0_sizes, 0)))
         best_square = magnitude[best] ** 2
-        candidates = best[:block_size]
         worst = 0.5 * (forced_mass + float(best_square[:block_size].sum()))
         outer_bound = max(outer_bound, dual_bound(loss, alpha, y, weight, worst)[0])
         for k in l0_sizes:
@@ -204,7 +204,8 @@ def minimax(
         if n_features is None and max_blocks is not None and len(blocks) >= max_blocks:
             break
 
-        block = np.concatenate([forced, candidates])
+        best = ranked(design, units, magnitude, scores, alpha * y, best[: block_size + n_seen])
+        block = np.concatenate([forced, best[:block_size]])
         if n_features is None:
             if any(np.array_equal(np.sort(block), old) for old in blocks):
                 status = Status.REPEATED

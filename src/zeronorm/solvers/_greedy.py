@@ -41,6 +41,7 @@ from ._ridge import Ridge, ridge, take
 from ._select import _finish, refit_support
 from ._stopwatch import PhaseClock
 from ._task import Task
+from ._ties import ranked
 from ._units import Grouped, Singles, Units
 
 # The default C of the certificate: the fits are then of the problem that is certified.
@@ -118,10 +119,12 @@ def greedy(
     if known.size:
         enter(known)
     while len(ends) <= n_steps:
-        scores = yield Scan(task.design, fit.alpha * task.y)
+        vector = fit.alpha * task.y
+        scores = yield Scan(task.design, vector)
         strength = units.strength(scores)
         strength[~left] = -1.0
-        enter(np.array([strength.argmax()]))  # the first of equal ones
+        best = np.array([strength.argmax()])
+        enter(ranked(task.design, units, strength, scores, vector, best)[:1])
     order = pool.features
     fits = {}
     with clock.phase("refit"):
