@@ -422,15 +422,15 @@ def _read(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> _Data
     away = Z - mean
     rest = share @ away
     away -= rest
-    std = np.sqrt(share @ away**2)
+    std = np.sqrt(np.einsum("i,ij,ij->j", share, away, away))
     constant = std <= CONSTANT * np.abs(Z).max(axis=0)
-    constant |= np.sqrt(share @ Z**2) < LEAST_SIZE / unit
-    scale = 1.0 / unit if certificate.scaling == "none" else std
-    scale = np.where(constant, np.inf, scale)
+    constant |= np.sqrt(np.einsum("i,ij,ij->j", share, Z, Z)) < LEAST_SIZE / unit
+    scale = np.where(constant, np.inf, 1.0 / unit if certificate.scaling == "none" else std)
     centred = certificate.scaling == "standardized"
-    told = (away if centred else Z) / scale
     moved = bool(certificate.fit_intercept) and not centred
-    told, values = (told, away / scale) if moved else (told, told)
+    away /= scale  # in place, as X may fill the memory
+    Z /= scale
+    values, told = (away if centred or moved else Z), (away if centred else Z)
     # Of a score, a sum of n products, and of its entries, whose mean and deviation are such sums.
     error = ROUNDOFF * (3 * n + 8) * np.abs(values).max(axis=0)
     if constant[certificate.support].any():
@@ -439,7 +439,7 @@ def _read(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> _Data
         )
     return _Data(
         values, sign, certificate.C * s, ~constant,
-        np.where(constant, 0.0, (mean + rest) / scale) if moved else np.zeros(m), error, told,
+        (mean + rest) / scale if moved else np.zeros(m), error, told,
         certificate.loss, bool(certificate.fit_intercept),
     )  # fmt: skip
 
