@@ -351,6 +351,7 @@ class L1SVM(L1LogisticRegression):
     penalty_factor = None
     signs = None
     solver = "auto"
+    refit_C = None
     warm_start = False
 
     def __init__(

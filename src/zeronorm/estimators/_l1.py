@@ -284,7 +284,10 @@ class L1LogisticRegression(LinearClassifier):
         if self.refit_C is None:
             return None
         design, weight = problem.design, problem.weight
-        columns = as_design(design.gather(support), n_threads=n_threads_of(design))
+        stored = (
+            design.base if problem.centre is not None and isinstance(design, Scaled) else design
+        )
+        columns = as_design(stored.gather(support), n_threads=n_threads_of(design))
         centred = problem.intercept and not isinstance(columns, Sparse)
         scaled = center_scale(columns, weight, center=centred)
         scale = np.where(scaled.scale > 0, scaled.scale, 1.0)  # 0: constant, without an intercept
