@@ -464,8 +464,10 @@ def test_data_are_checked(model):
 def test_weights_need_a_measure_that_has_them():
     X, y = instance()
     weight = np.linspace(0.5, 2.0, y.size)
-    with pytest.raises(ValueError, match="sample_weight and class_weight must be 0 or 1 for 'f1'"):
-        L1Bmrm("f1").fit(X, y, weight)
+    with pytest.raises(
+        ValueError, match="sample_weight and class_weight must be 0 or 1 for 'prbep"
+    ):
+        L1Bmrm("prbep").fit(X, y, weight)
     doubled = L1Bmrm("hamming", C=0.1, tol=1e-6).fit(X, y, np.full(y.size, 2.0))
     plain = L1Bmrm("hamming", C=0.2, tol=1e-6).fit(X, y)
     (one,), (other,) = (model.path_.selections.values() for model in (doubled, plain))

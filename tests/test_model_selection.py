@@ -267,8 +267,9 @@ def test_folds_that_cannot_be_scored(skewed):
             cross_validate(
                 BudgetClassifier(2), X, y, cv=cv, measure=measure, callback=started.append
             )
-    with pytest.raises(ValueError, match=r"sample_weight must be 0 or 1 for 'f1'.*\.5\.$"):
-        cross_validate(BudgetClassifier(2), X, y, measure="f1", sample_weight=np.full(160, 0.5))
+    half = np.full(160, 0.5)
+    with pytest.raises(ValueError, match=r"must be 0 or 1 for 'precision@5'.*0\.5"):
+        cross_validate(BudgetClassifier(2), X, y, measure="precision@5", sample_weight=half)
     with pytest.raises(ValueError, match="measure must be hamming, f1"):
         cross_validate(BudgetClassifier(2), X, y, measure="f")
     with pytest.raises(ValueError, match="pos_label must be one of the classes"):
