@@ -19,8 +19,16 @@ from zeronorm.designs import Scaled, as_design
 from zeronorm.groups import Groups
 from zeronorm.losses import balance
 from zeronorm.persistence import CertificateFileError, load_certificate, save_certificate
-from zeronorm.result import Certificate
-from zeronorm.verifier import _check_decided, _Data, _Node, _read, _Units, check_form
+from zeronorm.result import Certificate, Tree
+from zeronorm.verifier import (
+    _check_decided,
+    _Data,
+    _Node,
+    _objective,
+    _read,
+    _Units,
+    check_form,
+)
 
 
 @pytest.fixture(params=["plain", "standardized", "weights", "hinge", "forced", "sparse"])
@@ -658,12 +666,44 @@ def test_columns_far_from_zero():
     own = dataclasses.replace(c, intercept=c.intercept - offset * float(c.coef.sum()))
     with pytest.raises(CertificateError, match=r"rounding may change|claims the|not optimal"):
         verify(few + offset, y, own)
+    near = dataclasses.replace(c, intercept=c.intercept - 2.0**20 * float(c.coef.sum()))
+    with pytest.raises(CertificateError, match="rounding may change its figures"):
+        verify(few + 2.0**20, y, near)
+    verify(few + 2.0**20, y, near, rtol=1e-7)
     rng = np.random.default_rng(0)
     for _ in range(100):
         dual = balance(c.dual * (1 + 1e-12 * rng.standard_normal(60)), y)
         forged = dataclasses.replace(own, dual=dual, bound=c.objective * (1 + 1e-8))
         with pytest.raises(CertificateError):
             verify(few + offset, y, forged)
+
+
+def test_columns_are_centred_to_the_last_digit():
+    """Honest certificates would be refused for the rounding of a mean."""
+    X, y, _ = oracles.certificate_instance(0)
+    X = np.round(X * 1024) / 1024  # so that the sums below are exact
+    c = zeronorm.certify([0, 1, 2], X, y)
+    for offset in (2.0**20, 2.0**30, -(2.0**36)):
+        assert verify(X + offset, y, c)["bound"] == pytest.approx(c.bound, rel=1e-13)
+
+
+def test_rounding_of_the_objective_counts():
+    """The figure of a model far from zero would be told to more digits than are known."""
+    X, y, _ = oracles.certificate_instance(0)
+    shifted = certify(X, y, [0, 1, 2], intercept=True, C=0.3)
+    c = dataclasses.replace(shifted, intercept=shifted.intercept - 1e3 * float(shifted.coef.sum()))
+    data = _read(X + 1e3, y, None, check_form(c))
+    objective, rounding = _objective(data, check_form(c))
+    unit, size = 2.0**-53, np.abs(c.coef)
+    Z = X[:, :3] - X[:, :3].mean(axis=0)
+    slopes = c.C / (1 + np.exp(y * (X[:, :3] @ shifted.coef + shifted.intercept)))
+    entry = (3 * 60 + 8) * unit * np.abs(Z).max(axis=0)
+    mean = X[:, :3].mean(axis=0) + 1e3
+    margins = entry @ size + 7 * unit * (abs(c.intercept) + mean @ size)
+    error = entry * slopes.sum()
+    blurred = 0.5 * error @ (2 * np.abs(Z.T @ (slopes * y)) + error)
+    expected = margins * slopes.sum() + 68 * unit * objective + blurred
+    assert rounding == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32])
@@ -700,6 +740,14 @@ class Changing(Certificate):
         return 0.0 if name == "bound" else super().__getattribute__(name)
 
 
+class OtherGroups(Groups):
+    """Groups that could be others at every look."""
+
+
+class OtherTree(Tree):
+    """A tree that could be another one at every look."""
+
+
 def test_what_is_not_what_it_seems():
     """Objects with a will of their own would tell the verifier something else than the user."""
     X, y, c = plain_certificate()
@@ -718,6 +766,13 @@ def test_what_is_not_what_it_seems():
         dataclasses.replace(c, support=[[1], [2, 5]]),
         dataclasses.replace(c, dual=np.ma.masked_array(c.dual, c.dual > 0.1)),
         dataclasses.replace(c, groups=3, n_groups=2),
+        dataclasses.replace(c, groups=OtherGroups(np.arange(3), np.arange(12) % 3), n_groups=3),
+        dataclasses.replace(
+            c,
+            tree=OtherTree(
+                **{field.name: getattr(tree, field.name) for field in dataclasses.fields(tree)}
+            ),
+        ),
     ):
         with pytest.raises(CertificateError):
             verify(X, y, forged)
@@ -759,6 +814,24 @@ def test_what_cannot_be_told_from_zero():
         forged = certify(X * 1e-60, y, [1, 2, 5], C=C)
         with pytest.raises(CertificateError, match="must be above 1e-200"):
             verify(X * 1e-60, y, dataclasses.replace(forged, bound=0.0))
+
+
+def test_equal_columns_are_equal_entry_by_entry():
+    """Columns that differ in small entries, or by a small share, would pass for equal."""
+    X, y, _ = oracles.certificate_instance(3)
+    own = X[:, 1]
+    own[5] = 0.0
+    largest = np.abs(own).max()
+    near, off, other = own.copy(), own.copy(), own * (1 + 1e-6)
+    near[5], off[5] = 5e-12 * largest, 5e-11 * largest
+    X = np.column_stack([X, near, off, other])
+    c = zeronorm.certify([1], X, y, C=0.3, fit_intercept=False, standardize=False)
+    for scale in (1.0, 1e3):  # in any units
+        c = zeronorm.certify([1], scale * X, y, C=0.3, fit_intercept=False, standardize=False)
+        verify(scale * X, y, dataclasses.replace(c, equivalents={1: np.array([12])}))
+        for feature in (13, 14):
+            with pytest.raises(CertificateError, match="claims equivalents"):
+                verify(scale * X, y, dataclasses.replace(c, equivalents={1: np.array([feature])}))
 
 
 def test_equal_but_for_an_outlier():
