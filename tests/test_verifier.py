@@ -514,6 +514,57 @@ def test_dual_points_are_made_feasible(loss, positive):
             free.feasible(far_above)
 
 
+def test_dual_points_that_are_almost_nothing():
+    """A negative point would end in a division by zero, a denormal share count as one of digits."""
+    X, y, c = plain_certificate()
+    free = zeronorm.certify([1, 2, 5], X, y, C=0.3)
+    lone = np.zeros(60)
+    lone[np.flatnonzero(y > 0)[0]] = -1.0
+    with pytest.raises(CertificateError, match="not feasible"):
+        verify(X, y, dataclasses.replace(free, dual=lone))
+    data = _read(X, y, None, c)
+    dual = np.where(np.arange(60) < 5, 1e-295 * data.weight, c.dual)
+    np.testing.assert_array_equal(data.feasible(dual)[:5], np.zeros(5))
+    np.testing.assert_array_equal(data.feasible(dual)[5:], c.dual[5:])
+
+
+def test_a_row_at_the_hinge_has_a_loss(monkeypatch):
+    """Its slope is 0, but not its rounding, squared, beside a huge weight."""
+    X, y = np.array([[2.0], [-2.0], [0.1]]), np.array([1.0, -1.0, 1.0])
+    c = certify(X, y, [0], loss="squared_hinge", C=1.0)
+    c = check_form(dataclasses.replace(c, coef=np.array([1.0])))
+    monkeypatch.setattr("zeronorm.verifier.OPTIMAL", np.inf)
+    found = []
+    for heavy in (1.0, 1e30):
+        data = _read(X, y, np.array([heavy, heavy, 1.0]), c)
+        assert data.slopes(X @ c.coef)[:2].max() == 0.0  # the margins of both are above 1
+        found.append(_objective(data, c)[1])
+    assert found[0] < 1e-12
+    assert found[1] > 1.0
+
+
+def test_groups_have_no_equivalents():
+    """A feature of another group would be said to take the place of one."""
+    X, y, _ = oracles.certificate_instance(3)
+    X = np.column_stack([X, -X[:, 1]])
+    c = zeronorm.certify([1], X, y, groups=np.arange(13))
+    verify(X, y, c)
+    with pytest.raises(CertificateError, match="equivalents are of single features, but"):
+        verify(X, y, dataclasses.replace(c, equivalents={1: np.array([12])}))
+
+
+def test_chains_that_show_nothing():
+    """A file of some kilobytes would keep the verifier busy for hours."""
+    X, y, c = searched_certificate()
+    n = 50
+    chain = Tree(
+        parent=np.arange(-1, n - 1), feature=np.full(n, -1), inside=np.zeros(n, bool),
+        row=np.where(np.arange(n) == 0, 0, -1), dual=c.tree.dual[:1],
+    )  # fmt: skip
+    with pytest.raises(CertificateError, match="without a dual point of its own"):
+        verify(X, y, dataclasses.replace(c, tree=chain))
+
+
 def test_decisions_are_strict():
     """Features of models exactly as good as the limit would be decided."""
     node = _Node(2.0, 0.0, np.array([4.0, 2.0, 1.0]), np.array([True, True, False]), 2.0, 1.0)
@@ -583,7 +634,7 @@ def test_rounding_is_what_the_theorem_says(loss, grouped):
     )  # fmt: skip
     Z = (X - mean) * scale
     unit, alpha = 2.0**-53, c.dual
-    error = (3 * 50 + 8) * unit * np.abs(Z).max(axis=0) * alpha.sum()
+    error = (4 * 50 + 8) * unit * np.abs(Z).max(axis=0) * alpha.sum()
     score = np.abs(Z.T @ (alpha * y))
     wrong = error * (2 * score + error)
     forced, free = [4], [0, 1, 2, 3, 5, 6, 7, 8]
@@ -697,12 +748,13 @@ def test_rounding_of_the_objective_counts():
     unit, size = 2.0**-53, np.abs(c.coef)
     Z = X[:, :3] - X[:, :3].mean(axis=0)
     slopes = c.C / (1 + np.exp(y * (X[:, :3] @ shifted.coef + shifted.intercept)))
-    entry = (3 * 60 + 8) * unit * np.abs(Z).max(axis=0)
+    entry = (4 * 60 + 8) * unit * np.abs(Z).max(axis=0)
     mean = X[:, :3].mean(axis=0) + 1e3
     margins = entry @ size + 7 * unit * (abs(c.intercept) + mean @ size)
     error = entry * slopes.sum()
     blurred = 0.5 * error @ (2 * np.abs(Z.T @ (slopes * y)) + error)
-    expected = margins * slopes.sum() + 68 * unit * objective + blurred
+    expected = margins * (slopes.sum() + 0.5 * c.C * 60 * margins) + blurred
+    expected += 68 * unit * (objective + conjugate_size(slopes / c.C, c.C, "logistic"))
     assert rounding == pytest.approx(expected, rel=1e-6)
 
 
@@ -740,6 +792,32 @@ class Changing(Certificate):
         return 0.0 if name == "bound" else super().__getattribute__(name)
 
 
+class Number(np.float64):
+    """A number that says another one when it is asked for a plain one."""
+
+    def __float__(self):
+        return 0.0
+
+
+class Whole(int):
+    """An integer that is less than none."""
+
+    def __lt__(self, other):
+        return False
+
+    def __int__(self):
+        return 12
+
+
+class Word(str):
+    """A word that is the same as every other."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        return True
+
+
 class OtherGroups(Groups):
     """Groups that could be others at every look."""
 
@@ -756,6 +834,11 @@ def test_what_is_not_what_it_seems():
     for forged in (
         dataclasses.replace(c, objective=Sly(0.001), bound=Sly(0.001)),
         Changing(**values),
+        dataclasses.replace(c, bound=Number(c.objective)),
+        dataclasses.replace(c, candidates=Whole(0)),
+        dataclasses.replace(c, groups=Groups(np.arange(3), np.arange(12) % 3), n_groups=Whole(1)),
+        dataclasses.replace(c, scaling=Word("standardized")),
+        dataclasses.replace(c, loss=Word("squared_hinge")),
         {**values},
         dataclasses.replace(c, C=10**400),
         dataclasses.replace(c, equivalents=None),
@@ -873,8 +956,9 @@ def test_what_is_no_data_is_refused():
         (X, -np.ones(60), 1e-9, "sample_weight must be a finite number"),
         (X, np.ones(59), 1e-9, "sample_weight must be a finite number"),
         (X[:-1], None, 1e-9, "got the shapes"),
-        (X, None, 1.0, "rtol must be between 0 and 1e-3"),
-        (X, None, np.nan, "rtol must be between 0 and 1e-3"),
+        (X, None, 1.0, "rtol must be above 0 and at most 1e-3"),
+        (X, None, np.nan, "rtol must be above 0 and at most 1e-3"),
+        (X, None, 0.0, "rtol must be above 0 and at most 1e-3"),
         (X[:, :2], None, 1e-9, "the support of the certificate must be of 2 features"),
     ):
         with pytest.raises(ValueError, match=message):

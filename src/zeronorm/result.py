@@ -88,7 +88,7 @@ class Certificate:
     objective: float  # value of (L0) at coef, intercept: an upper bound of the optimum
     bound: float  # certified lower bound of the optimum
     dual: FloatArray  # (n_samples,) alpha that proves the bound
-    fixed_in: int  # features proven to be in every better model
+    fixed_in: int  # features in every better model; of groups: features of the groups in it
     candidates: int  # features not excluded from every better model
     loss: str = "logistic"  # f: "logistic" or "squared_hinge"
     fit_intercept: bool = True  # whether b is free; else it is 0

@@ -25,7 +25,10 @@ CONSTANT, BALANCED, OPTIMAL, EQUAL, EQUAL_TO_LARGEST = 1e-12, 1e-9, 1e-6, 1e-8, 
 DECIDED = 1e-9
 LEAST_SIZE = 1e-140  # a column with a smaller root mean square is 0: its squares underflow
 LEAST_OBJECTIVE = 1e-200  # what is smaller cannot be told from 0
+LEAST_SHARE = 1e-290  # of C s_i: a smaller dual value is 0, as its quotient has no digits
 ROUNDOFF = 2.0**-53
+INTEGERS = frozenset({int, *(np.dtype(kind).type for kind in "bhilqBHILQ")})
+NUMBERS = frozenset({int, float, np.float16, np.float32, np.float64})
 ROUNDING = 10.0  # of the bound, in units of rtol, that is accepted
 MOST_WAITING = 1 << 27  # features of nodes that wait for their turn, in all
 
@@ -60,10 +63,10 @@ def verify(
         that it names: they state the problem.
     sample_weight : (n,) the weights of the fit, times those of the classes.
     rtol : by how much the objective and the bound may differ from the recomputed ones, relative to
-        what is claimed, from 0 to 1e-3. Rounding may be ten times as much; where it is more, a
-        larger rtol is needed: for columns far from 0 that are not centred (values about 1e6 with
-        deviations about 1 that are not standardised or have no intercept beside them), or a very
-        large C.
+        what is claimed, at most 1e-3. Rounding may be ten times as much; where it is more, a larger
+        rtol is needed: for columns far from 0 that are not centred (from some 1e4 deviations on,
+        where they are not standardised or have no intercept beside them), and for large values of
+        X beside a large C.
 
     Returns
     -------
@@ -80,8 +83,8 @@ def verify(
         Where X, y, the weights or rtol are not what they must be.
     """
     certificate = check_form(certificate)
-    if not 0 <= rtol <= 1e-3:
-        raise ValueError(f"rtol must be between 0 and 1e-3; got {rtol!r}.")
+    if not 0 < rtol <= 1e-3:
+        raise ValueError(f"rtol must be above 0 and at most 1e-3; got {rtol!r}.")
     with np.errstate(all="ignore"):  # what overflows or is no number fails every comparison below
         return _verify(_read(X, y, sample_weight, certificate), certificate, float(rtol))
 
@@ -108,8 +111,8 @@ def _verify(data: _Data, certificate: Certificate, rtol: float) -> dict[str, flo
     if not rounding <= ROUNDING * rtol * objective:
         raise CertificateError(
             f"the certificate cannot be verified to rtol={rtol:g}: rounding may change its figures "
-            f"by {rounding:.2g}. Subtract from each column a number near its values, or pass a "
-            "larger rtol."
+            f"by {rounding:.2g}. Standardise the columns, with an intercept, or use a smaller C, "
+            "or pass a larger rtol."
         )
     _check_decided(data, units, root, certificate)
     _check_equivalents(data, certificate)
@@ -209,12 +212,12 @@ def _copy(values: Any, kinds: str) -> np.ndarray:
 def _check_fields(certificate: Certificate) -> None:
     for name, known in (("loss", LOSSES), ("scaling", SCALINGS)):
         value = getattr(certificate, name)
-        if not (isinstance(value, str) and value in known):
+        if not (type(value) in (str, np.str_) and value in known):
             raise CertificateError(
                 f"the {name} of the certificate must be {' or '.join(map(repr, known))}; "
                 f"got {value!r:.60}."
             )
-    if not isinstance(certificate.fit_intercept, bool | np.bool_):
+    if type(certificate.fit_intercept) not in (bool, np.bool_):
         raise CertificateError("fit_intercept of the certificate must be True or False.")
     if not certificate.C > 0:
         raise CertificateError(f"C of the certificate must be positive; got {certificate.C!r}.")
@@ -231,17 +234,18 @@ def _check_fields(certificate: Certificate) -> None:
         raise CertificateError("the certificate has groups without their number, or the reverse.")
     if certificate.groups is not None:
         _check_groups(certificate, certificate.groups)
+        if certificate.equivalents:
+            raise CertificateError("equivalents are of single features, but there are groups.")
     if certificate.tree is not None:
         _check_tree(certificate.tree, certificate.dual.size)
 
 
 def _is_finite(value: Any) -> bool:
-    known = type(value) in (int, float) or isinstance(value, np.floating)
-    return bool(known and abs(value) < np.inf)
+    return bool(type(value) in NUMBERS and abs(value) < np.inf)
 
 
 def _is_count(value: Any) -> bool:
-    return bool(isinstance(value, int | np.integer) and type(value) is not bool and value >= 0)
+    return bool(type(value) in INTEGERS and value >= 0)
 
 
 def _indices(name: str, values: Any) -> IndexArray:
@@ -306,6 +310,8 @@ def _check_tree(tree: Tree, n: int) -> None:
         raise CertificateError("parent must be numbers of earlier nodes, -1 of the first alone.")
     if (row < -1).any() or (row >= len(dual)).any() or row[0] < 0:
         raise CertificateError("row must be rows of tree.dual, or -1 (not of the first node).")
+    if (row[parent[1:]] < 0).any():
+        raise CertificateError("a node of the tree is divided without a dual point of its own.")
     if (feature < -1).any():
         raise CertificateError("feature must be indices of features, or -1.")
 
@@ -338,10 +344,10 @@ class _Data:
             alpha = np.minimum(alpha, self.weight)
         if self.intercept:
             sound = sound and abs(excess) <= BALANCED * total
-            alpha = self.balanced(alpha)
         if not sound:
             raise CertificateError("the dual point of the certificate is not feasible.")
-        return alpha
+        alpha = np.where(alpha < LEAST_SHARE * self.weight, 0.0, alpha)
+        return self.balanced(alpha) if self.intercept else alpha
 
     def balanced(self, alpha: FloatArray) -> FloatArray:
         """Return alpha with the class of the larger sum shrunk to that of the other."""
@@ -397,6 +403,8 @@ def _read(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> _Data
         raise ValueError(
             f"y must have two classes; got {len(classes)}. Verify one class at a time."
         )
+    if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
+        raise ValueError("y must be labels; got NaN or infinity.")
     if not np.isfinite(X).all():
         raise ValueError("X must be finite; got NaN or infinity.")
     sign = np.where(labels == classes[1], 1.0, -1.0)
@@ -432,7 +440,7 @@ def _read(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> _Data
     Z /= scale
     values, told = (away if centred or moved else Z), (away if centred else Z)
     # Of a score, a sum of n products, and of its entries, whose mean and deviation are such sums.
-    error = ROUNDOFF * (3 * n + 8) * np.abs(values).max(axis=0)
+    error = ROUNDOFF * (4 * n + 8) * np.abs(values).max(axis=0)
     if constant[certificate.support].any():
         raise CertificateError(
             "the support of the certificate has constant columns of X, which are no features."
@@ -458,7 +466,8 @@ def _objective(data: _Data, certificate: Certificate) -> tuple[float, float]:
     slopes = data.slopes(z)
     alpha = data.balanced(slopes) if data.intercept else slopes
     scores = columns.T @ (alpha * data.y)
-    least = float(-data.conjugate(alpha)[0] - 0.5 * scores @ scores)
+    conjugate, terms = data.conjugate(alpha)
+    least = float(-conjugate - 0.5 * scores @ scores)
     error = data.error[support] * float(alpha.sum())
     blurred = 0.5 * float(error @ (2.0 * np.abs(scores) + error))
     if not objective - least <= OPTIMAL * objective + blurred:
@@ -468,8 +477,9 @@ def _objective(data: _Data, certificate: Certificate) -> tuple[float, float]:
         )
     parts = abs(certificate.intercept) + float(np.abs(data.mean[support]) @ np.abs(coef))
     wrong = float(data.error[support] @ np.abs(coef)) + ROUNDOFF * (coef.size + 4) * parts
-    wrong = wrong * float(slopes.sum()) + ROUNDOFF * (z.size + 8) * objective
-    return objective, wrong + blurred
+    # The slope of the squared hinge changes with the margin, by the weight at most.
+    wrong = wrong * (float(slopes.sum()) + 0.5 * float(data.weight.sum()) * wrong)
+    return objective, wrong + blurred + ROUNDOFF * (z.size + 8) * (objective + terms)
 
 
 # --------------------------------------------------------------------------- what a point proves

@@ -35,6 +35,7 @@ from ._records import check_record
 CERTIFICATE = FileKind("certificate", version=1, max_size=1 << 33, error=CertificateFileError)
 
 _MAX_DENSE = 1 << 31  # bytes of X in float64 that are verified; it takes a few times as much
+_MOST_UNEQUAL = 1e9  # class weights
 _SHARED = ("metadata", "classes", "class_weight")
 _OF_GROUPS = ("group_of", "group_labels")  # only where groups were selected
 _OF_CERTIFICATE = {  # type and number of dimensions
@@ -327,6 +328,11 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         and class_weight.shape == classes.shape
         and bool((np.isfinite(class_weight) & (class_weight > 0)).all()),
         f"class_weight must be {classes.size} positive float64",
+    )
+    # Beside a weight of next to nothing columns that tell the classes apart would be constant.
+    require(
+        float(class_weight.max()) <= _MOST_UNEQUAL * float(class_weight.min()),
+        f"class_weight must not differ by more than {_MOST_UNEQUAL:g}",
     )
     n, m = metadata["n_samples"], metadata["n_features_in"]
     described = metadata["certificates"]
