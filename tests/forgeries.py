@@ -23,7 +23,9 @@ class Truth:
     def columns(self, scaling):
         """Return the columns on a scaling, and which of them are no constants."""
         scaled, _, scale = oracles.standardise(self.X, self.weight, center=scaling != "scaled")
-        return (self.X if scaling == "none" else scaled), scale > 0
+        # A constant may have a deviation by rounding.
+        usable = (scale > 0) & (1.0 > 1e-12 * np.abs(self.X).max(axis=0) * scale)
+        return (self.X if scaling == "none" else scaled), usable
 
     @functools.cache  # noqa: B019
     def optima(self, C, scaling, loss, intercept, forced, k, groups):
