@@ -24,7 +24,7 @@ class Truth:
         """Return the columns on a scaling, and which of them are no constants."""
         scaled, _, scale = oracles.standardise(self.X, self.weight, center=scaling != "scaled")
         # A constant may have a deviation by rounding.
-        usable = (scale > 0) & (1.0 > 1e-12 * np.abs(self.X).max(axis=0) * scale)
+        usable = (scale > 0) & (1e-12 * np.abs(self.X).max(axis=0) * scale < 1.0)
         return (self.X if scaling == "none" else scaled), usable
 
     @functools.cache  # noqa: B019
