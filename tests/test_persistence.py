@@ -931,6 +931,7 @@ def claim(**changes):
     [
         (change(class_weight=np.array([1.0, -1.0])), "class_weight must be 2 positive float64"),
         (change(class_weight=np.ones(3)), "class_weight must be 2 positive float64"),
+        (change(class_weight=np.array([1.0, 2e9])), "class_weight must not differ by more than 1e"),
         (change(classes=np.array([0, 1, 2])), "class_weight must be 3"),
         (change(support_0=np.array([3, 2, 5, 7, 9])), "must be indices of features, sorted"),
         (change(support_0=np.array([1, 2, 5, 7, 40])), "support must be below 40"),

@@ -963,3 +963,5 @@ def test_what_is_no_data_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             verify(data, y, c, sample_weight=weight, rtol=rtol)
+    with pytest.raises(ValueError, match="y must be labels"):
+        verify(X, np.where(y > 0, np.nan, 0.0), c)
