@@ -1,12 +1,13 @@
-"""The vocabulary of the package: array types and the three protocols.
+"""The vocabulary of the package: array types, data (`Design`), gathered `Columns`, losses.
 
-Data (`Design`), loss (`Loss`, `Smooth`) and budget (`Structure`) know nothing of each other: only
-a design knows how X is stored, losses see only margins, structures see only scores.
+Data, loss and budget know nothing of each other: only a design and its gathered columns know how X
+is stored, and losses see only margins.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,21 +15,82 @@ from numpy.typing import NDArray
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.int64]
-Columns: TypeAlias = "FloatArray | sp.csc_array[Any]"
+Stored: TypeAlias = "FloatArray | sp.csc_array[Any]"
 
 
-@runtime_checkable
-class Design(Protocol):
-    """A matrix X of n_samples rows and n_features columns, of any storage."""
+class Columns(Protocol):
+    """A few gathered columns Z, (n, p), and all that small problems ask of them."""
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+
+    @property
+    def array(self) -> FloatArray | None:
+        """Z where it is stored as an array, which compiled solvers read; else None."""
+
+    @property
+    def storage(self) -> tuple[NDArray[Any], ...]:
+        """The arrays of Z: (x,), or (indptr, indices, data) by column."""
+
+    def times(self, u: FloatArray) -> FloatArray:
+        """Return Zu; u (p,) or (p, m)."""
+
+    def dot(self, v: FloatArray) -> FloatArray:
+        """Return Z'v; v (n,) or (n, m)."""
+
+    def dot_each(self, v: FloatArray) -> FloatArray:
+        """Return Z'v, v (n,), each product as if its column were alone."""
+
+    def gram(self, weight: FloatArray) -> FloatArray:
+        """Return Z' diag(weight) Z, (p, p), weight >= 0; the bits do not depend on threads."""
+
+    def cross(self, chosen: IndexArray, weight: FloatArray) -> FloatArray:
+        """Return Z_S' diag(weight) Z, (k, p), for k chosen columns."""
+
+    def covariance(self, weight: FloatArray, mean: FloatArray) -> FloatArray:
+        """Return (Z - 1 mean')' diag(weight) (Z - 1 mean') for mean the weighted one, or 0."""
+
+    def squares(self, weight: FloatArray) -> FloatArray:
+        """Return sum_i w_i z_ij^2, (p,)."""
+
+    def squared(self) -> Columns:
+        """Return the columns of the z_ij^2."""
+
+    def take(self, columns: IndexArray | slice) -> Columns:
+        """Return some of the columns, in the given order."""
+
+    def rows(self, rows: IndexArray | slice) -> Columns:
+        """Return some rows of all columns."""
+
+    def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
+        """Return the arrays of some rows: (x,), or (indptr, indices, data) by row."""
+
+    def dense(self) -> FloatArray:
+        """Return Z as an array; of sparse columns only where they are few."""
+
+
+class Design(ABC):
+    """A matrix X of n_samples rows and n_features columns, of any storage.
+
+    Two properties and three methods make a design. The others are abilities that a storage may
+    have; their defaults are those of a storage without them.
+    """
+
+    n_threads: int = 1  # of a scan
+    is_sparse: bool = False  # whether zeros are not stored: columns are scaled then, never centred
+
+    @property
+    @abstractmethod
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_features)."""
 
     @property
+    @abstractmethod
     def block(self) -> int:
         """Columns per scan block; all of them where storage is by row."""
 
+    @abstractmethod
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
         """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
 
@@ -36,29 +98,82 @@ class Design(Protocol):
         The bits of the result do not depend on the number of threads.
         """
 
-    def gather(self, features: IndexArray | slice) -> Columns:
+    @abstractmethod
+    def gather(self, features: IndexArray | slice) -> Stored:
         """Return X[:, features] in the given order: F-ordered float64, or csc_array if sparse."""
 
+    @abstractmethod
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
         """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
 
+    @property
+    def scan_error(self) -> float:
+        """The e of |error of c_j| <= e ||x_j|| ||v||; by default that of sums in float64."""
+        return float64_scan_error(self.shape[0])
 
-class Wrapper(Design, Protocol):
+    def norm_bounds(self) -> FloatArray | None:
+        """Return numbers a little above ||x_j||, (n_features,), where that is cheap."""
+        return None
+
+    def some_rows(self) -> FloatArray | None:
+        """Return a few rows as float64, where columns can be centred and that is cheap."""
+        return None
+
+    def combine(self, coef: FloatArray) -> FloatArray | None:
+        """Return X coef, (n_samples,), where one pass gives it without gathering columns."""
+        return None
+
+    def arranged(self) -> Design:
+        """Return the same matrix in the storage that coordinate descent wants, or itself."""
+        return self
+
+    def resident_columns(self) -> tuple[NDArray[Any], ...] | None:
+        """Return the columns where they lie, for kernels that visit them in any order.
+
+        (x,) for an array in Fortran order, (indptr, indices, data) for CSC, of float32 or float64
+        in memory; None for other storages, whose columns have to be gathered.
+        """
+        return None
+
+    def resident_rows(self) -> tuple[NDArray[Any], ...] | None:
+        """Return (indptr, indices, data) of CSR in memory where Gram matrices are cheap."""
+        return None
+
+
+class Wrapper(Design):
     """A design whose columns or rows are derived from those of another one (`base`).
 
     A scan of it is a scan of the base between two cheap maps, so that scans of several wrappers
     of one base (classes, folds) share one pass over the data.
     """
 
-    @property
-    def base(self) -> Design:
-        """The design underneath."""
+    def __init__(self, base: Design) -> None:
+        self.base = base
+        self.n_threads, self.is_sparse = base.n_threads, base.is_sparse
 
+    @property
+    def block(self) -> int:
+        """Columns per scan block: those of the base."""
+        return self.base.block
+
+    @property
+    def scan_error(self) -> float:
+        """The error of the base, whose ||x_j|| it counts."""
+        return self.base.scan_error
+
+    @abstractmethod
     def lower(self, v: FloatArray) -> FloatArray:
         """Map a vector over the samples of this design to one over the samples of the base."""
 
+    @abstractmethod
     def lift(self, scores: FloatArray, v: FloatArray, start: int, stop: int) -> FloatArray:
         """Map `base.correlate(lower(v), start, stop)` to `self.correlate(v, start, stop)`."""
+
+
+def float64_scan_error(n_samples: int) -> float:
+    """Return the error factor of float64 sums of n products in any order: n u / (1 - n u)."""
+    rounding = n_samples * 2.0**-53
+    return rounding / (1.0 - rounding)
 
 
 class Loss(Protocol):
@@ -80,18 +195,37 @@ class Curved(Loss, Protocol):
 
 
 class Smooth(Curved, Protocol):
-    """A loss of labels +-1 with a known conjugate.
+    """A loss with a known conjugate, for any target.
 
-    Dual variables are alpha = -y * gradient >= 0, (n_samples,), for weights that include C.
+    Dual variables are v = -gradient, (n_samples,), for weights that include C.
     """
 
-    def conjugate(self, alpha: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return sum_i s_i f*(y_i, -y_i alpha_i / s_i), the conjugate of the weighted loss."""
+    has_intercept: ClassVar[bool]  # whether a constant in the margins changes the loss
+    separable: ClassVar[bool]  # whether it is a sum over rows, of which one can be left out
+
+    def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return sum_i s_i f*(y_i, -v_i / s_i), the conjugate of the weighted loss at -v."""
 
     def best_scale(
-        self, alpha: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+        self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
     ) -> float:
-        """Return the t > 0 that maximises -conjugate(t alpha) - t**2 * quadratic."""
+        """Return the t > 0 that maximises -conjugate(t v) - t**2 * quadratic."""
+
+    def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the point nearest to v where the conjugate is finite."""
+
+    def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
+        """Return the least value of the loss of the model without features."""
+
+
+class Likelihood(Smooth, Protocol):
+    """A loss that final models are fitted with: what it says of the target's distribution."""
+
+    def deviance(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return twice the loss less that of a perfect fit."""
+
+    def mean(self, z: FloatArray) -> FloatArray:
+        """Return the mean of the target at margins z, (n_samples,)."""
 
 
 class Structure(Protocol):

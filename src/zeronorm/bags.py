@@ -15,12 +15,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from . import _validate
-from ._typing import FloatArray, IndexArray
+from ._threads import current_threads, map_threads, solver_threads
+from ._typing import Design, FloatArray, IndexArray
 from .designs import Dense
 from .designs._dense import as_features, as_vectors, read_dense
 from .designs._sparse import read_sparse
 from .groups import Groups
-from .solvers._blas import current_threads, map_threads, solver_threads
 
 # A tile of squared distances, concepts by instances, stays in the cache.
 TILE_CONCEPTS, TILE_INSTANCES = 256, 1024
@@ -175,7 +175,7 @@ class Bags:
         return f"instance {self.position(instance)} of bag {self.labels[self.codes[instance]]}"
 
 
-class MilesDesign:
+class MilesDesign(Design):
     """The similarities of bags with concepts as a design, (n_bags, n_concepts): none is stored.
 
     With x_ij the instances of bag B_i and z_k the concepts,

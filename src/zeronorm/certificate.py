@@ -16,13 +16,14 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from . import _validate
+from ._threads import one_blas_thread
 from ._typing import FloatArray, IndexArray
+from .designs._operations import margins
 from .estimators import L0LogisticRegression
 from .estimators._base import BudgetedClassifier
 from .groups import Groups
 from .result import Certificate, Progressed, Proof, Tree
 from .solvers import Task, run_together
-from .solvers._blas import one_blas_thread
 from .solvers._certify_groups import tighten_groups
 from .solvers._prove import prove_support
 from .verifier import CertificateError, verify
@@ -253,7 +254,7 @@ def _pose(
         return posed
     known = [path[model._size].certificate for path in model.estimators_]
     return [
-        one if own is None or not _is_of(one, own) else replace(one, dual=own.dual)
+        one if own is None or not _is_of(one, own) else replace(one, dual=one.task.y * own.dual)
         for one, own in zip(posed, known, strict=True)
     ]
 
@@ -321,7 +322,8 @@ def _resumed(
                 "resume is a proof of another problem (size, C, scaling, loss, intercept, X, y or "
                 "weights differ). Pass the model and the data of the earlier call."
             )
-        resumed.append(replace(one, support=certificate.support, dual=certificate.dual))
+        dual = one.task.y * certificate.dual
+        resumed.append(replace(one, support=certificate.support, dual=dual))
         trees.append(certificate.tree)
     return resumed, trees
 
@@ -342,7 +344,7 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     )
     if not same:
         return False
-    z = np.asarray(task.design.gather(support) @ certificate.coef) + certificate.intercept
+    z = margins(task.design, support, certificate.coef, certificate.intercept)
     loss, _ = task.loss.value_gradient(z, task.y, posed.C * task.sample_weight)
     objective = loss + 0.5 * certificate.coef @ certificate.coef
     return bool(abs(objective - certificate.objective) <= 1e-6 * abs(certificate.objective))

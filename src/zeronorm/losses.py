@@ -1,8 +1,8 @@
-"""Losses of the margins z = Xu + b, for labels y in {-1, +1}; least squares for real y.
+"""Losses of the margins z = Xw + b: of labels y in {-1, +1}, and least squares of any real y.
 
 Every method takes `weight`, (n_samples,) not negative: the sample weight, times C where the problem
 of the solver is Omega(u) + C sum_i s_i f(y_i, z_i). Rows of weight 0 have no part in anything. Dual
-variables are alpha_i = -y_i d/dz_i, so that the scan vector of the data is alpha * y. All forms are
+variables are v = -gradient in the margins, signed: v is the scan vector of the data. All forms are
 stable for any finite margin.
 """
 
@@ -12,13 +12,30 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import expit
 
 from ._kernels import logistic_conjugate, logistic_curvature, logistic_value_gradient
 from ._typing import Curved, FloatArray, Smooth
 
 
+class _OfLabels:
+    """What losses of labels -1 and 1 have in common: f(y, z) depends on y z alone."""
+
+    has_intercept: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
+
+    def null(self: Smooth, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
+        """Return the least value of the model without features: rows differ by label only."""
+        positive = y > 0
+        weight = np.array([weight[positive].sum(), weight[~positive].sum()])
+        zero, y = np.zeros(2), np.array([1.0, -1.0])
+        if intercept:
+            return fit_intercept(self, zero, y, weight)[1]
+        return self.value_gradient(zero, y, weight)[0]
+
+
 @dataclass(frozen=True, slots=True)
-class Logistic:
+class Logistic(_OfLabels):
     """f(y, z) = log(1 + exp(-y z))."""
 
     name: ClassVar[str] = "logistic"
@@ -36,19 +53,32 @@ class Logistic:
         logistic_curvature(z, weight, out)
         return out
 
-    def conjugate(self, alpha: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return -sum_i s_i H(alpha_i / s_i), H the binary entropy; 0 <= alpha_i <= s_i."""
-        return logistic_conjugate(alpha, weight)
+    def deviance(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return twice the loss: minus twice the log-likelihood."""
+        return 2.0 * self.value_gradient(z, y, weight)[0]
+
+    def mean(self, z: FloatArray) -> FloatArray:
+        """Return the probability of y = 1, sigma(z)."""
+        return np.asarray(expit(z))
+
+    def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return -sum_i s_i H(y_i v_i / s_i), H the binary entropy; 0 <= y_i v_i <= s_i."""
+        return logistic_conjugate(y * v, weight)
+
+    def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return v with y_i v_i clipped to [0, s_i]."""
+        return y * np.clip(y * v, 0.0, weight)
 
     def best_scale(
-        self, alpha: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+        self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
     ) -> float:
-        """Return the t that maximises sum_i s_i H(t alpha_i / s_i) - t**2 quadratic.
+        """Return the t that maximises sum_i s_i H(t alpha_i / s_i) - t**2 quadratic, alpha = y v.
 
         Newton's method in t on the strictly decreasing derivative
         sum_i alpha_i log((s_i - t alpha_i) / (t alpha_i)) - 2 t quadratic,
         inside a bracket; 0 < t < min_i s_i / alpha_i.
         """
+        alpha = y * v
         share = _share(alpha, weight)
         largest = float(share.max(initial=0.0))
         if largest <= 0.0:
@@ -76,7 +106,7 @@ class Logistic:
 
 
 @dataclass(frozen=True, slots=True)
-class SquaredHinge:
+class SquaredHinge(_OfLabels):
     """f(y, z) = 1/2 max(0, 1 - y z)^2 (LIBLINEAR's has no factor 1/2: its C is half of this)."""
 
     name: ClassVar[str] = "squared_hinge"
@@ -93,14 +123,20 @@ class SquaredHinge:
         """Return s_i where y_i z_i < 1, else 0 (the generalised second derivative)."""
         return np.where(y * z < 1.0, weight, 0.0)
 
-    def conjugate(self, alpha: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return sum_i alpha_i^2 / (2 s_i) - alpha_i; alpha_i >= 0."""
+    def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return sum_i alpha_i^2 / (2 s_i) - alpha_i with alpha_i = y_i v_i >= 0."""
+        alpha = y * v
         return float((0.5 * _share(alpha, weight) - 1.0) @ alpha)
 
+    def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return v, 0 where its sign is not that of y."""
+        return y * np.maximum(y * v, 0.0)
+
     def best_scale(
-        self, alpha: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+        self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
     ) -> float:
-        """Return t = sum alpha / (2 quadratic + sum_i alpha_i^2 / s_i)."""
+        """Return t = sum alpha / (2 quadratic + sum_i alpha_i^2 / s_i), alpha = y v."""
+        alpha = y * v
         total = float(alpha.sum())
         square = 2.0 * quadratic + float(_share(alpha, weight) @ alpha)
         return total / square if total > 0.0 and square > 0.0 else 1.0
@@ -111,6 +147,8 @@ class LeastSquares:
     """f(y, z) = 1/2 (z - y)^2, for any real y."""
 
     name: ClassVar[str] = "least_squares"
+    has_intercept: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
@@ -124,6 +162,35 @@ class LeastSquares:
         """Return s_i."""
         return weight.copy()
 
+    def deviance(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return sum_i s_i (y_i - z_i)^2."""
+        return 2.0 * self.value_gradient(z, y, weight)[0]
+
+    def mean(self, z: FloatArray) -> FloatArray:
+        """Return z."""
+        return z
+
+    def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
+        """Return the least value of the model without features."""
+        centre = float(weight @ y) / float(weight.sum()) if intercept else 0.0
+        return 0.5 * float(weight @ (y - centre) ** 2)
+
+    def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return sum_i v_i^2 / (2 s_i) - y_i v_i, for any v."""
+        return float((0.5 * _share(v, weight) - y) @ v)
+
+    def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return v."""
+        return v
+
+    def best_scale(
+        self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+    ) -> float:
+        """Return t = y'v / (2 quadratic + sum_i v_i^2 / s_i), 1 where that is not positive."""
+        total = float(y @ v)
+        square = 2.0 * quadratic + float(_share(v, weight) @ v)
+        return total / square if total > 0.0 and square > 0.0 else 1.0
+
 
 def _share(alpha: FloatArray, weight: FloatArray) -> FloatArray:
     """Return alpha / weight, 0 where a row has no weight (and alpha is 0)."""
@@ -131,30 +198,35 @@ def _share(alpha: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def dual_bound(
-    loss: Smooth, alpha: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+    loss: Smooth, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
 ) -> tuple[float, float]:
-    """Return max_t -conjugate(t alpha) - t**2 quadratic, and its t.
+    """Return max_t -conjugate(t v) - t**2 quadratic, and its t.
 
-    `quadratic` is the value at alpha of the quadratic part of the dual, for example
+    `quadratic` is the value at v of the quadratic part of the dual, for example
     1/2 max_t ||c_{S_t}||^2. Without the rescaling the bound is useless far from the optimum.
     """
-    scale = loss.best_scale(alpha, y, weight, quadratic)
-    return -loss.conjugate(scale * alpha, y, weight) - scale * (scale * quadratic), scale
+    scale = loss.best_scale(v, y, weight, quadratic)
+    return -loss.conjugate(scale * v, y, weight) - scale * (scale * quadratic), scale
 
 
-def balance(alpha: FloatArray, y: FloatArray) -> FloatArray:
-    """Return alpha with the heavier class shrunk so that sum_i alpha_i y_i = 0.
+def balance(v: FloatArray) -> FloatArray:
+    """Return v with its heavier sign shrunk so that sum_i v_i = 0.
 
     At the optimal intercept the sum is zero up to rounding; after this it is a feasible dual
-    point exactly, and bounds computed from it are bounds. Where a class has nothing, as by
+    point exactly, and bounds computed from it are bounds. Where a sign has nothing, as by
     underflow, the other one is left with nothing as well.
     """
-    positive = y > 0
-    up, down = float(alpha[positive].sum()), float(alpha[~positive].sum())
+    positive = v > 0
+    up, down = float(v[positive].sum()), -float(v[~positive].sum())
     if up == down:
-        return alpha
+        return v
     heavier = positive if up > down else ~positive
-    return np.where(heavier, min(up, down) / max(up, down) * alpha, alpha)
+    return np.where(heavier, min(up, down) / max(up, down) * v, v)
+
+
+def dual_point(gradient: FloatArray, intercept: bool) -> FloatArray:
+    """Return the dual point of margins where the loss has this gradient."""
+    return balance(-gradient) if intercept else -gradient
 
 
 def fit_intercept(

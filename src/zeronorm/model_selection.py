@@ -11,13 +11,13 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 
 from . import _validate
+from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
 from .designs import Rows
 from .designs._operations import margins
 from .measures import Measure, macro_average, parse_measure
 from .result import Path
 from .solvers import Progress, run_together
-from .solvers._blas import one_blas_thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ import numpy as np
 from sklearn.utils import check_array, check_X_y
 
 from .. import _validate
+from .._threads import one_blas_thread
 from .._typing import FloatArray
 from ..groups import Groups
 from ..losses import LeastSquares, Logistic
-from ..solvers._blas import one_blas_thread
 from ._base import (
     Classifier,
     ConvexLoss,

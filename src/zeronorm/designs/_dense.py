@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import FLOAT32_SCAN_ERROR, dense_correlate, dense_moments
-from .._typing import FloatArray, IndexArray
+from .._typing import Design, FloatArray, IndexArray, float64_scan_error
 
 NATIVE_TYPES = frozenset(np.dtype(t) for t in (np.float64, np.float32, np.int8, np.uint8))
 
@@ -29,7 +29,7 @@ SAMPLED_ROWS = 16
 MOST_FLOAT32_TERMS = 1 << 20  # of a sum in float32 whose bound is of any use
 
 
-class Dense:
+class Dense(Design):
     """A two-dimensional array as a design; it is read where it lies and never changed.
 
     Parameters
@@ -125,7 +125,7 @@ class Dense:
         return columns
 
     def resident_columns(self) -> tuple[NDArray[Any], ...] | None:
-        """Return (x,) of a float array in Fortran order: see `_operations.resident_columns`."""
+        """Return (x,) of a float array in Fortran order."""
         x = self._x
         if not self._is_native or x.dtype.kind != "f" or _is_mapped(x) or not x.flags.f_contiguous:
             return None
@@ -250,12 +250,6 @@ def as_features(features: IndexArray, n_features: int) -> IndexArray:
             f"features must be between 0 and {n_features - 1} (the columns of X); got {wrong}."
         )
     return chosen
-
-
-def float64_scan_error(n_samples: int) -> float:
-    """Return the error factor of float64 sums of n products in any order: n u / (1 - n u)."""
-    rounding = n_samples * 2.0**-53
-    return rounding / (1.0 - rounding)
 
 
 def _open_npy(path: str | os.PathLike[str]) -> NDArray[Any]:

@@ -5,38 +5,26 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 
-from .._typing import Design, FloatArray, IndexArray
+from .._typing import Design, FloatArray, IndexArray, Stored, Wrapper
 from ..structures import largest
 from ._dense import Dense
-from ._sparse import Sparse
-from ._wrappers import (
-    IN_MEMORY,
-    Rows,
-    Scaled,
-    as_slice,
-    feature_blocks,
-    n_threads_of,
-    scan_error,
-    storage_of,
-)
+from ._wrappers import IN_MEMORY, Rows, Scaled, as_slice, feature_blocks, storage_of
 
 __all__ = [
-    "arranged",
     "center_scale",
     "column_scaling",
     "distant_means",
     "locate_nonfinite",
     "margins",
     "multiply",
+    "offsets",
     "on_scaling_of_x",
-    "resident_columns",
-    "resident_rows",
     "scan",
-    "scan_error",
     "score_errors",
+    "select_rows",
     "top_features",
+    "unscaled",
 ]
 
 # Above this mean^2 / variance, the variance from sums of squares has lost 6 of its 16 digits.
@@ -125,14 +113,13 @@ def multiply(design: Design, coef: FloatArray) -> FloatArray:
     """
     if isinstance(design, Rows):
         return multiply(design.base, coef)[design.index]
-    if isinstance(design, Scaled) and isinstance(storage_of(design), Sparse):
+    if isinstance(design, Scaled) and design.is_sparse:
         weights = design.scale * coef
         z = multiply(design.base, weights)
         return z if design.mean is None else z - float(design.mean @ weights)
-    if isinstance(design, Sparse):
-        combined = design.combine_rows(np.ascontiguousarray(coef))
-        if combined is not None:
-            return combined
+    combined = design.combine(np.ascontiguousarray(coef))
+    if combined is not None:
+        return combined
     return margins(design, np.arange(design.shape[1]), coef, 0.0)
 
 
@@ -173,7 +160,7 @@ def center_scale(design: Design, weight: FloatArray, *, center: bool) -> Scaled:
     variance = np.where(visible, np.maximum(square - mean**2, 0.0), 0.0)
     cancelled = np.flatnonzero(visible & (variance <= mean**2 / CANCELLED))
     std = np.sqrt(variance)
-    threads = n_threads_of(design)
+    threads = design.n_threads
     rows = None if weight.min() > 0 else np.flatnonzero(weight > 0)
     for features in feature_blocks(cancelled, n_samples):
         columns, s = _dense(design.gather(as_slice(features))), weight
@@ -184,7 +171,7 @@ def center_scale(design: Design, weight: FloatArray, *, center: bool) -> Scaled:
         locate_nonfinite(design)
     scale = np.zeros(n_features)
     np.divide(1.0, std, out=scale, where=std > 0)
-    centred = center and not isinstance(storage_of(design), Sparse)
+    centred = center and not design.is_sparse
     return Scaled(design, mean if centred else None, scale)
 
 
@@ -194,17 +181,16 @@ def distant_means(design: Design) -> FloatArray | None:
     Far is more than 1e4 standard deviations. A few rows tell which columns may be; only those are
     read. None for sparse data, which are never centred.
     """
-    storage = storage_of(design)
-    if not isinstance(storage, Dense):
+    rows = storage_of(design).some_rows()
+    if rows is None:
         return None
-    rows = storage.some_rows()
     with np.errstate(over="ignore", invalid="ignore"):  # NaN is found by the first scan
         near = np.abs(rows.mean(axis=0)) <= 0.1 * DISTANT * rows.std(axis=0)
         found = np.zeros(near.size)
         share = np.full(design.shape[0], 1.0 / design.shape[0])
         for features in feature_blocks(np.flatnonzero(~near), share.size):
             columns = _dense(design.gather(as_slice(features)))
-            mean, std = _two_pass(columns, share, n_threads_of(design))
+            mean, std = _two_pass(columns, share, design.n_threads)
             found[features] = np.where((std > 0) & (np.abs(mean) > DISTANT * std), mean, 0.0)
     return found if found.any() else None
 
@@ -226,6 +212,33 @@ def on_scaling_of_x(
     mean, scale = column_scaling(design, support)
     coef = coef * scale
     return coef, intercept - float(mean @ coef)
+
+
+def unscaled(design: Design) -> tuple[Design, FloatArray]:
+    """Return the design under `Scaled` and its multipliers, or itself and ones."""
+    if isinstance(design, Scaled):
+        return design.base, design.scale
+    return design, np.ones(design.shape[1])
+
+
+def select_rows(design: Design, index: IndexArray, weight: FloatArray) -> tuple[Design, np.ndarray]:
+    """Return some rows of a design, and the mask of the columns that are not constant there.
+
+    Columns that are scaled (and centred) are so again, by the rows themselves; no data are copied.
+
+    weight : (n_rows,) of these rows.
+    """
+    base = design.base if isinstance(design, Scaled) else design
+    center = isinstance(design, Scaled) and design.mean is not None
+    scaled = center_scale(Rows(base, index), weight, center=center)
+    return scaled if isinstance(design, Scaled) else scaled.base, scaled.scale > 0
+
+
+def offsets(design: Design, features: IndexArray) -> FloatArray:
+    """Return what is to be subtracted from gathered columns: sparse ones are not centred."""
+    if isinstance(design, Scaled) and design.is_sparse and design.mean is not None:
+        return np.asarray(design.mean[features] * design.scale[features])
+    return np.zeros(features.size)
 
 
 def locate_nonfinite(design: Design, v: FloatArray | None = None) -> NoReturn:
@@ -285,13 +298,13 @@ def _refuse_nonfinite(design: Design, features: IndexArray) -> None:
         raise ValueError(f"Input X contains infinity {where}; replace it, or remove that row.")
 
 
-def _dense(columns: Any) -> FloatArray:
+def _dense(stored: Stored) -> FloatArray:
     """Return gathered columns as a dense array; for few columns only."""
-    return columns.toarray(order="F") if isinstance(columns, sp.csc_array) else columns
+    return stored if isinstance(stored, np.ndarray) else stored.toarray(order="F")
 
 
 def _lowered(design: Design, v: FloatArray) -> FloatArray:
-    while isinstance(design, Scaled | Rows):
+    while isinstance(design, Wrapper):
         v = design.lower(v)
         design = design.base
     return v
@@ -320,7 +333,7 @@ def score_errors(design: Design, weight: FloatArray | None = None) -> FloatArray
 
     weight : (n_samples,) of the means and scales of `design`; equal weights save a pass over X.
     """
-    factor = scan_error(design)
+    factor = design.scan_error
     return None if factor <= EXACT_SCAN else factor * _column_norms(design, weight)
 
 
@@ -332,41 +345,11 @@ def _column_norms(design: Design, weight: FloatArray | None) -> FloatArray:
             # ||x_j||^2 = n (mean^2 + std^2) and scale = 1 / std
             return np.asarray(np.sqrt(n * ((design.mean * design.scale) ** 2 + 1.0)))
         return _column_norms(design.base, None) * design.scale
-    offered = getattr(design, "norm_bounds", None)
-    bounds = None if offered is None else offered()
+    bounds = design.norm_bounds()
     if bounds is not None:
-        return np.asarray(bounds)
+        return bounds
     square = np.empty(m)
     for start in range(0, m, design.block):
         stop = min(start + design.block, m)
         square[start:stop] = design.moments(np.ones(n), start, stop)[1]
     return np.sqrt(square)
-
-
-def arranged(design: Design) -> Design:
-    """Return a design in the storage that coordinate descent wants; sparse data may be copied once.
-
-    By column, or by row where that is how Gram matrices of all columns are cheap. Every other
-    design is returned as it is, and what is too large for a copy.
-    """
-    offered = getattr(design, "arranged", None)
-    return design if offered is None else offered()
-
-
-def resident_rows(design: Design) -> tuple[Any, ...] | None:
-    """Return (indptr, indices, data) of CSR in memory where Gram matrices of all columns are cheap.
-
-    None for every other design.
-    """
-    offered = getattr(design, "resident_rows", None)
-    return None if offered is None else offered()
-
-
-def resident_columns(design: Design) -> tuple[Any, ...] | None:
-    """Return the columns of a design where they lie, for kernels that visit them in any order.
-
-    (x,) for an array in Fortran order, (indptr, indices, data) for CSC, of float32 or float64 in
-    memory; None for every other design, whose columns have to be gathered.
-    """
-    offered = getattr(design, "resident_columns", None)
-    return None if offered is None else offered()

@@ -20,8 +20,8 @@ from .._kernels import (
     csr_moments,
     csr_to_csc,
 )
-from .._typing import FloatArray, IndexArray
-from ._dense import NATIVE_TYPES, as_features, as_vectors, check_size, float64_scan_error
+from .._typing import Design, FloatArray, IndexArray
+from ._dense import NATIVE_TYPES, as_features, as_vectors, check_size
 
 # Stored entries that one call of a kernel reads: see BLOCK_BYTES of the dense storage. Rows cost a
 # pass over the sums as well, hence longer calls.
@@ -34,7 +34,7 @@ MOST_CONVERTED = 350_000_000
 MOST_GRAM_COLUMNS, GRAM_SHARE, MOST_PRODUCTS, LEAST_ENTRIES = 512, 0.25, 9.0, 1 << 15
 
 
-class Sparse:
+class Sparse(Design):
     """A compressed sparse matrix as a design; its arrays are read where they lie.
 
     Parameters
@@ -46,6 +46,8 @@ class Sparse:
     is_sorted : whether the indices of every column (row) ascend.
     n_threads : threads of a scan, at least 1.
     """
+
+    is_sparse = True
 
     def __init__(
         self,
@@ -59,10 +61,15 @@ class Sparse:
         n_threads: int = 1,
     ) -> None:
         self._indptr, self._indices, self._data = indptr, indices, data
-        self.shape = shape
+        self._shape = shape
         self._by_column = by_column
         self._is_sorted = is_sorted
         self.n_threads = n_threads
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+        return self._shape
 
     @property
     def block(self) -> int:
@@ -71,11 +78,6 @@ class Sparse:
         if not self._by_column:
             return n_features
         return max(1, min(n_features, BLOCK_ENTRIES * n_features // max(1, self._data.size)))
-
-    @property
-    def scan_error(self) -> float:
-        """The factor e of |error of c_j| <= e ||x_j|| ||v||: sums are float64 for any data."""
-        return float64_scan_error(self.shape[0])
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
         """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
@@ -180,7 +182,7 @@ class Sparse:
         per_row = lengths.astype(np.float64)
         return float(per_row @ (per_row + 1.0)) <= 2.0 * MOST_PRODUCTS * self._data.size
 
-    def combine_rows(self, coef: FloatArray) -> FloatArray | None:
+    def combine(self, coef: FloatArray) -> FloatArray | None:
         """Return X coef in one pass over the rows; None for CSC, whose columns are there."""
         if self._by_column:
             return None
@@ -195,7 +197,7 @@ class Sparse:
         return self._indptr, self._indices, self._data
 
     def resident_columns(self) -> tuple[NDArray[Any], ...] | None:
-        """Return (indptr, indices, data) of float CSC: see `_operations.resident_columns`."""
+        """Return (indptr, indices, data) of float CSC."""
         if not self._by_column or self._data.dtype.kind != "f":
             return None
         return self._indptr, self._indices, self._data

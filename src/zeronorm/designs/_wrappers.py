@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._typing import Columns, Design, FloatArray, IndexArray
-from ._dense import Dense, as_vectors, float64_scan_error
-from ._sparse import Sparse, compressed
+from .._typing import Design, FloatArray, IndexArray, Stored, Wrapper, float64_scan_error
+from ._dense import Dense, as_vectors
+from ._sparse import compressed
 
 # Lazy centring subtracts mean * sum(v) from a score. Where |mean| / std is above the first limit,
 # the error of float32 scores is no longer small after it (DELICATE * 6e-7); above the second one,
@@ -24,7 +24,7 @@ CACHED, IN_MEMORY = 1 << 18, 1 << 22
 LINE = 8
 
 
-class Scaled:
+class Scaled(Wrapper):
     """The columns scale_j (x_j - mean_j) of another design; scale_j (x_j) without means.
 
     Neither is ever stored: c = scale * (base.correlate(v) - mean * sum(v)).
@@ -49,7 +49,7 @@ class Scaled:
                     f"{name} must have shape ({n_features},) (the features of X); "
                     f"got {array.shape}."
                 )
-        self.base = base
+        super().__init__(base)
         self.mean = mean
         self.scale = scale
         self.delicate = self._find_delicate()
@@ -58,16 +58,6 @@ class Scaled:
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_features)."""
         return self.base.shape
-
-    @property
-    def block(self) -> int:
-        """Columns per scan block: those of the base."""
-        return self.base.block
-
-    @property
-    def n_threads(self) -> int:
-        """Threads of a scan: those of the base."""
-        return n_threads_of(self.base)
 
     def lower(self, v: FloatArray) -> FloatArray:
         """Return v: both designs have the same samples."""
@@ -100,7 +90,7 @@ class Scaled:
         """
         return self.lift(self.base.correlate(v, start, stop), v, start, stop)
 
-    def gather(self, features: IndexArray | slice) -> Columns:
+    def gather(self, features: IndexArray | slice) -> Stored:
         """Return the scaled columns: centred F-ordered float64, or a csc_array, not centred."""
         columns = self.base.gather(features)
         scale = self.scale[features]
@@ -132,13 +122,12 @@ class Scaled:
         return total, square
 
     def _find_delicate(self) -> IndexArray:
-        storage = storage_of(self.base)
-        exact = scan_error(storage) <= float64_scan_error(storage.shape[0])
+        exact = self.scan_error <= float64_scan_error(storage_of(self).shape[0])
         return self._far_columns(DELICATE_FLOAT64 if exact else DELICATE, 0, self.shape[1])
 
     def _far_columns(self, limit: float, start: int, stop: int) -> IndexArray:
         """Return the features of start..stop with |mean| / std above a limit."""
-        if self.mean is None or isinstance(storage_of(self.base), Sparse):
+        if self.mean is None or self.is_sparse:
             return np.empty(0, np.int64)
         with np.errstate(over="ignore"):
             ratio = np.abs(self.mean[start:stop]) * np.abs(self.scale[start:stop])
@@ -151,7 +140,7 @@ class Scaled:
             yield block, Dense(columns, self.n_threads)
 
 
-class Rows:
+class Rows(Wrapper):
     """Some rows of another design: nothing is copied, vectors are scattered.
 
     Parameters
@@ -173,7 +162,7 @@ class Rows:
                 f"index must be between 0 and {n_samples - 1} (the rows of X); got values from "
                 f"{index.min()} to {index.max()}."
             )
-        self.base = base
+        super().__init__(base)
         self.index: IndexArray = index.astype(np.int64, copy=False)
         # Where each row of the base goes, or -1.
         self._place = np.full(n_samples, -1, np.int64)
@@ -185,16 +174,6 @@ class Rows:
     def shape(self) -> tuple[int, int]:
         """(n_rows, n_features)."""
         return self.index.size, self.base.shape[1]
-
-    @property
-    def block(self) -> int:
-        """Columns per scan block: those of the base."""
-        return self.base.block
-
-    @property
-    def n_threads(self) -> int:
-        """Threads of a scan: those of the base."""
-        return n_threads_of(self.base)
 
     def lower(self, v: FloatArray) -> FloatArray:
         """Scatter v, (n_rows,) or (n_rows, m), over the rows of the base; the others get 0."""
@@ -214,7 +193,7 @@ class Rows:
         as_vectors(v, self.shape, start, stop)
         return self.base.correlate(self.lower(v), start, stop)
 
-    def gather(self, features: IndexArray | slice) -> Columns:
+    def gather(self, features: IndexArray | slice) -> Stored:
         """Return the rows of the gathered columns: F-ordered float64, or a csc_array."""
         columns = self.base.gather(features)
         if isinstance(columns, sp.csc_array):
@@ -241,27 +220,9 @@ class Rows:
 
 def storage_of(design: Design) -> Design:
     """Return the design under all wrappers."""
-    while isinstance(design, Scaled | Rows):
+    while isinstance(design, Wrapper):
         design = design.base
     return design
-
-
-def scan_error(design: Design) -> float:
-    """Return the relative error e of the scores of a design, as its storage computes them.
-
-    |error of c_j| <= e ||x_j|| ||v||, x_j the column as stored. Through `Scaled` that is
-    e scale_j ||x_j|| ||v||, where ||x_j|| counts the mean that is subtracted later: for unit
-    weights scale_j ||x_j|| = sqrt(n (1 + (mean_j scale_j)^2)). Delicate columns of `Scaled` are
-    within float64 rounding, and so within it. Designs without `scan_error` sum in float64.
-    """
-    storage: Any = storage_of(design)
-    exact = float64_scan_error(storage.shape[0])
-    return float(getattr(storage, "scan_error", exact))
-
-
-def n_threads_of(design: Design) -> int:
-    """Return the threads of a design: 1 if it has none of its own."""
-    return int(getattr(design, "n_threads", 1))
 
 
 def feature_blocks(

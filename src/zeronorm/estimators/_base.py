@@ -16,9 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import _validate
 from .._typing import Design, FloatArray, IndexArray, Smooth
 from ..criteria import CRITERIA, LEAST_ROWS
-from ..designs import Sparse
 from ..designs._operations import center_scale
-from ..designs._wrappers import storage_of
 from ..groups import Groups
 from ..losses import Logistic
 from ..result import Certificate, Path, Step
@@ -175,7 +173,7 @@ class BudgetedClassifier(LinearClassifier):
         data, unit = self._weigh(data)
         design, labels, weight = data.design, data.labels, data.sample_weight
         classes = np.unique(labels)
-        center = bool(self.fit_intercept) and not isinstance(storage_of(design), Sparse)
+        center = bool(self.fit_intercept) and not design.is_sparse
         scaled = center_scale(design, weight, center=center)
         usable = scaled.scale > 0
         scaling = "none"

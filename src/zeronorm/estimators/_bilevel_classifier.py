@@ -11,9 +11,9 @@ import numpy as np
 from .. import _validate
 from .._typing import IndexArray
 from ..criteria import information_criteria
-from ..designs import Scaled, Sparse
+from ..designs import Scaled
+from ..designs._columns import gather
 from ..designs._operations import center_scale, on_scaling_of_x
-from ..designs._wrappers import storage_of
 from ..losses import Logistic, SquaredHinge
 from ..result import Path, Selection, Status, Step
 from ..solvers import Task
@@ -170,7 +170,7 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
         )
         design, spread = task.design, None
         if task.scaling == "none":
-            center = task.intercept and not isinstance(storage_of(design), Sparse)
+            center = task.intercept and not design.is_sparse
             design, spread = unscaled(center_scale(design, task.sample_weight, center=center))
         assert isinstance(design, Scaled)
         problem = BilevelTask(
@@ -196,15 +196,15 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
             coef, intercept = on_scaling_of_x(design, fit.support, fit.coef, fit.intercept)
             C, loo_loss, log_loss = float(self.C), np.nan, np.nan
             if self.loss == "logistic":
-                Z = design.gather(fit.support)
-                z = np.asarray(Z @ fit.coef) + fit.intercept
+                Z = gather(design, fit.support)
+                z = Z.times(fit.coef) + fit.intercept
                 log_loss = task.loss.value_gradient(z, task.y, task.sample_weight)[0]
                 loo_loss = leave_one_out_loss(
                     Z, task.y, task.sample_weight, task.loss, C, np.ones(fit.support.size), z,
                     task.intercept, task.unit,
                 )  # fmt: skip
         else:
-            Z = task.design.gather(fit.support)
+            Z = gather(task.design, fit.support)
             refitted = refit_support(task, Z, fit.support, self.refit_C)
             coef, intercept, C = refitted.coef, refitted.intercept, refitted.C
             loo_loss, log_loss = refitted.loo_loss, refitted.loss

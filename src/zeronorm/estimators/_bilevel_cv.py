@@ -14,12 +14,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _validate
+from .._threads import one_blas_thread
 from .._typing import FloatArray, IndexArray
 from ..designs import Rows
 from ..designs._operations import margins
 from ..model_selection import splits
 from ..solvers import run_together
-from ..solvers._blas import one_blas_thread
 from ..solvers._drive import Solver
 from ._bilevel_classifier import BilevelClassifier
 from ._bilevel_regressor import BilevelRegressor

@@ -12,9 +12,8 @@ from sklearn.base import RegressorMixin
 
 from .. import _validate
 from .._typing import FloatArray, IndexArray
-from ..designs import Scaled, Sparse
+from ..designs import Scaled
 from ..designs._operations import center_scale, on_scaling_of_x
-from ..designs._wrappers import storage_of
 from ..losses import LeastSquares
 from ..result import Status, Step
 from ..solvers._bilevel import BilevelTask, Size
@@ -166,7 +165,7 @@ class BilevelRegressor(Bilevel, RegressorMixin, SparseLinearModel):  # type: ign
         """Pose the problem; one pass over X gives the scales and finds NaN."""
         weight = data.sample_weight
         _validate.check_total_weight(1.0, weight)
-        center = bool(self.fit_intercept) and not isinstance(storage_of(data.design), Sparse)
+        center = bool(self.fit_intercept) and not data.design.is_sparse
         scaled = center_scale(data.design, data.sample_weight, center=center)
         usable, spread = scaled.scale > 0, None
         if not self.standardize:

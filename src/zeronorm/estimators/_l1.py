@@ -12,13 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _validate
 from .._typing import Design, FloatArray, IndexArray, Smooth
-from ..designs import Scaled, Sparse, as_design
-from ..designs._operations import arranged, center_scale
-from ..designs._wrappers import n_threads_of
+from ..designs import Scaled, as_design
+from ..designs._columns import gather
+from ..designs._operations import center_scale
 from ..losses import Logistic, SquaredHinge
 from ..result import Result, Status, Step
 from ..solvers import L1_SOLVERS, L1Problem, refit
-from ..solvers._columns import Penalty
+from ..solvers._descent import Penalty
 from ..solvers._drive import Solver
 from ..solvers._l1 import NEVER, Start
 from ..solvers._l1_path import LARGEST, Sized, l1_sizes
@@ -217,7 +217,7 @@ class L1LogisticRegression(LinearClassifier):
         return self
 
     def _stored(self, design: Design) -> Design:
-        return arranged(design)
+        return design.arranged()
 
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
@@ -246,14 +246,14 @@ class L1LogisticRegression(LinearClassifier):
         """Return the solver of a problem at its C."""
         return L1_SOLVERS[self.solver](
             problem, tol=float(self.tol), max_iter=int(self.max_iter), start=start,
-            n_threads=n_threads_of(problem.design),
+            n_threads=problem.design.n_threads,
         )  # fmt: skip
 
     def _search(self, problem: L1Problem, k: int) -> Solver[dict[int, Sized]]:
         """Return the solver of a problem at the C that gives k features."""
         return l1_sizes(
             problem, [k], tol=float(self.tol), max_iter=int(self.max_iter),
-            n_threads=n_threads_of(problem.design),
+            n_threads=problem.design.n_threads,
         )  # fmt: skip
 
     def _problem(
@@ -287,14 +287,14 @@ class L1LogisticRegression(LinearClassifier):
         stored = (
             design.base if problem.centre is not None and isinstance(design, Scaled) else design
         )
-        columns = as_design(stored.gather(support), n_threads=n_threads_of(design))
-        centred = problem.intercept and not isinstance(columns, Sparse)
+        columns = as_design(stored.gather(support), n_threads=design.n_threads)
+        centred = problem.intercept and not columns.is_sparse
         scaled = center_scale(columns, weight, center=centred)
         scale = np.where(scaled.scale > 0, scaled.scale, 1.0)  # 0: constant, without an intercept
         everything = np.arange(support.size)
         mean = np.zeros(support.size) if scaled.mean is None else scaled.mean
         return refit(
-            Scaled(columns, scaled.mean, scale).gather(everything), mean, 1.0 / scale, problem.y,
+            gather(Scaled(columns, scaled.mean, scale), everything), mean, 1.0 / scale, problem.y,
             weight, problem.loss, C=self.refit_C, intercept=problem.intercept, unit=unit,
         )  # fmt: skip
 

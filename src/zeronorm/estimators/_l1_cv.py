@@ -14,7 +14,6 @@ from sklearn.metrics import roc_auc_score
 
 from .. import _validate
 from .._typing import FloatArray, IndexArray
-from ..designs._wrappers import n_threads_of
 from ..model_selection import splits
 from ..result import Result
 from ..solvers import L1Problem
@@ -195,7 +194,7 @@ class L1LogisticRegressionCV(L1LogisticRegression):
             Cs, solutions, seconds["solve"] = yield from l1_folds(
                 whole, folds, lambda smallest: grid(values, None, smallest, whole[0]), told,
                 tol=float(self.tol), max_iter=int(self.max_iter),
-                stop_early=isinstance(values, int), n_threads=n_threads_of(design),
+                stop_early=isinstance(values, int), n_threads=design.n_threads,
             )  # fmt: skip
             self._explain(max(chain(*solutions), key=gap_of), design, weight)
             scores = np.array([[fold.scores[step] for fold in held_out] for step in range(len(Cs))])

@@ -13,14 +13,13 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import _validate
+from .._threads import one_blas_thread
 from .._typing import FloatArray, IndexArray
 from ..designs import as_design
 from ..designs._operations import margins
-from ..designs._wrappers import n_threads_of
 from ..result import Result
 from ..solvers import L1Problem, run
 from ..solvers import l1_path as solve_path
-from ..solvers._blas import one_blas_thread
 from ..solvers._l1_path import saturated
 from ._l1 import L1LogisticRegression, gap_of
 from ._linear import one_versus_rest
@@ -236,7 +235,7 @@ def l1_path(
 
     solver = solve_path(
         problem, lambda smallest: grid(values, C_ratio, smallest, problem),
-        tol=float(tol), max_iter=int(max_iter), enough=enough, n_threads=n_threads_of(design),
+        tol=float(tol), max_iter=int(max_iter), enough=enough, n_threads=design.n_threads,
     )  # fmt: skip
     solutions = run(solver, count, n_threads)
     if not solutions:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _validate
-from ..designs._wrappers import n_threads_of
 from ..result import Result
 from ..solvers import CappedL1, L1Problem, LogPenalty, reweighted
 from ..solvers._drive import Solver
@@ -127,13 +126,13 @@ class ReweightedL1LogisticRegression(L1LogisticRegression):
     def _solver(self, problem: L1Problem, start: Start | None) -> Solver[Result]:
         return reweighted(
             problem, rule=self._rule(), stages=int(self.n_stages), tol=float(self.tol),
-            max_iter=int(self.max_iter), start=start, n_threads=n_threads_of(problem.design),
+            max_iter=int(self.max_iter), start=start, n_threads=problem.design.n_threads,
         )  # fmt: skip
 
     def _search(self, problem: L1Problem, k: int) -> Solver[dict[int, Sized]]:
         return reweighted_sizes(
             problem, [k], rule=self._rule(), stages=int(self.n_stages), tol=float(self.tol),
-            max_iter=int(self.max_iter), n_threads=n_threads_of(problem.design),
+            max_iter=int(self.max_iter), n_threads=problem.design.n_threads,
         )  # fmt: skip
 
     def _check_parameters(self) -> None:

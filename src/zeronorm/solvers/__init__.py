@@ -1,7 +1,7 @@
 """Solvers: generators of scans, and the driver that runs them."""
 
 from ._certify import certify_supports
-from ._cutting_plane import Minimax, minimax, minimax_pooled
+from ._cutting_plane import Minimax, minimax
 from ._drive import Progress, Scan, run, run_together, together
 from ._exchange import Exchanges
 from ._greedy import greedy
@@ -50,7 +50,6 @@ __all__ = [
     "l1_path",
     "l1_supports",
     "minimax",
-    "minimax_pooled",
     "newglmnet",
     "newton",
     "refit",

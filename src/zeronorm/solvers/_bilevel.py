@@ -22,14 +22,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Columns, FloatArray, IndexArray
+from ..designs._columns import GatheredColumns
 from ..result import Status, Step
 from ._bilevel_moves import POOL_FACTOR, Moves
 from ._bilevel_pool import FINAL_TOL, Pool, PoolFit
 from ._bilevel_task import BilevelTask, Size
-from ._cutting_plane import GatheredColumns
 from ._drive import Scan, Solver
 from ._hard_thresholding import VARIANTS, Point, Thresholding, hard_threshold
-from ._ridge import take
 from ._stopwatch import PhaseClock
 
 SOLVERS = ("auto", *VARIANTS)
@@ -158,7 +157,7 @@ class Search:
 
     def _gather(self, features: IndexArray) -> Columns:
         self.pool.add(features)
-        return take(self.pool.columns(), self.pool.position(features))
+        return self.pool.columns().take(self.pool.position(features))
 
     # ------------------------------------------------------------------ the search
 

@@ -21,7 +21,6 @@ from ._bilevel_pool import Changes, Effects, Pool, PoolFit
 from ._bilevel_task import BilevelTask, Size
 from ._calibrate import EQUAL
 from ._hard_thresholding import VARIANTS, Thresholding, zero_point
-from ._ridge import take
 
 POOL_FACTOR = 3  # times the budgets: where a pool begins, and a support that shrinks to them
 # Strengths of columns outside are multiplied by these: as the sum of the single gains of columns
@@ -71,7 +70,7 @@ class Moves:
             spread=None if spread is None else spread[self.pool.features],
         )  # fmt: skip
         for _ in range(START_STEPS):
-            if not state.step(np.asarray(Z.T @ state.vector), lambda columns: take(Z, columns)):
+            if not state.step(Z.dot(state.vector), Z.take):
                 break
         return state.best.support
 
@@ -93,7 +92,7 @@ class Moves:
         if not self.task.objective.ridge:  # half as many features as rows, equal ones once
             most = min(most, _n_different(self.pool.columns()) // 2)
         part = max(k, min(POOL_FACTOR * k, most)), POOL_FACTOR * g
-        scores = -np.asarray(self.pool.columns().T @ self.zero.gradient)
+        scores = -self.pool.columns().dot(self.zero.gradient)
         columns = self._admit(part)(scores / self._bends())
         while part != size:
             part = max(k, int(SHRINKAGE * part[0])), max(g, int(SHRINKAGE * part[1]))
@@ -228,7 +227,7 @@ class Moves:
 def _n_different(Z: Columns) -> int:
     """Return how many rows are not equal: a weight says no more than a row that is repeated."""
     direction: Any = np.random.RandomState(0).uniform(-1.0, 1.0, Z.shape[1])
-    place = np.sort(np.asarray(Z @ direction))
+    place = np.sort(Z.times(direction))
     return 1 + int(np.count_nonzero(np.diff(place) > EQUAL * np.abs(place).max()))
 
 

@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._typing import Columns, FloatArray, IndexArray
+from ..designs._columns import GatheredColumns
 from ..losses import LeastSquares
-from ._cutting_plane import GatheredColumns
 from ._hard_thresholding import Objective, zero_point
-from ._ridge import inverse_factor, ridge, solve_positive, take
+from ._ridge import inverse_factor, ridge, solve_positive
 
 # Certified gaps of the fits of classifiers while supports are compared, and of the final one, as
 # shares of their objective.
@@ -153,10 +152,10 @@ class Pool:
             zero = zero_point(objective)
             b = zero.intercept
             return PoolFit(columns, zero.coef, b, zero.objective, zero.z + b, zero.gradient)
-        Z = take(self.columns(), columns)
+        Z = self.columns().take(columns)
         if self._moments is not None:
             coef = self._moments.solve(columns)
-            z = np.asarray(Z @ coef)
+            z = Z.times(coef)
             value, b, gradient = objective.place(z, coef)
             return PoolFit(columns, coef, b, value, z + b, gradient)
         loss: Any = objective.loss
@@ -165,9 +164,8 @@ class Pool:
             intercept=objective.intercept, start=_started(columns, start), tol=tol,
             of_value=True,
         )  # fmt: skip
-        gradient = -found.alpha * objective.y
         return PoolFit(
-            columns, found.coef, found.intercept, found.objective, found.margins, gradient
+            columns, found.coef, found.intercept, found.objective, found.margins, -found.dual
         )
 
     def changes(self, fit: PoolFit) -> Changes:
@@ -179,7 +177,7 @@ class Pool:
         else:
             curvature = objective.loss.curvature(fit.margins, objective.y, objective.weight)
             cross, bend = _second_derivatives(Z, fit.columns, curvature, objective.intercept)
-        scores = -np.asarray(Z.T @ fit.gradient)
+        scores = -Z.dot(fit.gradient)
         H = cross[:, fit.columns].copy()
         np.einsum("ii->i", H)[:] += objective.ridge
         unit = 1.0 / np.sqrt(np.maximum(np.einsum("ii->i", H), np.finfo(float).tiny))
@@ -220,7 +218,7 @@ class Moments:
         gram[old:] = block
         gram[:old, old:] = block[:, :old].T
         self.gram = gram
-        self._product = np.append(self._product, np.asarray(take(Z, new).T @ self._target))
+        self._product = np.append(self._product, Z.take(new).dot(self._target))
 
     def solve(self, columns: IndexArray) -> FloatArray:
         """Return the coefficients of some columns."""
@@ -236,20 +234,13 @@ def _second_derivatives(
     Z: Columns, columns: IndexArray, weight: FloatArray, intercept: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return Z_S'WZ, (k, q), and the diagonal of Z'WZ, (q,), less what the intercept takes up."""
-    chosen: Any = take(Z, columns)
-    if sp.issparse(Z):
-        weighted = sp.csc_array(chosen.multiply(weight[:, None]))
-        cross = np.asarray((weighted.T @ Z).toarray())
-        bend = np.asarray(Z.multiply(Z).T @ weight)
-    else:
-        cross = np.asarray((np.asarray(chosen) * weight[:, None]).T @ Z)
-        bend = np.einsum("ij,ij,i->j", Z, Z, weight, optimize=True)
+    cross, bend = Z.cross(columns, weight), Z.squares(weight)
     total = float(weight.sum())
     if intercept and total > 0:
-        sums = np.asarray(Z.T @ weight)
+        sums = Z.dot(weight)
         cross -= np.outer(sums[columns] / total, sums)
         bend = bend - sums**2 / total
-    return cross, np.asarray(bend)
+    return cross, bend
 
 
 def _started(columns: IndexArray, start: PoolFit | None) -> tuple[FloatArray, float] | None:

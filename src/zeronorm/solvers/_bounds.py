@@ -1,13 +1,13 @@
 """What one dual point proves of the l0 problem: a lower bound, features ruled out or fixed in.
 
-For every alpha with 0 <= alpha_i <= C s_i (and sum_i alpha_i y_i = 0 where the intercept is free),
-c = X'(alpha y) and S_k(v) the sum of the k largest entries of v,
+For every v where the conjugate of the loss is finite (and sum_i v_i = 0 where the intercept is
+free), c = X'v and S_k the sum of the k largest entries of a vector,
 
-    D_k(alpha) = C sum_i s_i H(alpha_i / (C s_i)) - 1/2 S_k(c^2)
+    D_k(v) = -conjugate(v) - 1/2 S_k(c^2)
 
-(for the logistic loss; minus the conjugate for others) is a lower bound of the l0 problem that
-`zeronorm.result.Certificate` states. One scan after a refit gives it. For another budget than k
-features the largest sum of c_j^2 over an admissible set stands in place of S_k: see `Best`.
+is a lower bound of the l0 problem that `zeronorm.result.Certificate` states. One scan after a refit
+gives it. For another budget than k features the largest sum of c_j^2 over an admissible set stands
+in place of S_k: see `Best`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def best_groups(square: FloatArray, n_groups: int, forced: IndexArray, groups: G
 
 def bound_at(
     loss: Smooth,
-    alpha: FloatArray,
+    dual: FloatArray,
     y: FloatArray,
     weight: FloatArray,
     magnitude: FloatArray,
@@ -108,11 +108,11 @@ def bound_at(
         best = best_features(square, k, forced)
     else:
         best = best_groups(square, k, forced, groups)
-    value, scale = dual_bound(loss, alpha, y, weight, 0.5 * best.value)
+    value, scale = dual_bound(loss, dual, y, weight, 0.5 * best.value)
     limit = upper + DECIDED * abs(upper)
     half = 0.5 * scale**2
     fixed = np.zeros(square.size, bool)
     with np.errstate(invalid="ignore"):  # 0 times inf decides nothing
         dropped = value + half * best.entering > limit
         fixed[best.chosen] = value + half * best.leaving > limit
-    return Bound(value, scale * alpha, dropped, fixed)
+    return Bound(value, scale * dual, dropped, fixed)

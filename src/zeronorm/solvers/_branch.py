@@ -25,7 +25,7 @@ from ..structures import largest
 from ._bounds import Bound, bound_at
 from ._exchange import Exchanges
 from ._relaxation import Relaxed, relax
-from ._ridge import Ridge, ridge, take
+from ._ridge import Ridge, ridge
 
 PROVEN = 1e-9  # relative gap that counts as none
 NODE_TOL, LEAF_TOL = 1e-4, 1e-11
@@ -59,11 +59,11 @@ class Candidates:
 class Node:
     """Models with all of `fixed` and some of `free`, positions in Z."""
 
-    bound: float  # what `alpha` shows, of its parent's models at least
+    bound: float  # what `dual` shows, of its parent's models at least
     number: int  # in the tree
     fixed: IndexArray
     free: IndexArray
-    alpha: FloatArray  # the dual point that the tree has for it: its parent's until it is examined
+    dual: FloatArray  # the dual point that the tree has for it: its parent's until it is examined
     start: tuple[IndexArray, FloatArray, float]  # coefficients and intercept of the parent
 
     def __lt__(self, other: Node) -> bool:
@@ -214,7 +214,7 @@ class BranchAndBound:
         self._parent, self._feature = tree.parent.tolist(), tree.feature.tolist()
         self._inside, self._row = tree.inside.tolist(), tree.row.tolist()
         self._dual = list(tree.dual)
-        self._dual[self._row[0]] = root.alpha
+        self._dual[self._row[0]] = root.dual
         children: dict[int, list[int]] = {}
         for number, parent in enumerate(self._parent):
             children.setdefault(parent, []).append(number)
@@ -230,7 +230,7 @@ class BranchAndBound:
             if known.value >= self.target:
                 self._least = min(self._least, known.value)
             elif node.number not in children:
-                self._open.append(replace(node, bound=known.value, alpha=known.dual))
+                self._open.append(replace(node, bound=known.value, dual=known.dual))
             else:
                 fixed, free = self._decide(node, known)
                 for number in children[node.number]:
@@ -259,12 +259,12 @@ class BranchAndBound:
         single = n_free == node.free.size  # one model with all of its features is best
         answer = self._relax(node, chosen, n_free, LEAF_TOL if single else NODE_TOL)
         self._round(chosen, n_fixed, answer)
-        known = self._best_known(node, answer.alpha)
+        known = self._best_known(node, answer.dual)
         if not single and known.value < self.target and _is_integral(answer.share):
             # The relaxation is a model; it ends here unless the bound is too rough.
             answer = self._relax(node, chosen, n_free, LEAF_TOL)
             self._round(chosen, n_fixed, answer)
-            known = self._best_known(node, answer.alpha)
+            known = self._best_known(node, answer.dual)
         heapq.heappop(self._open)
         if self._row[node.number] < 0:
             self._row[node.number] = len(self._dual)
@@ -296,7 +296,7 @@ class BranchAndBound:
         u = np.zeros(problem.Z.shape[1])
         u[places] = coef
         return relax(
-            take(problem.Z, chosen), problem.y, problem.weight, problem.loss, node.fixed.size,
+            problem.Z.take(chosen), problem.y, problem.weight, problem.loss, node.fixed.size,
             n_free, intercept=problem.intercept, start=(u[chosen], b), tol=tol, cutoff=self.target,
         )  # fmt: skip
 
@@ -304,20 +304,20 @@ class BranchAndBound:
         """Return how many free features a model of a node has."""
         return min(self._problem.n_features - node.fixed.size, node.free.size)
 
-    def _best_known(self, node: Node, alpha: FloatArray) -> Bound:
+    def _best_known(self, node: Node, dual: FloatArray) -> Bound:
         """Return what a dual point proves of a node, or its parent's if that proves more."""
-        known = self._bound(node, alpha)
+        known = self._bound(node, dual)
         if known.value < node.bound:
-            inherited = self._bound(node, node.alpha)
+            inherited = self._bound(node, node.dual)
             known = inherited if inherited.value > known.value else known
         return known
 
-    def _bound(self, node: Node, alpha: FloatArray) -> Bound:
+    def _bound(self, node: Node, dual: FloatArray) -> Bound:
         problem = self._problem
         chosen = np.concatenate([node.fixed, node.free])
-        scores = np.asarray(take(problem.Z, chosen).T @ (alpha * problem.y))
+        scores = problem.Z.take(chosen).dot(dual)
         return bound_at(
-            problem.loss, alpha, problem.y, problem.weight, np.abs(scores),
+            problem.loss, dual, problem.y, problem.weight, np.abs(scores),
             node.fixed.size + self._n_free(node), np.arange(node.fixed.size), self.target,
         )  # fmt: skip
 

@@ -22,12 +22,12 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from .._typing import Columns, Design, FloatArray, IndexArray
-from ..designs import Rows, Scaled
-from ..designs._operations import column_scaling, multiply
+from ..designs import Rows
+from ..designs._columns import gather
+from ..designs._operations import column_scaling, multiply, unscaled
 from ..result import Path
 from ._drive import Solver, together
 from ._refit import variances
-from ._ridge import take
 from ._select import refit_support
 from ._stopwatch import PhaseClock
 from ._task import Task
@@ -160,7 +160,7 @@ def _folds(tasks: Sequence[Task], labels: np.ndarray) -> list[_Fold]:
     and of a row that was drawn twice no copy is held out beside the other.
     """
     task = tasks[0]
-    storage, scale = _unwrapped(task.design)
+    storage, scale = unscaled(task.design)
     # The legacy generator, whose numbers are the same in every version of NumPy.
     direction = np.random.RandomState(0).uniform(-1.0, 1.0, scale.size)
     number = fold_numbers(multiply(storage, direction * scale), labels)
@@ -182,17 +182,10 @@ def _folds(tasks: Sequence[Task], labels: np.ndarray) -> list[_Fold]:
     return folds
 
 
-def _unwrapped(design: Design) -> tuple[Design, FloatArray]:
-    """Return the design on the scaling of the user, and the multipliers of the selection."""
-    if isinstance(design, Scaled):
-        return design.base, design.scale
-    return design, np.ones(design.shape[1])
-
-
 def _gathered(task: Task, path: Path) -> tuple[IndexArray, Columns, FloatArray]:
     """Return the features of all sizes, sorted, their columns, and the variances of these in X."""
     features = np.unique(np.concatenate([path[k].support for k in path]))
-    Z = task.design.gather(features)
+    Z = gather(task.design, features)
     _, scale = column_scaling(task.design, features)
     return features, Z, variances(Z, 1.0 / scale, task.sample_weight)
 
@@ -216,7 +209,7 @@ def _held_out(
     """
     task = fold.tasks[column]
     features, Z, variance = _gathered(task, path)
-    outside = Rows(fold.storage, fold.test).gather(features)
+    outside = gather(Rows(fold.storage, fold.test), features)
     margins = {}
     for k in sizes:
         model = path[min(k, fold.n_units)]
@@ -224,9 +217,9 @@ def _held_out(
         coef, intercept = model.coef, model.intercept
         if free is not None:
             C = free[k] / float(variance[place].mean())
-            fit = refit_support(task, take(Z, place), model.support, C)
+            fit = refit_support(task, Z.take(place), model.support, C)
             coef, intercept = fit.coef, fit.intercept
-        margins[k] = np.asarray(take(outside, place) @ coef) + intercept
+        margins[k] = outside.take(place).times(coef) + intercept
     return margins
 
 

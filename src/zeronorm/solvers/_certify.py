@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .._typing import Design, FloatArray, IndexArray, Smooth
+from ..designs._columns import gather
 from ..designs._operations import score_errors, top_features
 from ..groups import Groups
 from ..result import Certificate
@@ -40,8 +41,8 @@ def certify_supports(
 ) -> Solver[list[Certificate]]:
     """Certify supports, all with one scan (more where their scores would fill the memory).
 
-    Each support is refitted to optimality on the scaling of `design`; at its dual point alpha,
-    objective - D_k(alpha) = 1/2 (S_k(c^2) - sum_{j in S} c_j^2). Dual points of the same problem
+    Each support is refitted to optimality on the scaling of `design`; at its dual point v,
+    objective - D_k(v) = 1/2 (S_k(c^2) - sum_{j in S} c_j^2). Dual points of the same problem
     found earlier (`known`, by size) are scanned along and taken where they prove more. Bounds stay
     bounds in float32 storage: scores near the k-th are recomputed in float64, the others enter with
     their error.
@@ -58,34 +59,34 @@ def certify_supports(
     sizes = [units.of(support).size for support in supports]
     fits = [
         ridge(
-            design.gather(support), y, weight, loss,
+            gather(design, support), y, weight, loss,
             intercept=intercept, tol=REFIT_TOL, of_value=True,
         )
         for support in supports
     ]  # fmt: skip
     owners: list[int] = []
-    alphas: list[FloatArray] = []
+    duals: list[FloatArray] = []
     for index, (size, fit) in enumerate(zip(sizes, fits, strict=True)):
         owners.append(index)
-        alphas.append(fit.alpha)
+        duals.append(fit.dual)
         if known is not None and size in known:
             owners.append(index)
-            alphas.append(known[size].alpha)
+            duals.append(known[size].dual)
     norms = score_errors(design, sample_weight)
     best: list[Bound | None] = [None] * len(supports)
     clock.stop()
     at_once = max(1, MAX_SCORES // design.shape[1])
-    for first in range(0, len(alphas), at_once):
-        vectors = np.column_stack([alpha * y for alpha in alphas[first : first + at_once]])
+    for first in range(0, len(duals), at_once):
+        vectors = np.column_stack(duals[first : first + at_once])
         scores = yield Scan(design, vectors)
         clock.start()
         for column in range(vectors.shape[1]):
-            index, alpha = owners[first + column], alphas[first + column]
+            index, dual = owners[first + column], duals[first + column]
             size, upper, known_best = sizes[index], fits[index].objective, best[index]
             magnitude = safe_magnitudes(
                 design, scores[:, column], vectors[:, column], supports[index], norms, usable, units
             )
-            proof = bound_at(loss, alpha, y, weight, magnitude, size, forced, upper, groups)
+            proof = bound_at(loss, dual, y, weight, magnitude, size, forced, upper, groups)
             if known_best is None or proof.value > known_best.value:
                 best[index] = proof
         clock.stop()
@@ -104,7 +105,7 @@ def certify_supports(
                 intercept=fit.intercept,
                 objective=fit.objective,
                 bound=min(found.value, fit.objective),
-                dual=found.dual,
+                dual=y * found.dual,
                 fixed_in=int(fixed.sum()),
                 candidates=int((~dropped).sum()),
                 loss=loss.name,
@@ -143,7 +144,7 @@ def safe_magnitudes(
         if units.sizes(doubtful).sum() > most:
             doubtful = top_features(units.strength(scores), most)
         doubtful = np.union1d(units.features(doubtful)[:most], support)
-        upper[doubtful] = np.abs(np.asarray(design.gather(doubtful).T @ v))
+        upper[doubtful] = np.abs(gather(design, doubtful).dot(v))
     if usable is not None:
         upper[~usable] = 0.0
     return upper

@@ -19,11 +19,12 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Columns, FloatArray, IndexArray, Smooth
-from ..losses import balance, dual_bound, fit_intercept
+from ..designs._columns import GatheredColumns, gather
+from ..losses import dual_bound, dual_point, fit_intercept
 from ..result import Certificate
 from ..structures import largest
 from ._certify import certify_supports
-from ._cutting_plane import BestDual, GatheredColumns
+from ._cutting_plane import BestDual
 from ._drive import Scan, Solver
 from ._relaxation import proximal_shares, support_norm, top_squares
 from ._ridge import ridge
@@ -61,19 +62,19 @@ def tighten_groups(
     pool = GatheredColumns(design, 0)
     pool.add(units.features(inside))
     fit = ridge(
-        design.gather(support), y, weight, task.loss, intercept=task.intercept, tol=TIGHT_TOL
+        gather(design, support), y, weight, task.loss, intercept=task.intercept, tol=TIGHT_TOL
     )
-    u, b, alpha = np.zeros(pool.size), fit.intercept, fit.alpha if dual is None else dual
+    u, b, v = np.zeros(pool.size), fit.intercept, fit.dual if dual is None else dual
     u[pool.position(support)] = fit.coef
-    best, relaxed, tol = BestDual(-np.inf, alpha), fit.objective, 1.0
+    best, relaxed, tol = BestDual(-np.inf, v), fit.objective, 1.0
     for _ in range(MAX_SCANS if n_free else 0):
-        strength = units.strength((yield Scan(design, alpha * y)))
+        strength = units.strength((yield Scan(design, v)))
         quadratic = 0.5 * float((strength[fixed] ** 2).sum())
         strength[fixed] = 0.0
         quadratic += 0.5 * top_squares(strength, n_free)
-        bound, scale = dual_bound(task.loss, alpha, y, weight, quadratic)
+        bound, scale = dual_bound(task.loss, v, y, weight, quadratic)
         if bound > best.bound:
-            best = BestDual(bound, scale * alpha)
+            best = BestDual(bound, scale * v)
         gap = (relaxed - best.bound) / abs(relaxed)
         if gap <= TIGHT_TOL:
             break
@@ -91,7 +92,7 @@ def tighten_groups(
         )
         u = np.append(u, np.zeros(pool.size - u.size))
         tol = SHARE * max(TIGHT_TOL, gap)
-        u, b, alpha, relaxed = problem.solve(u, b, tol)
+        u, b, v, relaxed = problem.solve(u, b, tol)
     certificates = yield from certify_supports(
         design, y, task.loss, [support], C=C, sample_weight=task.sample_weight,
         scaling=task.scaling, intercept=task.intercept, forced=task.forced, usable=task.usable,
@@ -129,9 +130,9 @@ class _Problem:
         u, b : where to start.
         """
         Z = self._Z
-        z = np.asarray(Z @ u)
+        z = Z.times(u)
         previous, z_previous, t, L = u, z, 1.0, 0.0
-        best_bound, best_alpha = -np.inf, np.zeros_like(z)
+        best_bound, best_dual = -np.inf, np.zeros_like(z)
         best, objective = (u, b), np.inf
         for n_steps in range(MAX_STEPS + 1):
             if n_steps % STEPS == 0:
@@ -139,9 +140,9 @@ class _Problem:
                 here = value + self._penalty(u)
                 if here < objective:
                     best, objective = (u, b), here
-                bound, alpha = self._bound(slope)
+                bound, dual = self._bound(slope)
                 if bound > best_bound:
-                    best_bound, best_alpha = bound, alpha
+                    best_bound, best_dual = bound, dual
                 if objective - best_bound <= tol * abs(objective):
                     break
             t_next = 0.5 + np.sqrt(0.25 + t * t)
@@ -149,12 +150,12 @@ class _Problem:
             w = u + momentum * (u - previous)
             z_w = z + momentum * (z - z_previous)  # Z is linear: no product
             b, value, slope = self._loss_at(z_w, b)
-            gradient = np.asarray(Z.T @ slope)
+            gradient = Z.dot(slope)
             if L <= 0.0:
                 L = self._curvature_along(gradient, z_w + b)
             for _ in range(MAX_DOUBLINGS):
                 u_new = self._proximal(w - gradient / L, L)
-                z_new = np.asarray(Z @ u_new)
+                z_new = Z.times(u_new)
                 move = u_new - w
                 _, value_new, slope_new = self._loss_at(z_new, b)
                 square = float(move @ move)
@@ -172,7 +173,7 @@ class _Problem:
             previous, z_previous = u, z
             u, z, t = u_new, z_new, t_next
             L *= SHRINK
-        return *best, best_alpha, objective
+        return *best, best_dual, objective
 
     def _sizes(self, v: FloatArray) -> FloatArray:
         """Return ||v_g||, (n_groups,)."""
@@ -185,14 +186,12 @@ class _Problem:
 
     def _bound(self, slope: FloatArray) -> tuple[float, FloatArray]:
         """Return the bound that the gradient of the loss gives, and its dual point."""
-        alpha = np.maximum(-self._y * slope, 0.0)
-        if self._intercept:
-            alpha = balance(alpha, self._y)
-        size = self._sizes(np.asarray(self._Z.T @ (alpha * self._y)))
+        dual = dual_point(slope, self._intercept)
+        size = self._sizes(self._Z.dot(dual))
         fixed, free = size[: self._n_fixed], size[self._n_fixed :]
         quadratic = 0.5 * (float(fixed @ fixed) + top_squares(free, self._q))
-        bound, scale = dual_bound(self._loss, alpha, self._y, self._weight, quadratic)
-        return bound, scale * alpha
+        bound, scale = dual_bound(self._loss, dual, self._y, self._weight, quadratic)
+        return bound, scale * dual
 
     def _proximal(self, v: FloatArray, curvature: float) -> FloatArray:
         """Return argmin_u curvature/2 ||u - v||^2 + the penalty."""
@@ -213,7 +212,7 @@ class _Problem:
         square = float(direction @ direction)
         if square <= 0.0:
             return 1.0  # a zero gradient moves nothing, whatever L is
-        step = np.asarray(self._Z @ direction) ** 2
+        step = self._Z.times(direction) ** 2
         bend = float(self._loss.curvature(margins, self._y, self._weight) @ step)
         return (bend if bend > 0 else float(self._weight @ step)) / square
 

@@ -12,18 +12,16 @@ block, which never stores a: it needs X'beta and X(X'beta) of every cut, two pas
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from .._kernels import solve_cuts
 from .._typing import Design, FloatArray, IndexArray
-from ..designs import Scaled, Sparse
-from ..designs._operations import multiply
-from ..designs._wrappers import storage_of
+from ..designs._columns import GatheredColumns
+from ..designs._operations import multiply, offsets
 from ..measures import Cut
 from ._conic import has_clarabel, solve_by_clarabel
-from ._cutting_plane import GatheredColumns
 from ._drive import Scan, Solver
 
 UNSOLVED = 1e-5  # gap of a program over the cuts that has failed
@@ -197,12 +195,12 @@ class BlockModel:
         if new.size:
             self._pool.add(new)
             self._offset = np.append(self._offset, offsets(self._design, new))
-            columns: Any = self._pool.columns()[:, old:]
+            columns = self._pool.columns().take(slice(old, None))
             offset = self._offset[old:]
             rows = [np.empty((0, new.size))]
             for first in range(0, self.cuts.size, CHUNK):
                 beta = self.cuts.beta(first, min(first + CHUNK, self.cuts.size))
-                rows.append((columns.T @ beta.T).T - beta.sum(axis=1)[:, None] * offset)
+                rows.append(columns.dot(beta.T).T - beta.sum(axis=1)[:, None] * offset)
             self._a = np.hstack([self._a, np.concatenate(rows)])
         places = self._pool.position(block)
         self._blocks.append(places)
@@ -235,8 +233,7 @@ class BlockModel:
         self.cuts.add(cut, keep)
         row = np.empty(0)
         if self._pool.size:
-            columns: Any = self._pool.columns()
-            row = columns.T @ cut.beta - float(cut.beta.sum()) * self._offset
+            row = self._pool.columns().dot(cut.beta) - float(cut.beta.sum()) * self._offset
         self._a = np.vstack([self._a, row])
         for t, (places, gram) in enumerate(zip(self._blocks, self._grams, strict=True)):
             self._grams[t] = _bordered(gram, self._a[:, places] @ row[places])
@@ -285,8 +282,7 @@ class BlockModel:
 
     def _scores(self, w: FloatArray) -> FloatArray:
         u = self._coef(w)
-        columns: Any = self._pool.columns()
-        return np.asarray(columns @ u - float(self._offset @ u))
+        return self._pool.columns().times(u) - float(self._offset @ u)
 
 
 class FullModel:
@@ -350,16 +346,6 @@ def _bordered(gram: FloatArray, border: FloatArray) -> FloatArray:
     grown[:-1, :-1] = gram
     grown[-1], grown[:, -1] = border, border
     return grown
-
-
-def offsets(design: Design, features: IndexArray) -> FloatArray:
-    """Return what is to be subtracted from gathered columns: sparse ones are not centred."""
-    centred = isinstance(design, Scaled) and design.mean is not None
-    if not centred or not isinstance(storage_of(design), Sparse):
-        return np.zeros(features.size)
-    assert isinstance(design, Scaled)
-    assert design.mean is not None
-    return np.asarray(design.mean[features] * design.scale[features])
 
 
 def average_by_class(beta: FloatArray, y: FloatArray, weight: FloatArray | None) -> FloatArray:

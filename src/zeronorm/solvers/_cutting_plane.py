@@ -22,20 +22,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
-from .._typing import Columns, Design, FloatArray, IndexArray, Smooth
-from ..designs import as_design
+from .._typing import Design, FloatArray, IndexArray, Smooth
+from ..designs._columns import GatheredColumns
 from ..groups import Groups
 from ..losses import balance, dual_bound, fit_intercept
 from ..result import Result, Status, Step
 from ..structures import largest
-from ._blas import current_threads
-from ._drive import Scan, Solver, run
+from ._drive import Scan, Solver
 from ._ties import ranked
 from ._units import units_of
 from .inner import Blocks, InnerSolver, State, newton
@@ -49,7 +46,7 @@ class BestDual:
     """
 
     bound: float
-    alpha: FloatArray
+    dual: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ def minimax(
     Parameters
     ----------
     design : n x m matrix, on the scaling that selection uses.
-    y : (n,) labels +-1.
+    y : (n,) the target.
     n_features : exactly so many features are returned (`max_blocks` yields to it). None: (P) itself
         is solved, to an outer gap of `tol` or `max_blocks`.
     C : weight of the summed loss, positive.
@@ -123,7 +120,7 @@ def minimax(
             f"n_{what} must be between {forced.size} (the forced {what}) and "
             f"{forced.size + n_allowed} (the usable ones); got {n_features}."
         )
-    scale, alpha, b = first_dual(loss, y, weight, intercept)
+    scale, dual, b = first_dual(loss, y, weight, intercept)
     capacity = n_features if n_features is not None and groups is None else 0
     pool = GatheredColumns(design, capacity)
     state = State(np.empty(0), b, np.empty(0))
@@ -136,13 +133,13 @@ def minimax(
 
     def solve() -> Status:
         """Solve the problem over the blocks so far; return the status of the inner solver."""
-        nonlocal state, alpha, objective, inner_bound
+        nonlocal state, dual, objective, inner_bound
         membership = np.zeros((pool.size, len(blocks)))
         for t, members in enumerate(blocks):
             membership[pool.position(units.features(members)), t] = 1.0
         problem = Blocks(pool.columns(), membership, y, weight, loss, intercept, scale)
         answer = inner(problem, state, inner_tol)
-        state, alpha = answer.state, answer.alpha
+        state, dual = answer.state, answer.dual
         objective, inner_bound = answer.objective, answer.bound
         extra["inner_iterations"] = float(answer.n_iter)
         extra["gap"] = (answer.objective - answer.bound) / scale
@@ -175,12 +172,10 @@ def minimax(
             objective, inner_bound, pool.size, history[-1].entered, seconds, extra, step_status
         )
         if not final_scan and n_features is not None and n_seen >= n_features:
-            return _finished(
-                pool, state, objective, inner_bound, 0.0, alpha, Status.BUDGET, history
-            )
+            return _finished(pool, state, objective, inner_bound, 0.0, dual, Status.BUDGET, history)
 
     while True:
-        scores = yield Scan(design, alpha * y)
+        scores = yield Scan(design, dual)
         seconds = {}
         magnitude = units.strength(scores)
         forced_mass = float((magnitude[forced] ** 2).sum())
@@ -188,12 +183,12 @@ def minimax(
         best = largest(magnitude, min(n_allowed, max(block_size + n_seen, *l0_sizes, 0)))
         best_square = magnitude[best] ** 2
         worst = 0.5 * (forced_mass + float(best_square[:block_size].sum()))
-        outer_bound = max(outer_bound, dual_bound(loss, alpha, y, weight, worst)[0])
+        outer_bound = max(outer_bound, dual_bound(loss, dual, y, weight, worst)[0])
         for k in l0_sizes:
             quadratic = 0.5 * (forced_mass + float(best_square[: max(0, k - forced.size)].sum()))
-            bound, shrink = dual_bound(loss, alpha, y, weight, quadratic)
+            bound, shrink = dual_bound(loss, dual, y, weight, quadratic)
             if k not in l0_bounds or bound > l0_bounds[k].bound:
-                l0_bounds[k] = BestDual(bound, shrink * alpha)
+                l0_bounds[k] = BestDual(bound, shrink * dual)
 
         if n_features is None and blocks and objective - outer_bound <= tol * scale:
             status = Status.CONVERGED
@@ -204,7 +199,7 @@ def minimax(
         if n_features is None and max_blocks is not None and len(blocks) >= max_blocks:
             break
 
-        best = ranked(design, units, magnitude, scores, alpha * y, best[: block_size + n_seen])
+        best = ranked(design, units, magnitude, scores, dual, best[: block_size + n_seen])
         block = np.concatenate([forced, best[:block_size]])
         if n_features is None:
             if any(np.array_equal(np.sort(block), old) for old in blocks):
@@ -237,7 +232,7 @@ def minimax(
             status = Status.BUDGET
             break
 
-    answer = _finished(pool, state, objective, inner_bound, outer_bound, alpha, status, history)
+    answer = _finished(pool, state, objective, inner_bound, outer_bound, dual, status, history)
     return Minimax(answer.result, l0_bounds)
 
 
@@ -247,7 +242,7 @@ def _finished(
     objective: float,
     inner_bound: float,
     outer_bound: float,
-    alpha: FloatArray,
+    dual: FloatArray,
     status: Status,
     history: list[Step],
 ) -> Minimax:
@@ -261,78 +256,9 @@ def _finished(
         intercept=state.intercept,
         objective=objective,
         bounds={"inner": inner_bound, "outer": outer_bound},
-        dual=alpha,
+        dual=dual,
         status=status,
         history=tuple(history),
-    )
-    return Minimax(result, {})
-
-
-def minimax_pooled(
-    design: Design,
-    y: FloatArray,
-    loss: Smooth,
-    n_features: int,
-    *,
-    C: float,
-    block_size: int,
-    sample_weight: FloatArray,
-    intercept: bool = True,
-    forced: IndexArray | None = None,
-    usable: np.ndarray | None = None,
-    pool_size: int | None = None,
-    n_scans: int = 3,
-    inner_tol: float = 1e-3,
-) -> Solver[Minimax]:
-    """Select as `minimax` does, with a fixed small number of scans (data on disk or remote).
-
-    The `pool_size` largest |c_j| of each scan join a pool in memory (at least 5 n_features); the
-    whole outer loop runs inside the pool; its final dual point gives the next scan. The last scan
-    also yields the outer bound, of the problem over all features.
-    """
-    size = max(5 * n_features, pool_size or 0)
-    m = design.shape[1]
-    forced = np.empty(0, np.int64) if forced is None else forced
-    allowed = np.ones(m, bool) if usable is None else usable
-    n_free = int(allowed.sum()) - forced.size
-    weight = C * sample_weight
-    alpha = first_dual(loss, y, weight, intercept)[1]
-    pool = forced.copy()
-    answer: Minimax | None = None
-    outer = 0.0  # the zero vector is dual feasible
-    for turn in range(n_scans + 1):
-        scores = yield Scan(design, alpha * y)
-        magnitude = np.where(allowed, np.abs(scores), -1.0)
-        magnitude[forced] = -1.0
-        best = largest(magnitude, min(block_size, n_free))
-        worst = 0.5 * float((scores[forced] ** 2).sum() + (scores[best] ** 2).sum())
-        outer = max(outer, dual_bound(loss, alpha, y, weight, worst)[0])
-        if turn == n_scans:
-            break
-        pool = np.union1d(pool, largest(magnitude, min(size, n_free)))
-        inside = run(
-            minimax(
-                as_design(design.gather(pool)), y, loss, min(n_features, pool.size), C=C,
-                block_size=block_size, sample_weight=sample_weight, intercept=intercept,
-                forced=np.searchsorted(pool, forced), inner_tol=inner_tol,
-            ),
-            n_threads=current_threads(),
-        )  # fmt: skip
-        answer = inside
-        assert inside.result.dual is not None
-        alpha = inside.result.dual
-    assert answer is not None
-    inner = answer.result
-    history = tuple(replace(step, entered=pool[step.entered]) for step in inner.history)
-    result = Result(
-        support=pool[inner.support],
-        coef=inner.coef,
-        intercept=inner.intercept,
-        objective=inner.objective,
-        bounds={"inner": inner.bounds["inner"], "outer": min(outer, inner.objective)},
-        dual=inner.dual,
-        status=inner.status,
-        history=history,
     )
     return Minimax(result, {})
 
@@ -344,9 +270,9 @@ def first_dual(
     zero = np.zeros_like(weight)
     if not intercept:
         value, gradient = loss.value_gradient(zero, y, weight)
-        return value, np.maximum(-y * gradient, 0.0), 0.0
+        return value, -gradient, 0.0
     b, value, gradient = fit_intercept(loss, zero, y, weight)
-    return value, balance(np.maximum(-y * gradient, 0.0), y), b
+    return value, balance(-gradient), b
 
 
 def fit_budget(
@@ -386,48 +312,3 @@ def _extend(state: State, n_new: int, n_blocks: int) -> State:
     share = 1.0 / (2.0 * n_blocks)
     weights = np.append((1.0 - share) * state.block_weight, share)
     return State(np.append(state.coef, np.zeros(n_new)), state.intercept, weights)
-
-
-class GatheredColumns:
-    """The columns gathered so far, in order of entry; room for `capacity` is made at once."""
-
-    def __init__(self, design: Design, capacity: int) -> None:
-        self._design = design
-        self._capacity = capacity
-        self._dense: FloatArray | None = None
-        self._sparse: list[sp.csc_array[Any]] = []
-        self.features = np.empty(0, np.int64)
-        self._position = np.full(design.shape[1], -1, np.int64)
-
-    @property
-    def size(self) -> int:
-        return int(self.features.size)
-
-    def position(self, features: IndexArray) -> IndexArray:
-        return self._position[features]
-
-    def add(self, features: IndexArray) -> None:
-        """Gather columns and append them."""
-        columns = self._design.gather(features)
-        old = self.size
-        self.features = np.concatenate([self.features, features])
-        self._position[features] = np.arange(old, self.size)
-        if sp.issparse(columns):
-            self._sparse.append(columns)
-            return
-        if self._dense is None or self._dense.shape[1] < self.size:
-            room = max(self._capacity, self.size, 3 * old // 2)  # more each time: few copies
-            grown = np.empty((columns.shape[0], room), order="F")
-            if self._dense is not None:
-                grown[:, :old] = self._dense[:, :old]
-            self._dense = grown
-        self._dense[:, old : self.size] = columns
-
-    def columns(self) -> Columns:
-        """Return all gathered columns, (n, size)."""
-        if self._sparse:
-            if len(self._sparse) > 1:
-                self._sparse = [sp.csc_array(sp.hstack(self._sparse, format="csc"))]
-            return self._sparse[0]
-        assert self._dense is not None
-        return self._dense[:, : self.size]

@@ -14,10 +14,9 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from .._typing import Design, FloatArray
-from ..designs import Rows, Scaled
+from .._threads import solver_threads
+from .._typing import Design, FloatArray, Wrapper
 from ..designs._operations import scan
-from ._blas import solver_threads
 
 T = TypeVar("T")
 
@@ -146,11 +145,11 @@ def _answer(requests: list[Scan]) -> list[FloatArray]:
     return [answer for answer in answers if answer is not None]
 
 
-def _unwrap(request: Scan) -> tuple[Design, list[tuple[Scaled | Rows, FloatArray]], FloatArray]:
+def _unwrap(request: Scan) -> tuple[Design, list[tuple[Wrapper, FloatArray]], FloatArray]:
     """Return the base design, the wrappers on the way with their vectors, the lowered vector."""
     design, vector = request.design, request.vector
-    wrappers: list[tuple[Scaled | Rows, FloatArray]] = []
-    while isinstance(design, (Scaled, Rows)):
+    wrappers: list[tuple[Wrapper, FloatArray]] = []
+    while isinstance(design, Wrapper):
         wrappers.append((design, vector))
         vector = design.lower(vector)
         design = design.base

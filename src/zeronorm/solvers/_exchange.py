@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._kernels import dense_exchange
 from .._typing import Columns, FloatArray, IndexArray, Smooth
+from ..designs._columns import GrowingColumns
 from ..losses import SquaredHinge
-from ._ridge import Ridge, bounded, in_kernel, ridge, take
+from ._ridge import Ridge, bounded, in_kernel, ridge
 
 # Drop this share of the remaining features at once, and one at a time from this size on: dropping
 # one by one everywhere selects no better and costs several times as much.
@@ -71,7 +70,7 @@ class Exchanges:
         """Begin with a pool.
 
         Z : (n, p) the pool; columns on the selection scaling, so that |u_j| are comparable.
-        y : (n,) labels +-1.
+        y : (n,) the target.
         weight : (n,) sample weights times C, positive.
         intercept : whether b is free (and unpenalised) or zero.
         keep : columns of Z that stay in every support.
@@ -85,7 +84,7 @@ class Exchanges:
         self._failed: dict[bytes, float] = {}  # objectives that supports are known to reach
         # By size, the best support where swaps ended, and the number of columns that were there.
         self._settled: dict[int, tuple[Fitted, int]] = {}
-        self._squares: Any = None
+        self._squares = GrowingColumns()
         self.extend(Z)
 
     def extend(self, Z: Columns) -> None:
@@ -150,9 +149,9 @@ class Exchanges:
         """Exchange columns of the support with others while the objective falls.
 
         With h_j = 1 + sum_i w_i z_ij^2, the backward sacrifice of a column inside is h_j u_j^2 / 2,
-        the forward one of a column outside (z_j'(alpha y))^2 / (2 h_j). For c = 5, 2, 1 the c
-        smallest and the c largest change places; the best exchange is kept if the objective falls
-        by more than `tol` times its value.
+        the forward one of a column outside (z_j'v)^2 / (2 h_j), v the dual point. For c = 5, 2, 1
+        the c smallest and the c largest change places; the best exchange is kept if the objective
+        falls by more than `tol` times its value.
 
         Source: the splicing of best-subset selection (Zhu et al., PNAS 2020), with a ridge.
         """
@@ -163,7 +162,7 @@ class Exchanges:
             most = min(MAX_EXCHANGE, movable.size, outside.size)
             if most == 0:
                 break
-            scores = np.asarray(self._Z.T @ (fit.alpha * self._y))
+            scores = self._Z.dot(fit.dual)
             bend = self._bend(self._curvature(fit.margins))
             backward = bend[support[movable]] * fit.coef[movable] ** 2
             forward = scores[outside] ** 2 / bend[outside]
@@ -221,9 +220,10 @@ class Exchanges:
             return self.improve_by_steps(current, swaps=swaps)
         known, n_known = self._settled.get(k, (current, 0))
         columns, u = current.columns.copy(), current.fit.coef.copy()
+        assert self._Z.array is not None
         margins, alpha, scores = np.empty(n), np.empty(n), np.empty(k)
         b, objective, bound, gap = dense_exchange(
-            np.asarray(self._Z), self._y, self._weight, self._protected.view(np.uint8),
+            self._Z.array, self._y, self._weight, self._protected.view(np.uint8),
             isinstance(self._loss, SquaredHinge), self._intercept, current.fit.intercept,
             self._tol, self._fit_tol, swaps, RULE, WON_BACK, known.columns, n_known, columns, u,
             margins, alpha, scores,
@@ -231,7 +231,7 @@ class Exchanges:
         if np.array_equal(columns, current.columns):
             found = current
         else:
-            fit = Ridge(u, b, margins, alpha, scores, objective, bound, gap)
+            fit = Ridge(u, b, margins, alpha * self._y, scores, objective, bound, gap)
             fit = bounded(fit, self._y, self._weight, self._loss, np.ones(k), self._intercept)
             found = Fitted(columns, fit)
         if swaps:
@@ -275,8 +275,7 @@ class Exchanges:
         shape = self._y.size, places.size
         descent, margins = np.empty(shape, order="F"), np.empty(shape, order="F")
         objective = np.empty(places.size)
-        columns = take(self._Z, current.columns[places])
-        dense = columns.toarray() if sp.issparse(columns) else np.asarray(columns)
+        dense = self._Z.take(current.columns[places]).dense()
         coef = current.fit.coef
         penalty = 0.5 * float(coef @ coef)
         for place, j in enumerate(places):
@@ -299,7 +298,7 @@ class Exchanges:
         for place, z in enumerate(margins.T):
             curvature[:, place] = self._curvature(z)
         first = int(outside[0])  # a part of the pool is enough where swaps have seen the rest
-        scores = np.asarray(self._Z[:, first:].T @ descent)[outside - first].T
+        scores = self._Z.take(slice(first, None)).dot(descent)[outside - first].T
         bend = self._bend(curvature, first)[outside - first].T
         gain = scores**2 / (2.0 * bend)
         lost = (objective - current.objective)[:, None]
@@ -352,26 +351,11 @@ class Exchanges:
 
     def _bend(self, curvature: FloatArray, first: int = 0) -> FloatArray:
         """Return h_j = 1 + sum_i w_i z_ij^2 of the columns of the pool from one on."""
-        known = 0 if self._squares is None else self._squares.shape[1]
+        known = self._squares.size
         if known < self._Z.shape[1]:
-            self._square(known)
-        squares = self._squares[:, first : self._Z.shape[1]]
-        return 1.0 + np.asarray(squares.T @ curvature)
-
-    def _square(self, known: int) -> None:
-        """Square the columns that are new."""
-        fresh: Any = self._Z[:, known:]
-        if sp.issparse(self._Z):
-            squares = fresh.multiply(fresh)
-            if self._squares is not None:
-                squares = sp.hstack([self._squares, squares])
-            self._squares = squares.tocsc()
-            return
-        squares = np.empty(self._Z.shape, order="F")
-        if self._squares is not None:
-            squares[:, :known] = self._squares
-        np.square(np.asarray(fresh), out=squares[:, known:])
-        self._squares = squares
+            self._squares.append(self._Z.take(slice(known, None)).squared())
+        squares = self._squares.columns().take(slice(first, self._Z.shape[1]))
+        return 1.0 + squares.dot(curvature)
 
     def _outside(self, columns: IndexArray, first: int = 0) -> IndexArray:
         """Return the columns of the pool from one on that are not among some, sorted."""

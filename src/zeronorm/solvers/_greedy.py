@@ -4,8 +4,8 @@ After every step the model over the features chosen so far is fitted again,
 
     min_{u, b}  1/2 ||u||^2 + fit_C sum_i s_i f(y_i, x_i'u + b),    u_j = 0 outside them,    (F)
 
-and its residual alpha_i y_i = -fit_C s_i f'(y_i, z_i) is what the next scan correlates with the
-columns. A feature is worth |c_j| / ||x_j||, c = X'(alpha y); a group G the length of the residual's
+and its residual v_i = -fit_C s_i f'(y_i, z_i) is what the next scan correlates with the
+columns. A feature is worth |c_j| / ||x_j||, c = X'v; a group G the length of the residual's
 projection on its columns, (c_G' (X_G'X_G)^+ c_G)^(1/2), which is ||c_G|| for orthonormal columns
 and |c_j| / ||x_j|| for a group of one. So neither the units of X nor a change of basis inside a
 group matter. With a free intercept, norms and projections are of centred columns, in any storage.
@@ -31,13 +31,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Columns, FloatArray, IndexArray
+from ..designs._columns import GatheredColumns, gather
 from ..designs._operations import center_scale
 from ..designs._wrappers import IN_MEMORY
 from ..groups import Groups
 from ..result import Path, Result, Status, Step
-from ._cutting_plane import GatheredColumns, Minimax, first_dual
+from ._cutting_plane import Minimax, first_dual
 from ._drive import Scan, Solver
-from ._ridge import Ridge, ridge, take
+from ._ridge import Ridge, ridge
 from ._select import _finish, refit_support
 from ._stopwatch import PhaseClock
 from ._task import Task
@@ -84,12 +85,12 @@ def greedy(
     clock = PhaseClock(seconds)
     n_steps = max(sizes)
     weight = fit_C * task.sample_weight
-    zero_value, alpha, b = first_dual(task.loss, task.y, weight, task.intercept)
+    zero_value, dual, b = first_dual(task.loss, task.y, weight, task.intercept)
     with clock.phase("norms"):
         units: Units = _Features(task) if task.groups is None else _Groups(task, task.groups)
     left = units.usable.copy()
     pool = GatheredColumns(task.design, n_steps if task.groups is None else 0)
-    fit = Ridge(np.empty(0), b, np.empty(0), alpha, np.empty(0), zero_value, 0.0, 1.0)
+    fit = Ridge(np.empty(0), b, np.empty(0), dual, np.empty(0), zero_value, 0.0, 1.0)
     ends = [0]  # features after so many units
     history: list[Step] = []
 
@@ -119,19 +120,18 @@ def greedy(
     if known.size:
         enter(known)
     while len(ends) <= n_steps:
-        vector = fit.alpha * task.y
-        scores = yield Scan(task.design, vector)
+        scores = yield Scan(task.design, fit.dual)
         strength = units.strength(scores)
         strength[~left] = -1.0
         best = np.array([strength.argmax()])
-        enter(ranked(task.design, units, strength, scores, vector, best)[:1])
+        enter(ranked(task.design, units, strength, scores, fit.dual, best)[:1])
     order = pool.features
     fits = {}
     with clock.phase("refit"):
         for size in sorted(set(sizes)):
             position = np.argsort(order[: ends[size]])
             support = order[position]
-            Z = take(pool.columns(), position)
+            Z = pool.columns().take(position)
             fits[size] = (support, refit_support(task, Z, support, refit_C))
     result = Result(
         np.sort(order), np.empty(0), 0.0, np.nan, {}, None, Status.BUDGET, tuple(history)
@@ -205,10 +205,10 @@ class _Groups(Grouped):
         owner: list[int] = []
         for units in self._batches(task.design.shape[0]):
             first = self._begin[units[0]]
-            columns: Any = task.design.gather(self._features[first : self._end[units[-1]]])
+            columns = gather(task.design, self._features[first : self._end[units[-1]]])
             for unit in units:
                 part = slice(self._begin[unit] - first, self._end[unit] - first)
-                whiten = _whitening(columns[:, part], task.sample_weight, task.intercept)
+                whiten = _whitening(columns.take(part), task.sample_weight, task.intercept)
                 blocks.append(whiten)
                 owner += [unit] * whiten.shape[0]
         return sp.block_diag(blocks, format="csr"), np.array(owner, np.int64)
@@ -220,15 +220,10 @@ class _Groups(Grouped):
         return np.split(units, np.flatnonzero(np.diff(run)) + 1)
 
 
-def _whitening(columns: Any, weight: FloatArray, centred: bool) -> FloatArray:
+def _whitening(columns: Columns, weight: FloatArray, centred: bool) -> FloatArray:
     """Return W', (rank, p), with W W' = (X'SX)^+ for the columns X, centred or not."""
-    mean = np.asarray(columns.T @ weight) / weight.sum() if centred else np.zeros(columns.shape[1])
-    if isinstance(columns, sp.csc_array):
-        scaled = sp.diags_array(np.sqrt(weight)) @ columns
-        gram = (scaled.T @ scaled).toarray() - weight.sum() * np.outer(mean, mean)
-    else:
-        dense = (columns - mean) * np.sqrt(weight)[:, None]
-        gram = dense.T @ dense
+    mean = columns.dot(weight) / weight.sum() if centred else np.zeros(columns.shape[1])
+    gram = columns.covariance(weight, mean)
     length = np.sqrt(np.maximum(np.diag(gram), 0.0))
     inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
     values, vectors = np.linalg.eigh(gram * inverse[:, None] * inverse)

@@ -172,7 +172,7 @@ class Thresholding:
             target = full + descent / curvature
             support = self._admit(target)
             coef = target[support]
-            z = np.asarray(columns(support) @ coef) if support.size else np.zeros(search.z.size)
+            z = columns(support).times(coef) if support.size else np.zeros(search.z.size)
             value, b, gradient = self._objective.place(z, coef)
             features = np.union1d(search.support, support)
             change = -full[features]

@@ -20,7 +20,6 @@ from ._cutting_plane import BestDual, Minimax
 from ._drive import Scan, Solver
 from ._hard_thresholding import VARIANTS, Objective, Thresholding, hard_threshold
 from ._prove import prove_support
-from ._ridge import take
 from ._search import Search, explore
 from ._select import POOL_FACTOR, POOL_MIN, _finish, refit_support
 from ._splitting import METHODS, SplitProblem, Splitting, asalm, salm
@@ -102,7 +101,7 @@ def select_l0(
     with clock.phase("refit"):
         for k in search.sizes:
             support = proofs[k].support if k in proofs else search.support(k)
-            Z = take(search.pool.columns(), search.pool.position(support))
+            Z = search.pool.columns().take(search.pool.position(support))
             fits[k] = (support, refit_support(task, Z, support, refit_C))
     return (yield from _finish(task, fits, [_answer(search, duals)], C, certify, clock, proofs))
 
@@ -118,7 +117,7 @@ def _fill(
     side = max(n, int(SPLIT_ELEMENTS**0.5)) if options.inner == "bfgs" else n
     room = max(SPLIT_ELEMENTS // side, POOL_FACTOR * search.sizes[-1], POOL_MIN, first.size)
     if features.size > room:
-        scores = yield Scan(task.design, search.zero_alpha * task.y)
+        scores = yield Scan(task.design, search.zero_dual)
         strength = search.strength(scores)
         strength[first] = np.inf
         features = np.sort(largest(strength, room))
@@ -165,7 +164,7 @@ def _threshold(search: Search, k: int) -> Solver[None]:
 
     def columns(features: IndexArray) -> Columns:
         search.add(features)
-        return take(search.pool.columns(), search.pool.position(features))
+        return search.pool.columns().take(search.pool.position(features))
 
     def admit(target: FloatArray) -> IndexArray:
         strength = search.strength(target)

@@ -2,14 +2,14 @@
 
     min_{u, b}  sum_j l1_j |u_j| + l2_j/2 u_j^2 + sum_i s_i f(y_i, x_i'u + b),  low <= u <= high
 
-with s the sample weights times C, f the logistic loss or the squared hinge, and b free or 0. The
-dual problem is, with c = X'(alpha * y),
+with s the sample weights times C, f a smooth loss, and b free or 0. The dual problem is, with
+c = X'v,
 
-    max_alpha  -conjugate(alpha) - sum_j max(|c_j| - l1_j, 0)^2 / (2 l2_j)
+    max_v  -conjugate(v) - sum_j max(|c_j| - l1_j, 0)^2 / (2 l2_j)
 
-with |c_j| <= l1_j where l2_j = 0, and sum_i alpha_i y_i = 0 where b is free; with a sign constraint
-only one sign of c_j counts. Any alpha = -y * gradient becomes feasible by shrinking, and its value
-certifies the gap that all solvers of the problem stop by.
+with |c_j| <= l1_j where l2_j = 0, and sum_i v_i = 0 where b is free; with a sign constraint only
+one sign of c_j counts. Any v = -gradient becomes feasible by shrinking, and its value certifies the
+gap that all solvers of the problem stop by.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._typing import Design, FloatArray, IndexArray, Smooth
 from ..designs import Scaled
+from ..designs._column_sets import ColumnSet, ColumnStore, RowSet
+from ..designs._columns import gather
 from ..designs._operations import distant_means
 from ..designs._wrappers import feature_blocks
-from ..losses import Logistic, balance, fit_intercept
+from ..losses import dual_point, fit_intercept
 from ..result import Result, Status, Step
 from ..structures import largest
-from ._columns import ColumnSet, ColumnStore, Penalty, RowSet
 from ._cutting_plane import first_dual
+from ._descent import Penalty
 from ._drive import Scan, Solver
 from ._stopwatch import Stopwatch
 
@@ -50,7 +51,7 @@ class L1Problem:
     """The problem of this module: data, labels, weights, penalty, loss."""
 
     design: Design
-    y: FloatArray  # (n,) +-1
+    y: FloatArray  # (n,)
     weight: FloatArray  # (n,) sample weights times C
     penalty: Penalty
     loss: Smooth
@@ -113,9 +114,8 @@ class Candidate:
     """A point before the scan that certifies it."""
 
     point: Point
-    alpha: FloatArray  # (n,) of its dual point
+    dual: FloatArray  # (n,) its dual point, the vector to scan for
     feasible: bool  # but for the features
-    vector: FloatArray  # (n,) to scan for
     seconds: float  # of solving
     counts: Mapping[str, float]
 
@@ -132,19 +132,19 @@ def with_best_intercept(problem: L1Problem, point: Point) -> Point:
 def _bound(
     problem: L1Problem,
     penalty: Penalty,
-    alpha: FloatArray,
+    dual: FloatArray,
     pull: FloatArray,
     entropy: float | None = None,
 ) -> float:
-    """Return the value of the dual at the largest feasible multiple of alpha, at most 1.
+    """Return the value of the dual at the largest feasible multiple of v, at most 1.
 
-    pull : of the features of `penalty` at alpha, see Penalty.pull.
-    entropy : -conjugate(alpha) where it is known. As the conjugate is convex and 0 at 0, t times
-        that is a bound of its value at t alpha, without logarithms.
+    pull : of the features of `penalty` at v, see Penalty.pull.
+    entropy : -conjugate(v) where it is known. As the conjugate is convex and 0 at 0, t times
+        that is a bound of its value at t v, without logarithms.
     """
     t = 1.0 / max(1.0, penalty.strongest(pull))
     if entropy is None:
-        value = -problem.loss.conjugate(t * alpha, problem.y, problem.weight)
+        value = -problem.loss.conjugate(t * dual, problem.y, problem.weight)
     else:
         value = t * entropy
     if not penalty.bounds_all:
@@ -172,8 +172,8 @@ class Run:
         self.bound = -np.inf
         self.point: Point
         self.candidate: Candidate
-        self.alpha: FloatArray  # (n,) of the last scan
-        self.scores: FloatArray  # (m,) X'(alpha * y) at the point
+        self.dual: FloatArray  # (n,) v of the last scan
+        self.scores: FloatArray  # (m,) X'v at the point
         self.pull = np.empty(0)  # (m,) after the first scan
         self.truncated = False  # whether the last choice left out features that are drawn in
         self.scale = first_dual(problem.loss, problem.y, problem.weight, problem.intercept)[0]
@@ -187,14 +187,13 @@ class Run:
         penalty = problem.penalty
         self._always = np.flatnonzero(penalty.l1 == 0)  # in every working set
         unpenalised = self._always[penalty.l2[self._always] == 0]
-        # Without a penalty, the dual asks for x_j'(alpha * y) = 0, or one sign of it where u_j has
-        # a sign: columns times y, the intercept first, and the sign of each that is allowed.
+        # Without a penalty, the dual asks for x_j'v = 0, or one sign of it where u_j has a sign:
+        # the columns, the intercept first, and the sign of each that is allowed.
         self._equalities: FloatArray | None = None
         if unpenalised.size:
-            columns = problem.design.gather(unpenalised)
-            Z = np.asarray(columns.todense()) if sp.issparse(columns) else columns
             ones = np.ones((problem.y.size, int(problem.intercept)))
-            self._equalities = problem.y[:, None] * np.hstack([ones, Z])
+            Z = gather(problem.design, unpenalised).dense()
+            self._equalities = np.hstack([ones, Z])
             sign = np.where(penalty.low == 0, -1.0, 0.0) + np.where(penalty.high == 0, 1.0, 0.0)
             self._allowed = np.append(np.zeros(int(problem.intercept)), sign[unpenalised])
         self._error = self._store.score_errors
@@ -217,7 +216,7 @@ class Run:
         self.bound, self._best, self._idle = -np.inf, None, 0
         self.scale *= factor
         self.scores, self.pull = factor * self.scores, factor * self.pull
-        self.alpha = factor * self.alpha
+        self.dual = factor * self.dual
         point = self.point
         self.point = replace(point, value=factor * point.value, gradient=factor * point.gradient)
 
@@ -305,21 +304,20 @@ class Run:
     def certify(self, point: Point, counts: Mapping[str, float]) -> Solver[None]:
         """Scan at a point: its gap, its row of the history, and whether to stop."""
         self.propose(point, counts)
-        self.accept((yield Scan(self.problem.design, self.candidate.vector)))
+        self.accept((yield Scan(self.problem.design, self.candidate.dual)))
 
     def propose(self, point: Point, counts: Mapping[str, float]) -> None:
         """Make a point the candidate that a scan is to certify."""
         seconds = self.clock.seconds
         self.clock = Stopwatch()
         self.point = point = with_best_intercept(self.problem, point)
-        alpha, feasible = self._dual_point(point)
-        vector = alpha * self.problem.y
-        self.candidate = Candidate(point, alpha, feasible, vector, seconds, counts)
+        dual, feasible = self._dual_point(point)
+        self.candidate = Candidate(point, dual, feasible, seconds, counts)
 
     def accept_between(self, lower: Run, upper: Run, share: float) -> bool:
         """Take the candidate without a scan of its own, where two others certify it.
 
-        Scores are linear in alpha, so that those of every alpha between two are known; between the
+        Scores are linear in v, so that those of every v between two are known; between the
         solutions at two C, it errs by the square of their distance.
 
         lower, upper : at a smaller and a larger C.
@@ -330,15 +328,15 @@ class Run:
         total = float(self.problem.weight.sum())
         a = (1.0 - share) * total / float(lower.problem.weight.sum())
         b = share * total / float(upper.problem.weight.sum())
-        alpha, scores = a * lower.alpha + b * upper.alpha, a * lower.scores + b * upper.scores
+        dual, scores = a * lower.dual + b * upper.dual, a * lower.scores + b * upper.scores
         candidate, penalty = self.candidate, self.problem.penalty
         point = candidate.point
         objective = point.value + penalty.of(point.features).value(point.u)
-        bound = _bound(self.problem, penalty, alpha, penalty.pull(scores))
+        bound = _bound(self.problem, penalty, dual, penalty.pull(scores))
         if not objective - bound <= self._tol * self.scale:
             return False
-        self.candidate = replace(candidate, alpha=alpha, vector=alpha * self.problem.y)
-        norms = [float(np.linalg.norm(run.alpha)) for run in (lower, upper)]
+        self.candidate = replace(candidate, dual=dual)
+        norms = [float(np.linalg.norm(run.dual)) for run in (lower, upper)]
         self.accept(scores, a * norms[0] + b * norms[1])
         if self.status is None:  # exact scores say otherwise
             self.candidate = candidate
@@ -351,17 +349,17 @@ class Run:
             vector.
         """
         problem, penalty, candidate = self.problem, self.problem.penalty, self.candidate
-        point, alpha, feasible = candidate.point, candidate.alpha, candidate.feasible
-        self.scores, self.pull, self.alpha = scores, penalty.pull(scores), alpha
+        point, dual, feasible = candidate.point, candidate.dual, candidate.feasible
+        self.scores, self.pull, self.dual = scores, penalty.pull(scores), dual
         if self._error is not None:
-            self._recompute(candidate.vector, size)
+            self._recompute(dual, size)
         self.point = point
         before = (self._best[2], self.bound) if self._best is not None else (np.inf, -np.inf)
         if feasible:
-            self.bound = max(self.bound, _bound(problem, penalty, alpha, self.pull))
+            self.bound = max(self.bound, _bound(problem, penalty, dual, self.pull))
         objective = point.value + penalty.of(point.features).value(point.u)
         if self._best is None or objective <= self._best[2]:
-            self._best = (point, alpha, objective)
+            self._best = (point, dual, objective)
         support = point.support
         fresh = support[~self._seen[support]]
         self._seen[fresh] = True
@@ -382,48 +380,46 @@ class Run:
     ) -> float:
         """Return the bound at a point for the problem over some columns: where to stop there."""
         if self._equalities is None:
-            # Fenchel's equality: f(z) + f*(-alpha y) = -alpha y z.
+            # Fenchel's equality: f(z) + f*(-v) = -v z.
             entropy = point.value - float(point.gradient @ point.z)
-            return _bound(self.problem, penalty, point.gradient, penalty.pull(-gradient), entropy)
-        alpha, feasible = self._dual_point(point)
+            return _bound(self.problem, penalty, -point.gradient, penalty.pull(-gradient), entropy)
+        dual, feasible = self._dual_point(point)
         if not feasible:
             return -np.inf
-        scores = columns.terms(alpha * self.problem.y, np.zeros(alpha.size))[0]
-        return _bound(self.problem, penalty, alpha, penalty.pull(scores))
+        scores = columns.terms(dual, np.zeros(dual.size))[0]
+        return _bound(self.problem, penalty, dual, penalty.pull(scores))
 
     def result(self) -> Result:
         """Return the best point with its certificate."""
         assert self._best is not None
         assert self.status is not None
-        point, alpha, objective = self._best
+        point, dual, objective = self._best
         used = point.u != 0
         support, u = point.features[used], point.u[used]
         return Result(
             support, u, point.b - self.problem.shift(support, u), objective, {"dual": self.bound},
-            alpha, self.status, tuple(self.history),
+            dual, self.status, tuple(self.history),
         )  # fmt: skip
 
     def _dual_point(self, point: Point) -> tuple[FloatArray, bool]:
-        """Return alpha at a point, within the equalities of the dual, and whether in its box."""
+        """Return v at a point, within the equalities of the dual, and whether in its domain."""
         problem = self.problem
-        alpha = np.maximum(-problem.y * point.gradient, 0.0)
         if self._equalities is None:
-            return (balance(alpha, problem.y) if problem.intercept else alpha), True
-        V = self._equalities
+            return dual_point(point.gradient, problem.intercept), True
+        V, v = self._equalities, -point.gradient
         curvature = problem.loss.curvature(point.z, problem.y, problem.weight)
-        D = np.minimum(curvature, alpha)  # rows at the ends of their interval do not move
+        D = np.minimum(curvature, np.abs(v))  # rows at the ends of their interval do not move
         active = self._allowed == 0
         for _ in range(4):  # rounding, and signs that come out wrong
             some = V[:, active]
             M = some.T @ (D[:, None] * some)
-            alpha = alpha - D * (some @ np.linalg.lstsq(M, some.T @ alpha, rcond=None)[0])
-            active |= (V.T @ alpha) * self._allowed < 0
-        logistic = isinstance(problem.loss, Logistic)
-        inside = bool(np.all(alpha >= 0) and (not logistic or np.all(alpha <= problem.weight)))
-        rest = V.T @ alpha
+            v = v - D * (some @ np.linalg.lstsq(M, some.T @ v, rcond=None)[0])
+            active |= (V.T @ v) * self._allowed < 0
+        inside = np.array_equal(problem.loss.inside(v, problem.y, problem.weight), v)
+        rest = V.T @ v
         rest[rest * self._allowed > 0] = 0.0
-        size = np.abs(V).T @ np.abs(alpha)
-        return alpha, inside and bool(np.all(np.abs(rest) <= EQUAL * size))
+        size = np.abs(V).T @ np.abs(v)
+        return v, inside and bool(np.all(np.abs(rest) <= EQUAL * size))
 
     def _recompute(self, v: FloatArray, size: float | None) -> None:
         """Replace scores in float32 by exact ones where they can decide the bound.

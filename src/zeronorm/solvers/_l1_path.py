@@ -14,13 +14,13 @@ from functools import partial
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
-from ..designs import Scaled
-from ..designs._operations import arranged
+from ..designs._column_sets import ColumnSet, ColumnStore, RowSet
+from ..designs._operations import unscaled
 from ..designs._wrappers import feature_blocks
 from ..result import Result, Status, Step
 from ..structures import largest
-from ._columns import ColumnSet, ColumnStore, Penalty, RowSet
 from ._cutting_plane import Minimax
+from ._descent import Penalty
 from ._drive import Scan, Solver, together
 from ._l1 import NEVER, L1Problem, Point, Run
 from ._task import Task
@@ -85,7 +85,7 @@ class Walk:
         """Find the smallest C that is of interest: one scan, two where features are free."""
         run = self._run
         yield from run.begin()
-        first = run.candidate.vector
+        first = run.candidate.dual
         if self.free.size:  # their model does not depend on C
             point, counts = solve_over(run, self.free, EXACT)
             yield from run.certify(point, counts)
@@ -99,7 +99,7 @@ class Walk:
     def _strongest(self, first: FloatArray) -> float:
         """Return the largest share of the features that are not free, 0 where all are rounding.
 
-        first : (n,) alpha * y of the model without features, which tells how large scores can be.
+        first : (n,) dual point of the model without features, which tells how large scores can be.
         """
         run, store = self._run, self._store
         share = self.share()
@@ -108,7 +108,7 @@ class Walk:
         if not share.any():
             return 0.0
         size, rows = float(np.linalg.norm(first)), (first != 0).astype(np.float64)
-        vector = run.candidate.vector
+        vector = run.candidate.dual
 
         def is_noise(columns: ColumnSet | RowSet) -> np.ndarray:
             score, _, square = columns.terms(vector, rows)
@@ -160,7 +160,7 @@ class Walk:
         if self._reach > 0:
             waiting = yield from self._between(begin, first, waiting)
         while waiting:
-            vectors = np.column_stack([run.candidate.vector for _, run in waiting])
+            vectors = np.column_stack([run.candidate.dual for _, run in waiting])
             scores = yield Scan(begin.problem.design, vectors)
             for number, (C, run) in enumerate(waiting):
                 run.accept(np.ascontiguousarray(scores[:, number]))
@@ -183,7 +183,7 @@ class Walk:
         Where many are left, the next call reaches less far.
         """
         C_last, last = waiting[-1]
-        last.accept((yield Scan(begin.problem.design, last.candidate.vector)))
+        last.accept((yield Scan(begin.problem.design, last.candidate.dual)))
         # Without penalised features the solution is the same at all C up to the smallest.
         low = self.smallest if np.isin(begin.point.support, self.free).all() else first
         left = []
@@ -556,11 +556,9 @@ def posed(task: Task, forced: IndexArray, allowed: np.ndarray) -> L1Problem:
     Columns divided by their deviation are columns with as many times the penalty; with a free
     intercept centring changes nothing.
     """
-    design, l1 = task.design, np.ones(task.design.shape[1])
-    if isinstance(design, Scaled):
-        l1 = np.divide(1.0, design.scale, out=np.full(l1.size, NEVER), where=design.scale > 0)
-        design = design.base
-    design = arranged(design)
+    design, scale = unscaled(task.design)
+    l1 = np.divide(1.0, scale, out=np.full(scale.size, NEVER), where=scale > 0)
+    design = design.arranged()
     l1[forced] *= FORCED_FACTOR
     l1[~allowed] = NEVER
     everything = np.full(l1.size, np.inf)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..losses import SquaredHinge
 from ..result import Result
+from ._descent import Descent
 from ._drive import Solver
 from ._l1 import L1Problem, Run, Start
 from ._prox_newton import MAX_HALVINGS, SIGMA, largest_steps, model_at, moved_along, sweep
@@ -56,9 +57,9 @@ def cdn(
         with run.clock:
             point = run.point.on(np.arange(columns.size))
             u, z = point.u.copy(), point.z.copy()
-            columns.newton_cycle(
-                problem.y, problem.weight, rows, hinge, steps, NU, SIGMA, MAX_HALVINGS,
-                run.n_iter, order, u, z,
+            columns.call(
+                "newton_cycle", problem.y, problem.weight, rows, hinge, NU, SIGMA, steps,
+                MAX_HALVINGS, run.n_iter, order, u, z,
             )  # fmt: skip
             if run.n_iter % FRESH == FRESH - 1:  # the drift of so many updates
                 z = columns.combine(u, np.full(z.size, point.b))
@@ -98,7 +99,7 @@ def _newton_over_all(
             some = columns.of(np.flatnonzero(kept))
             point = run.point.on(some.features)
             model = model_at(problem, some, point, limits[kept], nu=NU)
-            descent = some.descent(model)
+            descent = Descent(some, model)
             sweep(descent, inner * first, run.n_iter, 1.0 / problem.size if published else 0.0)
             if published and descent.n_sweeps == 1:
                 inner /= 4.0

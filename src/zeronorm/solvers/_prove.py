@@ -14,16 +14,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 
-from .._typing import Columns, FloatArray, IndexArray
+from .._typing import FloatArray, IndexArray
+from ..designs._columns import GatheredColumns, gather
 from ..designs._operations import score_errors
 from ..result import Certificate, Progressed, Proof, Status, Tree
 from ..structures import largest
 from ._bounds import Bound, bound_at
 from ._branch import BranchAndBound, Candidates
 from ._certify import REFIT_TOL, safe_magnitudes
-from ._cutting_plane import GatheredColumns
 from ._drive import Scan, Solver
 from ._relaxation import relax
 from ._ridge import ridge
@@ -45,7 +44,7 @@ class _Tightened:
 
     bound: Bound
     magnitude: FloatArray  # (m,) |c_j| at the dual point before scaling, or bounds of it
-    alpha: FloatArray  # (n,) that point
+    dual: FloatArray  # (n,) that point
 
 
 class _Clock:
@@ -115,11 +114,12 @@ def prove_support(
     )  # fmt: skip
     objective = known.objective
     target = objective - max(gap or 0.0, 0.0) * abs(objective)
-    alpha = known.alpha if dual is None else dual
+    v = known.dual if dual is None else dual
     if resume is not None:
-        alpha = resume.dual[resume.row[0]]
+        resume = replace(resume, dual=task.y * resume.dual)
+        v = resume.dual[resume.row[0]]
     tight = yield from _tighten(
-        task, weight, support.size, forced, pool, alpha, objective, target,
+        task, weight, support.size, forced, pool, v, objective, target,
         1 if resume is not None else MAX_SCANS, clock, time_limit,
     )  # fmt: skip
     certificate = _certificate(task, C, support, forced, tight)
@@ -135,7 +135,7 @@ def prove_support(
     if gap is None or certificate.proven or tight.bound.value >= target:
         return Proof(certificate, status, False, (row,))
     aim = bound_at(
-        task.loss, tight.alpha, task.y, weight, tight.magnitude, support.size, forced, target
+        task.loss, tight.dual, task.y, weight, tight.magnitude, support.size, forced, target
     )
     left = ~aim.dropped if task.usable is None else ~aim.dropped & task.usable
     left[support] = True
@@ -143,7 +143,7 @@ def prove_support(
     candidates = np.concatenate([forced, np.flatnonzero(left)])
     if candidates.size * task.y.size * 8 > CANDIDATE_BYTES:
         return Proof(certificate, Status.CANDIDATES, False, (row,))
-    Z = task.design.gather(candidates)
+    Z = gather(task.design, candidates)
     problem = Candidates(
         Z, candidates, task.y, weight, task.loss, task.intercept, support.size, forced.size
     )
@@ -162,7 +162,12 @@ def prove_support(
     best = np.sort(candidates[search.support])
     certificate = _certificate(task, C, best, forced, tight)
     bound = min(search.bound, certificate.objective)
-    certificate = replace(certificate, bound=max(certificate.bound, bound), tree=search.tree())
+    tree = search.tree()
+    certificate = replace(
+        certificate,
+        bound=max(certificate.bound, bound),
+        tree=replace(tree, dual=task.y * tree.dual),
+    )
     if certificate.proven:
         status = Status.OPTIMAL
     history = (row, *(later(step) for step in search.history))
@@ -175,7 +180,7 @@ def _tighten(
     k: int,
     forced: IndexArray,
     pool: GatheredColumns,
-    alpha: FloatArray,
+    v: FloatArray,
     objective: float,
     target: float,
     max_scans: int,
@@ -185,7 +190,7 @@ def _tighten(
     """Solve the relaxation over all features to TIGHT_TOL, or until its bound reaches the target.
 
     pool : columns with those of the best support, the forced ones first; it grows.
-    alpha : dual point to begin with.
+    v : dual point to begin with.
     """
     design, y = task.design, task.y
     errors = score_errors(design, task.sample_weight)
@@ -194,14 +199,13 @@ def _tighten(
     best: _Tightened | None = None
     relaxed = np.inf
     for _ in range(max_scans):
-        v = alpha * y
         scores = yield from clock.scan(Scan(design, v))
         magnitude = safe_magnitudes(
             design, scores, v, pool.features[:k], errors, task.usable, units
         )
-        bound = bound_at(task.loss, alpha, y, weight, magnitude, k, forced, objective)
+        bound = bound_at(task.loss, v, y, weight, magnitude, k, forced, objective)
         if best is None or bound.value > best.bound.value:
-            best = _Tightened(bound, magnitude, alpha)
+            best = _Tightened(bound, magnitude, v)
         done = relaxed - best.bound.value <= TIGHT_TOL * abs(best.bound.value)
         if done or best.bound.value >= target or clock.seconds > time_limit:
             break
@@ -222,7 +226,7 @@ def _tighten(
             tol=0.1 * TIGHT_TOL,
         )  # fmt: skip
         start, relaxed = (answer.coef, answer.intercept), answer.objective
-        alpha = answer.alpha
+        v = answer.dual
     assert best is not None
     return best
 
@@ -237,11 +241,11 @@ def _certificate(
     """Certify a support by the best dual point alone: a verifier has no other for its figures."""
     weight = C * task.sample_weight
     fit = ridge(
-        task.design.gather(support), task.y, weight, task.loss, intercept=task.intercept,
+        gather(task.design, support), task.y, weight, task.loss, intercept=task.intercept,
         tol=REFIT_TOL, of_value=True,
     )  # fmt: skip
     known = bound_at(
-        task.loss, tight.alpha, task.y, weight, tight.magnitude, support.size, forced,
+        task.loss, tight.dual, task.y, weight, tight.magnitude, support.size, forced,
         fit.objective,
     )  # fmt: skip
     dropped = known.dropped if task.usable is None else known.dropped | ~task.usable
@@ -253,7 +257,7 @@ def _certificate(
         intercept=fit.intercept,
         objective=fit.objective,
         bound=min(known.value, fit.objective),
-        dual=known.dual,
+        dual=task.y * known.dual,
         fixed_in=int(known.fixed.sum()),
         candidates=int((~dropped).sum()),
         loss=task.loss.name,
@@ -279,7 +283,7 @@ def _equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict
     others = np.flatnonzero(near)[:MOST_COMPARED]
     if not others.size:
         return {}
-    Z, own = (_dense(task.design.gather(some)) for some in (others, support))
+    Z, own = (gather(task.design, some).dense() for some in (others, support))
     found = {}
     for feature, column in zip(support.tolist(), own.T, strict=True):
         size = np.abs(column)[:, None]
@@ -290,10 +294,6 @@ def _equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict
         if same.size:
             found[feature] = same
     return found
-
-
-def _dense(Z: Columns) -> FloatArray:
-    return np.asarray(Z.toarray() if sp.issparse(Z) else Z)
 
 
 __all__ = ["prove_support"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Columns, FloatArray
+from ..designs._column_sets import ColumnSet, RowSet
+from ..designs._columns import gather
 from ..designs._wrappers import as_slice
-from ._columns import ColumnSet, Descent, Model, RowSet
+from ._descent import Descent, Model
 from ._l1 import NEAR, PRECISION, L1Problem, Point, Run, with_best_intercept
-from ._ridge import weighted_gram
 
 SIGMA, MAX_HALVINGS = 0.01, 20  # of the line search, as published
 LARGEST_SQUARE = 1e140  # sum of squares of a column
@@ -77,9 +78,9 @@ class _Minimiser:
         columns = self._columns
         if isinstance(columns, RowSet):
             return self._step_by_row(columns, model, violation)
-        descent = columns.descent(model)
+        descent = Descent(columns, model)
         if self._Z is not None:
-            gram = weighted_gram(self._Z, model.curvature)
+            gram = self._Z.gram(model.curvature)
             descent.sweep_gram(gram, GRAM_DESCENT_SHARE * violation, MAX_SWEEPS)
         else:
             self._sweep(columns, descent, model, self._share * violation, seed)
@@ -99,7 +100,7 @@ class _Minimiser:
         penalty = self._problem.penalty.of(columns.features)
         some = np.flatnonzero((model.u != 0) | (penalty.pull(-model.gradient) >= NEAR * penalty.l1))
         chosen = columns.of(some)
-        descent = chosen.descent(model.of(some))
+        descent = Descent(chosen, model.of(some))
         gram = chosen.gram(model.curvature)
         descent.sweep_gram(gram, GRAM_DESCENT_SHARE * violation, MAX_SWEEPS)
         self._count(descent)
@@ -122,8 +123,8 @@ class _Minimiser:
         n_sweeps, n_iterations = SWEEPS_ALONE, float(SWEEPS_ALONE)
         while not descent.sweep(target, n_sweeps, seed + descent.n_sweeps, shrinking):
             if descent.n_iterations and self._gram_is_cheap(columns):
-                self._Z = self._problem.design.gather(as_slice(columns.features))
-                gram = weighted_gram(self._Z, model.curvature)
+                self._Z = gather(self._problem.design, as_slice(columns.features))
+                gram = self._Z.gram(model.curvature)
                 descent.sweep_gram(gram, target, MAX_SWEEPS)
                 return
             if descent.n_sweeps >= MAX_SWEEPS:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._typing import Columns, FloatArray, Smooth
 from ..losses import Logistic
-from ._ridge import Ridge, leverages, ridge, second_moments
+from ._ridge import Ridge, leverages, ridge
 
 # Values of C for "loo", divided by the mean variance of the selected columns: from prior standard
 # deviations of 0.05 to 7 of the coefficient of a column with that variance.
@@ -53,7 +53,7 @@ def refit(
 
     Parameters
     ----------
-    Z : (n, k) columns on the selection scaling, dense or CSC.
+    Z : (n, k) columns on the selection scaling.
     mean, std : (k,) X[:, j] = mean_j + std_j * Z[:, j]; mean is 0 where Z is not centred.
     sample_weight : (n,) positive.
     unit : (n,) what leaving one row out removes at most of its weight, 1 by default: the class
@@ -125,8 +125,8 @@ def leave_one_out_loss(
 def variances(Z: Columns, std: FloatArray, weight: FloatArray) -> FloatArray:
     """Return the variances of the columns std * Z under the weights, (k,)."""
     total = float(weight.sum())
-    mean = np.asarray(Z.T @ weight) / total
-    square = second_moments(Z, weight)
+    mean = Z.dot(weight) / total
+    square = Z.squares(weight)
     return np.maximum((square / total - mean**2) * std**2, np.finfo(np.float64).tiny)
 
 

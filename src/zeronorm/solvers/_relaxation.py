@@ -8,8 +8,7 @@ A are the features that are fixed in, F the free ones, q = k - |A|, and
 
 is half the squared k-support norm: the tightest convex function below the ridge term of vectors
 with at most q entries. The value is a lower bound of the l0 problem with A fixed in; its dual is
-D(alpha) = -conjugate(alpha) - 1/2 (sum_A c_j^2 + S_q(c_F^2)), c = Z'(alpha y), S_q the sum of the q
-largest.
+D(v) = -conjugate(v) - 1/2 (sum_A c_j^2 + S_q(c_F^2)), c = Z'v, S_q the sum of the q largest.
 
 At the solution with threshold t, features with |c_j| > t have d_j = 1 and u_j = c_j, those with
 d_j = 0 have |c_j| <= t, and in between |c_j| = t and d_j = |u_j| / t. Given which are which and the
@@ -33,12 +32,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._typing import Columns, FloatArray, IndexArray, Smooth
-from ..losses import balance, dual_bound, fit_intercept
+from ..designs._columns import DenseColumns
+from ..losses import dual_bound, dual_point, fit_intercept
 from ..structures import largest
-from ._ridge import ridge, solve_positive, take, weighted_gram
+from ._ridge import ridge, solve_positive
 
 MAX_ITERATIONS = 200
 MAX_NEWTON = 8  # semismooth steps before the interior-point method
@@ -59,9 +58,9 @@ class Relaxed:
     coef: FloatArray  # (p,)
     intercept: float
     share: FloatArray  # (p,) d_j: 1 where fixed in
-    alpha: FloatArray  # (n,) the dual point of the bound
+    dual: FloatArray  # (n,) the dual point of the bound
     objective: float
-    bound: float  # the best D(alpha) on the way
+    bound: float  # the best D(v) on the way
 
 
 def relax(
@@ -83,7 +82,7 @@ def relax(
     Parameters
     ----------
     Z : (n, p) gathered columns, the fixed ones first.
-    y : (n,) labels +-1.
+    y : (n,) the target.
     weight : (n,) sample weights times C, positive.
     n_fixed : |A|.
     n_free : q, at most p - |A|; all free features enter where it is equal.
@@ -102,11 +101,11 @@ def relax(
             cutoff=cutoff,
         )  # fmt: skip
         point = problem.at(fit.coef, fit.intercept)
-    best, best_alpha = -np.inf, np.zeros_like(weight)
+    best, best_dual = -np.inf, np.zeros_like(weight)
     for n_steps in range(max_iter):
-        alpha, scores, bound, scale = problem.bound(point)
+        dual, scores, bound, scale = problem.bound(point)
         if bound > best:
-            best, best_alpha = bound, scale * alpha
+            best, best_dual = bound, scale * dual
         # A value above the cutoff may still be shown to be there.
         wanted = tol if point.objective <= cutoff else FINEST
         if best > cutoff or point.objective - best <= wanted * abs(point.objective):
@@ -120,7 +119,7 @@ def relax(
             break
         point = following
     share = problem.share_of(point.u)
-    return Relaxed(point.u, point.b, share, best_alpha, point.objective, best)
+    return Relaxed(point.u, point.b, share, best_dual, point.objective, best)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +156,7 @@ class _Problem:
     def at(self, u: FloatArray, b: float) -> _Point:
         """Return the point with coefficients u; b is where to look for its best intercept."""
         used = np.flatnonzero(u)
-        return self._point(u, np.asarray(take(self._Z, used) @ u[used]), b)
+        return self._point(u, self._Z.take(used).times(u[used]), b)
 
     def _point(self, u: FloatArray, z: FloatArray, b: float) -> _Point:
         if self._intercept:
@@ -170,12 +169,10 @@ class _Problem:
 
     def bound(self, point: _Point) -> tuple[FloatArray, FloatArray, float, float]:
         """Return the dual point of a point, its scores, the bound and the scale that gives it."""
-        alpha = np.maximum(-self._y * point.gradient, 0.0)
-        if self._intercept:
-            alpha = balance(alpha, self._y)
-        scores = np.asarray(self._Z.T @ (alpha * self._y))
+        dual = dual_point(point.gradient, self._intercept)
+        scores = self._Z.dot(dual)
         quadratic = self.quadratic(scores)
-        return alpha, scores, *dual_bound(self._loss, alpha, self._y, self._weight, quadratic)
+        return dual, scores, *dual_bound(self._loss, dual, self._y, self._weight, quadratic)
 
     def quadratic(self, scores: FloatArray) -> float:
         """Return 1/2 (sum_A c_j^2 + S_q(c_F^2))."""
@@ -203,7 +200,7 @@ class _Problem:
         inside = np.flatnonzero(share == 1.0)
         between = np.flatnonzero((share > 0) & (share < 1))
         chosen = np.concatenate([inside, between])
-        columns = self._dense(chosen)
+        columns = self._Z.take(chosen).dense()
         matrix, cross, curvature = self._curvature(point, columns)
         right = -np.asarray((point.gradient - curvature * point.z) @ columns)
         right -= cross * float(curvature @ point.z)
@@ -252,8 +249,8 @@ class _Problem:
             return None
         self._working = working
         part = _Problem(
-            self._dense(working), self._y, self._weight, self._loss, self._n_fixed, self._q,
-            self._intercept,
+            DenseColumns(self._Z.take(working).dense()), self._y, self._weight, self._loss,
+            self._n_fixed, self._q, self._intercept,
         )  # fmt: skip
         found = part.central_path(part.at(point.u[working], point.b), 0.5 * tol, cutoff)
         u = np.zeros(point.u.size)
@@ -262,7 +259,7 @@ class _Problem:
 
     def central_path(self, point: _Point, tol: float, cutoff: float) -> _Point:
         """Return a point of relative gap `tol`, or of a bound above the cutoff, or the last one."""
-        q, free, Z = self._q, self._free, np.asarray(self._Z)
+        q, free, Z = self._q, self._free, self._Z.dense()
         share = 0.5 * (self.share_of(point.u)[free] + q / (point.u.size - self._n_fixed))
         share *= INSIDE * min(1.0, q / float(share.sum()))
         best, mu = -np.inf, np.inf
@@ -338,16 +335,12 @@ class _Problem:
         """
         curvature = self._loss.curvature(point.z + point.b, self._y, self._weight)
         total = float(curvature.sum())
-        matrix = weighted_gram(columns, curvature)
+        matrix = DenseColumns(columns).gram(curvature)
         if not self._intercept or total <= 0:
             return matrix, np.zeros(columns.shape[1]), curvature
         cross = np.asarray(curvature @ columns)
         matrix -= np.outer(cross, cross / total)
         return matrix, cross / total, curvature
-
-    def _dense(self, columns: IndexArray) -> FloatArray:
-        some = take(self._Z, columns)
-        return np.asarray(some.toarray() if sp.issparse(some) else some)
 
 
 def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:

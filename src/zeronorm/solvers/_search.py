@@ -1,8 +1,9 @@
 """The search for the best k features by exchanges: candidates by scans, on a pool that grows.
 
-Exchanges work on a pool of gathered candidates. A scan at their result, c = X'(alpha y), shows the
-features outside the pool that would lower the objective most: they join it, and the exchanges go on
-until a scan shows nothing that helps. So all features compete, at a scan a round.
+Exchanges work on a pool of gathered candidates. A scan at their result, c = X'v with v the dual
+point, shows the features outside the pool that would lower the objective most: they join it, and
+the exchanges go on until a scan shows nothing that helps. So all features compete, at a scan a
+round.
 
 Sources: Zhu et al., PNAS 117(52), 2020 (splicing); Hazimeh and Mazumder, Operations Research 68(5),
 2020 (swaps).
@@ -15,9 +16,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
+from ..designs._columns import GatheredColumns
 from ..result import Status, Step
 from ..structures import largest
-from ._cutting_plane import BestDual, GatheredColumns, first_dual
+from ._cutting_plane import BestDual, first_dual
 from ._drive import Scan, Solver
 from ._exchange import Exchanges, Fitted
 from ._relaxation import relax
@@ -57,7 +59,7 @@ class Search:
         self.best: dict[int, Fitted] = {}
         self.history: list[Step] = []
         self.status = Status.BUDGET
-        self.zero_alpha = first_dual(task.loss, task.y, self.weight, task.intercept)[1]
+        self.zero_dual = first_dual(task.loss, task.y, self.weight, task.intercept)[1]
         self._exchanges: Exchanges | None = None
         if pool is None:
             self.add(self.forced)  # first, as in every pool
@@ -149,7 +151,7 @@ class Search:
         return np.sort(found.columns[largest(strength, k)])
 
     def _filled(self, found: Fitted, k: int) -> IndexArray:
-        scores = np.abs(self.pool.columns().T @ (found.fit.alpha * self.task.y))
+        scores = np.abs(self.pool.columns().dot(found.fit.dual))
         scores[found.columns] = -1.0
         return np.sort(np.append(found.columns, largest(scores, k - found.columns.size)))
 
@@ -209,7 +211,7 @@ class Search:
                 intercept=task.intercept, start=(u, best.fit.intercept), tol=0.01,
                 max_iter=RELAXED_STEPS,
             )  # fmt: skip
-            found[k] = BestDual(answer.bound, answer.alpha)
+            found[k] = BestDual(answer.bound, answer.dual)
             if improve:
                 strength = np.abs(answer.coef)
                 strength[:n_forced] = np.inf
@@ -246,7 +248,7 @@ def explore(
     """
     stages = [stage for stage in FIRST_STAGES if swaps and stage < C] + [C]
     search = Search(task, stages[0], sizes, tol)
-    scores = yield Scan(task.design, search.zero_alpha * task.y)
+    scores = yield Scan(task.design, search.zero_dual)
     with clock.phase("gather"):
         for features in given:
             search.add(features)
@@ -293,7 +295,7 @@ def _exchange(search: Search, clock: PhaseClock, *, swaps: bool, replace: bool) 
     waiting = list(search.sizes)
     settled: dict[int, Fitted] = {}
     for _ in range(MAX_ROUNDS):
-        vectors = np.column_stack([search.best[k].fit.alpha * task.y for k in waiting])
+        vectors = np.column_stack([search.best[k].fit.dual for k in waiting])
         scores = yield Scan(task.design, vectors)
         with clock.phase("gather"):
             fresh = {

@@ -18,8 +18,8 @@ import numpy as np
 
 from .._typing import Columns, IndexArray
 from ..criteria import information_criteria
+from ..designs._columns import gather
 from ..designs._operations import column_scaling
-from ..designs._wrappers import n_threads_of
 from ..result import Certificate, Path, Proof, Selection
 from ._certify import certify_supports
 from ._cutting_plane import Minimax, minimax
@@ -28,7 +28,6 @@ from ._exchange import Exchanges
 from ._l1_path import l1_supports
 from ._refit import Refit, refit
 from ._reweighted import reweighted_supports
-from ._ridge import take
 from ._stopwatch import PhaseClock, Stopwatch
 from ._task import Task
 from ._units import units_of
@@ -90,7 +89,7 @@ def select(
         features = pool.result.support
         keep = None if task.forced is None else np.searchsorted(features, task.forced)
         with clock.phase("gather"):
-            Z = task.design.gather(features)
+            Z = gather(task.design, features)
         with clock.phase("select"):
             exchanges = Exchanges(Z, task.y, weight, task.loss, intercept=task.intercept, keep=keep)
             chosen = exchanges.eliminate(np.arange(features.size), group)
@@ -101,7 +100,7 @@ def select(
         with clock.phase("refit"):
             for k in group:
                 support = features[chosen[k]]
-                fits[k] = (support, refit_support(task, take(Z, chosen[k]), support, refit_C))
+                fits[k] = (support, refit_support(task, Z.take(chosen[k]), support, refit_C))
     return (yield from _finish(task, fits, pools, C, certify, clock))
 
 
@@ -143,13 +142,13 @@ def select_nested(
     units = units_of(task.design.shape[1], task.usable, task.groups)
     ends = np.cumsum(units.sizes(units.of(order)))
     with clock.phase("gather"):
-        Z = task.design.gather(order)
+        Z = gather(task.design, order)
     fits = {}
     with clock.phase("refit"):
         for k in sorted(set(sizes)):
             position = np.argsort(order[: ends[k - 1]])
             support = order[position]
-            fits[k] = (support, refit_support(task, take(Z, position), support, refit_C))
+            fits[k] = (support, refit_support(task, Z.take(position), support, refit_C))
     return (yield from _finish(task, fits, [answer], C, certify, clock))
 
 
@@ -170,12 +169,12 @@ def select_l1(
     """
     clock = PhaseClock(seconds)
     found = reweighted_supports if reweighted else l1_supports
-    supports, answer = yield from found(task, sizes, n_threads_of(task.design))
+    supports, answer = yield from found(task, sizes, task.design.n_threads)
     clock.add_history(answer.result.history)
     fits = {}
     with clock.phase("refit"):
         for k, support in supports.items():
-            fits[k] = (support, refit_support(task, task.design.gather(support), support, refit_C))
+            fits[k] = (support, refit_support(task, gather(task.design, support), support, refit_C))
     return (yield from _finish(task, fits, [answer], C, certify, clock))
 
 

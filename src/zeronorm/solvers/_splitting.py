@@ -142,7 +142,7 @@ class Splitting:
 class SplitProblem:
     """The mean loss with its ridge on columns in memory, as a function of alpha = (b, w).
 
-    Z : (n, p) dense or CSC columns.
+    Z : (n, p) columns.
     weight : (n,) sample weights times C: their sum is 1 / mu.
     """
 
@@ -162,17 +162,17 @@ class SplitProblem:
 
     def margins(self, alpha: FloatArray) -> FloatArray:
         """Return Zw + b."""
-        return np.asarray(self.Z @ alpha[1:] + alpha[0])
+        return self.Z.times(alpha[1:]) + float(alpha[0])
 
     def lift(self, v: FloatArray) -> FloatArray:
         """Return (sum_i v_i, Z'v), the first 0 where the intercept is."""
         first = float(v.sum()) if self.intercept else 0.0
-        return np.concatenate([[first], np.asarray(self.Z.T @ v)])
+        return np.concatenate([[first], self.Z.dot(v)])
 
     def gradient(self, alpha: FloatArray) -> FloatArray:
         """Return the gradient in w, (p,)."""
         slope = self.loss.value_gradient(self.margins(alpha), self.y, self.mean)[1]
-        return np.asarray(self.Z.T @ slope) + self.mu * alpha[1:]
+        return self.Z.dot(slope) + self.mu * alpha[1:]
 
     def curvature(self) -> float:
         """Return L, the largest eigenvalue of Z' diag(f''(0)) Z by power iteration.
@@ -187,10 +187,10 @@ class SplitProblem:
             length = float(np.linalg.norm(v))
             if length == 0:
                 v, length = np.ones(v.size), math.sqrt(v.size)
-            z = np.asarray(self.Z @ (v / length))
+            z = self.Z.times(v / length)
             if self.intercept:
                 z -= share @ z
-            v = np.asarray(self.Z.T @ (bend * z))
+            v = self.Z.dot(bend * z)
             before, largest_so_far = largest_so_far, float(z @ (bend * z))
             if largest_so_far - before <= POWER_TOL * largest_so_far:
                 break
@@ -387,7 +387,7 @@ def _split(
         entered = np.setdiff1d(chosen, support)
         gamma = multipliers.step(gamma, ghat, rho * primal**2 + dual**2 / rho)
         alpha, beta, support, b = moved, fresh, chosen, float(moved[0])
-        margins = np.asarray(problem.Z @ beta) + b
+        margins = problem.Z.times(beta) + b
         value = problem.loss.value_gradient(margins, problem.y, problem.mean)[0]
         objective = total * value + 0.5 * float(beta @ beta)
         extra = {

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .._typing import Design, FloatArray, IndexArray, Smooth
-from ..designs import Rows, Scaled
-from ..designs._operations import center_scale
+from ..designs._operations import select_rows
 from ..groups import Groups
 from ..losses import Logistic
 
@@ -34,16 +33,12 @@ class Task:
         Columns that are constant there cannot be selected, and are not forced either.
         """
         weight = self.sample_weight[index]
-        scaled = isinstance(self.design, Scaled)
-        base = self.design.base if isinstance(self.design, Scaled) else self.design
-        center = isinstance(self.design, Scaled) and self.design.mean is not None
-        design = center_scale(Rows(base, index), weight, center=center)
-        usable = design.scale > 0
+        design, usable = select_rows(self.design, index, weight)
         if self.usable is not None:
             usable &= self.usable
         return replace(
             self,
-            design=design if scaled else design.base,
+            design=design,
             y=self.y[index],
             sample_weight=weight,
             forced=None if self.forced is None else self.forced[usable[self.forced]],

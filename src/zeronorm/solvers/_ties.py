@@ -7,12 +7,11 @@ few values many are.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._typing import Design, FloatArray, IndexArray
-from ..designs._operations import EXACT_SCAN, scan_error
+from ..designs._columns import gather
+from ..designs._operations import EXACT_SCAN
 from ..designs._wrappers import IN_MEMORY, feature_blocks
 from ._units import Units
 
@@ -40,7 +39,7 @@ def ranked(
     if not best.size or strength[best[0]] <= 0.0:
         return best
     top, last = float(strength[best[0]]), float(strength[best[-1]])
-    exact = scan_error(design) <= EXACT_SCAN
+    exact = design.scan_error <= EXACT_SCAN
     equal = float(np.ldexp(1.0, np.frexp(top)[1] - EQUAL_BITS))
     close = equal if exact else CLOSE * top
     near = np.flatnonzero(strength >= max(0.0, last - close))
@@ -51,8 +50,7 @@ def ranked(
         return near
     if not exact:
         for features in feature_blocks(units.features(tied), design.shape[0], IN_MEMORY):
-            columns: Any = design.gather(features)
-            scores[features] = columns.T @ vector
+            scores[features] = gather(design, features).dot(vector)
         strength[tied] = units.strength(scores)[tied]
     strength[tied] = np.round(strength[tied] / equal) * equal
     near.sort()

@@ -21,17 +21,17 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..criteria import no_criteria
-from ..designs._operations import on_scaling_of_x, score_errors
+from ..designs._columns import gather
+from ..designs._operations import offsets, on_scaling_of_x, score_errors
 from ..designs._wrappers import IN_MEMORY, feature_blocks
 from ..result import Path, Selection, Status, Step
 from ..structures import largest
-from ._cuts import BlockModel, Cuts, FullModel, Point, offsets, solve_master
+from ._cuts import BlockModel, Cuts, FullModel, Point, solve_master
 from ._cutting_plane import fit_budget
 from ._drive import Scan, Solver
 from ._inner_layer import InnerLayer, InnerSolution, SolveMaster
@@ -316,14 +316,9 @@ class _Blocks:
         lowest = last - float(error[magnitude >= last].max())
         decisive = np.flatnonzero(self._allowed & (magnitude + error >= lowest))
         for features in feature_blocks(decisive, self._design.shape[0], IN_MEMORY):
-            columns: Any = self._design.gather(features)
             # One product for each column: those of a matrix depend on the columns beside it.
-            if isinstance(columns, np.ndarray):
-                products = np.vecdot(columns.T, vector)
-            else:
-                products = columns.T @ vector - float(vector.sum()) * offsets(
-                    self._design, features
-                )
+            products = gather(self._design, features).dot_each(vector)
+            products -= float(vector.sum()) * offsets(self._design, features)
             magnitude[features] = np.abs(products)
 
     def next(self, scores: FloatArray, vector: FloatArray) -> tuple[IndexArray, IndexArray] | None:

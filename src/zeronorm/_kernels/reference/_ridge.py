@@ -42,13 +42,14 @@ def dense_ridge(
     -------
     (b, objective, bound, gap)
     """
-    from zeronorm.losses import Logistic, SquaredHinge  # they rest on the kernels
+    from zeronorm.designs._columns import DenseColumns  # they rest on the kernels
+    from zeronorm.losses import Logistic, SquaredHinge
     from zeronorm.solvers._ridge import newton
 
     loss = SquaredHinge() if squared_hinge else Logistic()
-    Z = np.asfortranarray(x[:, columns])
+    Z = DenseColumns(np.asfortranarray(x[:, columns]))
     fit = newton(Z, y, weight, loss, penalty, intercept, u, start, tol, of_value, cutoff)
-    u[:], margins[:], alpha[:], scores[:] = fit.coef, fit.margins, fit.alpha, fit.scores
+    u[:], margins[:], alpha[:], scores[:] = fit.coef, fit.margins, fit.dual * y, fit.scores
     return fit.intercept, fit.objective, fit.bound, fit.gap
 
 
@@ -92,17 +93,18 @@ def dense_exchange(
     -------
     (b, objective, bound, gap)
     """
-    from zeronorm.losses import Logistic, SquaredHinge  # they rest on the kernels
+    from zeronorm.designs._columns import DenseColumns  # they rest on the kernels
+    from zeronorm.losses import Logistic, SquaredHinge
     from zeronorm.solvers._exchange import Exchanges
 
     loss = SquaredHinge() if squared_hinge else Logistic()
     exchanges = Exchanges(
-        x, y, weight, loss, intercept=intercept, keep=np.flatnonzero(is_kept), tol=tol,
+        DenseColumns(x), y, weight, loss, intercept=intercept, keep=np.flatnonzero(is_kept), tol=tol,
         fit_tol=fit_tol,
     )  # fmt: skip
     exchanges.settle(exchanges.fit(known), n_known)
     found = exchanges.improve_by_steps(exchanges.fit(columns.copy(), (u, start)), swaps=swaps)
     fit = found.fit
     columns[:], u[:], scores[:] = found.columns, fit.coef, fit.scores
-    margins[:], alpha[:] = fit.margins, fit.alpha
+    margins[:], alpha[:] = fit.margins, fit.dual * y
     return fit.intercept, fit.objective, fit.bound, fit.gap

@@ -43,9 +43,9 @@ def fista(blocks: Blocks, state: State, tol: float) -> Inner:
     lam, b = state.block_weight, state.intercept
     v = _split(blocks, state, block, column)
     u = _gather(v, column, p)
-    z = np.asarray(Z @ u)
+    z = Z.times(u)
     best = State(u, b, lam)
-    alpha = np.empty(0)
+    dual = np.empty(0)
     previous, z_previous, t = v, z, 1.0
     L = 0.0
     last_gap, last_objective, idle = np.inf, np.inf, 0
@@ -59,7 +59,7 @@ def fista(blocks: Blocks, state: State, tol: float) -> Inner:
         if point.objective < record.objective or not n_iter:
             best = State(u, b, lam)
         if point.bound > record.bound or not n_iter:
-            alpha = point.alpha
+            dual = point.dual
         record.add(point.objective, point.bound)
         if record.converged:
             status = Status.CONVERGED
@@ -81,13 +81,13 @@ def fista(blocks: Blocks, state: State, tol: float) -> Inner:
             w = v + momentum * (v - previous)
             z_w = z + momentum * (z - z_previous)  # Z is linear: no product
             b, value, slope = _loss(blocks, z_w, b)
-            gradient = np.asarray(Z.T @ slope)[column]
+            gradient = Z.dot(slope)[column]
             if L <= 0.0:
                 L = _curvature_along(blocks, gradient, column, z_w + b)
             for _ in range(MAX_DOUBLINGS):
                 v_new = shrink_norms(w - gradient / L, 1.0 / L, block, T)
                 u_new = _gather(v_new, column, p)
-                z_new = np.asarray(Z @ u_new)
+                z_new = Z.times(u_new)
                 move = v_new - w
                 b_new, value_new, slope_new = _loss(blocks, z_new, b)
                 square = float(move @ move)
@@ -99,13 +99,13 @@ def fista(blocks: Blocks, state: State, tol: float) -> Inner:
                     break
                 L *= 2.0
             else:  # the products overflow
-                return record.answer(best, alpha, Status.STALLED)
+                return record.answer(best, dual, Status.STALLED)
             if float((w - v_new) @ (v_new - v)) > 0.0:  # momentum points uphill: restart
                 t_next = 1.0
             previous, z_previous = v, z
             v, u, z, b, t = v_new, u_new, z_new, b_new, t_next
             L *= SHRINK
-    return record.answer(best, alpha, status)
+    return record.answer(best, dual, status)
 
 
 def shrink_norms(v: FloatArray, tau: float, block: IndexArray, n_blocks: int) -> FloatArray:
@@ -161,6 +161,6 @@ def _curvature_along(
     square = float(direction @ direction)
     if square <= 0.0:
         return 1.0  # a zero gradient moves nothing, whatever L is
-    step = np.asarray(blocks.Z @ _gather(direction, column, blocks.Z.shape[1])) ** 2
+    step = blocks.Z.times(_gather(direction, column, blocks.Z.shape[1])) ** 2
     bend = float(blocks.loss.curvature(margins, blocks.y, blocks.weight) @ step)
     return (bend if bend > 0 else float(blocks.weight @ step)) / square

@@ -8,12 +8,10 @@ solve it.
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from ..._typing import FloatArray
+from ..._typing import Columns, FloatArray
 from ...result import Status
-from .._ridge import weighted_gram
 from ._problem import Blocks, Inner, Recorder, State, assess, penalty
 
 MAX_NEWTON = 60
@@ -34,7 +32,7 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
     record = Recorder(blocks, tol)
     Z, E, y, weight, loss = blocks.Z, blocks.membership, blocks.y, blocks.weight, blocks.loss
     u, b, lam = state.coef.copy(), state.intercept, state.block_weight.copy()
-    z = np.asarray(Z @ u)
+    z = Z.times(u)
     sample = _curvature_sample(blocks)
     previous_gap, best_gap, last, idle = np.inf, np.inf, np.inf, 0
     status = Status.MAX_ITER
@@ -62,7 +60,7 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
         A, cross, total = _curvature_model(blocks, curvature, sample)
         u_new, lam_new = _quadratic_model(A, A @ u + c, E, lam, 0.01 * gap * blocks.scale)
         shift = -float(cross @ (u_new - u)) / total if total > 0 else 0.0
-        z_step = np.asarray(Z @ (u_new - u))
+        z_step = Z.times(u_new - u)
 
         step, accepted = 1.0, False
         for _ in range(40):
@@ -78,21 +76,21 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
             status = Status.STALLED
             break
         u, lam, z, b = u_try, lam_try, z + step * z_step, b + step * shift
-    return record.answer(State(u, b, lam), point.alpha, status)
+    return record.answer(State(u, b, lam), point.dual, status)
 
 
-def _curvature_sample(blocks: Blocks) -> tuple[np.ndarray, FloatArray] | None:
+def _curvature_sample(blocks: Blocks) -> tuple[np.ndarray, Columns] | None:
     """Return random rows and their gathered columns, or None where all rows are used."""
     n, p = blocks.Z.shape
-    if sp.issparse(blocks.Z) or n <= SUBSAMPLE_ABOVE * p or n * p * p < SUBSAMPLE_WORK:
+    if blocks.Z.array is None or n <= SUBSAMPLE_ABOVE * p or n * p * p < SUBSAMPLE_WORK:
         return None
     rows = np.random.default_rng(0).choice(n, SUBSAMPLE_ROWS * p, replace=False)
     rows.sort()
-    return rows, np.asfortranarray(np.asarray(blocks.Z)[rows])
+    return rows, blocks.Z.rows(rows)
 
 
 def _curvature_model(
-    blocks: Blocks, curvature: FloatArray, sample: tuple[np.ndarray, FloatArray] | None
+    blocks: Blocks, curvature: FloatArray, sample: tuple[np.ndarray, Columns] | None
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return Z'WZ with the free intercept eliminated, Z'w and sum w (0 without an intercept)."""
     Z = blocks.Z
@@ -101,10 +99,10 @@ def _curvature_model(
         part = float(curvature[rows].sum())
         if part > 0:
             Z, curvature = Z_rows, curvature[rows] * (float(curvature.sum()) / part)
-    A = weighted_gram(Z, curvature)
+    A = Z.gram(curvature)
     if not blocks.intercept:
         return A, np.zeros(A.shape[0]), 0.0
-    cross, total = np.asarray(Z.T @ curvature), float(curvature.sum())
+    cross, total = Z.dot(curvature), float(curvature.sum())
     if total > 0:
         A -= np.outer(cross, cross / total)
     return A, cross, total

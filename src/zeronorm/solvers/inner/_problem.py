@@ -7,9 +7,9 @@ Over the generated blocks S_1..S_T with membership matrix E,
 with s the sample weights times C. It equals loss + 1/2 (sum_t ||v_t||)^2, one vector v_t per block
 with u = sum_t v_t, and is jointly convex in (u, b, lambda). The dual problem is
 
-    max_alpha  -conjugate(alpha) - max_t 1/2 ||c_{S_t}||^2,    c = Z'(alpha y),
+    max_v  -conjugate(v) - max_t 1/2 ||c_{S_t}||^2,    c = Z'v,
 
-with sum_i alpha_i y_i = 0 where b is free. Any alpha, on its best scale, gives a lower bound.
+with sum_i v_i = 0 where b is free. Any v, on its best scale, gives a lower bound.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from ..._typing import Columns, FloatArray, Smooth
-from ...losses import balance, dual_bound, fit_intercept
+from ...losses import dual_bound, dual_point, fit_intercept
 from ...result import Status
 
 
@@ -30,9 +30,9 @@ from ...result import Status
 class Blocks:
     """The inner problem: gathered columns, their membership in blocks, labels and weights."""
 
-    Z: Columns  # (n, p), dense F order or CSC
+    Z: Columns  # (n, p)
     membership: FloatArray  # (p, T) 0/1
-    y: FloatArray  # (n,) +-1
+    y: FloatArray  # (n,)
     weight: FloatArray  # (n,) sample weights times C
     loss: Smooth
     intercept: bool
@@ -63,7 +63,7 @@ class Inner:
     """The answer of an inner solver, with its certificate."""
 
     state: State
-    alpha: FloatArray  # (n,) dual point; alpha * y is the vector of the next scan
+    dual: FloatArray  # (n,) dual point, the vector of the next scan
     objective: float  # at the state
     bound: float
     n_iter: int
@@ -84,8 +84,8 @@ class Point:
 
     intercept: float  # optimal for the margins where it is free
     objective: float
-    alpha: FloatArray  # (n,)
-    scores: FloatArray  # (p,) Z'(alpha y)
+    dual: FloatArray  # (n,) v
+    scores: FloatArray  # (p,) Z'v
     bound: float
 
 
@@ -102,18 +102,16 @@ def assess(
         b, value, gradient = fit_intercept(loss, z, y, weight, b)
     else:
         value, gradient = loss.value_gradient(z, y, weight)
-    alpha = np.maximum(-y * gradient, 0.0)
-    if blocks.intercept:
-        alpha = balance(alpha, y)
-    scores = np.asarray(blocks.Z.T @ (alpha * y))
+    dual = dual_point(gradient, blocks.intercept)
+    scores = blocks.Z.dot(dual)
     objective = value + penalty(coef, blocks.membership @ block_weight)
-    return Point(b, objective, alpha, scores, bound_of(blocks, alpha, scores))
+    return Point(b, objective, dual, scores, bound_of(blocks, dual, scores))
 
 
-def bound_of(blocks: Blocks, alpha: FloatArray, scores: FloatArray) -> float:
-    """Return the lower bound that alpha proves, on its best scale; scores = Z'(alpha y)."""
+def bound_of(blocks: Blocks, dual: FloatArray, scores: FloatArray) -> float:
+    """Return the lower bound that v proves, on its best scale; scores = Z'v."""
     worst = 0.5 * float((blocks.membership.T @ scores**2).max(initial=0.0))
-    return dual_bound(blocks.loss, alpha, blocks.y, blocks.weight, worst)[0]
+    return dual_bound(blocks.loss, dual, blocks.y, blocks.weight, worst)[0]
 
 
 def penalty(u: FloatArray, d: FloatArray) -> float:
@@ -155,11 +153,11 @@ class Recorder:
         seconds = time.perf_counter() - self._begin
         self.history.append(Iterate(self.objective, self.bound, seconds, extra))
 
-    def answer(self, state: State, alpha: FloatArray, status: Status) -> Inner:
+    def answer(self, state: State, dual: FloatArray, status: Status) -> Inner:
         """Return the answer; the state has the best objective, or one equal to rounding."""
         return Inner(
             state,
-            alpha,
+            dual,
             self.objective,
             self.bound,
             len(self.history) - 1,

@@ -53,16 +53,16 @@ def simplemkl(blocks: Blocks, state: State, tol: float) -> Inner:
     """
     record = Recorder(blocks, tol)
     lam = state.block_weight
-    z = np.asarray(blocks.Z @ state.coef)
+    z = blocks.Z.times(state.coef)
     at = _solved(blocks, state.coef, lam, z, state.intercept)
-    alpha = at.point.alpha
+    dual = at.point.dual
     ridges = _Ridges(blocks)
     share, idle = RIDGE_SHARE, 0
     last_gap, last_objective = np.inf, np.inf
     status = Status.MAX_ITER
     for n_iter in range(MAX_SIMPLEMKL + 1):
         if at.point.bound > record.bound:
-            alpha = at.point.alpha
+            dual = at.point.dual
         record.add(at.objective, at.point.bound)
         if record.converged:
             status = Status.CONVERGED
@@ -91,7 +91,7 @@ def simplemkl(blocks: Blocks, state: State, tol: float) -> Inner:
                 moved = ridges.again(at)
         if moved.objective <= at.objective:
             at = moved
-    return record.answer(at.state, alpha, status)
+    return record.answer(at.state, dual, status)
 
 
 class _Ridges:
@@ -118,7 +118,7 @@ class _Ridges:
         used = d > 0
         if not np.array_equal(used, self._used):
             self._used = used
-            self._columns = blocks.Z if used.all() else blocks.Z[:, np.flatnonzero(used)]
+            self._columns = blocks.Z if used.all() else blocks.Z.take(np.flatnonzero(used))
         answer = ridge(
             self._columns,
             blocks.y,

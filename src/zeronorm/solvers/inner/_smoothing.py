@@ -24,7 +24,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..._kernels import LANES, csr_smoothing_sweep, dense_smoothing_sweep
 from ..._typing import FloatArray, IndexArray, Smooth
@@ -83,13 +82,13 @@ def _descend(blocks: Blocks, state: State, tol: float, *, published: bool) -> In
     check_supported(name, blocks.loss, blocks.intercept)
     E, y, weight, loss = blocks.membership, blocks.y, blocks.weight, blocks.loss
     T = E.shape[1]
-    value = loss.value_gradient(np.asarray(blocks.Z @ state.coef), y, weight)[0]
+    value = loss.value_gradient(blocks.Z.times(state.coef), y, weight)[0]
     record = Recorder(blocks, tol, value + penalty(state.coef, E @ state.block_weight))
     rows = _Rows(blocks, np.random.default_rng(0))
     alpha = _first_alpha(blocks, state)
     rest = weight - alpha
 
-    scores = np.asarray(blocks.Z.T @ (alpha * y))
+    scores = blocks.Z.dot(alpha * y)
     level = 0.5 * (E.T @ scores**2)
     unit = 1.0 / max(1.0, float(level.max()))
     q = PUBLISHED_FIRST_Q if published else FIRST_Q * unit
@@ -103,9 +102,9 @@ def _descend(blocks: Blocks, state: State, tol: float, *, published: bool) -> In
         lengths = share * np.sqrt(2.0 * level)  # ||v_t||: the best block weights for u are theirs
         block_weight = lengths / lengths.sum() if lengths.sum() > 0 else share
         coef = (E @ share) * scores
-        value = loss.value_gradient(np.asarray(blocks.Z @ coef), y, weight)[0]
+        value = loss.value_gradient(blocks.Z.times(coef), y, weight)[0]
         objective = value + penalty(coef, E @ block_weight)
-        bound = bound_of(blocks, alpha, scores)
+        bound = bound_of(blocks, alpha * y, scores)
         if objective < record.objective:
             best = State(coef, 0.0, block_weight)
         if bound > record.bound:
@@ -121,15 +120,15 @@ def _descend(blocks: Blocks, state: State, tol: float, *, published: bool) -> In
             status = Status.STALLED
             break
 
-        smooth_gap = objective - (-loss.conjugate(alpha, y, weight) - smooth_max)
+        smooth_gap = objective - (-loss.conjugate(alpha * y, y, weight) - smooth_max)
         grow = sweep > 0 if published else T > 1 and smooth_gap <= 2.0 * np.log(T) / q
         if grow:
             q = min(q * GROWTH, LARGEST_Q * unit)
         rows.sweep(q, alpha, rest, scores, level)
-        scores = np.asarray(blocks.Z.T @ (alpha * y))  # afresh: the sweep's own drift
+        scores = blocks.Z.dot(alpha * y)  # afresh: the sweep's own drift
         level = 0.5 * (E.T @ scores**2)
     inside = np.minimum(best_alpha, np.nextafter(weight, 0.0))
-    return record.answer(best, inside, status)
+    return record.answer(best, inside * y, status)
 
 
 def _first_alpha(blocks: Blocks, state: State) -> FloatArray:
@@ -141,7 +140,7 @@ def _first_alpha(blocks: Blocks, state: State) -> FloatArray:
     weight = blocks.weight
     if not state.coef.any():
         return FIRST_SHARE * weight
-    z = np.asarray(blocks.Z @ state.coef)
+    z = blocks.Z.times(state.coef)
     alpha = -blocks.y * blocks.loss.value_gradient(z, blocks.y, weight)[1]
     return np.clip(alpha, 1e-12 * weight, (1.0 - 1e-12) * weight)
 
@@ -178,10 +177,10 @@ class _Rows:
         self._square = np.zeros((n, n_slots))
         self._sweep: Callable[..., int]
         self._storage: tuple[Any, ...]
-        if sp.issparse(blocks.Z):
-            self._fill_sparse(blocks.Z, blocks, slot_of.astype(np.int32))
+        if blocks.Z.array is None:
+            self._fill_sparse(blocks, slot_of.astype(np.int32))
         else:
-            self._fill_dense(np.asarray(blocks.Z), blocks.y, starts)
+            self._fill_dense(blocks.Z.array, blocks.y, starts)
 
     def _fill_dense(self, Z: FloatArray, y: FloatArray, starts: IndexArray) -> None:
         n, p = Z.shape
@@ -207,15 +206,15 @@ class _Rows:
         self._storage = (rows, starts)
         self._sweep = dense_smoothing_sweep
 
-    def _fill_sparse(self, Z: sp.csc_array[Any], blocks: Blocks, slot_of: IndexArray) -> None:
-        square = (Z.multiply(Z) @ blocks.membership)[self._stored]
+    def _fill_sparse(self, blocks: Blocks, slot_of: IndexArray) -> None:
+        Z = blocks.Z
+        square = Z.squared().times(blocks.membership)[self._stored]
         self._square[:, : self._blocks.size] = square[:, self._blocks]
         used = self._feature < Z.shape[1]
         self._feature, slot_of = self._feature[used], slot_of[used]
-        rows = sp.csr_array(Z[:, self._feature])[self._stored]
-        rows.data *= np.repeat(blocks.y[self._stored], np.diff(rows.indptr))
-        indices = rows.indices.astype(np.int32, copy=False)
-        self._storage = (rows.indptr, indices, rows.data, slot_of)
+        indptr, indices, data = Z.take(self._feature).by_row(self._stored)
+        data *= np.repeat(blocks.y[self._stored], np.diff(indptr))
+        self._storage = (indptr, indices, data, slot_of)
         self._sweep = csr_smoothing_sweep
 
     def sweep(
