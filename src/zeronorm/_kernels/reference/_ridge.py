@@ -99,8 +99,8 @@ def dense_exchange(
 
     loss = SquaredHinge() if squared_hinge else Logistic()
     exchanges = Exchanges(
-        DenseColumns(x), y, weight, loss, intercept=intercept, keep=np.flatnonzero(is_kept), tol=tol,
-        fit_tol=fit_tol,
+        DenseColumns(x), y, weight, loss, intercept=intercept, keep=np.flatnonzero(is_kept),
+        tol=tol, fit_tol=fit_tol,
     )  # fmt: skip
     exchanges.settle(exchanges.fit(known), n_known)
     found = exchanges.improve_by_steps(exchanges.fit(columns.copy(), (u, start)), swaps=swaps)
