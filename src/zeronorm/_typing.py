@@ -203,6 +203,10 @@ class Smooth(Curved, Protocol):
     has_intercept: ClassVar[bool]  # whether a constant in the margins changes the loss
     separable: ClassVar[bool]  # whether it is a sum over rows, of which one can be left out
 
+    @property
+    def final(self) -> Likelihood:
+        """The loss that the final model of a support is fitted with."""
+
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return sum_i s_i f*(y_i, -v_i / s_i), the conjugate of the weighted loss at -v."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from ._kernels import logistic_conjugate, logistic_curvature, logistic_value_gradient
-from ._typing import Curved, FloatArray, Smooth
+from ._typing import Curved, FloatArray, Likelihood, Smooth
 
 
 class _OfLabels:
@@ -23,6 +23,11 @@ class _OfLabels:
 
     has_intercept: ClassVar[bool] = True
     separable: ClassVar[bool] = True
+
+    @property
+    def final(self) -> Likelihood:
+        """The loss that the final model of a support is fitted with: the logistic one."""
+        return Logistic()
 
     def null(self: Smooth, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
         """Return the least value of the model without features: rows differ by label only."""
@@ -161,6 +166,11 @@ class LeastSquares:
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s_i."""
         return weight.copy()
+
+    @property
+    def final(self) -> Likelihood:
+        """The loss that the final model of a support is fitted with: this one."""
+        return self
 
     def deviance(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return sum_i s_i (y_i - z_i)^2."""

@@ -98,7 +98,7 @@ def pursue_logistic(data: Data, n_steps: int) -> tuple[list[int], list[FloatArra
     """Return what `pursue` does, for the logistic loss: models after 0, 1, ..., n_steps steps."""
     code = np.repeat(np.arange(data.n_groups), data.sizes)
     p = data.n_features
-    task = Task(
+    task = Task.of(
         as_design(data.features), data.y, data.weight,
         "standardized" if data.intercept else "none",
         intercept=data.intercept, usable=data.scale > 0,

@@ -179,7 +179,6 @@ class SVMRFE(BudgetedClassifier):
         yield from ()  # no scans: LIBLINEAR wants the columns in memory
         clock = PhaseClock(seconds)
         with clock.phase("gather"):
-            assert task.usable is not None
             features = np.flatnonzero(task.usable)
             rows = _by_row(task.design.gather(features))
         passed = elimination_sizes(

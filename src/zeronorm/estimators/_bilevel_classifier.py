@@ -165,9 +165,7 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
         certify: bool = True,
     ) -> Solver[Path]:
         assert task.groups is not None
-        objective = Objective(
-            task.y, float(self.C) * task.sample_weight, task.loss, 1.0, task.intercept
-        )
+        objective = Objective(task.risk(float(self.C)), 1.0)
         design, spread = task.design, None
         if task.scaling == "none":
             center = task.intercept and not design.is_sparse
@@ -175,7 +173,7 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
         assert isinstance(design, Scaled)
         problem = BilevelTask(
             design, objective, task.groups,
-            np.empty(0, np.int64) if task.forced is None else task.forced,
+            task.forced,
             task.groups.places("forced_groups", self.forced_groups), task.usable, spread,
         )  # fmt: skip
         path = yield from self._select(problem, sizes, start, seconds)
@@ -191,28 +189,25 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
         self, task: Task, design: Scaled, fit: BilevelFit, entered: IndexArray
     ) -> Selection:
         """Return the model of a size; design: the task's, on which it was selected."""
-        n_rows = float(task.sample_weight.sum())
         if self.refit_C is None:
             coef, intercept = on_scaling_of_x(design, fit.support, fit.coef, fit.intercept)
             C, loo_loss, log_loss = float(self.C), np.nan, np.nan
             if self.loss == "logistic":
                 Z = gather(design, fit.support)
                 z = Z.times(fit.coef) + fit.intercept
-                log_loss = task.loss.value_gradient(z, task.y, task.sample_weight)[0]
-                loo_loss = leave_one_out_loss(
-                    Z, task.y, task.sample_weight, task.loss, C, np.ones(fit.support.size), z,
-                    task.intercept, task.unit,
-                )  # fmt: skip
+                risk = task.risk(1.0)
+                log_loss = risk.value_gradient(z)[0]
+                penalty = np.ones(fit.support.size)
+                loo_loss = leave_one_out_loss(Z, risk, C, penalty, z, task.unit)
         else:
             Z = gather(task.design, fit.support)
             refitted = refit_support(task, Z, fit.support, self.refit_C)
             coef, intercept, C = refitted.coef, refitted.intercept, refitted.C
             loo_loss, log_loss = refitted.loo_loss, refitted.loss
-        n_usable = task.design.shape[1] if task.usable is None else int(task.usable.sum())
         return Selection(
             fit.support, coef, intercept, C, entered[fit.support], None,
             loo_loss, log_loss,
-            information_criteria(log_loss, fit.support.size, n_rows, n_usable),
+            information_criteria(log_loss, fit.support.size, task.n_rows, task.n_usable),
         )  # fmt: skip
 
     def _warn_of_gaps(self, paths: Sequence[Path], stacklevel: int = CALLER_OF_FIT) -> None:

@@ -19,6 +19,7 @@ from ..result import Status, Step
 from ..solvers._bilevel import BilevelTask, Size
 from ..solvers._drive import Solver
 from ..solvers._hard_thresholding import Objective
+from ..solvers._risk import Risk
 from ._bilevel import Bilevel, unscaled
 from ._sparse_linear import CALLER_OF_FIT, Rowwise, SparseLinearModel, with_callbacks
 
@@ -175,9 +176,8 @@ class BilevelRegressor(Bilevel, RegressorMixin, SparseLinearModel):  # type: ign
         forced = _validate.check_forced(self.forced_features, usable.size, data.names, usable)
         sizes = self._sizes(groups, usable, forced)
         y = data.labels.astype(np.float64)
-        objective = Objective(
-            y, weight, LeastSquares(), 1.0 / float(self.C), bool(self.fit_intercept)
-        )
+        risk = Risk(y, weight, LeastSquares(), bool(self.fit_intercept))
+        objective = Objective(risk, 1.0 / float(self.C))
         task = BilevelTask(
             scaled, objective, groups, forced,
             groups.places("forced_groups", self.forced_groups), usable, spread,

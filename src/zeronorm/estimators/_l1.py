@@ -24,6 +24,7 @@ from ..solvers._l1 import NEVER, Start
 from ..solvers._l1_path import LARGEST, Sized, l1_sizes
 from ..solvers._prox_newton import LARGEST_SQUARE
 from ..solvers._refit import Refit
+from ..solvers._risk import Risk
 from ._linear import (
     CALLER_OF_FIT,
     GAP_SLACK,
@@ -238,7 +239,7 @@ class L1LogisticRegression(LinearClassifier):
         for at_one, start in zip(
             unit_problems, self._starts(classes, penalty, len(ys)), strict=True
         ):
-            problem = replace(at_one, weight=float(self.C) * weight)
+            problem = replace(at_one, risk=at_one.risk.times(float(self.C)))
             solvers.append(self._explained(self._solver(problem, start), design, weight))
         return classes, solvers
 
@@ -260,17 +261,15 @@ class L1LogisticRegression(LinearClassifier):
         self, design: Design, y: FloatArray, weight: FloatArray, penalty: Penalty
     ) -> L1Problem:
         """Return a problem at C = 1."""
-        return L1Problem(
-            design, y, weight, penalty, LOSSES[self.loss], bool(self.fit_intercept),
-            float(weight.sum()),
-        ).centred()  # fmt: skip
+        risk = Risk(y, weight, LOSSES[self.loss], bool(self.fit_intercept))
+        return L1Problem(design, risk, penalty, float(weight.sum())).centred()
 
     def _sized(
         self, problem: L1Problem, k: int, unit: FloatArray, seconds: dict[str, float]
     ) -> Solver[tuple[Sized, Refit | None]]:
         """Return the solution of k features, and its refit if there is one."""
         models = yield from self._search(problem, k)
-        self._explain(models[k].result, problem.design, problem.weight)
+        self._explain(models[k].result, problem.design, problem.risk.weight)
         begin = time.perf_counter()
         refitted = self._refit(problem, models[k].result.support, unit)
         seconds["refit"] = seconds.get("refit", 0.0) + time.perf_counter() - begin
@@ -283,19 +282,19 @@ class L1LogisticRegression(LinearClassifier):
         """
         if self.refit_C is None:
             return None
-        design, weight = problem.design, problem.weight
+        design, weight = problem.design, problem.risk.weight
         stored = (
             design.base if problem.centre is not None and isinstance(design, Scaled) else design
         )
         columns = as_design(stored.gather(support), n_threads=design.n_threads)
-        centred = problem.intercept and not columns.is_sparse
+        centred = problem.risk.intercept and not columns.is_sparse
         scaled = center_scale(columns, weight, center=centred)
         scale = np.where(scaled.scale > 0, scaled.scale, 1.0)  # 0: constant, without an intercept
         everything = np.arange(support.size)
         mean = np.zeros(support.size) if scaled.mean is None else scaled.mean
         return refit(
-            gather(Scaled(columns, scaled.mean, scale), everything), mean, 1.0 / scale, problem.y,
-            weight, problem.loss, C=self.refit_C, intercept=problem.intercept, unit=unit,
+            gather(Scaled(columns, scaled.mean, scale), everything), mean, 1.0 / scale,
+            problem.risk, C=self.refit_C, unit=unit,
         )  # fmt: skip
 
     def _explained(

@@ -14,7 +14,6 @@ For least squares these are no estimates but the exact changes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -114,7 +113,7 @@ class Pool:
     def __init__(self, objective: Objective, gathered: GatheredColumns) -> None:
         self._objective, self._gathered = objective, gathered
         self._moments: Moments | None = None
-        if isinstance(objective.loss, LeastSquares):
+        if isinstance(objective.risk.loss, LeastSquares):
             self._moments = Moments(objective)
 
     @property
@@ -158,10 +157,8 @@ class Pool:
             z = Z.times(coef)
             value, b, gradient = objective.place(z, coef)
             return PoolFit(columns, coef, b, value, z + b, gradient)
-        loss: Any = objective.loss
         found = ridge(
-            Z, objective.y, objective.weight, loss, penalty=objective.ridge,
-            intercept=objective.intercept, start=_started(columns, start), tol=tol,
+            Z, objective.risk, penalty=objective.ridge, start=_started(columns, start), tol=tol,
             of_value=True,
         )  # fmt: skip
         return PoolFit(
@@ -175,8 +172,8 @@ class Pool:
             cross = self._moments.gram[fit.columns]
             bend = self._moments.bend
         else:
-            curvature = objective.loss.curvature(fit.margins, objective.y, objective.weight)
-            cross, bend = _second_derivatives(Z, fit.columns, curvature, objective.intercept)
+            curvature = objective.risk.curvature(fit.margins)
+            cross, bend = _second_derivatives(Z, fit.columns, curvature, objective.risk.intercept)
         scores = -Z.dot(fit.gradient)
         H = cross[:, fit.columns].copy()
         np.einsum("ii->i", H)[:] += objective.ridge
@@ -197,8 +194,9 @@ class Moments:
 
     def __init__(self, objective: Objective) -> None:
         self._objective = objective
-        weight, y = objective.weight, objective.y
-        centred = y - float(weight @ y) / float(weight.sum()) if objective.intercept else y
+        risk = objective.risk
+        weight, y = risk.weight, risk.y
+        centred = y - float(weight @ y) / float(weight.sum()) if risk.intercept else y
         self._target = weight * centred
         self.gram = np.empty((0, 0))  # (q, q) Z'WZ
         self._product = np.empty(0)  # (q,) Z'Wy
@@ -210,9 +208,9 @@ class Moments:
 
     def extend(self, Z: Columns) -> None:
         """Go on with a pool that begins with the columns of the one so far."""
-        weight, old = self._objective.weight, self._product.size
+        risk, old = self._objective.risk, self._product.size
         new = np.arange(old, Z.shape[1])
-        block, _ = _second_derivatives(Z, new, weight, self._objective.intercept)
+        block, _ = _second_derivatives(Z, new, risk.weight, risk.intercept)
         gram = np.empty((Z.shape[1], Z.shape[1]))
         gram[:old, :old] = self.gram
         gram[old:] = block

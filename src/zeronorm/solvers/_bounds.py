@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray, Smooth
+from .._typing import FloatArray, IndexArray
 from ..designs._operations import top_features
 from ..groups import Groups
-from ..losses import dual_bound
+from ._risk import Risk
 
 DECIDED = 2e-9  # a feature is decided where a bound is above a value by this share: twice as much
 # as the verifier asks for, so that what rounding differs by takes none of these decisions back
@@ -83,10 +83,8 @@ def best_groups(square: FloatArray, n_groups: int, forced: IndexArray, groups: G
 
 
 def bound_at(
-    loss: Smooth,
+    risk: Risk,
     dual: FloatArray,
-    y: FloatArray,
-    weight: FloatArray,
     magnitude: FloatArray,
     k: int,
     forced: IndexArray,
@@ -108,7 +106,7 @@ def bound_at(
         best = best_features(square, k, forced)
     else:
         best = best_groups(square, k, forced, groups)
-    value, scale = dual_bound(loss, dual, y, weight, 0.5 * best.value)
+    value, scale = risk.bound(dual, 0.5 * best.value)
     limit = upper + DECIDED * abs(upper)
     half = 0.5 * scale**2
     fixed = np.zeros(square.size, bool)

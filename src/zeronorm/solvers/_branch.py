@@ -19,13 +19,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._typing import Columns, FloatArray, IndexArray, Smooth
+from .._typing import Columns, FloatArray, IndexArray
 from ..result import Progressed, Status, Tree
 from ..structures import largest
 from ._bounds import Bound, bound_at
 from ._exchange import Exchanges
 from ._relaxation import Relaxed, relax
 from ._ridge import Ridge, ridge
+from ._risk import Risk
 
 PROVEN = 1e-9  # relative gap that counts as none
 NODE_TOL, LEAF_TOL = 1e-4, 1e-11
@@ -40,19 +41,13 @@ class Candidates:
 
     Z: Columns  # (n, p)
     features: IndexArray  # (p,) what they are in X
-    y: FloatArray
-    weight: FloatArray  # (n,) sample weights times C
-    loss: Smooth
-    intercept: bool
+    risk: Risk
     n_features: int
     n_forced: int
 
     def fit(self, support: IndexArray, tol: float = LEAF_TOL) -> Ridge:
         """Solve the problem on a support, positions in Z."""
-        return ridge(
-            self.Z, self.y, self.weight, self.loss, columns=support, intercept=self.intercept,
-            tol=tol, of_value=True,
-        )  # fmt: skip
+        return ridge(self.Z, self.risk, columns=support, tol=tol, of_value=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +142,7 @@ class BranchAndBound:
             np.array(self._feature, np.int64),
             np.array(self._inside, bool),
             np.array(self._row, np.int64),
-            np.array(self._dual).reshape(len(self._dual), self._problem.y.size),
+            np.array(self._dual).reshape(len(self._dual), self._problem.risk.size),
         )
 
     def run(
@@ -161,7 +156,7 @@ class BranchAndBound:
         report : called with every row that is added to the history.
         """
         begin = time.perf_counter()
-        limit = TREE_BYTES // (8 * self._problem.y.size)
+        limit = TREE_BYTES // (8 * self._problem.risk.size)
         limit = limit if max_nodes is None else min(limit, max_nodes)
         reported = -np.inf
 
@@ -296,8 +291,8 @@ class BranchAndBound:
         u = np.zeros(problem.Z.shape[1])
         u[places] = coef
         return relax(
-            problem.Z.take(chosen), problem.y, problem.weight, problem.loss, node.fixed.size,
-            n_free, intercept=problem.intercept, start=(u[chosen], b), tol=tol, cutoff=self.target,
+            problem.Z.take(chosen), problem.risk, node.fixed.size, n_free, start=(u[chosen], b),
+            tol=tol, cutoff=self.target,
         )  # fmt: skip
 
     def _n_free(self, node: Node) -> int:
@@ -317,7 +312,7 @@ class BranchAndBound:
         chosen = np.concatenate([node.fixed, node.free])
         scores = problem.Z.take(chosen).dot(dual)
         return bound_at(
-            problem.loss, dual, problem.y, problem.weight, np.abs(scores),
+            problem.risk, dual, np.abs(scores),
             node.fixed.size + self._n_free(node), np.arange(node.fixed.size), self.target,
         )  # fmt: skip
 
@@ -329,10 +324,7 @@ class BranchAndBound:
         support = np.sort(chosen[largest(strength, min(problem.n_features, chosen.size))])
         if not self._offer(support) or problem.Z.shape[1] > SWAP_COLUMNS:
             return
-        exchanges = Exchanges(
-            problem.Z, problem.y, problem.weight, problem.loss, intercept=problem.intercept,
-            keep=np.arange(problem.n_forced),
-        )  # fmt: skip
+        exchanges = Exchanges(problem.Z, problem.risk, keep=np.arange(problem.n_forced))
         self._offer(exchanges.swap(exchanges.fit(self.support)).columns)
 
     def _offer(self, support: IndexArray) -> bool:

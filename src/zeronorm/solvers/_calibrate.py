@@ -31,7 +31,6 @@ from ._refit import variances
 from ._select import refit_support
 from ._stopwatch import PhaseClock
 from ._task import Task
-from ._units import units_of
 
 AUTO_ROWS = 1000  # sum of the weights from which calibrate="auto" leaves the final fit as it is
 FOLDS = 5
@@ -170,13 +169,12 @@ def _folds(tasks: Sequence[Task], labels: np.ndarray) -> list[_Fold]:
         train = np.flatnonzero(~held_out)
         # What classes share is made once: the scales cost a pass over X.
         first = task.rows(train)
-        units = units_of(scale.size, first.usable, first.groups)
         folds.append(
             _Fold(
                 [replace(first, y=other.y[train]) for other in tasks],
                 storage,
                 np.flatnonzero(held_out),
-                int(units.usable.sum()),
+                int(first.units.usable.sum()),
             )
         )
     return folds

@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .._typing import Design, FloatArray, IndexArray, Smooth
+from .._typing import FloatArray, IndexArray
 from ..designs._columns import gather
 from ..designs._operations import score_errors, top_features
-from ..groups import Groups
 from ..result import Certificate
 from ._bounds import Bound, bound_at
 from ._cutting_plane import BestDual
 from ._drive import Scan, Solver
 from ._ridge import ridge
 from ._stopwatch import Stopwatch
-from ._units import Units, units_of
+from ._task import Task
 
 REFIT_TOL = 1e-12
 MAX_SCORES = 2**22  # scores that one scan may return: 32 MiB
@@ -24,18 +23,10 @@ MAX_RECOMPUTED = 200  # and 4 k: columns recomputed in float64
 
 
 def certify_supports(
-    design: Design,
-    y: FloatArray,
-    loss: Smooth,
+    task: Task,
     supports: Sequence[IndexArray],
     *,
     C: float,
-    sample_weight: FloatArray,
-    scaling: str,
-    intercept: bool = True,
-    forced: IndexArray | None = None,
-    usable: np.ndarray | None = None,
-    groups: Groups | None = None,
     known: Mapping[int, BestDual] | None = None,
     clock: Stopwatch | None = None,
 ) -> Solver[list[Certificate]]:
@@ -47,23 +38,18 @@ def certify_supports(
     bounds in float32 storage: scores near the k-th are recomputed in float64, the others enter with
     their error.
 
-    groups : of the features. A support is then certified as one of so many groups as it has
-        features of, and `known` is by their number; the groups of forced features are forced.
+    Where the task has groups, a support is certified as one of so many groups as it has features
+    of, and `known` is by their number; the groups of forced features are forced.
+
     clock : measures the seconds spent here, without the scans.
     """
     clock = Stopwatch() if clock is None else clock
     clock.start()
-    forced = np.empty(0, np.int64) if forced is None else forced
-    weight = C * sample_weight
-    units = units_of(design.shape[1], usable, groups)
-    sizes = [units.of(support).size for support in supports]
+    design, risk = task.design, task.risk(C)
+    sizes = [task.units.of(support).size for support in supports]
     fits = [
-        ridge(
-            gather(design, support), y, weight, loss,
-            intercept=intercept, tol=REFIT_TOL, of_value=True,
-        )
-        for support in supports
-    ]  # fmt: skip
+        ridge(gather(design, support), risk, tol=REFIT_TOL, of_value=True) for support in supports
+    ]
     owners: list[int] = []
     duals: list[FloatArray] = []
     for index, (size, fit) in enumerate(zip(sizes, fits, strict=True)):
@@ -72,7 +58,7 @@ def certify_supports(
         if known is not None and size in known:
             owners.append(index)
             duals.append(known[size].dual)
-    norms = score_errors(design, sample_weight)
+    norms = score_errors(design, task.sample_weight)
     best: list[Bound | None] = [None] * len(supports)
     clock.stop()
     at_once = max(1, MAX_SCORES // design.shape[1])
@@ -84,55 +70,50 @@ def certify_supports(
             index, dual = owners[first + column], duals[first + column]
             size, upper, known_best = sizes[index], fits[index].objective, best[index]
             magnitude = safe_magnitudes(
-                design, scores[:, column], vectors[:, column], supports[index], norms, usable, units
+                task, scores[:, column], vectors[:, column], supports[index], norms
             )
-            proof = bound_at(loss, dual, y, weight, magnitude, size, forced, upper, groups)
+            proof = bound_at(risk, dual, magnitude, size, task.forced, upper, task.groups)
             if known_best is None or proof.value > known_best.value:
                 best[index] = proof
         clock.stop()
     certificates = []
     for size, support, fit, found in zip(sizes, supports, fits, best, strict=True):
         assert found is not None
-        fixed, dropped = found.fixed, found.dropped
-        if usable is not None:
-            fixed, dropped = fixed & usable, dropped | ~usable
         certificates.append(
             Certificate(
                 C=C,
-                scaling=scaling,
+                scaling=task.scaling,
                 support=support,
                 coef=fit.coef,
                 intercept=fit.intercept,
                 objective=fit.objective,
                 bound=min(found.value, fit.objective),
-                dual=y * found.dual,
-                fixed_in=int(fixed.sum()),
-                candidates=int((~dropped).sum()),
-                loss=loss.name,
-                fit_intercept=intercept,
-                forced=forced,
-                n_groups=None if groups is None else size,
-                groups=groups,
+                dual=task.y * found.dual,
+                fixed_in=int((found.fixed & task.usable).sum()),
+                candidates=int((task.usable & ~found.dropped).sum()),
+                loss=task.loss.name,
+                fit_intercept=task.intercept,
+                forced=task.forced,
+                n_groups=None if task.groups is None else size,
+                groups=task.groups,
             )
         )
     return certificates
 
 
 def safe_magnitudes(
-    design: Design,
+    task: Task,
     scores: FloatArray,
     v: FloatArray,
     support: IndexArray,
     norms: FloatArray | None,
-    usable: np.ndarray | None,
-    units: Units,
 ) -> FloatArray:
     """Return upper bounds of |c_j|, exact to float64 where they decide the largest units.
 
     norms : (m,) error of a score over ||v||, None where scans are exact to float64.
-    units : what the budget counts; as many as the support has are in question.
+    support : as many units as it has are in question.
     """
-    upper = np.abs(scores)
+    units, upper = task.units, np.abs(scores)
     if norms is not None:
         error = float(np.linalg.norm(v)) * norms
         n = units.of(support).size
@@ -144,7 +125,6 @@ def safe_magnitudes(
         if units.sizes(doubtful).sum() > most:
             doubtful = top_features(units.strength(scores), most)
         doubtful = np.union1d(units.features(doubtful)[:most], support)
-        upper[doubtful] = np.abs(gather(design, doubtful).dot(v))
-    if usable is not None:
-        upper[~usable] = 0.0
+        upper[doubtful] = np.abs(gather(task.design, doubtful).dot(v))
+    upper[~task.usable] = 0.0
     return upper

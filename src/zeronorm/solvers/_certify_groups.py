@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Columns, FloatArray, IndexArray, Smooth
+from .._typing import Columns, FloatArray, IndexArray
 from ..designs._columns import GatheredColumns, gather
-from ..losses import dual_bound, dual_point, fit_intercept
 from ..result import Certificate
 from ..structures import largest
 from ._certify import certify_supports
@@ -28,8 +27,8 @@ from ._cutting_plane import BestDual
 from ._drive import Scan, Solver
 from ._relaxation import proximal_shares, support_norm, top_squares
 from ._ridge import ridge
+from ._risk import Risk
 from ._task import Task
-from ._units import Grouped
 
 MAX_SCANS = 50
 TIGHT_TOL = 1e-4  # gap of the relaxation, relative
@@ -53,17 +52,13 @@ def tighten_groups(
     dual : (n,) a dual point to begin with, that of the refit if None; no bound is below its bound.
     """
     assert task.groups is not None
-    design, y, weight = task.design, task.y, C * task.sample_weight
-    units = Grouped(task.groups, task.usable)
-    own = units.of(support)
-    fixed = np.empty(0, np.int64) if task.forced is None else units.of(task.forced)
+    design, risk, units = task.design, task.risk(C), task.units
+    own, fixed = units.of(support), units.of(task.forced)
     n_free = own.size - fixed.size
     inside = np.concatenate([fixed, np.setdiff1d(own, fixed)])  # in order of entry
     pool = GatheredColumns(design, 0)
     pool.add(units.features(inside))
-    fit = ridge(
-        gather(design, support), y, weight, task.loss, intercept=task.intercept, tol=TIGHT_TOL
-    )
+    fit = ridge(gather(design, support), risk, tol=TIGHT_TOL)
     u, b, v = np.zeros(pool.size), fit.intercept, fit.dual if dual is None else dual
     u[pool.position(support)] = fit.coef
     best, relaxed, tol = BestDual(-np.inf, v), fit.objective, 1.0
@@ -72,7 +67,7 @@ def tighten_groups(
         quadratic = 0.5 * float((strength[fixed] ** 2).sum())
         strength[fixed] = 0.0
         quadratic += 0.5 * top_squares(strength, n_free)
-        bound, scale = dual_bound(task.loss, v, y, weight, quadratic)
+        bound, scale = risk.bound(v, quadratic)
         if bound > best.bound:
             best = BestDual(bound, scale * v)
         gap = (relaxed - best.bound) / abs(relaxed)
@@ -87,17 +82,13 @@ def tighten_groups(
         inside = np.concatenate([inside, fresh])
         pool.add(units.features(fresh))
         code = np.repeat(np.arange(inside.size), units.sizes(inside))
-        problem = _Problem(
-            pool.columns(), code, y, weight, task.loss, fixed.size, n_free, task.intercept
-        )
+        problem = _Problem(pool.columns(), code, risk, fixed.size, n_free)
         u = np.append(u, np.zeros(pool.size - u.size))
         tol = SHARE * max(TIGHT_TOL, gap)
         u, b, v, relaxed = problem.solve(u, b, tol)
     certificates = yield from certify_supports(
-        design, y, task.loss, [support], C=C, sample_weight=task.sample_weight,
-        scaling=task.scaling, intercept=task.intercept, forced=task.forced, usable=task.usable,
-        groups=task.groups, known={own.size: best} if np.isfinite(best.bound) else None,
-    )  # fmt: skip
+        task, [support], C=C, known={own.size: best} if np.isfinite(best.bound) else None
+    )
     return certificates[0]
 
 
@@ -112,15 +103,12 @@ class _Problem:
         self,
         Z: Columns,
         code: IndexArray,
-        y: FloatArray,
-        weight: FloatArray,
-        loss: Smooth,
+        risk: Risk,
         n_fixed: int,
         n_free: int,
-        intercept: bool,
     ) -> None:
-        self._Z, self._code, self._y, self._weight, self._loss = Z, code, y, weight, loss
-        self._n_fixed, self._q, self._intercept = n_fixed, n_free, intercept
+        self._Z, self._code, self._risk = Z, code, risk
+        self._n_fixed, self._q = n_fixed, n_free
 
     def solve(
         self, u: FloatArray, b: float, tol: float
@@ -136,7 +124,7 @@ class _Problem:
         best, objective = (u, b), np.inf
         for n_steps in range(MAX_STEPS + 1):
             if n_steps % STEPS == 0:
-                b, value, slope = self._loss_at(z, b)
+                b, value, slope = self._risk.best(z, b)
                 here = value + self._penalty(u)
                 if here < objective:
                     best, objective = (u, b), here
@@ -149,7 +137,7 @@ class _Problem:
             momentum = (t - 1.0) / t_next
             w = u + momentum * (u - previous)
             z_w = z + momentum * (z - z_previous)  # Z is linear: no product
-            b, value, slope = self._loss_at(z_w, b)
+            b, value, slope = self._risk.best(z_w, b)
             gradient = Z.dot(slope)
             if L <= 0.0:
                 L = self._curvature_along(gradient, z_w + b)
@@ -157,7 +145,7 @@ class _Problem:
                 u_new = self._proximal(w - gradient / L, L)
                 z_new = Z.times(u_new)
                 move = u_new - w
-                _, value_new, slope_new = self._loss_at(z_new, b)
+                _, value_new, slope_new = self._risk.best(z_new, b)
                 square = float(move @ move)
                 if abs(value_new - value) > NOISE * abs(value):
                     excess = value_new - value - float(gradient @ move) - 0.5 * L * square
@@ -186,11 +174,11 @@ class _Problem:
 
     def _bound(self, slope: FloatArray) -> tuple[float, FloatArray]:
         """Return the bound that the gradient of the loss gives, and its dual point."""
-        dual = dual_point(slope, self._intercept)
+        dual = self._risk.dual_point(slope)
         size = self._sizes(self._Z.dot(dual))
         fixed, free = size[: self._n_fixed], size[self._n_fixed :]
         quadratic = 0.5 * (float(fixed @ fixed) + top_squares(free, self._q))
-        bound, scale = dual_bound(self._loss, dual, self._y, self._weight, quadratic)
+        bound, scale = self._risk.bound(dual, quadratic)
         return bound, scale * dual
 
     def _proximal(self, v: FloatArray, curvature: float) -> FloatArray:
@@ -201,20 +189,14 @@ class _Problem:
         factor = curvature * share / (curvature * share + 1.0)
         return np.asarray(v * factor[self._code])
 
-    def _loss_at(self, z: FloatArray, start: float) -> tuple[float, float, FloatArray]:
-        """Return the best intercept of margins z + b, the loss there and its gradient in z."""
-        if self._intercept:
-            return fit_intercept(self._loss, z, self._y, self._weight, start)
-        return 0.0, *self._loss.value_gradient(z, self._y, self._weight)
-
     def _curvature_along(self, direction: FloatArray, margins: FloatArray) -> float:
         """Return the curvature of the loss along a direction: where the search for L starts."""
         square = float(direction @ direction)
         if square <= 0.0:
             return 1.0  # a zero gradient moves nothing, whatever L is
         step = self._Z.times(direction) ** 2
-        bend = float(self._loss.curvature(margins, self._y, self._weight) @ step)
-        return (bend if bend > 0 else float(self._weight @ step)) / square
+        bend = float(self._risk.curvature(margins) @ step)
+        return (bend if bend > 0 else float(self._risk.weight @ step)) / square
 
 
 __all__ = ["tighten_groups"]

@@ -26,15 +26,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import Design, FloatArray, IndexArray, Smooth
+from .._typing import FloatArray, IndexArray
 from ..designs._columns import GatheredColumns
-from ..groups import Groups
-from ..losses import balance, dual_bound, fit_intercept
 from ..result import Result, Status, Step
 from ..structures import largest
 from ._drive import Scan, Solver
+from ._task import Task
 from ._ties import ranked
-from ._units import units_of
 from .inner import Blocks, InnerSolver, State, newton
 
 
@@ -57,23 +55,24 @@ class Minimax:
     l0_bounds: Mapping[int, BestDual]
 
 
+@dataclass(frozen=True, slots=True)
+class CuttingPlane:
+    """Options of the outer cutting plane."""
+
+    block_size: int  # r, new features (groups) per scan
+    max_blocks: int | None = None  # where (P) itself is solved
+    inner: InnerSolver = newton  # solver of the problem over the generated blocks
+    # Certified gaps of that problem and of (P), relative to the objective without features.
+    inner_tol: float = 1e-3
+    tol: float = 1e-3
+
+
 def minimax(
-    design: Design,
-    y: FloatArray,
-    loss: Smooth,
-    n_features: int | None,
+    task: Task,
+    size: int | None,
+    options: CuttingPlane,
     *,
     C: float,
-    block_size: int,
-    max_blocks: int | None = None,
-    sample_weight: FloatArray,
-    intercept: bool = True,
-    forced: IndexArray | None = None,
-    usable: np.ndarray | None = None,
-    groups: Groups | None = None,
-    inner: InnerSolver = newton,
-    inner_tol: float = 1e-3,
-    tol: float = 1e-3,
     start: Sequence[IndexArray] = (),
     final_scan: bool = True,
     l0_sizes: tuple[int, ...] = (),
@@ -82,20 +81,12 @@ def minimax(
 
     Parameters
     ----------
-    design : n x m matrix, on the scaling that selection uses.
-    y : (n,) the target.
-    n_features : exactly so many features are returned (`max_blocks` yields to it). None: (P) itself
-        is solved, to an outer gap of `tol` or `max_blocks`.
+    task : with groups, `size`, blocks and l0_sizes count groups, which enter with all their usable
+        features; the groups of forced features are forced. Forced features are in every block, and
+        count.
+    size : exactly so many features are returned. None: (P) itself is solved, to an outer gap of
+        `tol` or `max_blocks`.
     C : weight of the summed loss, positive.
-    block_size : r, new features per scan.
-    sample_weight : (n,) positive.
-    intercept : whether b is free and unpenalised, or zero.
-    forced : features in every block, counted in n_features.
-    usable : (m,) mask of the features that may enter.
-    groups : of the features. n_features, block_size and l0_sizes then count groups, which enter
-        with all their usable features; the groups of forced features are forced.
-    inner : solver of the problem over the generated blocks.
-    inner_tol, tol : certified gaps relative to the objective of the model without features.
     start : blocks of features to begin with, without a scan: the steps of an earlier fit.
     final_scan : whether to solve the last inner problem and to scan once more, for the outer bound
         and the l0 bounds at the final dual point; without it the support is all there is.
@@ -106,22 +97,21 @@ def minimax(
     Minimax, by a generator of scans. `result.objective` is the value of (P) over the generated
     blocks, `bounds["inner"]` and `bounds["outer"]` are lower bounds of that and of (P).
     """
-    m = design.shape[1]
-    weight = C * sample_weight
     # From here on features, budgets, blocks and scores are those of units: features or groups.
-    units = units_of(m, usable, groups)
-    forced = np.empty(0, np.int64) if forced is None else units.of(forced)
+    design, risk, units = task.design, task.risk(C), task.units
+    block_size = options.block_size
+    forced = units.of(task.forced)
     allowed = units.usable.copy()
     allowed[forced] = False  # forced features enter by themselves
     n_allowed = int(allowed.sum())
-    if n_features is not None and not forced.size <= n_features <= forced.size + n_allowed:
-        what = "features" if groups is None else "groups"
+    if size is not None and not forced.size <= size <= forced.size + n_allowed:
+        what = "features" if task.groups is None else "groups"
         raise ValueError(
             f"n_{what} must be between {forced.size} (the forced {what}) and "
-            f"{forced.size + n_allowed} (the usable ones); got {n_features}."
+            f"{forced.size + n_allowed} (the usable ones); got {size}."
         )
-    scale, dual, b = first_dual(loss, y, weight, intercept)
-    capacity = n_features if n_features is not None and groups is None else 0
+    scale, dual, b = risk.first()
+    capacity = size if size is not None and task.groups is None else 0
     pool = GatheredColumns(design, capacity)
     state = State(np.empty(0), b, np.empty(0))
     objective, inner_bound, outer_bound = scale, 0.0, 0.0
@@ -137,8 +127,8 @@ def minimax(
         membership = np.zeros((pool.size, len(blocks)))
         for t, members in enumerate(blocks):
             membership[pool.position(units.features(members)), t] = 1.0
-        problem = Blocks(pool.columns(), membership, y, weight, loss, intercept, scale)
-        answer = inner(problem, state, inner_tol)
+        problem = Blocks(pool.columns(), membership, risk, scale)
+        answer = options.inner(problem, state, options.inner_tol)
         state, dual = answer.state, answer.dual
         objective, inner_bound = answer.objective, answer.bound
         extra["inner_iterations"] = float(answer.n_iter)
@@ -157,7 +147,7 @@ def minimax(
 
     extra: dict[str, float] = {}
     for old in map(units.of, start):
-        room = old.size if n_features is None else n_features - n_seen
+        room = old.size if size is None else size - n_seen
         new = np.concatenate([forced, old[allowed[old]]]) if not blocks else old[allowed[old]]
         new = new[~seen[new]][:room]
         if new.size:
@@ -171,7 +161,7 @@ def minimax(
         history[-1] = Step(
             objective, inner_bound, pool.size, history[-1].entered, seconds, extra, step_status
         )
-        if not final_scan and n_features is not None and n_seen >= n_features:
+        if not final_scan and size is not None and n_seen >= size:
             return _finished(pool, state, objective, inner_bound, 0.0, dual, Status.BUDGET, history)
 
     while True:
@@ -183,30 +173,30 @@ def minimax(
         best = largest(magnitude, min(n_allowed, max(block_size + n_seen, *l0_sizes, 0)))
         best_square = magnitude[best] ** 2
         worst = 0.5 * (forced_mass + float(best_square[:block_size].sum()))
-        outer_bound = max(outer_bound, dual_bound(loss, dual, y, weight, worst)[0])
+        outer_bound = max(outer_bound, risk.bound(dual, worst)[0])
         for k in l0_sizes:
             quadratic = 0.5 * (forced_mass + float(best_square[: max(0, k - forced.size)].sum()))
-            bound, shrink = dual_bound(loss, dual, y, weight, quadratic)
+            bound, shrink = risk.bound(dual, quadratic)
             if k not in l0_bounds or bound > l0_bounds[k].bound:
                 l0_bounds[k] = BestDual(bound, shrink * dual)
 
-        if n_features is None and blocks and objective - outer_bound <= tol * scale:
+        if size is None and blocks and objective - outer_bound <= options.tol * scale:
             status = Status.CONVERGED
             break
-        if n_features is not None and n_seen >= n_features:
+        if size is not None and n_seen >= size:
             status = Status.BUDGET
             break
-        if n_features is None and max_blocks is not None and len(blocks) >= max_blocks:
+        if size is None and options.max_blocks is not None and len(blocks) >= options.max_blocks:
             break
 
         best = ranked(design, units, magnitude, scores, dual, best[: block_size + n_seen])
         block = np.concatenate([forced, best[:block_size]])
-        if n_features is None:
+        if size is None:
             if any(np.array_equal(np.sort(block), old) for old in blocks):
                 status = Status.REPEATED
                 break
         else:
-            missing = n_features - n_seen
+            missing = size - n_seen
             block = fit_budget(block, magnitude, seen, block_size, missing, forced)
         new = block[~seen[block]]
         # Forced features (magnitude -1) come first, in every prefix of the nested path.
@@ -220,7 +210,7 @@ def minimax(
         begin = time.perf_counter()
         extra = {}
         step_status = None
-        if final_scan or n_features is None or n_seen < n_features:
+        if final_scan or size is None or n_seen < size:
             state = _extend(state, entered.size, len(blocks))
             step_status = solve()
         seconds["solve"] = time.perf_counter() - begin
@@ -228,7 +218,7 @@ def minimax(
         history.append(
             Step(objective, inner_bound, pool.size, entered, seconds, extra, step_status)
         )
-        if not final_scan and n_features is not None and n_seen >= n_features:
+        if not final_scan and size is not None and n_seen >= size:
             status = Status.BUDGET
             break
 
@@ -261,18 +251,6 @@ def _finished(
         history=tuple(history),
     )
     return Minimax(result, {})
-
-
-def first_dual(
-    loss: Smooth, y: FloatArray, weight: FloatArray, intercept: bool
-) -> tuple[float, FloatArray, float]:
-    """Return objective, dual point and intercept of the model without features."""
-    zero = np.zeros_like(weight)
-    if not intercept:
-        value, gradient = loss.value_gradient(zero, y, weight)
-        return value, -gradient, 0.0
-    b, value, gradient = fit_intercept(loss, zero, y, weight)
-    return value, balance(-gradient), b
 
 
 def fit_budget(

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._kernels import dense_exchange
-from .._typing import Columns, FloatArray, IndexArray, Smooth
+from .._typing import Columns, FloatArray, IndexArray
 from ..designs._columns import GrowingColumns
 from ..losses import SquaredHinge
 from ._ridge import Ridge, bounded, in_kernel, ridge
+from ._risk import Risk
 
 # Drop this share of the remaining features at once, and one at a time from this size on: dropping
 # one by one everywhere selects no better and costs several times as much.
@@ -58,11 +59,8 @@ class Exchanges:
     def __init__(
         self,
         Z: Columns,
-        y: FloatArray,
-        weight: FloatArray,
-        loss: Smooth,
+        risk: Risk,
         *,
-        intercept: bool = True,
         keep: IndexArray | None = None,
         tol: float = 1e-7,
         fit_tol: float | None = None,
@@ -70,15 +68,11 @@ class Exchanges:
         """Begin with a pool.
 
         Z : (n, p) the pool; columns on the selection scaling, so that |u_j| are comparable.
-        y : (n,) the target.
-        weight : (n,) sample weights times C, positive.
-        intercept : whether b is free (and unpenalised) or zero.
         keep : columns of Z that stay in every support.
         tol : decrease of the objective that counts, as a share of it.
         fit_tol : certified gap of the fits, as a share of their objective.
         """
-        self._y, self._weight, self._loss = y, weight, loss
-        self._intercept, self._tol = intercept, tol
+        self._risk, self._tol = risk, tol
         self._fit_tol = min(FIT_TOL, ACCURACY * tol) if fit_tol is None else fit_tol
         self._keep = np.empty(0, np.int64) if keep is None else keep
         self._failed: dict[bytes, float] = {}  # objectives that supports are known to reach
@@ -113,8 +107,8 @@ class Exchanges:
         cutoff: float,
     ) -> Ridge:
         return ridge(
-            self._Z, self._y, self._weight, self._loss, columns=columns, intercept=self._intercept,
-            start=start, tol=tol, of_value=of_value, cutoff=cutoff,
+            self._Z, self._risk, columns=columns, start=start, tol=tol, of_value=of_value,
+            cutoff=cutoff,
         )  # fmt: skip
 
     def eliminate(
@@ -216,24 +210,24 @@ class Exchanges:
     def improve(self, current: Fitted, *, swaps: bool = True) -> Fitted:
         """Splice and swap until neither helps; without swaps, splice."""
         (n, p), k = self._Z.shape, current.columns.size
-        if k == 0 or n * p > KERNEL_POOL or not in_kernel(self._Z, k, self._loss):
+        if k == 0 or n * p > KERNEL_POOL or not in_kernel(self._Z, k, self._risk.loss):
             return self.improve_by_steps(current, swaps=swaps)
         known, n_known = self._settled.get(k, (current, 0))
         columns, u = current.columns.copy(), current.fit.coef.copy()
         assert self._Z.array is not None
+        risk = self._risk
         margins, alpha, scores = np.empty(n), np.empty(n), np.empty(k)
         b, objective, bound, gap = dense_exchange(
-            self._Z.array, self._y, self._weight, self._protected.view(np.uint8),
-            isinstance(self._loss, SquaredHinge), self._intercept, current.fit.intercept,
+            self._Z.array, risk.y, risk.weight, self._protected.view(np.uint8),
+            isinstance(risk.loss, SquaredHinge), risk.intercept, current.fit.intercept,
             self._tol, self._fit_tol, swaps, RULE, WON_BACK, known.columns, n_known, columns, u,
             margins, alpha, scores,
         )  # fmt: skip
         if np.array_equal(columns, current.columns):
             found = current
         else:
-            fit = Ridge(u, b, margins, alpha * self._y, scores, objective, bound, gap)
-            fit = bounded(fit, self._y, self._weight, self._loss, np.ones(k), self._intercept)
-            found = Fitted(columns, fit)
+            fit = Ridge(u, b, margins, alpha * risk.y, scores, objective, bound, gap)
+            found = Fitted(columns, bounded(fit, risk, np.ones(k)))
         if swaps:
             self.settle(found, p)
         return found
@@ -272,7 +266,7 @@ class Exchanges:
         the margins, (n, p).
         """
         # Columns in Fortran order: they are written one by one, and read by the BLAS.
-        shape = self._y.size, places.size
+        shape = self._risk.size, places.size
         descent, margins = np.empty(shape, order="F"), np.empty(shape, order="F")
         objective = np.empty(places.size)
         dense = self._Z.take(current.columns[places]).dense()
@@ -281,7 +275,7 @@ class Exchanges:
         for place, j in enumerate(places):
             z = margins[:, place]
             np.subtract(current.fit.margins, coef[j] * dense[:, place], out=z)
-            value, gradient = self._loss.value_gradient(z, self._y, self._weight)
+            value, gradient = self._risk.value_gradient(z)
             np.negative(gradient, out=descent[:, place])
             objective[place] = value + penalty - 0.5 * coef[j] ** 2
         return objective, descent, margins
@@ -347,7 +341,7 @@ class Exchanges:
         return current.objective * (1.0 - self._tol)
 
     def _curvature(self, margins: FloatArray) -> FloatArray:
-        return self._loss.curvature(margins, self._y, self._weight)
+        return self._risk.curvature(margins)
 
     def _bend(self, curvature: FloatArray, first: int = 0) -> FloatArray:
         """Return h_j = 1 + sum_i w_i z_ij^2 of the columns of the pool from one on."""

@@ -36,9 +36,10 @@ from ..designs._operations import center_scale
 from ..designs._wrappers import IN_MEMORY
 from ..groups import Groups
 from ..result import Path, Result, Status, Step
-from ._cutting_plane import Minimax, first_dual
+from ._cutting_plane import Minimax
 from ._drive import Scan, Solver
 from ._ridge import Ridge, ridge
+from ._risk import Risk
 from ._select import _finish, refit_support
 from ._stopwatch import PhaseClock
 from ._task import Task
@@ -84,8 +85,8 @@ def greedy(
     """
     clock = PhaseClock(seconds)
     n_steps = max(sizes)
-    weight = fit_C * task.sample_weight
-    zero_value, dual, b = first_dual(task.loss, task.y, weight, task.intercept)
+    risk = task.risk(fit_C)
+    zero_value, dual, b = risk.first()
     with clock.phase("norms"):
         units: Units = _Features(task) if task.groups is None else _Groups(task, task.groups)
     left = units.usable.copy()
@@ -103,7 +104,7 @@ def greedy(
         begin = time.perf_counter()
         pool.add(entered)
         gathered = time.perf_counter()
-        fit = _fit(task, pool.columns(), weight, fit, zero_value, tol)
+        fit = _fit(risk, pool.columns(), fit, zero_value, tol)
         seconds = {"gather": gathered - begin, "solve": time.perf_counter() - gathered}
         converged = fit.objective - fit.bound <= tol * fit.objective
         status = Status.CONVERGED if converged else Status.STALLED
@@ -113,7 +114,7 @@ def greedy(
             )
         )  # fmt: skip
 
-    if task.forced is not None and task.forced.size:
+    if task.forced.size:
         enter(units.of(task.forced))
     known = units.of(np.concatenate(start)) if len(start) else np.empty(0, np.int64)
     known = known[left[known]][: n_steps - len(ends) + 1]
@@ -141,14 +142,7 @@ def greedy(
     return (yield from _finish(task, fits, [answer], C, certify, clock))
 
 
-def _fit(
-    task: Task,
-    Z: Columns,
-    weight: FloatArray,
-    before: Ridge,
-    zero_value: float,
-    tol: float,
-) -> Ridge:
+def _fit(risk: Risk, Z: Columns, before: Ridge, zero_value: float, tol: float) -> Ridge:
     """Return the solution of (F) over gathered columns, the last of which are new.
 
     The gap is to be `tol` of the objective, which falls by orders where the features begin to
@@ -158,9 +152,7 @@ def _fit(
     coef[: before.coef.size] = before.coef
     wanted = tol * before.objective / zero_value
     for _ in range(TIGHTER):
-        fit = ridge(
-            Z, task.y, weight, task.loss, intercept=task.intercept, start=(coef, b), tol=wanted
-        )
+        fit = ridge(Z, risk, start=(coef, b), tol=wanted)
         stopped = fit.gap > wanted  # by rounding
         wanted = tol * fit.objective / zero_value
         if stopped or fit.gap <= wanted:
@@ -173,7 +165,7 @@ class _Features(Singles):
     """Every feature by itself: |c_j| / ||x_j||."""
 
     def __init__(self, task: Task) -> None:
-        super().__init__(task.design.shape[1], task.usable)
+        super().__init__(task.usable)
         self._inverse = _inverse_norms(task)
 
     def strength(self, scores: FloatArray) -> FloatArray:

@@ -24,9 +24,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .._typing import Columns, Curved, Design, FloatArray, IndexArray
-from ..losses import fit_intercept
+from .._typing import Columns, Design, FloatArray, IndexArray
 from ._drive import Scan, Solver
+from ._risk import Risk
 
 # Returns the support, sorted, of the point of a budget that is nearest to a vector over all
 # features.
@@ -60,26 +60,17 @@ VARIANTS = {
 class Objective:
     """(H) without its budget, on the scaling that selection uses."""
 
-    y: FloatArray  # (n,)
-    weight: FloatArray  # (n,) sample weights times C, positive
-    loss: Curved
+    risk: Risk
     ridge: float  # rho, not negative
-    intercept: bool  # whether b is free, or zero
 
     def place(self, z: FloatArray, coef: FloatArray) -> tuple[float, float, FloatArray]:
         """Return F, b and the gradient of the loss in the margins; z: the margins without b."""
-        square = 0.5 * self.ridge * float(coef @ coef)
-        if not self.intercept:
-            value, gradient = self.loss.value_gradient(z, self.y, self.weight)
-            return value + square, 0.0, gradient
-        b, value, gradient = fit_intercept(self.loss, z, self.y, self.weight)
-        return value + square, b, gradient
+        b, value, gradient = self.risk.best(z)
+        return value + 0.5 * self.ridge * float(coef @ coef), b, gradient
 
     def curvature(self, margins: FloatArray, variance: float = 1.0) -> float:
         """Return the mean second derivative of F in a coefficient of a column of this variance."""
-        return self.ridge + variance * float(
-            self.loss.curvature(margins, self.y, self.weight).sum()
-        )
+        return self.ridge + variance * float(self.risk.curvature(margins).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +93,7 @@ class Point:
 
 def zero_point(objective: Objective) -> Point:
     """Return the model without features."""
-    z = np.zeros(objective.y.size)
+    z = np.zeros(objective.risk.size)
     value, b, gradient = objective.place(z, np.empty(0))
     return Point(np.empty(0, np.int64), np.empty(0), z, b, value, gradient)
 

@@ -69,7 +69,7 @@ def select_l0(
     """
     clock = PhaseClock(seconds)
     options = Splitting.of(solver)
-    given = [f if task.usable is None else f[task.usable[f]] for f in start]
+    given = [features[task.usable[features]] for features in start]
     if options is not None:
         search = Search(task, C, sizes, tol)
         yield from _fill(search, options, given, clock)
@@ -111,9 +111,9 @@ def _fill(
 ) -> Solver[None]:
     """Gather all features that may be used, or as many of the largest scores as may be held."""
     task = search.task
-    n, m = task.design.shape
+    n = task.design.shape[0]
     first = np.unique(np.concatenate([search.forced, *given]))
-    features = np.arange(m) if task.usable is None else np.flatnonzero(task.usable)
+    features = np.flatnonzero(task.usable)
     side = max(n, int(SPLIT_ELEMENTS**0.5)) if options.inner == "bfgs" else n
     room = max(SPLIT_ELEMENTS // side, POOL_FACTOR * search.sizes[-1], POOL_MIN, first.size)
     if features.size > room:
@@ -130,12 +130,12 @@ def _split(search: Search, k: int, options: Splitting, start: Sequence[IndexArra
     task, pool = search.task, search.pool
     method = salm if options.method == "salm" else asalm
     found = method(
-        SplitProblem(pool.columns(), task.y, search.weight, task.loss, task.intercept), k, options,
+        SplitProblem(pool.columns(), search.risk), k, options,
         keep=pool.position(search.forced), start=_split_start(search, k, start),
     )  # fmt: skip
     if search.status in (Status.BUDGET, Status.CONVERGED):  # the first that fails is told
         search.status = found.status
-    columns = {"columns": float(pool.size), "usable": float(search.n_usable)}
+    columns = {"columns": float(pool.size), "usable": float(task.n_usable)}
     search.history += [
         replace(step, entered=pool.features[step.entered], extra={**step.extra, **columns})
         for step in found.history
@@ -171,7 +171,7 @@ def _threshold(search: Search, k: int) -> Solver[None]:
         strength[search.forced] = np.inf
         return np.sort(largest(strength, k))
 
-    objective = Objective(task.y, search.weight, task.loss, 1.0, task.intercept)
+    objective = Objective(search.risk, 1.0)
     state = Thresholding(objective, admit, VARIANTS["ista"], search.tol)
     yield from hard_threshold(state, task.design, columns, MAX_STEPS)
     search.offer(search.place(state.best.support))

@@ -20,18 +20,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .._typing import Design, FloatArray, IndexArray, Smooth
+from .._typing import Design, FloatArray, IndexArray
 from ..designs import Scaled
 from ..designs._column_sets import ColumnSet, ColumnStore, RowSet
 from ..designs._columns import gather
 from ..designs._operations import distant_means
 from ..designs._wrappers import feature_blocks
-from ..losses import dual_point, fit_intercept
 from ..result import Result, Status, Step
 from ..structures import largest
-from ._cutting_plane import first_dual
 from ._descent import Penalty
 from ._drive import Scan, Solver
+from ._risk import Risk
 from ._stopwatch import Stopwatch
 
 PRECISION = 1e-14  # relative differences of the objective below this are rounding
@@ -51,11 +50,8 @@ class L1Problem:
     """The problem of this module: data, labels, weights, penalty, loss."""
 
     design: Design
-    y: FloatArray  # (n,)
-    weight: FloatArray  # (n,) sample weights times C
+    risk: Risk
     penalty: Penalty
-    loss: Smooth
-    intercept: bool
     size: float  # sum of the sample weights: the number of rows, were they repeated
     centre: FloatArray | None = None  # (m,) what the design subtracts from the columns of X
 
@@ -64,7 +60,7 @@ class L1Problem:
 
         It has the same solutions but for b, and the curvature of its columns keeps its digits.
         """
-        centre = distant_means(self.design) if self.intercept else None
+        centre = distant_means(self.design) if self.risk.intercept else None
         if centre is None:
             return self
         return replace(
@@ -122,10 +118,10 @@ class Candidate:
 
 def with_best_intercept(problem: L1Problem, point: Point) -> Point:
     """Return the point with b optimal for its u."""
-    if not problem.intercept:
+    if not problem.risk.intercept:
         return point
     z = point.z - point.b
-    b, value, gradient = fit_intercept(problem.loss, z, problem.y, problem.weight, point.b)
+    b, value, gradient = problem.risk.best(z, point.b)
     return replace(point, b=b, z=z + b, value=value, gradient=gradient)
 
 
@@ -143,10 +139,7 @@ def _bound(
         that is a bound of its value at t v, without logarithms.
     """
     t = 1.0 / max(1.0, penalty.strongest(pull))
-    if entropy is None:
-        value = -problem.loss.conjugate(t * dual, problem.y, problem.weight)
-    else:
-        value = t * entropy
+    value = -problem.risk.conjugate(t * dual) if entropy is None else t * entropy
     if not penalty.bounds_all:
         ridge = penalty.l2 > 0
         excess = np.maximum(t * pull[ridge] - penalty.l1[ridge], 0.0)
@@ -176,7 +169,7 @@ class Run:
         self.scores: FloatArray  # (m,) X'v at the point
         self.pull = np.empty(0)  # (m,) after the first scan
         self.truncated = False  # whether the last choice left out features that are drawn in
-        self.scale = first_dual(problem.loss, problem.y, problem.weight, problem.intercept)[0]
+        self.scale = problem.risk.first()[0]
         self._tol, self._max_iter = tol, max_iter
         self._store = ColumnStore(problem.design, n_threads) if store is None else store
         self._smallest = SMALLEST_SPARSE_SET if self._store.is_sparse else SMALLEST_SET
@@ -191,11 +184,11 @@ class Run:
         # the columns, the intercept first, and the sign of each that is allowed.
         self._equalities: FloatArray | None = None
         if unpenalised.size:
-            ones = np.ones((problem.y.size, int(problem.intercept)))
+            ones = np.ones((problem.risk.size, int(problem.risk.intercept)))
             Z = gather(problem.design, unpenalised).dense()
             self._equalities = np.hstack([ones, Z])
             sign = np.where(penalty.low == 0, -1.0, 0.0) + np.where(penalty.high == 0, 1.0, 0.0)
-            self._allowed = np.append(np.zeros(int(problem.intercept)), sign[unpenalised])
+            self._allowed = np.append(np.zeros(int(problem.risk.intercept)), sign[unpenalised])
         self._error = self._store.score_errors
 
     @property
@@ -257,10 +250,10 @@ class Run:
 
     def _point(self, start: Start) -> Point:
         problem = self.problem
-        z = np.full(problem.y.size, start.intercept)
+        z = np.full(problem.risk.size, start.intercept)
         if start.support.size:
             self.columns(start.support).combine(start.coef, z)
-        value, gradient = problem.loss.value_gradient(z, problem.y, problem.weight)
+        value, gradient = problem.risk.value_gradient(z)
         return Point(start.support, start.coef, start.intercept, z, value, gradient)
 
     def columns(self, features: IndexArray) -> ColumnSet | RowSet:
@@ -325,9 +318,9 @@ class Run:
         """
         if not (lower.candidate.feasible and upper.candidate.feasible):
             return False
-        total = float(self.problem.weight.sum())
-        a = (1.0 - share) * total / float(lower.problem.weight.sum())
-        b = share * total / float(upper.problem.weight.sum())
+        total = float(self.problem.risk.weight.sum())
+        a = (1.0 - share) * total / float(lower.problem.risk.weight.sum())
+        b = share * total / float(upper.problem.risk.weight.sum())
         dual, scores = a * lower.dual + b * upper.dual, a * lower.scores + b * upper.scores
         candidate, penalty = self.candidate, self.problem.penalty
         point = candidate.point
@@ -405,9 +398,9 @@ class Run:
         """Return v at a point, within the equalities of the dual, and whether in its domain."""
         problem = self.problem
         if self._equalities is None:
-            return dual_point(point.gradient, problem.intercept), True
+            return problem.risk.dual_point(point.gradient), True
         V, v = self._equalities, -point.gradient
-        curvature = problem.loss.curvature(point.z, problem.y, problem.weight)
+        curvature = problem.risk.curvature(point.z)
         D = np.minimum(curvature, np.abs(v))  # rows at the ends of their interval do not move
         active = self._allowed == 0
         for _ in range(4):  # rounding, and signs that come out wrong
@@ -415,7 +408,7 @@ class Run:
             M = some.T @ (D[:, None] * some)
             v = v - D * (some @ np.linalg.lstsq(M, some.T @ v, rcond=None)[0])
             active |= (V.T @ v) * self._allowed < 0
-        inside = np.array_equal(problem.loss.inside(v, problem.y, problem.weight), v)
+        inside = problem.risk.is_inside(v)
         rest = V.T @ v
         rest[rest * self._allowed > 0] = 0.0
         size = np.abs(V).T @ np.abs(v)

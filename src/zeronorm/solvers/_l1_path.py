@@ -231,12 +231,12 @@ class Walk:
         return np.divide(self._run.pull, l1, out=np.zeros_like(l1), where=l1 > 0)
 
     def _restart(self, C: float) -> None:
-        problem = replace(self._problem, weight=C * self._problem.weight)
+        problem = replace(self._problem, risk=self._problem.risk.times(C))
         self._run.restart(problem, C / self.C)
         self.C = C
 
     def _ahead(self, C: float) -> None:
-        problem = replace(self._problem, weight=C * self._problem.weight)
+        problem = replace(self._problem, risk=self._problem.risk.times(C))
         self._run, self.C = self._run.ahead(problem, C / self.C), C
 
     def _solve(self, features: IndexArray, goal: float) -> Solver[None]:
@@ -524,20 +524,17 @@ def l1_supports(
     A support with fewer than k features is completed by the largest scores at that C. The second
     part of the answer tells when features entered.
     """
-    m = task.design.shape[1]
-    forced = np.empty(0, np.int64) if task.forced is None else task.forced
-    allowed = np.ones(m, bool) if task.usable is None else task.usable
     points: list[tuple[float, IndexArray]] = []
 
     def told(mark: Mark) -> None:
         points.append((mark.C, mark.support[np.argsort(-mark.share[mark.support], kind="stable")]))
 
     models = yield from l1_sizes(
-        posed(task, forced, allowed), sizes, tol=TOL, max_iter=MAX_ITER, forced=forced,
+        posed(task), sizes, tol=TOL, max_iter=MAX_ITER, forced=task.forced,
         ratio=LARGEST_SUPPORT, told=told, n_threads=n_threads,
     )  # fmt: skip
     history: list[Step] = []
-    entered = np.zeros(m, bool)
+    entered = np.zeros(task.usable.size, bool)
     for _, features in sorted(points, key=lambda point: point[0]):
         fresh = features[~entered[features]]
         entered[fresh] = True
@@ -550,7 +547,7 @@ def l1_supports(
     return supports, Minimax(answer, {})
 
 
-def posed(task: Task, forced: IndexArray, allowed: np.ndarray) -> L1Problem:
+def posed(task: Task) -> L1Problem:
     """Return the problem of a task at C = 1, on columns as they are stored.
 
     Columns divided by their deviation are columns with as many times the penalty; with a free
@@ -559,11 +556,8 @@ def posed(task: Task, forced: IndexArray, allowed: np.ndarray) -> L1Problem:
     design, scale = unscaled(task.design)
     l1 = np.divide(1.0, scale, out=np.full(scale.size, NEVER), where=scale > 0)
     design = design.arranged()
-    l1[forced] *= FORCED_FACTOR
-    l1[~allowed] = NEVER
+    l1[task.forced] *= FORCED_FACTOR
+    l1[~task.usable] = NEVER
     everything = np.full(l1.size, np.inf)
     penalty = Penalty(l1, np.zeros(l1.size), -everything, everything)
-    size = float(task.sample_weight.sum())
-    return L1Problem(
-        design, task.y, task.sample_weight, penalty, task.loss, task.intercept, size
-    ).centred()
+    return L1Problem(design, task.risk(1.0), penalty, task.n_rows).centred()

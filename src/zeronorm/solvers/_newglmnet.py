@@ -52,18 +52,18 @@ def cdn(
     rows = problem.penalty.rows()
     order = np.arange(columns.size)
     steps = largest_steps(problem, columns)
-    hinge = isinstance(problem.loss, SquaredHinge)
+    hinge = isinstance(problem.risk.loss, SquaredHinge)
     while run.status is None:
         with run.clock:
             point = run.point.on(np.arange(columns.size))
             u, z = point.u.copy(), point.z.copy()
             columns.call(
-                "newton_cycle", problem.y, problem.weight, rows, hinge, NU, SIGMA, steps,
+                "newton_cycle", problem.risk.y, problem.risk.weight, rows, hinge, NU, SIGMA, steps,
                 MAX_HALVINGS, run.n_iter, order, u, z,
             )  # fmt: skip
             if run.n_iter % FRESH == FRESH - 1:  # the drift of so many updates
                 z = columns.combine(u, np.full(z.size, point.b))
-            value, gradient = problem.loss.value_gradient(z, problem.y, problem.weight)
+            value, gradient = problem.risk.value_gradient(z)
             point = replace(point, u=u, z=z, value=value, gradient=gradient)
         yield from run.certify(point, {})
     return run.result()

@@ -26,8 +26,8 @@ from ._certify import REFIT_TOL, safe_magnitudes
 from ._drive import Scan, Solver
 from ._relaxation import relax
 from ._ridge import ridge
+from ._risk import Risk
 from ._task import Task
-from ._units import Singles
 
 MAX_SCANS = 50  # of tightening
 TIGHT_TOL = 1e-4  # gap of the relaxation, relative
@@ -76,6 +76,16 @@ class _Clock:
         return float(getattr(self._thread, "searched", 0.0))
 
 
+@dataclass(frozen=True, slots=True)
+class _Aim:
+    """When tightening may stop: at a bound of `target`, or when its time is up."""
+
+    objective: float  # of the best known model
+    target: float
+    clock: _Clock
+    time_limit: float
+
+
 def prove_support(
     task: Task,
     support: IndexArray,
@@ -104,14 +114,12 @@ def prove_support(
     report : called now and then with where the search stands.
     """
     clock = _Clock()
-    forced = np.empty(0, np.int64) if task.forced is None else np.sort(task.forced)
-    weight = C * task.sample_weight
+    forced, risk = task.forced, task.risk(C)
     pool = GatheredColumns(task.design, 0)
     pool.add(np.concatenate([forced, np.setdiff1d(support, forced)]))
     known = ridge(
-        pool.columns(), task.y, weight, task.loss, columns=pool.position(support),
-        intercept=task.intercept, tol=REFIT_TOL, of_value=True,
-    )  # fmt: skip
+        pool.columns(), risk, columns=pool.position(support), tol=REFIT_TOL, of_value=True
+    )
     objective = known.objective
     target = objective - max(gap or 0.0, 0.0) * abs(objective)
     v = known.dual if dual is None else dual
@@ -119,10 +127,10 @@ def prove_support(
         resume = replace(resume, dual=task.y * resume.dual)
         v = resume.dual[resume.row[0]]
     tight = yield from _tighten(
-        task, weight, support.size, forced, pool, v, objective, target,
-        1 if resume is not None else MAX_SCANS, clock, time_limit,
+        task, risk, support.size, pool, _Aim(objective, target, clock, time_limit), v,
+        1 if resume is not None else MAX_SCANS,
     )  # fmt: skip
-    certificate = _certificate(task, C, support, forced, tight)
+    certificate = _certificate(task, C, support, tight)
 
     def at(seconds: float, n_nodes: int = 0, n_open: int = 1) -> Progressed:
         bound = min(tight.bound.value, objective)
@@ -134,19 +142,15 @@ def prove_support(
     status = Status.OPTIMAL if certificate.proven else Status.GAP
     if gap is None or certificate.proven or tight.bound.value >= target:
         return Proof(certificate, status, False, (row,))
-    aim = bound_at(
-        task.loss, tight.dual, task.y, weight, tight.magnitude, support.size, forced, target
-    )
-    left = ~aim.dropped if task.usable is None else ~aim.dropped & task.usable
+    aim = bound_at(risk, tight.dual, tight.magnitude, support.size, forced, target)
+    left = ~aim.dropped & task.usable
     left[support] = True
     left[forced] = False
     candidates = np.concatenate([forced, np.flatnonzero(left)])
     if candidates.size * task.y.size * 8 > CANDIDATE_BYTES:
         return Proof(certificate, Status.CANDIDATES, False, (row,))
     Z = gather(task.design, candidates)
-    problem = Candidates(
-        Z, candidates, task.y, weight, task.loss, task.intercept, support.size, forced.size
-    )
+    problem = Candidates(Z, candidates, risk, support.size, forced.size)
     place = np.empty(task.design.shape[1], np.int64)
     place[candidates] = np.arange(candidates.size)
     search = BranchAndBound(problem, place[support], gap, aim.dual, aim.value, resume)
@@ -160,7 +164,7 @@ def prove_support(
     )
     clock.add_search(clock.seconds - spent)
     best = np.sort(candidates[search.support])
-    certificate = _certificate(task, C, best, forced, tight)
+    certificate = _certificate(task, C, best, tight)
     bound = min(search.bound, certificate.objective)
     tree = search.tree()
     certificate = replace(
@@ -176,43 +180,35 @@ def prove_support(
 
 def _tighten(
     task: Task,
-    weight: FloatArray,
+    risk: Risk,
     k: int,
-    forced: IndexArray,
     pool: GatheredColumns,
+    aim: _Aim,
     v: FloatArray,
-    objective: float,
-    target: float,
     max_scans: int,
-    clock: _Clock,
-    time_limit: float,
 ) -> Solver[_Tightened]:
     """Solve the relaxation over all features to TIGHT_TOL, or until its bound reaches the target.
 
     pool : columns with those of the best support, the forced ones first; it grows.
     v : dual point to begin with.
     """
-    design, y = task.design, task.y
+    design, forced = task.design, task.forced
     errors = score_errors(design, task.sample_weight)
-    units = Singles(design.shape[1], task.usable)
     start: tuple[FloatArray, float] | None = None
     best: _Tightened | None = None
     relaxed = np.inf
     for _ in range(max_scans):
-        scores = yield from clock.scan(Scan(design, v))
-        magnitude = safe_magnitudes(
-            design, scores, v, pool.features[:k], errors, task.usable, units
-        )
-        bound = bound_at(task.loss, v, y, weight, magnitude, k, forced, objective)
+        scores = yield from aim.clock.scan(Scan(design, v))
+        magnitude = safe_magnitudes(task, scores, v, pool.features[:k], errors)
+        bound = bound_at(risk, v, magnitude, k, forced, aim.objective)
         if best is None or bound.value > best.bound.value:
             best = _Tightened(bound, magnitude, v)
         done = relaxed - best.bound.value <= TIGHT_TOL * abs(best.bound.value)
-        if done or best.bound.value >= target or clock.seconds > time_limit:
+        if done or best.bound.value >= aim.target or aim.clock.seconds > aim.time_limit:
             break
         outside = magnitude.copy()  # of the last dual point
         outside[pool.features] = -1.0
-        if task.usable is not None:
-            outside[~task.usable] = -1.0
+        outside[~task.usable] = -1.0
         fresh = largest(outside, min(max(NEW_FACTOR * k, NEW_MIN), outside.size))
         fresh = fresh[outside[fresh] >= 0]
         if not fresh.size:
@@ -221,8 +217,7 @@ def _tighten(
         if start is not None:
             start = np.append(start[0], np.zeros(fresh.size)), start[1]
         answer = relax(
-            pool.columns(), y, weight, task.loss, forced.size,
-            min(k - forced.size, pool.size - forced.size), intercept=task.intercept, start=start,
+            pool.columns(), risk, forced.size, min(k, pool.size) - forced.size, start=start,
             tol=0.1 * TIGHT_TOL,
         )  # fmt: skip
         start, relaxed = (answer.coef, answer.intercept), answer.objective
@@ -235,20 +230,12 @@ def _certificate(
     task: Task,
     C: float,
     support: IndexArray,
-    forced: IndexArray,
     tight: _Tightened,
 ) -> Certificate:
     """Certify a support by the best dual point alone: a verifier has no other for its figures."""
-    weight = C * task.sample_weight
-    fit = ridge(
-        gather(task.design, support), task.y, weight, task.loss, intercept=task.intercept,
-        tol=REFIT_TOL, of_value=True,
-    )  # fmt: skip
-    known = bound_at(
-        task.loss, tight.dual, task.y, weight, tight.magnitude, support.size, forced,
-        fit.objective,
-    )  # fmt: skip
-    dropped = known.dropped if task.usable is None else known.dropped | ~task.usable
+    risk = task.risk(C)
+    fit = ridge(gather(task.design, support), risk, tol=REFIT_TOL, of_value=True)
+    known = bound_at(risk, tight.dual, tight.magnitude, support.size, task.forced, fit.objective)
     return Certificate(
         C=C,
         scaling=task.scaling,
@@ -259,10 +246,10 @@ def _certificate(
         bound=min(known.value, fit.objective),
         dual=task.y * known.dual,
         fixed_in=int(known.fixed.sum()),
-        candidates=int((~dropped).sum()),
+        candidates=int((task.usable & ~known.dropped).sum()),
         loss=task.loss.name,
         fit_intercept=task.intercept,
-        forced=forced,
+        forced=task.forced,
         equivalents=_equivalents(task, support, tight.magnitude),
     )
 
@@ -277,8 +264,7 @@ def _equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict
         for step in (-1, 0):
             closest = known[np.clip(place + step, 0, known.size - 1)]
             near |= np.abs(magnitude - closest) <= SAME_SCORE * closest
-    if task.usable is not None:
-        near &= task.usable
+    near &= task.usable
     near[support] = False
     others = np.flatnonzero(near)[:MOST_COMPARED]
     if not others.size:

@@ -150,12 +150,12 @@ def model_at(
 
     limits : (q,) the largest step of each coordinate.
     """
-    curvature = problem.loss.curvature(point.z, problem.y, problem.weight)
+    curvature = problem.risk.curvature(point.z)
     gradient, total, square = columns.terms(point.gradient, curvature)
-    slope = float(point.gradient.sum()) if problem.intercept else 0.0
+    slope = float(point.gradient.sum()) if problem.risk.intercept else 0.0
     rows = problem.penalty.of(columns.features).rows()
     return Model(
-        curvature, gradient, total, square, rows, point.u, limits, nu, problem.intercept, slope
+        curvature, gradient, total, square, rows, point.u, limits, nu, problem.risk.intercept, slope
     )  # fmt: skip
 
 
@@ -164,11 +164,11 @@ def largest_steps(problem: L1Problem, columns: ColumnSet | RowSet) -> FloatArray
 
     From the weights of the rows and not from the curvature, which rows of large margins have not.
     """
-    weight = problem.weight
+    weight = problem.risk.weight
     share = 1.0 / float(weight.sum())
     _, total, square = columns.terms(weight, weight)
     size = np.sqrt(share * square)
-    if problem.intercept:  # which follows every step: what counts is the deviation
+    if problem.risk.intercept:  # which follows every step: what counts is the deviation
         mean = np.divide(share * total, size, out=np.zeros_like(size), where=size > 0)
         size *= np.sqrt(np.maximum(1.0 - mean**2, ROUNDING**2))
     steps = np.full(size.size, LARGEST_STEP)
@@ -208,7 +208,7 @@ def moved_along(
     share = 1.0
     for _ in range(MAX_HALVINGS):
         u, z = point.u + share * d, point.z + share * along
-        value, gradient = problem.loss.value_gradient(z, problem.y, problem.weight)
+        value, gradient = problem.risk.value_gradient(z)
         change = value - point.value + penalty.value(u) - before
         exact = abs(change) <= rounding
         if not search or exact or change <= SIGMA * share * slope < 0:

@@ -7,13 +7,13 @@ with C given, or chosen by the approximate leave-one-out loss.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._typing import Columns, FloatArray, Smooth
-from ..losses import Logistic
+from .._typing import Columns, FloatArray
 from ._ridge import Ridge, leverages, ridge
+from ._risk import Risk
 
 # Values of C for "loo", divided by the mean variance of the selected columns: from prior standard
 # deviations of 0.05 to 7 of the coefficient of a column with that variance.
@@ -37,12 +37,9 @@ def refit(
     Z: Columns,
     mean: FloatArray,
     std: FloatArray,
-    y: FloatArray,
-    sample_weight: FloatArray,
-    loss: Smooth | None = None,
+    risk: Risk,
     *,
     C: float | str = "loo",
-    intercept: bool = True,
     unit: FloatArray | None = None,
     tol: float = 1e-9,
 ) -> Refit:
@@ -55,14 +52,13 @@ def refit(
     ----------
     Z : (n, k) columns on the selection scaling.
     mean, std : (k,) X[:, j] = mean_j + std_j * Z[:, j]; mean is 0 where Z is not centred.
-    sample_weight : (n,) positive.
+    risk : with the sample weights, C not among them.
     unit : (n,) what leaving one row out removes at most of its weight, 1 by default: the class
         weight of a row, so that integer weights equal repetition.
     C : a positive number, or "loo": from LOO_GRID / (mean variance of the columns of X).
     """
-    loss = Logistic() if loss is None else loss
     if C == "loo":
-        variance = mean_variance(Z, std, sample_weight)
+        variance = mean_variance(Z, std, risk.weight)
         candidates = [c / variance for c in LOO_GRID]
     else:
         candidates = [float(C)]
@@ -72,26 +68,15 @@ def refit(
     coarse = tol if len(candidates) == 1 else max(tol, GRID_TOL)
     for value in candidates:
         start = (fits[-1].coef, fits[-1].intercept) if fits else None
-        fits.append(
-            ridge(
-                Z, y, value * sample_weight, loss, penalty=penalty, intercept=intercept,
-                start=start, tol=coarse,
-            )
-        )  # fmt: skip
-        losses.append(
-            leave_one_out_loss(
-                Z, y, sample_weight, loss, value, penalty, fits[-1].margins, intercept, unit
-            )
-        )
+        fits.append(ridge(Z, risk.times(value), penalty=penalty, start=start, tol=coarse))
+        losses.append(leave_one_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
     best = int(np.argmin(np.nan_to_num(losses, nan=np.inf)))
     fit = fits[best]
     if coarse > tol:
-        fit = ridge(
-            Z, y, candidates[best] * sample_weight, loss, penalty=penalty, intercept=intercept,
-            start=(fit.coef, fit.intercept), tol=tol,
-        )  # fmt: skip
+        start = fit.coef, fit.intercept
+        fit = ridge(Z, risk.times(candidates[best]), penalty=penalty, start=start, tol=tol)
     coef = fit.coef / std
-    value = loss.value_gradient(fit.margins, y, sample_weight)[0]
+    value = risk.value_gradient(fit.margins)[0]
     return Refit(
         coef, fit.intercept - float(mean @ coef), candidates[best], value, losses[best], fit.gap
     )
@@ -99,13 +84,10 @@ def refit(
 
 def leave_one_out_loss(
     Z: Columns,
-    y: FloatArray,
-    sample_weight: FloatArray,
-    loss: Smooth,
+    risk: Risk,
     C: float,
     penalty: FloatArray,
     margins: FloatArray,
-    intercept: bool,
     unit: FloatArray | None = None,
 ) -> float:
     """Return the mean loss of each row under the model fitted without one unit of its weight.
@@ -113,13 +95,15 @@ def leave_one_out_loss(
     One Newton step from the full fit: z_i <- z_i + C h_i g_i / (1 - C h_i w_i), g_i and w_i the
     first and second derivative of one unit of loss and h_i the leverage x_i'H^-1 x_i, whose x_i
     ends with the constant 1 of the free intercept.
+
+    risk : with the sample weights, C not among them.
     """
-    unit = np.minimum(sample_weight, 1.0 if unit is None else unit)
-    leverage = leverages(Z, C * loss.curvature(margins, y, sample_weight), penalty, intercept)
-    gradient = loss.value_gradient(margins, y, unit)[1]
-    damping = 1.0 - C * leverage * loss.curvature(margins, y, unit)
+    one = replace(risk, weight=np.minimum(risk.weight, 1.0 if unit is None else unit))
+    leverage = leverages(Z, C * risk.curvature(margins), penalty, risk.intercept)
+    gradient = one.value_gradient(margins)[1]
+    damping = 1.0 - C * leverage * one.curvature(margins)
     shifted = margins + C * leverage * gradient / np.maximum(damping, 1e-8)
-    return loss.value_gradient(shifted, y, sample_weight)[0] / float(sample_weight.sum())
+    return risk.value_gradient(shifted)[0] / float(risk.weight.sum())
 
 
 def variances(Z: Columns, std: FloatArray, weight: FloatArray) -> FloatArray:

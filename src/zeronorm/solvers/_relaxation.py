@@ -33,11 +33,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._typing import Columns, FloatArray, IndexArray, Smooth
+from .._typing import Columns, FloatArray, IndexArray
 from ..designs._columns import DenseColumns
-from ..losses import dual_bound, dual_point, fit_intercept
 from ..structures import largest
 from ._ridge import ridge, solve_positive
+from ._risk import Risk
 
 MAX_ITERATIONS = 200
 MAX_NEWTON = 8  # semismooth steps before the interior-point method
@@ -65,13 +65,10 @@ class Relaxed:
 
 def relax(
     Z: Columns,
-    y: FloatArray,
-    weight: FloatArray,
-    loss: Smooth,
+    risk: Risk,
     n_fixed: int,
     n_free: int,
     *,
-    intercept: bool = True,
     start: tuple[FloatArray, float] | None = None,
     tol: float = 1e-4,
     cutoff: float = np.inf,
@@ -82,26 +79,20 @@ def relax(
     Parameters
     ----------
     Z : (n, p) gathered columns, the fixed ones first.
-    y : (n,) the target.
-    weight : (n,) sample weights times C, positive.
     n_fixed : |A|.
     n_free : q, at most p - |A|; all free features enter where it is equal.
-    intercept : whether b is free (and unpenalised) or zero.
     start : (u, b) to start from.
     cutoff : stop as soon as the bound is above this value; where the objective is above, the
         tolerance is that of rounding.
     max_iter : steps; the bound is one after any of them.
     """
-    problem = _Problem(Z, y, weight, loss, n_fixed, n_free, intercept)
+    problem = _Problem(Z, risk, n_fixed, n_free)
     u, b = (np.zeros(Z.shape[1]), 0.0) if start is None else start
     point = problem.at(u, b)
     if n_free == Z.shape[1] - n_fixed:  # nothing to choose
-        fit = ridge(
-            Z, y, weight, loss, intercept=intercept, start=(u, point.b), tol=tol, of_value=True,
-            cutoff=cutoff,
-        )  # fmt: skip
+        fit = ridge(Z, risk, start=(u, point.b), tol=tol, of_value=True, cutoff=cutoff)
         point = problem.at(fit.coef, fit.intercept)
-    best, best_dual = -np.inf, np.zeros_like(weight)
+    best, best_dual = -np.inf, np.zeros(risk.size)
     for n_steps in range(max_iter):
         dual, scores, bound, scale = problem.bound(point)
         if bound > best:
@@ -133,19 +124,10 @@ class _Point:
 
 
 class _Problem:
-    def __init__(
-        self,
-        Z: Columns,
-        y: FloatArray,
-        weight: FloatArray,
-        loss: Smooth,
-        n_fixed: int,
-        n_free: int,
-        intercept: bool,
-    ) -> None:
-        self._Z, self._y, self._weight, self._loss = Z, y, weight, loss
+    def __init__(self, Z: Columns, risk: Risk, n_fixed: int, n_free: int) -> None:
+        self._Z, self._risk = Z, risk
         self._fixed, self._free = slice(0, n_fixed), slice(n_fixed, Z.shape[1])
-        self._n_fixed, self._q, self._intercept = n_fixed, n_free, intercept
+        self._n_fixed, self._q = n_fixed, n_free
         self._working: IndexArray = np.empty(0, np.int64)  # columns of the interior-point method
 
     @property
@@ -159,20 +141,17 @@ class _Problem:
         return self._point(u, self._Z.take(used).times(u[used]), b)
 
     def _point(self, u: FloatArray, z: FloatArray, b: float) -> _Point:
-        if self._intercept:
-            b, value, gradient = fit_intercept(self._loss, z, self._y, self._weight, b)
-        else:
-            value, gradient = self._loss.value_gradient(z, self._y, self._weight)
+        b, value, gradient = self._risk.best(z, b)
         fixed = u[self._fixed]
         penalty = 0.5 * float(fixed @ fixed) + support_norm(u[self._free], self._q)[0]
         return _Point(u, b, z, gradient, value, value + penalty)
 
     def bound(self, point: _Point) -> tuple[FloatArray, FloatArray, float, float]:
         """Return the dual point of a point, its scores, the bound and the scale that gives it."""
-        dual = dual_point(point.gradient, self._intercept)
+        dual = self._risk.dual_point(point.gradient)
         scores = self._Z.dot(dual)
         quadratic = self.quadratic(scores)
-        return dual, scores, *dual_bound(self._loss, dual, self._y, self._weight, quadratic)
+        return dual, scores, *self._risk.bound(dual, quadratic)
 
     def quadratic(self, scores: FloatArray) -> float:
         """Return 1/2 (sum_A c_j^2 + S_q(c_F^2))."""
@@ -249,9 +228,8 @@ class _Problem:
             return None
         self._working = working
         part = _Problem(
-            DenseColumns(self._Z.take(working).dense()), self._y, self._weight, self._loss,
-            self._n_fixed, self._q, self._intercept,
-        )  # fmt: skip
+            DenseColumns(self._Z.take(working).dense()), self._risk, self._n_fixed, self._q
+        )
         found = part.central_path(part.at(point.u[working], point.b), 0.5 * tol, cutoff)
         u = np.zeros(point.u.size)
         u[working] = found.u
@@ -333,10 +311,10 @@ class _Problem:
         With it the mean column, weighted by the curvature of the loss in the margins, 0 without an
         intercept, and that curvature.
         """
-        curvature = self._loss.curvature(point.z + point.b, self._y, self._weight)
+        curvature = self._risk.curvature(point.z + point.b)
         total = float(curvature.sum())
         matrix = DenseColumns(columns).gram(curvature)
-        if not self._intercept or total <= 0:
+        if not self._risk.intercept or total <= 0:
             return matrix, np.zeros(columns.shape[1]), curvature
         cross = np.asarray(curvature @ columns)
         matrix -= np.outer(cross, cross / total)

@@ -135,12 +135,9 @@ def reweighted_supports(
     task: Task, sizes: Sequence[int], n_threads: int = 1
 ) -> Solver[tuple[dict[int, IndexArray], Minimax]]:
     """Return for every size k the support of the last stage; the second part has the history."""
-    m = task.design.shape[1]
-    forced = np.empty(0, np.int64) if task.forced is None else task.forced
-    allowed = np.ones(m, bool) if task.usable is None else task.usable
     found = yield from reweighted_sizes(
-        posed(task, forced, allowed), sizes, rule=LogPenalty(), tol=TOL, max_iter=MAX_ITER,
-        forced=forced, ratio=LARGEST_SUPPORT, n_threads=n_threads,
+        posed(task), sizes, rule=LogPenalty(), tol=TOL, max_iter=MAX_ITER,
+        forced=task.forced, ratio=LARGEST_SUPPORT, n_threads=n_threads,
     )  # fmt: skip
     supports = {k: model.result.support for k, model in found.items()}
     last = found[max(sizes)].result

@@ -19,7 +19,8 @@ from .._kernels import dense_ridge
 from .._threads import map_threads
 from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..designs._columns import BLOCK_ROWS, FLOAT32_GRAM
-from ..losses import Logistic, SquaredHinge, balance, dual_bound, fit_intercept
+from ..losses import Logistic, SquaredHinge, balance
+from ._risk import Risk
 
 MAX_NEWTON = 100
 BALANCED = 1.0 - 1e-9  # less of a dual point is kept only where b has not its best value
@@ -77,13 +78,10 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
 
 def ridge(
     Z: Columns,
-    y: FloatArray,
-    weight: FloatArray,
-    loss: Smooth,
+    risk: Risk,
     *,
     columns: IndexArray | None = None,
     penalty: FloatArray | float = 1.0,
-    intercept: bool = True,
     start: tuple[FloatArray, float] | None = None,
     tol: float = 1e-6,
     of_value: bool = False,
@@ -94,11 +92,8 @@ def ridge(
     Parameters
     ----------
     Z : (n, m) gathered columns.
-    y : (n,) the target, labels +-1 or numbers, as the loss has it.
-    weight : (n,) sample weights times C, positive.
     columns : (p,) positions in Z of the columns of the problem; None: all of them.
     penalty : (p,) or a number, positive: the p_j.
-    intercept : whether b is free (and unpenalised) or zero.
     start : (u, b) to start from.
     cutoff : stop as soon as the bound shows that the optimum is not below this value.
     tol : stop at (objective - bound) <= tol * objective at u = 0, or where rounding ends progress.
@@ -113,20 +108,21 @@ def ridge(
     p = Z.shape[1] if columns is None else columns.size
     diagonal = np.full(p, penalty, dtype=np.float64)
     u = np.zeros(p) if start is None else start[0].copy()
-    b = 0.0 if start is None or not intercept else start[1]
-    if not in_kernel(Z, p, loss):
+    b = 0.0 if start is None or not risk.intercept else start[1]
+    if not in_kernel(Z, p, risk.loss):
         chosen = Z if columns is None else Z.take(columns)
-        fit = newton(chosen, y, weight, loss, diagonal, intercept, u, b, tol, of_value, cutoff)
-        return bounded(fit, y, weight, loss, diagonal, intercept)
+        return bounded(
+            newton(chosen, risk, diagonal, (u, b), tol, of_value, cutoff), risk, diagonal
+        )
     assert Z.array is not None
     margins, alpha, scores = np.empty(n), np.empty(n), np.empty(p)
     b, objective, bound, gap = dense_ridge(
-        Z.array, np.arange(p) if columns is None else columns, y, weight, diagonal,
-        isinstance(loss, SquaredHinge), intercept, b, tol, of_value, cutoff, u, margins, alpha,
-        scores,
+        Z.array, np.arange(p) if columns is None else columns, risk.y, risk.weight, diagonal,
+        isinstance(risk.loss, SquaredHinge), risk.intercept, b, tol, of_value, cutoff, u, margins,
+        alpha, scores,
     )  # fmt: skip
-    fit = Ridge(u, b, margins, alpha * y, scores, objective, bound, gap)
-    return bounded(fit, y, weight, loss, diagonal, intercept)
+    fit = Ridge(u, b, margins, alpha * risk.y, scores, objective, bound, gap)
+    return bounded(fit, risk, diagonal)
 
 
 def in_kernel(Z: Columns, p: int, loss: Smooth) -> bool:
@@ -136,14 +132,7 @@ def in_kernel(Z: Columns, p: int, loss: Smooth) -> bool:
     return small and Z.array is not None and isinstance(loss, Logistic | SquaredHinge)
 
 
-def bounded(
-    fit: Ridge,
-    y: FloatArray,
-    weight: FloatArray,
-    loss: Smooth,
-    diagonal: FloatArray,
-    intercept: bool,
-) -> Ridge:
+def bounded(fit: Ridge, risk: Risk, diagonal: FloatArray) -> Ridge:
     """Return the fit with a bound where the solver has none: b has no best value in floating point.
 
     There the dual point, balanced, is not that of the margins.
@@ -151,31 +140,27 @@ def bounded(
     if np.isfinite(fit.bound):
         return fit
     quadratic = 0.5 * float((fit.scores / diagonal) @ fit.scores)
-    bound = dual_bound(loss, fit.dual, y, weight, quadratic)[0]
-    zero_value = loss.null(y, weight, intercept)
+    bound = risk.bound(fit.dual, quadratic)[0]
+    zero_value = risk.null()
     gap = (fit.objective - bound) / zero_value if zero_value > 0 else 0.0
     return replace(fit, bound=bound, gap=gap)
 
 
 def newton(
     Z: Columns,
-    y: FloatArray,
-    weight: FloatArray,
-    loss: Smooth,
+    risk: Risk,
     diagonal: FloatArray,
-    intercept: bool,
-    u: FloatArray,
-    b: float,
+    start: tuple[FloatArray, float],
     tol: float,
     of_value: bool,
     cutoff: float,
 ) -> Ridge:
     """Solve (R) from (u, b) as `ridge` does, for any storage, loss and size; diagonal: the p_j."""
-    p = Z.shape[1]
-    zero_value = loss.null(y, weight, intercept)
+    (u, b), p, intercept = start, Z.shape[1], risk.intercept
+    zero_value = risk.null()
     z = Z.times(u)
     best_bound = -np.inf
-    value, gradient = loss.value_gradient(z + b, y, weight)
+    value, gradient = risk.value_gradient(z + b)
     if np.isnan(value):
         raise np.linalg.LinAlgError("the Newton system is not finite: the data overflow.")
     objective = value
@@ -197,7 +182,7 @@ def newton(
         nonlocal b, value, gradient, objective, dual, best_bound
         kept = 1.0
         if intercept:
-            b, value, gradient = fit_intercept(loss, z, y, weight, b)
+            b, value, gradient = risk.best(z, b)
             objective = value + 0.5 * float((diagonal * u) @ u)
             raw = -gradient
             dual = balance(raw)
@@ -210,7 +195,7 @@ def newton(
         objective = value + 0.5 * float((diagonal * u) @ u)
         dual = -gradient
         left = slope_in_u()
-        curvature = loss.curvature(z + b, y, weight)
+        curvature = risk.curvature(z + b)
         wanted = tol * (objective if of_value else zero_value)
         last = iteration == MAX_NEWTON - 1
         flat = intercept and not float(curvature.sum()) > 0  # no Newton step in b
@@ -219,7 +204,7 @@ def newton(
             certify()
             if objective - best_bound <= wanted or best_bound >= cutoff or p == 0 or last:
                 break
-            curvature = loss.curvature(z + b, y, weight)
+            curvature = risk.curvature(z + b)
         pull = float(gradient.sum()) if intercept else 0.0
         direction, shift = _newton_direction(Z, curvature, diagonal, descent, pull, intercept)
         z_step = Z.times(direction)
@@ -229,7 +214,7 @@ def newton(
         for _ in range(40):
             trial = u + step * direction
             z_trial = z + step * z_step
-            at_trial = loss.value_gradient(z_trial + (b + step * shift), y, weight)
+            at_trial = risk.value_gradient(z_trial + (b + step * shift))
             trial_objective = at_trial[0] + 0.5 * float((diagonal * trial) @ trial)
             if trial_objective <= objective - 1e-4 * step * slope:
                 accepted = True

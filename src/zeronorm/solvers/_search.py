@@ -19,7 +19,7 @@ from .._typing import FloatArray, IndexArray
 from ..designs._columns import GatheredColumns
 from ..result import Status, Step
 from ..structures import largest
-from ._cutting_plane import BestDual, first_dual
+from ._cutting_plane import BestDual
 from ._drive import Scan, Solver
 from ._exchange import Exchanges, Fitted
 from ._relaxation import relax
@@ -53,32 +53,23 @@ class Search:
         pool: GatheredColumns | None = None,
     ) -> None:
         self.task, self.C, self.sizes, self.tol = task, C, sorted(set(sizes)), tol
-        self.weight = C * task.sample_weight
-        self.forced = np.empty(0, np.int64) if task.forced is None else np.sort(task.forced)
+        self.risk, self.forced = task.risk(C), task.forced
         self.pool = GatheredColumns(task.design, 0) if pool is None else pool
         self.best: dict[int, Fitted] = {}
         self.history: list[Step] = []
         self.status = Status.BUDGET
-        self.zero_dual = first_dual(task.loss, task.y, self.weight, task.intercept)[1]
+        self.zero_dual = self.risk.first()[1]
         self._exchanges: Exchanges | None = None
         if pool is None:
             self.add(self.forced)  # first, as in every pool
 
     @property
-    def n_usable(self) -> int:
-        """How many features may be used."""
-        task = self.task
-        return task.design.shape[1] if task.usable is None else int(task.usable.sum())
-
-    @property
     def exchanges(self) -> Exchanges:
         """Exchanges on the pool as it is."""
-        task, Z = self.task, self.pool.columns()
+        Z = self.pool.columns()
         if self._exchanges is None:
-            self._exchanges = Exchanges(
-                Z, task.y, self.weight, task.loss, intercept=task.intercept,
-                keep=np.arange(self.forced.size), tol=self.tol,
-            )  # fmt: skip
+            keep = np.arange(self.forced.size)
+            self._exchanges = Exchanges(Z, self.risk, keep=keep, tol=self.tol)
         self._exchanges.extend(Z)
         return self._exchanges
 
@@ -173,8 +164,7 @@ class Search:
     def strength(self, scores: FloatArray) -> FloatArray:
         """Return |c_j|, -1 for features that may not be used."""
         strength = np.abs(scores)
-        if self.task.usable is not None:
-            strength[~self.task.usable] = -1.0
+        strength[~self.task.usable] = -1.0
         return strength
 
     def left_out(self, k: int) -> FloatArray:
@@ -207,9 +197,8 @@ class Search:
             u = np.zeros(self.pool.size)
             u[best.columns] = best.fit.coef
             answer = relax(
-                self.pool.columns(), task.y, self.weight, task.loss, n_forced, k - n_forced,
-                intercept=task.intercept, start=(u, best.fit.intercept), tol=0.01,
-                max_iter=RELAXED_STEPS,
+                self.pool.columns(), self.risk, n_forced, k - n_forced,
+                start=(u, best.fit.intercept), tol=0.01, max_iter=RELAXED_STEPS,
             )  # fmt: skip
             found[k] = BestDual(answer.bound, answer.dual)
             if improve:
@@ -224,7 +213,7 @@ class Search:
         loss = fit.objective - 0.5 * float(fit.coef @ fit.coef)
         extra = {
             "gap": fit.gap,
-            "mean_loss": max(0.0, loss) / float(self.weight.sum()),
+            "mean_loss": max(0.0, loss) / float(self.risk.weight.sum()),
             "least_margin": float((y * fit.margins).min()),
         }
         self.history.append(Step(fit.objective, fit.bound, k, entered, {}, extra, Status.CONVERGED))
@@ -274,7 +263,7 @@ def _begin(search: Search, scores: FloatArray, clock: PhaseClock, *, swaps: bool
     """
     strength = search.strength(scores)
     strength[search.forced] = np.inf
-    ranked = largest(strength, min(POOL_FACTOR * search.sizes[-1] + NEW_MIN, search.n_usable))
+    ranked = largest(strength, min(POOL_FACTOR * search.sizes[-1] + NEW_MIN, search.task.n_usable))
     with clock.phase("gather"):
         entered = search.add(ranked if swaps else ranked[: search.sizes[-1]])
     with clock.phase("select"):

@@ -13,6 +13,7 @@ Only the pool and the certificate scan the data: about seven passes, for any k.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from ..designs._columns import gather
 from ..designs._operations import column_scaling
 from ..result import Certificate, Path, Proof, Selection
 from ._certify import certify_supports
-from ._cutting_plane import Minimax, minimax
+from ._cutting_plane import CuttingPlane, Minimax, minimax
 from ._drive import Solver
 from ._exchange import Exchanges
 from ._l1_path import l1_supports
@@ -30,7 +31,6 @@ from ._refit import Refit, refit
 from ._reweighted import reweighted_supports
 from ._stopwatch import PhaseClock, Stopwatch
 from ._task import Task
-from ._units import units_of
 from .inner import InnerSolver, newton
 
 POOL_FACTOR, POOL_MIN, POOL_BLOCKS = 3, 30, 5
@@ -64,37 +64,32 @@ def select(
     seconds : filled with the seconds of each phase.
     """
     clock = PhaseClock(seconds)
-    weight = C * task.sample_weight
-    n_samples = float(task.sample_weight.sum())
-    n_usable = task.design.shape[1] if task.usable is None else int(task.usable.sum())
     fits: dict[int, tuple[IndexArray, Refit]] = {}
     pools: list[Minimax] = []
     left = sorted(set(sizes), reverse=True)
     while left:
         group = [k for k in left if SHARED_POOL * k >= left[0]]
         left = [k for k in left if k not in group]
-        size = min(n_usable, max(POOL_FACTOR * group[0], POOL_MIN))
+        size = min(task.n_usable, max(POOL_FACTOR * group[0], POOL_MIN))
         block = block_size
         if block is None:
             block = -(-size // (POOL_BLOCKS if max_blocks is None else max_blocks))
         pool = yield from minimax(
-            task.design, task.y, task.loss, size, C=C, block_size=block,
-            sample_weight=task.sample_weight, intercept=task.intercept, forced=task.forced,
-            usable=task.usable, inner=inner, inner_tol=tol, start=start, final_scan=False,
-            l0_sizes=tuple(group) if certify else (),
+            task, size, CuttingPlane(block, inner=inner, inner_tol=tol), C=C, start=start,
+            final_scan=False, l0_sizes=tuple(group) if certify else (),
         )  # fmt: skip
         start = ()  # the pools of smaller sizes begin anew
         clock.add_history(pool.result.history)
         pools.append(pool)
         features = pool.result.support
-        keep = None if task.forced is None else np.searchsorted(features, task.forced)
+        keep = np.searchsorted(features, task.forced)
         with clock.phase("gather"):
             Z = gather(task.design, features)
         with clock.phase("select"):
-            exchanges = Exchanges(Z, task.y, weight, task.loss, intercept=task.intercept, keep=keep)
+            exchanges = Exchanges(Z, task.risk(C), keep=keep)
             chosen = exchanges.eliminate(np.arange(features.size), group)
             for k in group:
-                if n_samples >= SPLICE_SAMPLES or k <= SPLICE_FEATURES:
+                if task.n_rows >= SPLICE_SAMPLES or k <= SPLICE_FEATURES:
                     spliced = exchanges.improve(exchanges.fit(chosen[k]), swaps=False)
                     chosen[k] = spliced.columns
         with clock.phase("refit"):
@@ -132,15 +127,12 @@ def select_nested(
         if max_blocks is not None:
             block_size = -(-largest // max_blocks)
     answer = yield from minimax(
-        task.design, task.y, task.loss, largest, C=C, block_size=block_size,
-        sample_weight=task.sample_weight, intercept=task.intercept, forced=task.forced,
-        usable=task.usable, groups=task.groups, inner=inner, inner_tol=tol, start=start,
+        task, largest, CuttingPlane(block_size, inner=inner, inner_tol=tol), C=C, start=start,
         l0_sizes=tuple(sizes) if certify else (),
     )  # fmt: skip
     clock.add_history(answer.result.history)
     order = answer.result.order
-    units = units_of(task.design.shape[1], task.usable, task.groups)
-    ends = np.cumsum(units.sizes(units.of(order)))
+    ends = np.cumsum(task.units.sizes(task.units.of(order)))
     with clock.phase("gather"):
         Z = gather(task.design, order)
     fits = {}
@@ -181,10 +173,8 @@ def select_l1(
 def refit_support(task: Task, Z: Columns, support: IndexArray, C: float | str) -> Refit:
     """Refit the gathered columns of a support on the user's scaling of X."""
     mean, scale = column_scaling(task.design, support)
-    return refit(
-        Z, mean, 1.0 / scale, task.y, task.sample_weight, C=C, intercept=task.intercept,
-        unit=task.unit,
-    )  # fmt: skip
+    risk = replace(task.risk(1.0), loss=task.loss.final)
+    return refit(Z, mean, 1.0 / scale, risk, C=C, unit=task.unit)
 
 
 def _finish(
@@ -205,19 +195,14 @@ def _finish(
         known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
         stopwatch = Stopwatch()
         found = yield from certify_supports(
-            task.design, task.y, task.loss, [fits[k][0] for k in left], C=C,
-            sample_weight=task.sample_weight, scaling=task.scaling, intercept=task.intercept,
-            forced=task.forced, usable=task.usable, groups=task.groups, known=known,
-            clock=stopwatch,
-        )  # fmt: skip
+            task, [fits[k][0] for k in left], C=C, known=known, clock=stopwatch
+        )
         clock.add("certify", stopwatch.seconds)
         certificates.update(zip(left, found, strict=True))
-    n_rows = float(task.sample_weight.sum())
-    n_usable = task.design.shape[1] if task.usable is None else int(task.usable.sum())
     selections = {}
     for k in sizes:
         support, fit = fits[k]
-        criteria = information_criteria(fit.loss, support.size, n_rows, n_usable)
+        criteria = information_criteria(fit.loss, support.size, task.n_rows, task.n_usable)
         selections[k] = Selection(
             support, fit.coef, fit.intercept, fit.C, _entry_steps(pools, support),
             certificates.get(k), fit.loo_loss, fit.loss, criteria, proofs.get(k),

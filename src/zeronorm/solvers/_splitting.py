@@ -32,8 +32,9 @@ from scipy.linalg.blas import dsymv, dsyr, dsyr2
 from scipy.optimize import minimize
 
 from .. import _validate
-from .._typing import Columns, FloatArray, IndexArray, Smooth
+from .._typing import Columns, FloatArray, IndexArray
 from ..result import Status, Step
+from ._risk import Risk
 from ..structures import largest
 
 METHODS = ("salm", "asalm")
@@ -143,21 +144,18 @@ class SplitProblem:
     """The mean loss with its ridge on columns in memory, as a function of alpha = (b, w).
 
     Z : (n, p) columns.
-    weight : (n,) sample weights times C: their sum is 1 / mu.
+    risk : whose weights, with C, have the sum 1 / mu.
     """
 
     Z: Columns
-    y: FloatArray
-    weight: FloatArray
-    loss: Smooth
-    intercept: bool = True
-    mean: FloatArray = field(init=False)  # (n,) the m_i
+    risk: Risk
+    mean: Risk = field(init=False)  # with weights of sum 1
     mu: float = field(init=False)
 
     def __post_init__(self) -> None:
         """Pass from sums to means."""
-        total = float(self.weight.sum())
-        object.__setattr__(self, "mean", self.weight / total)
+        total = float(self.risk.weight.sum())
+        object.__setattr__(self, "mean", replace(self.risk, weight=self.risk.weight / total))
         object.__setattr__(self, "mu", 1.0 / total)
 
     def margins(self, alpha: FloatArray) -> FloatArray:
@@ -166,12 +164,12 @@ class SplitProblem:
 
     def lift(self, v: FloatArray) -> FloatArray:
         """Return (sum_i v_i, Z'v), the first 0 where the intercept is."""
-        first = float(v.sum()) if self.intercept else 0.0
+        first = float(v.sum()) if self.risk.intercept else 0.0
         return np.concatenate([[first], self.Z.dot(v)])
 
     def gradient(self, alpha: FloatArray) -> FloatArray:
         """Return the gradient in w, (p,)."""
-        slope = self.loss.value_gradient(self.margins(alpha), self.y, self.mean)[1]
+        slope = self.mean.value_gradient(self.margins(alpha))[1]
         return self.Z.dot(slope) + self.mu * alpha[1:]
 
     def curvature(self) -> float:
@@ -179,16 +177,16 @@ class SplitProblem:
 
         Columns are centred where the intercept is free. Without the ridge.
         """
-        bend = self.loss.curvature(np.zeros(self.y.size), self.y, self.mean)
+        bend = self.mean.curvature(np.zeros(self.risk.size))
         share = bend / bend.sum()
-        v = self.lift(self.loss.value_gradient(np.zeros(self.y.size), self.y, self.mean)[1])[1:]
+        v = self.lift(self.mean.value_gradient(np.zeros(self.risk.size))[1])[1:]
         largest_so_far = 0.0
         for _ in range(POWER_ITERATIONS):
             length = float(np.linalg.norm(v))
             if length == 0:
                 v, length = np.ones(v.size), math.sqrt(v.size)
             z = self.Z.times(v / length)
-            if self.intercept:
+            if self.risk.intercept:
                 z -= share @ z
             v = self.Z.dot(bend * z)
             before, largest_so_far = largest_so_far, float(z @ (bend * z))
@@ -215,7 +213,7 @@ class AlphaStep:
     def at(self, alpha: FloatArray, z: FloatArray) -> tuple[float, FloatArray]:
         """Return them where the margins are known."""
         problem, w = self.problem, alpha[1:]
-        value, slope = problem.loss.value_gradient(z, problem.y, problem.mean)
+        value, slope = problem.mean.value_gradient(z)
         gradient = problem.lift(slope)
         gradient[1:] += self.a * w - self.pull
         return value + 0.5 * self.a * float(w @ w) - float(self.pull @ w), gradient
@@ -230,7 +228,7 @@ class AlphaStep:
         square = self.a * float(dw @ dw)
 
         def derivative(t: float) -> float:
-            slope = problem.loss.value_gradient(z + t * dz, problem.y, problem.mean)[1]
+            slope = problem.mean.value_gradient(z + t * dz)[1]
             return float(slope @ dz) + constant + t * square
 
         first = derivative(0.0)
@@ -242,7 +240,7 @@ class AlphaStep:
             if abs(now) <= 1e-10 * -first:
                 break
             low, high = (t, high) if now < 0 else (low, t)
-            bend = problem.loss.curvature(z + t * dz, problem.y, problem.mean)
+            bend = problem.mean.curvature(z + t * dz)
             trial = t - now / (float(bend @ dz**2) + square)
             if not low < trial < high:
                 trial = 2.0 * t if math.isinf(high) else 0.5 * (low + high)
@@ -388,7 +386,7 @@ def _split(
         gamma = multipliers.step(gamma, ghat, rho * primal**2 + dual**2 / rho)
         alpha, beta, support, b = moved, fresh, chosen, float(moved[0])
         margins = problem.Z.times(beta) + b
-        value = problem.loss.value_gradient(margins, problem.y, problem.mean)[0]
+        value = problem.mean.value_gradient(margins)[0]
         objective = total * value + 0.5 * float(beta @ beta)
         extra = {
             "primal": primal, "dual": dual, "primal_tol": primal_tol, "dual_tol": dual_tol,
@@ -466,7 +464,7 @@ def newton_cg(step: AlphaStep, alpha: FloatArray, tol: float) -> tuple[FloatArra
         size = float(np.linalg.norm(gradient))
         if not size > tol:
             break
-        bend = problem.loss.curvature(z, problem.y, problem.mean)
+        bend = problem.mean.curvature(z)
 
         def product(v: FloatArray, bend: FloatArray = bend) -> FloatArray:
             result = problem.lift(bend * problem.margins(v))

@@ -183,8 +183,7 @@ def _full(
 ) -> Solver[Path]:
     """Fit the model of all usable features."""
     data = task.data
-    m = data.design.shape[1]
-    features = np.arange(m) if data.usable is None else np.flatnonzero(data.usable)
+    features = np.flatnonzero(data.usable)
     begin = time.perf_counter()
     model: BlockModel | FullModel
     if max(data.y.size, FEW_ROWS) * features.size <= MOST_GATHERED:
@@ -256,11 +255,8 @@ class _Blocks:
         block_size: int | None,
         max_blocks: int | None,
     ) -> None:
-        m = task.data.design.shape[1]
-        forced = task.data.forced
-        self._forced = np.empty(0, np.int64) if forced is None else forced
-        usable = task.data.usable
-        self._allowed = np.ones(m, bool) if usable is None else usable.copy()
+        self._forced = task.data.forced
+        self._allowed = task.data.usable.copy()
         self._allowed[self._forced] = False
         self._n_allowed = int(self._allowed.sum())
         self._n_features = n_features
@@ -270,7 +266,7 @@ class _Blocks:
             if smallest < n_features and max_blocks is None:
                 block_size = max(-(-smallest // 10), -(-n_features // 30))
         self._block_size = block_size
-        self._seen = np.zeros(m, bool)
+        self._seen = np.zeros(self._allowed.size, bool)
         self.n_seen = 0
         # Norms follow from means and scales only where these are of the standard deviations.
         scaled = task.data.scaling != "none"

@@ -31,11 +31,11 @@ class Units(Protocol):
 class Singles:
     """Every feature by itself: |c_j|.
 
-    usable : (m,) mask of the features that may be selected, None for all.
+    usable : (m,) mask of the features that may be selected.
     """
 
-    def __init__(self, n_features: int, usable: np.ndarray | None = None) -> None:
-        self.usable = np.ones(n_features, bool) if usable is None else usable
+    def __init__(self, usable: np.ndarray) -> None:
+        self.usable = usable
 
     def features(self, units: IndexArray) -> IndexArray:
         return units
@@ -53,9 +53,9 @@ class Singles:
 class Grouped:
     """Groups: ||c_g|| over the usable features of each."""
 
-    def __init__(self, groups: Groups, usable: np.ndarray | None = None) -> None:
+    def __init__(self, groups: Groups, usable: np.ndarray) -> None:
         self._code = groups.code
-        features = np.arange(groups.code.size) if usable is None else np.flatnonzero(usable)
+        features = np.flatnonzero(usable)
         owner = groups.code[features]
         order = np.argsort(owner, kind="stable")
         self._features, self._owner = features[order], owner[order]
@@ -79,9 +79,9 @@ class Grouped:
         return np.sqrt(np.bincount(self._owner, square, self.usable.size))
 
 
-def units_of(n_features: int, usable: np.ndarray | None, groups: Groups | None) -> Units:
+def units_of(usable: np.ndarray, groups: Groups | None) -> Units:
     """Return what a budget counts where there are these groups, or none."""
-    return Singles(n_features, usable) if groups is None else Grouped(groups, usable)
+    return Singles(usable) if groups is None else Grouped(groups, usable)
 
 
 def _unique(values: IndexArray) -> IndexArray:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray
-from ...losses import fit_intercept
 from ...result import Status
 from ._problem import Blocks, Inner, Recorder, State, assess
 
@@ -80,7 +79,7 @@ def fista(blocks: Blocks, state: State, tol: float) -> Inner:
             momentum = (t - 1.0) / t_next
             w = v + momentum * (v - previous)
             z_w = z + momentum * (z - z_previous)  # Z is linear: no product
-            b, value, slope = _loss(blocks, z_w, b)
+            b, value, slope = blocks.risk.best(z_w, b)
             gradient = Z.dot(slope)[column]
             if L <= 0.0:
                 L = _curvature_along(blocks, gradient, column, z_w + b)
@@ -89,7 +88,7 @@ def fista(blocks: Blocks, state: State, tol: float) -> Inner:
                 u_new = _gather(v_new, column, p)
                 z_new = Z.times(u_new)
                 move = v_new - w
-                b_new, value_new, slope_new = _loss(blocks, z_new, b)
+                b_new, value_new, slope_new = blocks.risk.best(z_new, b)
                 square = float(move @ move)
                 if abs(value_new - value) > NOISE * abs(value):
                     excess = value_new - value - float(gradient @ move) - 0.5 * L * square
@@ -147,13 +146,6 @@ def _norms(v: FloatArray, block: IndexArray, n_blocks: int) -> FloatArray:
     return np.sqrt(np.bincount(block, v * v, n_blocks))
 
 
-def _loss(blocks: Blocks, z: FloatArray, start: float) -> tuple[float, float, FloatArray]:
-    """Return the best intercept of margins z + b, the loss there and its gradient in z."""
-    if blocks.intercept:
-        return fit_intercept(blocks.loss, z, blocks.y, blocks.weight, start)
-    return 0.0, *blocks.loss.value_gradient(z, blocks.y, blocks.weight)
-
-
 def _curvature_along(
     blocks: Blocks, direction: FloatArray, column: IndexArray, margins: FloatArray
 ) -> float:
@@ -162,5 +154,5 @@ def _curvature_along(
     if square <= 0.0:
         return 1.0  # a zero gradient moves nothing, whatever L is
     step = blocks.Z.times(_gather(direction, column, blocks.Z.shape[1])) ** 2
-    bend = float(blocks.loss.curvature(margins, blocks.y, blocks.weight) @ step)
-    return (bend if bend > 0 else float(blocks.weight @ step)) / square
+    bend = float(blocks.risk.curvature(margins) @ step)
+    return (bend if bend > 0 else float(blocks.risk.weight @ step)) / square

@@ -30,7 +30,7 @@ SUBSAMPLE_PROGRESS, SUBSAMPLE_GAP = 0.3, 1e-4
 def newton(blocks: Blocks, state: State, tol: float) -> Inner:
     """Solve the inner problem to (objective - bound) <= tol * blocks.scale."""
     record = Recorder(blocks, tol)
-    Z, E, y, weight, loss = blocks.Z, blocks.membership, blocks.y, blocks.weight, blocks.loss
+    Z, E, risk = blocks.Z, blocks.membership, blocks.risk
     u, b, lam = state.coef.copy(), state.intercept, state.block_weight.copy()
     z = Z.times(u)
     sample = _curvature_sample(blocks)
@@ -53,7 +53,7 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
         if n_iter == MAX_NEWTON:
             break
 
-        curvature = loss.curvature(z + b, y, weight)
+        curvature = risk.curvature(z + b)
         if gap > SUBSAMPLE_PROGRESS * previous_gap or gap < SUBSAMPLE_GAP:
             sample = None
         previous_gap = gap
@@ -66,7 +66,7 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
         for _ in range(40):
             u_try = u + step * (u_new - u)
             lam_try = lam + step * (lam_new - lam)
-            value = loss.value_gradient(z + b + step * (z_step + shift), y, weight)[0]
+            value = risk.value_gradient(z + b + step * (z_step + shift))[0]
             # Near the optimum the objective is flat to rounding while the gap still falls.
             if value + penalty(u_try, E @ lam_try) <= objective + ROUNDING * abs(objective):
                 accepted = True
@@ -100,7 +100,7 @@ def _curvature_model(
         if part > 0:
             Z, curvature = Z_rows, curvature[rows] * (float(curvature.sum()) / part)
     A = Z.gram(curvature)
-    if not blocks.intercept:
+    if not blocks.risk.intercept:
         return A, np.zeros(A.shape[0]), 0.0
     cross, total = Z.dot(curvature), float(curvature.sum())
     if total > 0:

@@ -21,9 +21,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, Smooth
-from ...losses import dual_bound, dual_point, fit_intercept
+from ..._typing import Columns, FloatArray
 from ...result import Status
+from .._risk import Risk
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,7 @@ class Blocks:
 
     Z: Columns  # (n, p)
     membership: FloatArray  # (p, T) 0/1
-    y: FloatArray  # (n,)
-    weight: FloatArray  # (n,) sample weights times C
-    loss: Smooth
-    intercept: bool
+    risk: Risk
     scale: float  # objective of the model without features: gaps are relative to it
 
 
@@ -96,13 +93,8 @@ def assess(
 
     start : where the search for a free intercept begins.
     """
-    y, weight, loss = blocks.y, blocks.weight, blocks.loss
-    b = start if blocks.intercept else 0.0
-    if blocks.intercept:
-        b, value, gradient = fit_intercept(loss, z, y, weight, b)
-    else:
-        value, gradient = loss.value_gradient(z, y, weight)
-    dual = dual_point(gradient, blocks.intercept)
+    b, value, gradient = blocks.risk.best(z, start)
+    dual = blocks.risk.dual_point(gradient)
     scores = blocks.Z.dot(dual)
     objective = value + penalty(coef, blocks.membership @ block_weight)
     return Point(b, objective, dual, scores, bound_of(blocks, dual, scores))
@@ -111,7 +103,7 @@ def assess(
 def bound_of(blocks: Blocks, dual: FloatArray, scores: FloatArray) -> float:
     """Return the lower bound that v proves, on its best scale; scores = Z'v."""
     worst = 0.5 * float((blocks.membership.T @ scores**2).max(initial=0.0))
-    return dual_bound(blocks.loss, dual, blocks.y, blocks.weight, worst)[0]
+    return blocks.risk.bound(dual, worst)[0]
 
 
 def penalty(u: FloatArray, d: FloatArray) -> float:

@@ -121,11 +121,8 @@ class _Ridges:
             self._columns = blocks.Z if used.all() else blocks.Z.take(np.flatnonzero(used))
         answer = ridge(
             self._columns,
-            blocks.y,
-            blocks.weight,
-            blocks.loss,
+            blocks.risk,
             penalty=1.0 / d[used],
-            intercept=blocks.intercept,
             start=(start[used], b),
             tol=self.tol,
         )

@@ -79,10 +79,11 @@ def check_supported(solver: str, loss: Smooth, intercept: bool = False) -> None:
 
 def _descend(blocks: Blocks, state: State, tol: float, *, published: bool) -> Inner:
     name = "smoothing-published" if published else "smoothing"
-    check_supported(name, blocks.loss, blocks.intercept)
-    E, y, weight, loss = blocks.membership, blocks.y, blocks.weight, blocks.loss
+    risk = blocks.risk
+    check_supported(name, risk.loss, risk.intercept)
+    E, y, weight, loss = blocks.membership, risk.y, risk.weight, risk.loss
     T = E.shape[1]
-    value = loss.value_gradient(blocks.Z.times(state.coef), y, weight)[0]
+    value = risk.value_gradient(blocks.Z.times(state.coef))[0]
     record = Recorder(blocks, tol, value + penalty(state.coef, E @ state.block_weight))
     rows = _Rows(blocks, np.random.default_rng(0))
     alpha = _first_alpha(blocks, state)
@@ -102,7 +103,7 @@ def _descend(blocks: Blocks, state: State, tol: float, *, published: bool) -> In
         lengths = share * np.sqrt(2.0 * level)  # ||v_t||: the best block weights for u are theirs
         block_weight = lengths / lengths.sum() if lengths.sum() > 0 else share
         coef = (E @ share) * scores
-        value = loss.value_gradient(blocks.Z.times(coef), y, weight)[0]
+        value = risk.value_gradient(blocks.Z.times(coef))[0]
         objective = value + penalty(coef, E @ block_weight)
         bound = bound_of(blocks, alpha * y, scores)
         if objective < record.objective:
@@ -137,11 +138,11 @@ def _first_alpha(blocks: Blocks, state: State) -> FloatArray:
     Never half of the weight: max_t s_t grows like its square, and with unscaled columns a sweep
     would have to undo nearly all of it.
     """
-    weight = blocks.weight
+    weight = blocks.risk.weight
     if not state.coef.any():
         return FIRST_SHARE * weight
     z = blocks.Z.times(state.coef)
-    alpha = -blocks.y * blocks.loss.value_gradient(z, blocks.y, weight)[1]
+    alpha = -blocks.risk.y * blocks.risk.value_gradient(z)[1]
     return np.clip(alpha, 1e-12 * weight, (1.0 - 1e-12) * weight)
 
 
@@ -173,14 +174,14 @@ class _Rows:
             )
         slots = np.arange(n_slots).reshape(-1, LANES)
         slot_of = np.concatenate([np.tile(group, d) for group, d in zip(slots, depth, strict=True)])
-        self._weight = blocks.weight[self._stored]
+        self._weight = blocks.risk.weight[self._stored]
         self._square = np.zeros((n, n_slots))
         self._sweep: Callable[..., int]
         self._storage: tuple[Any, ...]
         if blocks.Z.array is None:
             self._fill_sparse(blocks, slot_of.astype(np.int32))
         else:
-            self._fill_dense(blocks.Z.array, blocks.y, starts)
+            self._fill_dense(blocks.Z.array, blocks.risk.y, starts)
 
     def _fill_dense(self, Z: FloatArray, y: FloatArray, starts: IndexArray) -> None:
         n, p = Z.shape
@@ -213,7 +214,7 @@ class _Rows:
         used = self._feature < Z.shape[1]
         self._feature, slot_of = self._feature[used], slot_of[used]
         indptr, indices, data = Z.take(self._feature).by_row(self._stored)
-        data *= np.repeat(blocks.y[self._stored], np.diff(indptr))
+        data *= np.repeat(blocks.risk.y[self._stored], np.diff(indptr))
         self._storage = (indptr, indices, data, slot_of)
         self._sweep = csr_smoothing_sweep
 

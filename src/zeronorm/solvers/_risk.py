@@ -1,0 +1,74 @@
+"""The weighted loss of a problem as a function of the margins, with its intercept and its dual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._typing import FloatArray, Smooth
+from ..losses import balance, dual_bound, fit_intercept
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """sum_i s_i f(y_i, z_i + b), with b free or 0."""
+
+    y: FloatArray  # (n,) the target
+    weight: FloatArray  # (n,) s: sample weights times C, positive
+    loss: Smooth
+    intercept: bool = True  # whether b is free, else it is 0
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self.y.size
+
+    def times(self, C: float) -> Risk:
+        """Return C times this."""
+        return replace(self, weight=C * self.weight)
+
+    def value_gradient(self, z: FloatArray) -> tuple[float, FloatArray]:
+        """Return the value at margins z, b among them, and its gradient in these."""
+        return self.loss.value_gradient(z, self.y, self.weight)
+
+    def curvature(self, z: FloatArray) -> FloatArray:
+        """Return the second derivatives at margins z, b among them."""
+        return self.loss.curvature(z, self.y, self.weight)
+
+    def best(self, z: FloatArray, start: float = 0.0) -> tuple[float, float, FloatArray]:
+        """Return the best b for margins z without it, the value there and its gradient in z.
+
+        start : where the search for a free b begins.
+        """
+        if self.intercept:
+            return fit_intercept(self.loss, z, self.y, self.weight, start)
+        return 0.0, *self.value_gradient(z)
+
+    def dual_point(self, gradient: FloatArray) -> FloatArray:
+        """Return the dual point v = -gradient, where b is free with a sum of 0."""
+        return balance(-gradient) if self.intercept else -gradient
+
+    def conjugate(self, v: FloatArray) -> float:
+        """Return the conjugate at -v."""
+        return self.loss.conjugate(v, self.y, self.weight)
+
+    def is_inside(self, v: FloatArray) -> bool:
+        """Return whether the conjugate is finite at -v."""
+        return np.array_equal(self.loss.inside(v, self.y, self.weight), v)
+
+    def bound(self, v: FloatArray, quadratic: float) -> tuple[float, float]:
+        """Return max_t -conjugate(t v) - t**2 quadratic, and its t: see `losses.dual_bound`."""
+        return dual_bound(self.loss, v, self.y, self.weight, quadratic)
+
+    def null(self) -> float:
+        """Return the least value of the model without features."""
+        return self.loss.null(self.y, self.weight, self.intercept)
+
+    def first(self) -> tuple[float, FloatArray, float]:
+        """Return value, dual point and intercept of the model without features."""
+        b, value, gradient = self.best(np.zeros_like(self.weight))
+        return value, self.dual_point(gradient), b
+
+
+__all__ = ["Risk"]
