@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels import dense_exchange
+from .. import _kernels
 from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..losses import SquaredHinge
 from ._ridge import Ridge, bounded, in_kernel, ridge, take
@@ -222,7 +222,7 @@ class Exchanges:
         known, n_known = self._settled.get(k, (current, 0))
         columns, u = current.columns.copy(), current.fit.coef.copy()
         margins, alpha, scores = np.empty(n), np.empty(n), np.empty(k)
-        b, objective, bound, gap = dense_exchange(
+        b, objective, bound, gap = _kernels.dense_exchange(
             np.asarray(self._Z), self._y, self._weight, self._protected.view(np.uint8),
             isinstance(self._loss, SquaredHinge), self._intercept, current.fit.intercept,
             self._tol, self._fit_tol, swaps, RULE, WON_BACK, known.columns, n_known, columns, u,

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
-from .._kernels import dense_ridge, sparse_gram
+from .. import _kernels
 from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..losses import Logistic, SquaredHinge, balance, dual_bound, fit_intercept
 from ._blas import current_threads, map_threads
@@ -54,7 +54,7 @@ def weighted_gram(Z: Columns, weight: FloatArray) -> FloatArray:
     if sp.issparse(Z):
         out = np.empty((p, p))
         indices = Z.indices.astype(np.int32, copy=False)  # SciPy may have widened them
-        sparse_gram(Z.indptr, indices, Z.data, weight, out, current_threads())
+        _kernels.sparse_gram(Z.indptr, indices, Z.data, weight, out, current_threads())
         return out
     if n * p * p <= FLOAT32_GRAM:
         scaled = Z * np.sqrt(weight)[:, None]
@@ -211,7 +211,7 @@ def ridge(
         fit = newton(chosen, y, weight, loss, diagonal, intercept, u, b, tol, of_value, cutoff)
         return bounded(fit, y, weight, loss, diagonal, intercept)
     margins, alpha, scores = np.empty(n), np.empty(n), np.empty(p)
-    b, objective, bound, gap = dense_ridge(
+    b, objective, bound, gap = _kernels.dense_ridge(
         np.asarray(Z), np.arange(p) if columns is None else columns, y, weight, diagonal,
         isinstance(loss, SquaredHinge), intercept, b, tol, of_value, cutoff, u, margins, alpha,
         scores,
@@ -221,10 +221,11 @@ def ridge(
 
 
 def in_kernel(Z: Columns, p: int, loss: Smooth) -> bool:
-    """Return whether the kernels solve a problem on p columns of Z."""
+    """Return whether the compiled solvers solve a problem on p columns of Z."""
     n = Z.shape[0]
     small = p <= n and n * p * p <= KERNEL_GRAM
-    return small and not sp.issparse(Z) and isinstance(loss, Logistic | SquaredHinge)
+    known = isinstance(loss, Logistic | SquaredHinge)
+    return _kernels.HAS_COMPILED_SOLVERS and small and known and not sp.issparse(Z)
 
 
 def bounded(
