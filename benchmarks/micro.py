@@ -202,7 +202,7 @@ def ridge_calls() -> tuple[np.ndarray, dict[str, Callable[[], Any]]]:
         return newton(Z, y, weight, Logistic(), ones, True, np.zeros(p), *how)
 
     def compiled() -> Any:
-        numbers = (y, weight, ones, False, True, *how)
+        numbers = (y, weight, ones, Logistic.kernel, True, *how)
         return native.dense_ridge(Z, columns, *numbers, np.zeros(p), *out)
 
     return Z, {"NumPy": python, "ridge": compiled}

@@ -22,6 +22,7 @@ class Logistic:
     """f(y, z) = log(1 + exp(-y z))."""
 
     name: ClassVar[str] = "logistic"
+    kernel: ClassVar[int] = 0
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
@@ -80,6 +81,7 @@ class SquaredHinge:
     """f(y, z) = 1/2 max(0, 1 - y z)^2 (LIBLINEAR's has no factor 1/2: its C is half of this)."""
 
     name: ClassVar[str] = "squared_hinge"
+    kernel: ClassVar[int] = 1
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
@@ -111,6 +113,7 @@ class LeastSquares:
     """f(y, z) = 1/2 (z - y)^2, for any real y."""
 
     name: ClassVar[str] = "least_squares"
+    kernel: ClassVar[int] = 2
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray

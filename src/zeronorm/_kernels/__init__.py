@@ -14,9 +14,12 @@ if _choice not in ("native", "reference"):
         "Unset it for the native kernels."
     )
 
-if TYPE_CHECKING or _choice == "native":
-    from ._native import *  # noqa: F403
-else:
+if TYPE_CHECKING:  # a kernel has the types of its twin
+    from ._native import dense_exchange as dense_exchange
+    from ._native import dense_ridge as dense_ridge
+if TYPE_CHECKING or _choice == "reference":
     from .reference import *  # noqa: F403
+else:
+    from ._native import *  # noqa: F403
 
 HAS_COMPILED_SOLVERS: bool = _choice == "native"

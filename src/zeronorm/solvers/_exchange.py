@@ -15,7 +15,6 @@ import scipy.sparse as sp
 
 from .. import _kernels
 from .._typing import Columns, FloatArray, IndexArray, Smooth
-from ..losses import SquaredHinge
 from ._ridge import Ridge, bounded, in_kernel, ridge, take
 
 # Drop this share of the remaining features at once, and one at a time from this size on: dropping
@@ -224,7 +223,7 @@ class Exchanges:
         margins, alpha, scores = np.empty(n), np.empty(n), np.empty(k)
         b, objective, bound, gap = _kernels.dense_exchange(
             np.asarray(self._Z), self._y, self._weight, self._protected.view(np.uint8),
-            isinstance(self._loss, SquaredHinge), self._intercept, current.fit.intercept,
+            self._loss.kernel, self._intercept, current.fit.intercept,
             self._tol, self._fit_tol, swaps, RULE, WON_BACK, known.columns, n_known, columns, u,
             margins, alpha, scores,
         )  # fmt: skip

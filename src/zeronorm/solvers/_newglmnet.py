@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..losses import SquaredHinge
 from ..result import Result
 from ._drive import Solver
 from ._l1 import L1Problem, Run, Start
@@ -51,14 +50,13 @@ def cdn(
     rows = problem.penalty.rows()
     order = np.arange(columns.size)
     steps = largest_steps(problem, columns)
-    hinge = isinstance(problem.loss, SquaredHinge)
     while run.status is None:
         with run.clock:
             point = run.point.on(np.arange(columns.size))
             u, z = point.u.copy(), point.z.copy()
             columns.newton_cycle(
-                problem.y, problem.weight, rows, hinge, steps, NU, SIGMA, MAX_HALVINGS,
-                run.n_iter, order, u, z,
+                problem.y, problem.weight, rows, problem.loss.kernel, steps, NU, SIGMA,
+                MAX_HALVINGS, run.n_iter, order, u, z,
             )  # fmt: skip
             if run.n_iter % FRESH == FRESH - 1:  # the drift of so many updates
                 z = columns.combine(u, np.full(z.size, point.b))

@@ -19,7 +19,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from .. import _kernels
 from .._typing import Columns, FloatArray, IndexArray, Smooth
-from ..losses import Logistic, SquaredHinge, balance, dual_bound, fit_intercept
+from ..losses import balance, dual_bound, fit_intercept
 from ._blas import current_threads, map_threads
 
 MAX_NEWTON = 100
@@ -213,7 +213,7 @@ def ridge(
     margins, alpha, scores = np.empty(n), np.empty(n), np.empty(p)
     b, objective, bound, gap = _kernels.dense_ridge(
         np.asarray(Z), np.arange(p) if columns is None else columns, y, weight, diagonal,
-        isinstance(loss, SquaredHinge), intercept, b, tol, of_value, cutoff, u, margins, alpha,
+        loss.kernel, intercept, b, tol, of_value, cutoff, u, margins, alpha,
         scores,
     )  # fmt: skip
     fit = Ridge(u, b, margins, alpha, scores, objective, bound, gap)
@@ -224,8 +224,7 @@ def in_kernel(Z: Columns, p: int, loss: Smooth) -> bool:
     """Return whether the compiled solvers solve a problem on p columns of Z."""
     n = Z.shape[0]
     small = p <= n and n * p * p <= KERNEL_GRAM
-    known = isinstance(loss, Logistic | SquaredHinge)
-    return _kernels.HAS_COMPILED_SOLVERS and small and known and not sp.issparse(Z)
+    return _kernels.HAS_COMPILED_SOLVERS and small and loss.kernel >= 0 and not sp.issparse(Z)
 
 
 def bounded(
