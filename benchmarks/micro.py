@@ -3,7 +3,7 @@
 Every dense kernel is timed in turn with a plain read of the same memory (`read`: the largest 32-bit
 integer of it, by NumPy's vectorised maximum, cut in pieces of 4 MB over the same number of
 threads), every sparse one with SciPy's product of the same matrix and vector, the solution of a
-ridge problem with that of the NumPy twin. Bytes are those of X as stored (data, indices and
+ridge problem with that of the Python steps. Bytes are those of X as stored (data, indices and
 indptr), counted once, whatever the number of vectors. Speeds are medians; ratios are medians of the
 ratios within one turn.
 
@@ -22,7 +22,8 @@ import scipy.sparse as sp
 
 import _common as common
 from zeronorm._kernels import _native as native
-from zeronorm._kernels import reference
+from zeronorm.losses import Logistic
+from zeronorm.solvers._ridge import newton
 
 N_ROWS = 5000
 THREADS = (1, 2)
@@ -188,19 +189,23 @@ def gram_calls(n_threads: int) -> tuple[sp.csc_array, dict[str, Callable[[], Any
 
 
 def ridge_calls() -> tuple[np.ndarray, dict[str, Callable[[], Any]]]:
-    """Return Z, 1000 x 20, and the ways to a ridge solution on it, without and with the kernel."""
+    """Return Z, 1000 x 20, and the ways to a ridge solution on it, in Python and compiled."""
     n, p = 1000, 20
     rng = np.random.default_rng(0)
     Z = np.asfortranarray(rng.standard_normal((n, p)))
     y = np.where(Z[:, :3].sum(axis=1) + rng.logistic(size=n) > 0, 1.0, -1.0)
     weight, ones, columns = np.full(n, 0.02), np.ones(p), np.arange(p)
-    numbers = (y, weight, ones, False, True, 0.0, 1e-7, False, np.inf)
+    out = np.empty(n), np.empty(n), np.empty(p)
+    how = (0.0, 1e-7, False, np.inf)
 
-    def solve(kernel: Callable[..., Any]) -> Callable[[], Any]:
-        out = np.empty(n), np.empty(n), np.empty(p)
-        return lambda: kernel(Z, columns, *numbers, np.zeros(p), *out)
+    def python() -> Any:
+        return newton(Z, y, weight, Logistic(), ones, True, np.zeros(p), *how)
 
-    return Z, {"NumPy": solve(reference.dense_ridge), "ridge": solve(native.dense_ridge)}
+    def compiled() -> Any:
+        numbers = (y, weight, ones, Logistic.kernel, True, *how)
+        return native.dense_ridge(Z, columns, *numbers, np.zeros(p), *out)
+
+    return Z, {"NumPy": python, "ridge": compiled}
 
 
 def run(quick: bool, repeats: int) -> list[dict[str, Any]]:

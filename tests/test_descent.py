@@ -11,6 +11,8 @@ from sklearn.linear_model import ElasticNet
 
 from zeronorm._kernels import _native as native
 from zeronorm._kernels import reference
+from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
+from zeronorm.solvers._columns import DescentState
 
 INF = np.inf
 NU = 1e-12
@@ -242,34 +244,37 @@ class Run:
     def __post_init__(self):
         q, n = self.model.features.size, self.model.curvature.size
         self.active, self.d, self.residual = np.arange(q), np.zeros(q), np.zeros(n)
-        self.state = np.array([0.0, q, INF, 0.0, INF, 0.0])
+        self.state = DescentState(0.0, q, INF, 0, INF, False)
 
     def sweep(self, target, max_sweeps=1, seed=0, shrink=True, largest_step=10.0):
         """Go on; return whether the target is reached."""
         m = self.model
         largest_step = np.full(m.u.size, largest_step)
         shrinking = shrink / max(m.curvature.size, 1)  # as published
-        call(
+        state = call(
             self.module, self.form, "descend", m.x, m.features, m.curvature, m.gradient, m.total,
             m.square, m.penalty, m.u, largest_step, m.nu, m.intercept, m.gradient_e, target,
             max_sweeps, shrinking, seed, self.active, self.d, self.residual, self.state,
         )  # fmt: skip
+        self.state = DescentState(*state)
         assert np.array_equal(np.sort(self.active), np.arange(m.features.size))
-        return bool(self.state[5])
+        return bool(self.state.done)
 
     def subspace_step(self, target=0.0, max_iterations=3, largest_step=10.0):
         """Step with the features that are not zero; return the iterations."""
         m = self.model
         largest_step = np.full(m.u.size, largest_step)
-        return call(
+        iterations, offset = call(
             self.module, self.form, "subspace_step", m.x, m.features, m.curvature, m.gradient,
             m.total, m.square, m.penalty, m.u, largest_step, m.nu, m.intercept, m.gradient_e,
-            target, max_iterations, self.d, self.residual, self.state,
+            target, max_iterations, self.d, self.residual, self.state.offset,
         )  # fmt: skip
+        self.state = self.state._replace(offset=offset)
+        return iterations
 
     @property
     def step(self):
-        return self.d, self.state[0]
+        return self.d, self.state.offset
 
     def objective(self):
         return self.model.objective(*self.step)
@@ -283,18 +288,18 @@ def curved(n, q, case):
 def assert_same(found, expected):
     """Same visits, and the same step up to rounding."""
     assert np.array_equal(found.active, expected.active)
-    assert np.array_equal(found.state[[1, 3, 5]], expected.state[[1, 3, 5]])
+    assert found.state[1::2] == expected.state[1::2]  # the integers, and whether it is done
     t, at = found.model.u + found.d, expected.model.u + expected.d
     assert np.array_equal(t == 0, at == 0)
     scale = 1 + np.abs(expected.d).max(initial=0.0)
     for a, b in (
         (found.d, expected.d),
         (found.residual, expected.residual),
-        (found.state[[0, 2, 4]], expected.state[[0, 2, 4]]),
+        (found.state[0::2], expected.state[0::2]),
     ):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-10 * scale)
     model = found.model
-    size = model.curvature * (np.abs(model.chosen) @ np.abs(found.d) + abs(found.state[0]))
+    size = model.curvature * (np.abs(model.chosen) @ np.abs(found.d) + abs(found.state.offset))
     np.testing.assert_array_less(
         np.abs(found.residual - model.residual(found.d, 0.0)), 1e-12 * (size + 1)
     )
@@ -314,7 +319,7 @@ def test_descend_is_its_twin(form, n):
                 largest_step = 10.0 if case != 3 else np.linspace(0.01, 0.5, q)
                 run.sweep(1e-3, 6, seed=case, shrink=shrink, largest_step=largest_step)
             assert_same(*runs)
-            assert runs[0].state[3] == 6 or runs[0].state[5] == 1
+            assert runs[0].state.n_sweeps == 6 or runs[0].state.done
 
 
 @each_form
@@ -328,7 +333,7 @@ def test_descend_in_pieces(form):
             assert_same(*runs)
             if done[0]:
                 break
-        assert runs[0].state[3] == piece + 1 > 2
+        assert runs[0].state.n_sweeps == piece + 1 > 2
     # One feature has no order, so pieces are exactly the whole.
     model = model_of(7, 33, 1, kind=3, intercept=True)
     whole, pieces = Run(native, form, model), Run(native, form, model)
@@ -344,10 +349,10 @@ def test_descend_in_pieces(form):
 def test_no_sweeps_change_nothing_but_the_verdict(module):
     """A descent without sweeps left would count as converged."""
     run = Run(module, FORMS[1], model_of(0, 7, 5))
-    run.state[5] = 1.0
-    before = run.state.copy()
+    before = run.state
+    run.state = before._replace(done=True)
     assert not run.sweep(INF, 0)
-    assert np.array_equal(run.state[:5], before[:5])
+    assert run.state == before
     assert not run.d.any()
     assert not run.residual.any()
 
@@ -366,7 +371,7 @@ def test_descend_solves_the_model(form, intercept, kind, nu):
         if intercept:
             assert abs(run.model.slope_e(*run.step)) <= 1e-9
         else:
-            assert run.state[0] == 0
+            assert run.state.offset == 0
         assert np.abs(run.d).max() > 0.01
         assert run.objective() < run.model.objective(np.zeros(15), 0.0)
 
@@ -389,7 +394,7 @@ def test_descend_agrees_with_another_solver(intercept, l1, l2, low):
     )  # fmt: skip
     peer.fit(x, -v / model.curvature, sample_weight=model.curvature)
     np.testing.assert_allclose(run.d, peer.coef_, atol=1e-8)
-    np.testing.assert_allclose(run.state[0], peer.intercept_, atol=1e-8)
+    np.testing.assert_allclose(run.state.offset, peer.intercept_, atol=1e-8)
     assert 0 < np.count_nonzero(run.d) < q
 
 
@@ -405,7 +410,7 @@ def test_columns_far_from_zero_cost_no_sweeps(form):
         run = Run(native, form, replace(near, x=far, gradient=gradient))
         assert run.sweep(1e-4, 1000)
         steps.append(run.d)
-        sweeps.append(run.state[3])
+        sweeps.append(run.state.n_sweeps)
     assert sweeps[1] <= sweeps[0] + 5
     np.testing.assert_allclose(steps[1], steps[0], atol=1e-4)
 
@@ -432,17 +437,17 @@ def test_shrinking_changes_the_work_but_not_the_answer(module):
     left_out, n_visits = np.zeros(q, bool), 0
     for sweep in range(2000):
         done = shrunk.sweep(1e-9, 1, seed=sweep)
-        n_active = int(shrunk.state[1])
+        n_active = shrunk.state.n_active
         left_out[shrunk.active[n_active:]] = True
         n_visits += n_active
         if done:
             break
     assert done
-    assert shrunk.state[1] == q
+    assert shrunk.state.n_active == q
     assert (shrunk.d[left_out] != 0).any()  # a hard case: wrongly left out for a while
     assert full.sweep(1e-9, 2000, shrink=False)
-    assert full.state[1] == q
-    assert n_visits < 0.8 * q * shrunk.state[3]
+    assert full.state.n_active == q
+    assert n_visits < 0.8 * q * shrunk.state.n_sweeps
     assert model.violations(*shrunk.step).sum() <= 1e-8
     np.testing.assert_allclose(shrunk.d, full.d, atol=1e-9)
 
@@ -469,17 +474,17 @@ def test_which_features_are_left_out(module):
     for shrink in (True, False):
         run = Run(module, FORMS[1], model)
         assert not run.sweep(0.0, shrink=shrink)
-        assert run.state[1] == 8
-        assert run.state[[2, 4]].tolist() == [4.0, 4.0]
+        assert run.state.n_active == 8
+        assert (run.state.limit, run.state.violation) == (4.0, 4.0)
         assert run.d[0] == 4.0
         run.sweep(-1.0, seed=1, shrink=shrink)
-        left_out = np.sort(run.active[int(run.state[1]) :])
+        left_out = np.sort(run.active[run.state.n_active :])
         assert np.array_equal(left_out, np.flatnonzero(stays == 0) if shrink else [])
-        assert run.state[5] == 0
+        assert not run.state.done
     # The target is reached, but not over all: they come back, and are looked at.
     run = Run(module, FORMS[1], model)
     assert [run.sweep(0.0, seed=seed) for seed in range(3)] == [False, False, True]
-    assert run.state[1] == 8
+    assert run.state.n_active == 8
 
 
 @each_module
@@ -499,11 +504,11 @@ def test_done_means_all_features(module, target, intercept):
         done = run.sweep(target, 1, seed=sweep)
         if done:
             break
-        shrinking |= run.state[1] < run.d.size
-        assert run.state[4] > target or run.state[1] == run.d.size
+        shrinking |= run.state.n_active < run.d.size
+        assert run.state.violation > target or run.state.n_active == run.d.size
     assert done
     assert shrinking
-    assert run.state[4] <= target
+    assert run.state.violation <= target
     assert run.model.violations(*run.step).sum() <= target * drift + 1e-9
     if intercept:
         assert abs(run.model.slope_e(*run.step)) <= target * drift_e + 1e-9
@@ -523,9 +528,9 @@ def test_the_target_is_compared_with_what_the_last_sweep_met(module):
     for target, expected in ((1.001 * start, True), (0.999 * start, False)):
         run = Run(module, FORMS[1], model)
         assert run.sweep(target, shrink=False) is expected
-        assert run.state[4] == pytest.approx(start, rel=1e-12)
+        assert run.state.violation == pytest.approx(start, rel=1e-12)
     assert run.sweep(1e-9, shrink=False)
-    assert run.state[3] == 2
+    assert run.state.n_sweeps == 2
 
 
 @each_module
@@ -595,13 +600,13 @@ def test_descend_without_curvature(module, form):
         expected = [-6.0, 0.0, 3.0, -9.0, 6.0, 0.0, 0.0, 0.0]
         np.testing.assert_allclose(model.u + run.d, expected, atol=1e-9)
         assert np.all((model.u + run.d)[[1, 6]] == 0)
-        assert run.state[0] == 0
+        assert run.state.offset == 0
         assert not run.residual.any()
         run = Run(module, form, replace(model, nu=0.0))
         assert not run.sweep(1.0, 3, shrink=shrink)
         # Without a minimum nothing moves; a penalty without curvature under it pulls to zero.
         np.testing.assert_allclose(run.d, [0, -0.5, 12.5, 0, 0, 0, -1, -0.5], atol=1e-9)
-        assert np.all(np.isfinite(run.state[[0, 1, 3, 4]]))
+        assert np.all(np.isfinite([run.state.offset, run.state.violation]))
 
 
 @each_module
@@ -619,10 +624,10 @@ def test_descend_with_extreme_values(module, power, form):
         for sweep in range(4):
             run.sweep(0.0, 1, seed=sweep)
             values.append(run.objective())
-        for array in (run.d, run.residual, run.state[[0, 1, 3, 4]], values):
+        for array in (run.d, run.residual, [run.state.offset, run.state.violation], values):
             assert np.all(np.isfinite(array))
         assert np.abs(run.d).max() <= 40
-        size = np.abs(model.chosen) @ (np.abs(model.u) + np.abs(run.d)) + abs(run.state[0])
+        size = np.abs(model.chosen) @ (np.abs(model.u) + np.abs(run.d)) + abs(run.state.offset)
         rounding = 1e-28 * model.curvature @ size**2 + 1e-12 * np.abs(values).max()
         assert np.all(np.diff(values) <= rounding)
 
@@ -731,7 +736,7 @@ def test_subspace_steps_without_anything_to_do(module, form):
         assert np.isfinite(run.residual).all()
         if model is not huge:
             assert not run.d.any()
-            assert model is empty or run.state[0] == 0
+            assert model is empty or run.state.offset == 0
 
 
 @each_module
@@ -757,7 +762,6 @@ def test_arrays_of_another_layout_are_refused():
         {"d": np.zeros(6)[::2]},
         {"active": np.arange(3, dtype=np.int32)},
         {"residual": np.zeros((5, 1))},
-        {"state": [0.0, 3, INF, 0.0, INF, 0.0]},
     ]
     for changes in wrong:
         run = Run(native, FORMS[1], model)
@@ -859,6 +863,19 @@ def test_gram_descend_keeps_the_largest_step(module):
 # Coordinate-wise Newton steps
 
 
+# f and f' of every loss, as functions of y and z.
+FORMULAS = {
+    Logistic: (lambda y, z: np.logaddexp(0, -y * z), lambda y, z: -y / (1 + np.exp(y * z))),
+    SquaredHinge: (
+        lambda y, z: 0.5 * np.maximum(0, 1 - y * z) ** 2,
+        lambda y, z: -y * np.maximum(0, 1 - y * z),
+    ),
+    LeastSquares: (lambda y, z: 0.5 * (y - z) ** 2, lambda y, z: z - y),
+}
+each_loss = pytest.mark.parametrize("loss", [Logistic(), SquaredHinge(), LeastSquares()])
+each_loss_of_labels = pytest.mark.parametrize("loss", [Logistic(), SquaredHinge()])
+
+
 @dataclass
 class Cycles:
     """sum_i s_i f(y_i, z_i) + penalty(u), and how CDN goes on from u."""
@@ -870,7 +887,7 @@ class Cycles:
     y: np.ndarray
     weight: np.ndarray
     penalty: np.ndarray
-    squared_hinge: bool
+    loss: object
     u: np.ndarray
     b: float = 0.0
     nu: float = NU
@@ -883,7 +900,7 @@ class Cycles:
         """One cycle; the violations it met."""
         return call(
             self.module, self.form, "newton_cycle", self.x, self.features, self.y, self.weight,
-            self.penalty, self.squared_hinge, self.nu, 0.01, np.full(self.u.size, largest_step),
+            self.penalty, self.loss.kernel, self.nu, 0.01, np.full(self.u.size, largest_step),
             max_halvings, seed, self.order, self.u, self.z,
         )  # fmt: skip
 
@@ -894,46 +911,43 @@ class Cycles:
         """From its formula."""
         l1, l2, low, high = self.penalty.T
         assert np.all((low <= self.u) & (self.u <= high))
-        margin = self.y * self.margins()
-        loss = 0.5 * np.maximum(0, 1 - margin) ** 2
-        if not self.squared_hinge:
-            loss = np.logaddexp(0, -margin)
+        loss = FORMULAS[type(self.loss)][0](self.y, self.margins())
         return self.weight @ loss + l1 @ np.abs(self.u) + 0.5 * l2 @ self.u**2
 
     def violations(self):
         """How far u is from optimal, from the formulas."""
-        margin = self.y * self.margins()
-        slope = -np.maximum(0, 1 - margin)
-        if not self.squared_hinge:
-            slope = -1 / (1 + np.exp(margin))
-        derivative = self.x[:, self.features].T @ (self.weight * self.y * slope)
+        slope = FORMULAS[type(self.loss)][1](self.y, self.margins())
+        derivative = self.x[:, self.features].T @ (self.weight * slope)
         return subgradient_distance(derivative, self.penalty, self.u)
 
 
-def cycles_of(module, form, seed, n, q, squared_hinge=False, kind="mixed", scale=1.0, x=None):
-    """A problem with random labels and weights, from a sparse u within the bounds."""
+def cycles_of(module, form, seed, n, q, loss, kind="mixed", scale=1.0, x=None):
+    """A problem with random targets and weights, from a sparse u within the bounds."""
     rng = np.random.default_rng([seed, n, q])
     x = matrix(seed, n, q + 4) if x is None else x
     rows = penalties(kind, q).copy()
-    if squared_hinge and kind == "mixed":
+    if isinstance(loss, SquaredHinge) and kind == "mixed":
         # Without it a step can end where a margin is 1 up to rounding, and its curvature is 0 or 1.
         rows[:, 1] = np.maximum(rows[:, 1], 0.05)
+    features, y = rng.permutation(x.shape[1])[:q], rng.choice([-1.0, 1.0], n)
+    if isinstance(loss, LeastSquares):
+        y *= rng.uniform(0.0, 5.0, n)
     return Cycles(
-        module, form, x, rng.permutation(x.shape[1])[:q], rng.choice([-1.0, 1.0], n),
-        10 ** rng.uniform(-1, 1, n), rows, squared_hinge, scale * allowed(rng, rows), b=0.3,
+        module, form, x, features, y, 10 ** rng.uniform(-1, 1, n), rows, loss,
+        scale * allowed(rng, rows), b=0.3,
     )  # fmt: skip
 
 
 @each_form
 @pytest.mark.parametrize("n", ROWS)
-@pytest.mark.parametrize("squared_hinge", [False, True])
-def test_newton_cycle_is_its_twin(form, n, squared_hinge):
+@each_loss
+def test_newton_cycle_is_its_twin(form, n, loss):
     """Newton steps would be those of another loss, penalty or order."""
     for q in SIZES:
         for case in range(3):
             kind = "mixed" if case < 2 else (0, 1, 2, 4, 5)[(n + q) % 5]
             a, b = (
-                cycles_of(module, form, case, n, q, squared_hinge, kind, scale=1 + 2 * case)
+                cycles_of(module, form, case, n, q, loss, kind, scale=1 + 2 * case)
                 for module in (native, reference)
             )
             for seed in range(2):
@@ -948,11 +962,11 @@ def test_newton_cycle_is_its_twin(form, n, squared_hinge):
 
 
 @each_form
-@pytest.mark.parametrize("squared_hinge", [False, True])
+@each_loss
 @pytest.mark.parametrize("scale", [1.0, 30.0])
-def test_newton_cycles_descend_and_keep_their_margins(form, squared_hinge, scale):
+def test_newton_cycles_descend_and_keep_their_margins(form, loss, scale):
     """A cycle would go uphill, or its margins drift from X u."""
-    run = cycles_of(native, form, 3, 33, 40, squared_hinge, scale=scale)
+    run = cycles_of(native, form, 3, 33, 40, loss, scale=scale)
     before = first = run.objective()
     for seed in range(30):
         run.cycle(seed)
@@ -965,13 +979,13 @@ def test_newton_cycles_descend_and_keep_their_margins(form, squared_hinge, scale
 
 
 @two_forms
-@pytest.mark.parametrize("squared_hinge", [False, True])
+@each_loss
 @pytest.mark.parametrize("kind", KINDS)
-def test_newton_cycles_converge(form, squared_hinge, kind):
+def test_newton_cycles_converge(form, loss, kind):
     """CDN would stop elsewhere than at the optimum: its conditions, computed afresh."""
     x = np.random.default_rng(1).standard_normal((40, 12)).astype(np.float32).astype(float)
     x[:, 3] = 0
-    run = cycles_of(native, form, 0, 40, 9, squared_hinge, kind, x=x)
+    run = cycles_of(native, form, 0, 40, 9, loss, kind, x=x)
     met = [run.cycle(seed) for seed in range(150)]
     assert met[0] > 1
     # Near the optimum the line search compares differences of losses that are rounding.
@@ -1001,7 +1015,7 @@ def test_newton_cycles_reach_known_minima(case, form):
     w[:3] = 2, -1.5, 1
     y = np.sign(X @ w + 0.5 * rng.standard_normal(n))
     lasso = np.tile([1.0, 0.0, -INF, INF], (p, 1))
-    run = Cycles(native, form, X, np.arange(p), y, np.full(n, C), lasso, False, np.zeros(p))
+    run = Cycles(native, form, X, np.arange(p), y, np.full(n, C), lasso, Logistic(), np.zeros(p))
     for cycle in range(800):
         run.cycle(cycle)
     assert run.objective() == pytest.approx(minimum, abs=1e-10)
@@ -1017,7 +1031,7 @@ def overshooting(module, **changes):
         "y": np.array([1.0, -1.0]),
         "weight": np.ones(2),
         "penalty": np.array([[0.01, 0.0, -INF, INF]]),
-        "squared_hinge": False,
+        "loss": Logistic(),
         "u": np.array([3.0]),
     }
     return Cycles(module, FORMS[1], **{**arguments, **changes})
@@ -1052,14 +1066,14 @@ def test_the_line_search_halves_and_gives_up(module):
 
 
 @each_module
-@pytest.mark.parametrize("squared_hinge", [False, True])
+@each_loss_of_labels
 @two_forms
 @pytest.mark.parametrize("power", [-320, -160, 0, 100])
-def test_newton_cycle_with_extreme_values(module, squared_hinge, form, power):
+def test_newton_cycle_with_extreme_values(module, loss, form, power):
     """One NaN among the margins makes all of them NaN."""
     x = matrix(0, 33, 16)
     x[:, ::2] *= 10.0**power
-    run = cycles_of(module, form, 5, 33, 12, squared_hinge, x=x)
+    run = cycles_of(module, form, 5, 33, 12, loss, x=x)
     run.weight[:5] = 0
     run.weight[5:10] = 1e-310
     run.weight[10:12] = 1e20
@@ -1077,8 +1091,8 @@ def test_newton_cycle_with_extreme_values(module, squared_hinge, form, power):
 
 
 @each_module
-@pytest.mark.parametrize("squared_hinge", [False, True])
-def test_newton_cycle_on_flat_losses(module, squared_hinge):
+@each_loss_of_labels
+def test_newton_cycle_on_flat_losses(module, loss):
     """Where no row has curvature, a coefficient would become NaN, or keep its l1 penalty."""
     x = np.ones((4, 6))
     x[:, 3:] = 0
@@ -1089,7 +1103,7 @@ def test_newton_cycle_on_flat_losses(module, squared_hinge):
         for nu in (0.0, NU):
             run = Cycles(
                 module, FORMS[1], x, np.arange(6), np.ones(4), np.full(4, weight), rows,
-                squared_hinge, u, b=900.0, nu=nu,
+                loss, u, b=900.0, nu=nu,
             )  # fmt: skip
             for seed in range(2):
                 run.cycle(seed)

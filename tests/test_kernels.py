@@ -1,8 +1,11 @@
 """Native kernels against their NumPy twins, and what only the native ones promise."""
 
+import ast
+import sys
 import threading
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +16,10 @@ from scipy.optimize import brentq
 
 from zeronorm._kernels import _native as native
 from zeronorm._kernels import reference
-from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.solvers import ridge
+from zeronorm.solvers._exchange import RULE, WON_BACK, Exchanges
+from zeronorm.solvers._ridge import newton
 
 DENSE_TYPES = (np.float32, np.float64, np.int8, np.uint8)
 INDEX_TYPES = (np.int32, np.int64)
@@ -97,12 +102,27 @@ def filled(*shape):
     return np.full(shape, np.nan)
 
 
-def test_every_native_function_has_a_twin():
+def test_every_kernel_has_a_twin():
     # A kernel would go without specification, or the reference build miss it.
     public = {name for name in dir(native) if not name.startswith("_")}
-    assert public <= set(NAMES)
-    assert len(FUNCTIONS) == 37
+    twins = {name for name in NAMES if not name.startswith("_")}
+    assert public == twins | {"dense_ridge", "dense_exchange"}
+    assert len(FUNCTIONS) == 35
     assert native.FLOAT32_SCAN_ERROR == reference.FLOAT32_SCAN_ERROR
+    assert native.LANES == reference.LANES
+
+
+def test_twins_rest_on_numpy_scipy_and_types_alone():
+    # A twin that calls a solver would specify a kernel by that kernel.
+    roots = {"numpy", "scipy", *sys.stdlib_module_names}
+    for path in Path(reference.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                modules = [] if node.level == 1 else ["." * node.level + (node.module or "")]
+            else:
+                modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            for module in modules:
+                assert module.split(".")[0] in roots or module == "zeronorm._typing", path
 
 
 # Dense
@@ -1026,15 +1046,30 @@ def ridge_problem(seed, n, p, scale=0.0):
     return x, columns, y, weight, penalty
 
 
-def solved(
-    module, problem, squared_hinge, intercept, tol=1e-7, cutoff=np.inf, start=None, of_value=False
-):
+# Solvers: compiled, and the Python path beside the call.
+
+WAYS = ("compiled", "python")
+each_way = pytest.mark.parametrize("way", WAYS)
+
+
+def named(b, u, fit):
+    """A fit in Python as the compiled solvers return it."""
+    names = ("margins", "alpha", "scores", "objective", "bound", "gap")
+    return {"b": b, "u": u} | {name: getattr(fit, name) for name in names}
+
+
+def solved(way, problem, loss, intercept, tol=1e-7, cutoff=np.inf, start=None, of_value=False):
     """u, b, margins, alpha, scores, objective, bound and gap by name."""
-    n, p = problem[0].shape[0], problem[1].size
+    x, columns, y, weight, penalty = problem
+    n, p = x.shape[0], columns.size
     u, b = (np.zeros(p), 0.0) if start is None else (start[0].copy(), start[1])
+    if way == "python":
+        Z = np.asfortranarray(x[:, columns])
+        fit = newton(Z, y, weight, loss, penalty, intercept, u, b, tol, of_value, cutoff)
+        return named(fit.intercept, fit.coef, fit)
     margins, alpha, scores = filled(n), filled(n), filled(p)
-    numbers = module.dense_ridge(
-        *problem, squared_hinge, intercept, b, tol, of_value, cutoff, u, margins, alpha, scores
+    numbers = native.dense_ridge(
+        *problem, loss.kernel, intercept, b, tol, of_value, cutoff, u, margins, alpha, scores
     )
     names = ("b", "objective", "bound", "gap")
     arrays = {"u": u, "margins": margins, "alpha": alpha, "scores": scores}
@@ -1058,7 +1093,9 @@ def assert_same_ridge(found, expected, problem, rounding=1e-9):
     assert np.all(np.abs(found["scores"] - expected["scores"]) <= rounding * largest * signed)
 
 
-each_ridge = pytest.mark.parametrize("squared_hinge", [False, True], ids=["logistic", "hinge"])
+each_loss = pytest.mark.parametrize(
+    "loss", [Logistic(), SquaredHinge()], ids=["logistic", "squared_hinge"]
+)
 each_intercept = pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "origin"])
 
 
@@ -1066,14 +1103,14 @@ each_intercept = pytest.mark.parametrize("intercept", [True, False], ids=["inter
     seed=st.integers(0, 10**6),
     n=st.sampled_from((2, 3, 7, 8, 9, 31, 200, 511, 513, 1030)),
     p=st.sampled_from((0, 1, 2, 3, 4, 5, 8, 13, 31)),
-    squared_hinge=st.booleans(),
+    loss=st.sampled_from((Logistic(), SquaredHinge())),
     intercept=st.booleans(),
     layout=st.sampled_from(("F", "C", "every second row", "every third column")),
     tol=st.sampled_from((1e-2, 1e-7)),
     warm=st.booleans(),
 )
 @LOOSE
-def test_ridge(seed, n, p, squared_hinge, intercept, layout, tol, warm):
+def test_ridge(seed, n, p, loss, intercept, layout, tol, warm):
     # Exchanges would compare supports by wrong objectives, certificates claim wrong bounds.
     p = min(n, p)
     problem = ridge_problem(seed, n, p, scale=3.0)
@@ -1087,149 +1124,208 @@ def test_ridge(seed, n, p, squared_hinge, intercept, layout, tol, warm):
     if warm:
         rng = np.random.default_rng(seed)
         start = rng.standard_normal(p) / np.sqrt(problem[4]), rng.standard_normal() * intercept
-    options = (squared_hinge, intercept, tol, np.inf, start)
-    found = solved(native, (stored, *problem[1:]), *options)
-    expected = solved(reference, problem, *options)
+    options = (loss, intercept, tol, np.inf, start)
+    found = solved("compiled", (stored, *problem[1:]), *options)
+    expected = solved("python", problem, *options)
     assert found["gap"] <= tol + 1e-12
     assert expected["gap"] <= tol + 1e-12
-    if squared_hinge and tol > 1e-6:
+    if isinstance(loss, SquaredHinge) and tol > 1e-6:
         return  # a step may end with rows at the kink: rounding decides how the next goes
     assert_same_ridge(found, expected, problem)
 
 
-@each_ridge
+@each_loss
 @each_intercept
 @pytest.mark.parametrize("shape", [(40, 3), (700, 20), (64, 64)])
-def test_ridge_to_the_last_digit(squared_hinge, intercept, shape):
+def test_ridge_to_the_last_digit(loss, intercept, shape):
     # Certificates would not reach the gap they are asked for.
     problem = ridge_problem(1, *shape)
-    found = solved(native, problem, squared_hinge, intercept, tol=1e-12)
-    expected = solved(reference, problem, squared_hinge, intercept, tol=1e-12)
+    found = solved("compiled", problem, loss, intercept, tol=1e-12)
+    expected = solved("python", problem, loss, intercept, tol=1e-12)
     assert_same_ridge(found, expected, problem, rounding=1e-5)
     assert abs(found["gap"]) <= 1e-12
 
 
-@pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
-@each_ridge
-def test_ridge_far_from_the_origin_has_a_dual_point(module, squared_hinge):
+@each_way
+@each_loss
+def test_ridge_far_from_the_origin_has_a_dual_point(way, loss):
     # The intercept has too few digits to balance the classes: the bound would be none.
     x, columns, y, weight, penalty = ridge_problem(9, 200, 2)
     start = np.full(2, 1e4), -2e10
     problem = np.asfortranarray(x + 1e6), columns, y, weight, penalty
-    found = solved(module, problem, squared_hinge, True, 0.5, -1e300, start)
+    found = solved(way, problem, loss, True, 0.5, -1e300, start)
     assert np.abs(found["margins"]).max() < 1e8
     assert abs(found["alpha"] @ y) <= 1e-14 * found["alpha"].sum()
 
 
-@each_ridge
+@each_loss
 @each_intercept
-def test_ridge_stops_at_a_cutoff(squared_hinge, intercept):
+def test_ridge_stops_at_a_cutoff(loss, intercept):
     # A trial that cannot win would be solved to its end.
     problem = ridge_problem(2, 300, 6)
-    best = solved(native, problem, squared_hinge, intercept, tol=1e-12)
+    best = solved("compiled", problem, loss, intercept, tol=1e-12)
     cutoff = 0.5 * best["objective"]
-    found = solved(native, problem, squared_hinge, intercept, 1e-12, cutoff)
-    expected = solved(reference, problem, squared_hinge, intercept, 1e-12, cutoff)
+    found = solved("compiled", problem, loss, intercept, 1e-12, cutoff)
+    expected = solved("python", problem, loss, intercept, 1e-12, cutoff)
     assert_same_ridge(found, expected, problem)
     assert cutoff <= found["bound"] <= best["bound"]
-    if not squared_hinge:  # whose first step is the last here
+    if isinstance(loss, Logistic):  # whose first step is the last here
         assert found["gap"] > 1e3 * max(best["gap"], 1e-12)
 
 
-@each_ridge
+@each_loss
 @each_intercept
 @pytest.mark.parametrize("power", [-150, -70, 70, 150])
-def test_ridge_of_columns_in_any_units(squared_hinge, intercept, power):
+def test_ridge_of_columns_in_any_units(loss, intercept, power):
     # Squares and their sums would overflow or underflow.
     x, columns, y, weight, penalty = ridge_problem(3, 120, 5)
     units = 10.0 ** (power * np.array([1.0, -1.0, 0.5, 0.0, 1.0, 1.0, 0.0, 1.0]))
-    plain = solved(native, (x, columns, y, weight, penalty), squared_hinge, intercept)
+    plain = solved("compiled", (x, columns, y, weight, penalty), loss, intercept)
     scaled = x * units, columns, y, weight, penalty * units[columns] ** 2
-    found = solved(native, scaled, squared_hinge, intercept)
+    found = solved("compiled", scaled, loss, intercept)
     assert found["objective"] == pytest.approx(plain["objective"], rel=1e-12)
     assert found["bound"] == pytest.approx(plain["bound"], rel=1e-12)
     np.testing.assert_allclose(found["u"] * units[columns], plain["u"], rtol=1e-9)
 
 
-@each_ridge
+@each_loss
 @each_intercept
-def test_ridge_of_columns_that_nearly_agree(squared_hinge, intercept):
+def test_ridge_of_columns_that_nearly_agree(loss, intercept):
     # Rounding makes the Newton system indefinite: the fit would end in NaN, or not at all.
     x, columns, y, weight, _ = ridge_problem(4, 90, 6)
     close = x[:, :1] + 1e-9 * np.abs(x[:, :1]) * x
     problem = close, columns, y, 1e8 * weight, np.full(6, 1e-6)
-    found = solved(native, problem, squared_hinge, intercept)
-    expected = solved(reference, problem, squared_hinge, intercept)
+    found = solved("compiled", problem, loss, intercept)
+    expected = solved("python", problem, loss, intercept)
     assert found["objective"] == pytest.approx(expected["objective"], rel=1e-4)
     assert found["bound"] <= found["objective"]
     assert np.isfinite(found["u"]).all()
 
 
-@each_ridge
+@each_loss
 @each_intercept
 @pytest.mark.parametrize("C", [1e-200, 1e3, 1e9])
-def test_ridge_on_separated_rows(squared_hinge, intercept, C):
+def test_ridge_on_separated_rows(loss, intercept, C):
     # Huge margins and vanishing dual variables would give NaN, or a bound that is none.
     x, columns, y, weight, penalty = ridge_problem(5, 60, 4)
     problem = np.abs(x) * y[:, None], columns, y, C * weight, penalty
-    found = solved(native, problem, squared_hinge, intercept)
-    expected = solved(reference, problem, squared_hinge, intercept)
+    found = solved("compiled", problem, loss, intercept)
+    expected = solved("python", problem, loss, intercept)
     assert found["objective"] == pytest.approx(expected["objective"], rel=1e-6, abs=1e-300)
     assert found["bound"] <= found["objective"] * (1 + 1e-12)
-    loss = SquaredHinge() if squared_hinge else Logistic()
     x, columns, y, weight, penalty = problem
     fit = ridge(x, y, weight, loss, columns=columns, penalty=penalty, intercept=intercept, tol=1e-7)
     assert fit.bound <= fit.objective * (1 + 1e-12)
     assert fit.gap <= 1e-7
 
 
-@pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
-@each_ridge
-def test_ridge_of_one_class_and_of_no_rows(module, squared_hinge):
+@each_way
+@each_loss
+def test_ridge_of_one_class_and_of_no_rows(way, loss):
     # The intercept goes as far as the loss has digits, not further.
     x, columns, _, _, penalty = ridge_problem(6, 30, 3)
     for rows in (30, 1, 0):
         problem = x[:rows], columns[: min(3, rows)], np.ones(rows), np.ones(rows), penalty[:rows]
-        found = solved(module, problem, squared_hinge, True)
+        found = solved(way, problem, loss, True)
         assert 0 <= found["objective"] <= 1e-60
         assert np.isfinite(found["b"])
         assert not found["u"].size or np.abs(found["u"]).max() <= 1e-50
 
 
-@pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
-@each_ridge
+@each_way
+@each_loss
 @each_intercept
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e200])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_ridge_refuses_what_overflows(module, squared_hinge, intercept, wrong):
+def test_ridge_refuses_what_overflows(way, loss, intercept, wrong):
     # A step of NaN would be taken for no progress, and the start for the solution.
     x, columns, y, weight, penalty = ridge_problem(7, 50, 3)
     x = x.copy()
     x[11, columns[1]] = wrong
     with pytest.raises(np.linalg.LinAlgError, match="not finite"):
-        solved(module, (x, columns, y, weight, penalty), squared_hinge, intercept)
+        solved(way, (x, columns, y, weight, penalty), loss, intercept)
 
 
-@each_ridge
-def test_ridge_is_deterministic(squared_hinge):
+@each_intercept
+@pytest.mark.parametrize("shape", [(2, 1), (40, 3), (9, 9), (700, 20)])
+@pytest.mark.parametrize("centre", [0.0, -1e4])
+def test_ridge_of_least_squares(intercept, shape, centre):
+    # Coefficients, objective or dual point would not be those of the optimum in closed form.
+    x, columns, y, weight, penalty = ridge_problem(11, *shape)
+    y = centre + np.random.default_rng(1).standard_normal(y.size)
+    problem = x, columns, y, weight, penalty
+    found = solved("compiled", problem, LeastSquares(), intercept, tol=1e-10)
+    Z, total = x[:, columns], weight.sum()
+    Zc, yc = (Z - weight @ Z / total, y - weight @ y / total) if intercept else (Z, y)
+    u = np.linalg.solve(Zc.T @ (weight[:, None] * Zc) + np.diag(penalty), Zc.T @ (weight * yc))
+    b = weight @ (y - Z @ u) / total if intercept else 0.0
+    rest = y - Z @ u - b
+    objective = 0.5 * weight @ rest**2 + 0.5 * penalty @ u**2
+    np.testing.assert_allclose(found["u"], u, atol=1e-9 * np.abs(u).max())
+    np.testing.assert_allclose(found["b"], b, atol=1e-9 * (1 + abs(centre)))
+    np.testing.assert_allclose(found["margins"], Z @ u + b, atol=1e-9 * (1 + abs(centre)))
+    dual = weight * rest  # signed, where other losses have labels to multiply by
+    size = np.abs(weight * y).max()
+    np.testing.assert_allclose(found["alpha"], dual, atol=1e-9 * size)
+    assert abs(found["alpha"].sum()) <= 1e-12 * size * y.size or not intercept
+    np.testing.assert_allclose(found["scores"], Z.T @ found["alpha"], atol=1e-9 * size * y.size)
+    zero = 0.5 * weight @ yc**2
+    assert found["objective"] == pytest.approx(objective, abs=1e-10 * zero)
+    assert found["bound"] <= objective + 1e-12 * zero
+    assert found["gap"] == pytest.approx((found["objective"] - found["bound"]) / zero, abs=1e-12)
+    assert found["gap"] <= 1e-10
+
+
+def test_exchange_of_least_squares():
+    # The search would weigh columns by another loss: it has to end at the best support.
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((40, 9))
+    y = x[:, [1, 4, 6]] @ [2.0, -1.0, 0.5] + 0.1 * rng.standard_normal(40)
+    pool = np.asfortranarray(x), y, np.ones(40), np.zeros(9, np.uint8)
+    options = {"loss": LeastSquares(), "intercept": True, "swaps": True}
+    for support in ([0, 2, 3], [1, 5, 8]):
+        found = exchanged("compiled", pool, np.array(support), **options)
+        assert found["columns"].tolist() == [1, 4, 6]
+        problem = x, found["columns"], y, np.ones(40), np.ones(3)
+        best = solved("compiled", problem, LeastSquares(), True, tol=1e-12)
+        assert found["objective"] == pytest.approx(best["objective"], rel=1e-9)
+
+
+def test_no_kernel_takes_a_loss_that_it_does_not_have():
+    # Another loss would be minimised without a word.
+    problem = ridge_problem(1, 20, 2)
+    for number in (-1, 3):
+        out = np.zeros(2), filled(20), filled(20), filled(2)
+        with pytest.raises(ValueError, match="no loss of this number"):
+            native.dense_ridge(*problem, number, True, 0.0, 1e-6, False, np.inf, *out)
+
+
+@each_loss
+def test_ridge_is_deterministic(loss):
     # Two fits of the same support would differ by what the memory held before.
     problem = ridge_problem(8, 333, 9)
-    first, second = (solved(native, problem, squared_hinge, True) for _ in range(2))
+    first, second = (solved("compiled", problem, loss, True) for _ in range(2))
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
-EXCHANGE_RULE = (5, 30, 16, 6, 3), 0.5
-
-
-def exchanged(module, pool, support, *, squared_hinge, intercept, swaps, known=None, n_known=0):
+def exchanged(way, pool, support, *, loss, intercept, swaps, known=None, n_known=0):
     """The columns, u, margins, alpha, scores and the four numbers by name."""
     x, y, weight, is_kept = pool
     n, k = x.shape[0], support.size
     columns, u = support.copy(), np.zeros(k)
-    margins, alpha, scores = filled(n), filled(n), filled(k)
     known = support if known is None else known
-    numbers = module.dense_exchange(
-        x, y, weight, is_kept, squared_hinge, intercept, 0.0, 1e-6, 1e-13, swaps, *EXCHANGE_RULE,
+    if way == "python":
+        exchanges = Exchanges(
+            x, y, weight, loss, intercept=intercept,
+            keep=np.flatnonzero(is_kept), tol=1e-6, fit_tol=1e-13,
+        )  # fmt: skip
+        exchanges.settle(exchanges.fit(known), n_known)
+        found = exchanges.improve_by_steps(exchanges.fit(columns, (u, 0.0)), swaps=swaps)
+        fit = found.fit
+        return {"columns": found.columns} | named(fit.intercept, fit.coef, fit)
+    margins, alpha, scores = filled(n), filled(n), filled(k)
+    numbers = native.dense_exchange(
+        x, y, weight, is_kept, loss.kernel, intercept, 0.0, 1e-6, 1e-13, swaps, RULE, WON_BACK,
         known, n_known, columns, u, margins, alpha, scores,
     )  # fmt: skip
     names = ("b", "objective", "bound", "gap")
@@ -1257,25 +1353,25 @@ def exchange_pool(seed, n, p, layout="F"):
     n=st.sampled_from((30, 31, 64, 200)),
     p=st.sampled_from((8, 9, 25, 60)),
     k=st.sampled_from((1, 2, 5, 8, 20)),
-    squared_hinge=st.booleans(),
+    loss=st.sampled_from((Logistic(), SquaredHinge())),
     intercept=st.booleans(),
     swaps=st.booleans(),
     layout=st.sampled_from(("F", "C", "every second row")),
 )
 @LOOSE
-def test_exchange(seed, n, p, k, squared_hinge, intercept, swaps, layout):
+def test_exchange(seed, n, p, k, loss, intercept, swaps, layout):
     # The search would end at other supports than the specification says, or misstate their fit.
     pool, order = exchange_pool(seed, n, p, layout)
     kept = np.flatnonzero(pool[3])
     others = order[~np.isin(order, kept)]
     support = np.sort(np.concatenate([kept, others[: max(0, min(k, p) - kept.size)]]))
-    options = {"squared_hinge": squared_hinge, "intercept": intercept, "swaps": swaps}
-    found = exchanged(native, pool, support, **options)
-    expected = exchanged(reference, pool, support, **options)
+    options = {"loss": loss, "intercept": intercept, "swaps": swaps}
+    found = exchanged("compiled", pool, support, **options)
+    expected = exchanged("python", pool, support, **options)
     np.testing.assert_array_equal(found["columns"], expected["columns"])
     assert found["objective"] == pytest.approx(expected["objective"], rel=1e-10)
     problem = (pool[0], found["columns"], *pool[1:3], np.ones(support.size))
-    again = solved(native, problem, squared_hinge, intercept, 1e-13, of_value=True)
+    again = solved("compiled", problem, loss, intercept, 1e-13, of_value=True)
     assert found["objective"] == pytest.approx(again["objective"], rel=1e-10)
     for name in ("u", "margins", "alpha", "scores"):
         size = max(1e-300, np.abs(again[name]).max())
@@ -1285,46 +1381,44 @@ def test_exchange(seed, n, p, k, squared_hinge, intercept, swaps, layout):
     )
     # What is known to be settled is left alone, but for columns that are new.
     settled = {"known": found["columns"], "n_known": p}
-    again = exchanged(native, pool, found["columns"], **options, **settled)
+    again = exchanged("compiled", pool, found["columns"], **options, **settled)
     np.testing.assert_array_equal(again["columns"], found["columns"])
 
 
-@pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
-def test_exchange_tries_only_what_is_new(module):
+@each_way
+def test_exchange_tries_only_what_is_new(way):
     # Exchanges would be tried again after every scan, or not with the columns of that scan.
     pool, order = exchange_pool(3, 100, 40)
     support = np.sort(order[:5])
-    options = {"squared_hinge": False, "intercept": True, "swaps": True}
-    moved = exchanged(module, pool, support, **options)["columns"]
+    options = {"loss": Logistic(), "intercept": True, "swaps": True}
+    moved = exchanged(way, pool, support, **options)["columns"]
     assert not np.array_equal(moved, support)
     whole = {"known": support, "n_known": 40}
-    stayed = exchanged(module, pool, support, **options, **whole)["columns"]
+    stayed = exchanged(way, pool, support, **options, **whole)["columns"]
     np.testing.assert_array_equal(stayed, support)
     half = {"known": support, "n_known": 20}
-    assert not np.array_equal(
-        exchanged(module, pool, support, **options, **half)["columns"], support
-    )
+    assert not np.array_equal(exchanged(way, pool, support, **options, **half)["columns"], support)
 
 
-@each_ridge
-def test_exchange_passes_by_what_overflows(squared_hinge):
+@each_loss
+def test_exchange_passes_by_what_overflows(loss):
     # A column without an estimate would come first, and the fit with it fail.
     (x, y, weight, is_kept), order = exchange_pool(4, 60, 25)
     x = x.copy(order="F")
     x[:, order[-1]] *= 1e200
     pool, support = (x, y, weight, is_kept), np.sort(order[:3])
-    options = {"squared_hinge": squared_hinge, "intercept": True, "swaps": True}
-    found = exchanged(native, pool, support, **options)["columns"]
+    options = {"loss": loss, "intercept": True, "swaps": True}
+    found = exchanged("compiled", pool, support, **options)["columns"]
     with np.errstate(over="ignore", invalid="ignore"):
-        expected = exchanged(reference, pool, support, **options)["columns"]
+        expected = exchanged("python", pool, support, **options)["columns"]
     np.testing.assert_array_equal(found, expected)
     assert not np.array_equal(found, support)
     assert order[-1] not in found
 
 
-@pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
-@each_ridge
-def test_exchange_refuses_what_overflows(module, squared_hinge):
+@each_way
+@each_loss
+def test_exchange_refuses_what_overflows(way, loss):
     # A support with a column of NaN would be kept as the best one.
     (x, y, weight, is_kept), order = exchange_pool(5, 50, 12)
     support = np.sort(order[:3])
@@ -1332,7 +1426,7 @@ def test_exchange_refuses_what_overflows(module, squared_hinge):
     x[7, support[1]] = np.nan
     with pytest.raises(np.linalg.LinAlgError, match="not finite"):
         exchanged(
-            module, (x, y, weight, is_kept), support, squared_hinge=squared_hinge, intercept=True,
+            way, (x, y, weight, is_kept), support, loss=loss, intercept=True,
             swaps=True,
         )  # fmt: skip
 

@@ -189,6 +189,7 @@ class Curved(Loss, Protocol):
     """A loss with a (generalised) second derivative."""
 
     name: ClassVar[str]  # what a certificate calls the loss
+    kernel: ClassVar[int]  # its number in the kernels; negative where they do not have it
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s_i f''(y_i, z_i), (n_samples,)."""

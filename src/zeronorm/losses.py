@@ -44,6 +44,7 @@ class Logistic(_OfLabels):
     """f(y, z) = log(1 + exp(-y z))."""
 
     name: ClassVar[str] = "logistic"
+    kernel: ClassVar[int] = 0
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
@@ -115,6 +116,7 @@ class SquaredHinge(_OfLabels):
     """f(y, z) = 1/2 max(0, 1 - y z)^2 (LIBLINEAR's has no factor 1/2: its C is half of this)."""
 
     name: ClassVar[str] = "squared_hinge"
+    kernel: ClassVar[int] = 1
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
@@ -152,6 +154,7 @@ class LeastSquares:
     """f(y, z) = 1/2 (z - y)^2, for any real y."""
 
     name: ClassVar[str] = "least_squares"
+    kernel: ClassVar[int] = 2
     has_intercept: ClassVar[bool] = True
     separable: ClassVar[bool] = True
 

@@ -1,138 +1,25 @@
-"""The native kernels, or their NumPy twins when ZERONORM_KERNELS=reference; nothing in between."""
+"""The native functions, or with ZERONORM_KERNELS=reference the NumPy twins of the kernels alone.
+
+There is nothing in between. The compiled solvers, `dense_ridge` and `dense_exchange`, have no twin:
+their callers ask `HAS_COMPILED_SOLVERS`, and go on in Python where there are none.
+"""
 
 import os
 from typing import TYPE_CHECKING
 
 _choice = os.environ.get("ZERONORM_KERNELS", "native")
-
-if TYPE_CHECKING or _choice == "native":
-    from ._native import (
-        FLOAT32_SCAN_ERROR,
-        LANES,
-        ap_places,
-        audit_indices,
-        bilevel_program,
-        bilevel_select,
-        csc_combine,
-        csc_correlate,
-        csc_descend,
-        csc_moments,
-        csc_newton_cycle,
-        csc_subspace_step,
-        csc_terms,
-        csr_combine,
-        csr_correlate,
-        csr_gather,
-        csr_gram,
-        csr_moments,
-        csr_smoothing_sweep,
-        csr_terms,
-        csr_to_csc,
-        dense_combine,
-        dense_correlate,
-        dense_descend,
-        dense_exchange,
-        dense_moments,
-        dense_newton_cycle,
-        dense_ridge,
-        dense_smoothing_sweep,
-        dense_subspace_step,
-        dense_terms,
-        f_labelling,
-        gram_descend,
-        logistic_conjugate,
-        logistic_curvature,
-        logistic_value_gradient,
-        newton_bisections,
-        solve_cuts,
-        sparse_gram,
-    )
-elif _choice == "reference":
-    from .reference import (
-        FLOAT32_SCAN_ERROR,
-        LANES,
-        ap_places,
-        audit_indices,
-        bilevel_program,
-        bilevel_select,
-        csc_combine,
-        csc_correlate,
-        csc_descend,
-        csc_moments,
-        csc_newton_cycle,
-        csc_subspace_step,
-        csc_terms,
-        csr_combine,
-        csr_correlate,
-        csr_gather,
-        csr_gram,
-        csr_moments,
-        csr_smoothing_sweep,
-        csr_terms,
-        csr_to_csc,
-        dense_combine,
-        dense_correlate,
-        dense_descend,
-        dense_exchange,
-        dense_moments,
-        dense_newton_cycle,
-        dense_ridge,
-        dense_smoothing_sweep,
-        dense_subspace_step,
-        dense_terms,
-        f_labelling,
-        gram_descend,
-        logistic_conjugate,
-        logistic_curvature,
-        logistic_value_gradient,
-        newton_bisections,
-        solve_cuts,
-        sparse_gram,
-    )
-else:
+if _choice not in ("native", "reference"):
     raise ImportError(
         f"ZERONORM_KERNELS must be 'native' or 'reference'; got {_choice!r}. "
         "Unset it for the native kernels."
     )
 
-__all__ = [
-    "FLOAT32_SCAN_ERROR",
-    "LANES",
-    "ap_places",
-    "audit_indices",
-    "bilevel_program",
-    "bilevel_select",
-    "csc_combine",
-    "csc_correlate",
-    "csc_descend",
-    "csc_moments",
-    "csc_newton_cycle",
-    "csc_subspace_step",
-    "csc_terms",
-    "csr_combine",
-    "csr_correlate",
-    "csr_gather",
-    "csr_gram",
-    "csr_moments",
-    "csr_smoothing_sweep",
-    "csr_terms",
-    "csr_to_csc",
-    "dense_combine",
-    "dense_correlate",
-    "dense_descend",
-    "dense_exchange",
-    "dense_moments",
-    "dense_newton_cycle",
-    "dense_ridge",
-    "dense_smoothing_sweep",
-    "dense_subspace_step",
-    "dense_terms",
-    "f_labelling",
-    "gram_descend",
-    "logistic_conjugate",
-    "logistic_curvature",
-    "logistic_value_gradient",
-    "newton_bisections",
-    "solve_cuts",
-    "sparse_gram",
-]
+if TYPE_CHECKING:  # a kernel has the types of its twin
+    from ._native import dense_exchange as dense_exchange
+    from ._native import dense_ridge as dense_ridge
+if TYPE_CHECKING or _choice == "reference":
+    from .reference import *  # noqa: F403
+else:
+    from ._native import *  # noqa: F403
+
+HAS_COMPILED_SOLVERS: bool = _choice == "native"

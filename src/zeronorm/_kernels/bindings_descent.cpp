@@ -1,8 +1,10 @@
 // Bindings of coordinate descent over columns. No arithmetic.
 
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "bindings.hpp"
@@ -14,6 +16,8 @@ namespace {
 template <class T>
 using Dense = nb::ndarray<const T, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
 using Features = Array<std::int64_t>;
+// offset, active features, limit, sweeps, violations, done
+using State = std::tuple<double, std::int64_t, double, std::int64_t, double, bool>;
 
 template <class T>
 DenseColumns<T> columns(const Dense<T>& x) {
@@ -36,12 +40,12 @@ void add(const Columns& x, const Features& features, const Array<double>& z, con
 }
 
 template <class Columns>
-void sweeps(const Columns& x, const Features& features, const Array<double>& curvature,
-            const Array<double>& gradient, const Array<double>& total, const Array<double>& square,
-            const Matrix& penalty, const Array<double>& u, const Array<double>& largest_step,
-            double nu, bool intercept, double gradient_e, double target, std::int64_t max_sweeps,
-            double shrinking, std::uint64_t seed, const OutIndices& active, const OutArray& d,
-            const OutArray& residual, const OutArray& state) {
+State sweeps(const Columns& x, const Features& features, const Array<double>& curvature,
+             const Array<double>& gradient, const Array<double>& total, const Array<double>& square,
+             const Matrix& penalty, const Array<double>& u, const Array<double>& largest_step,
+             double nu, bool intercept, double gradient_e, double target, std::int64_t max_sweeps,
+             double shrinking, std::uint64_t seed, const OutIndices& active, const OutArray& d,
+             const OutArray& residual, const State& state) {
     const nb::gil_scoped_release release;
     const Model model{length(curvature, 0),
                       curvature.data(),
@@ -54,25 +58,21 @@ void sweeps(const Columns& x, const Features& features, const Array<double>& cur
                       nu,
                       intercept,
                       gradient_e};
-    double* const s = state.data();
-    Descent descent{s[0], static_cast<std::int64_t>(s[1]), s[2], 0, s[4], false};
+    const auto [offset, n_active, limit, n_sweeps, total_before, done] = state;
+    Descent descent{offset, n_active, limit, n_sweeps, total_before, false};
     descend(x, features.data(), length(features, 0), model, target, max_sweeps, shrinking,
             Random(seed), active.data(), d.data(), residual.data(), descent);
-    s[0] = descent.offset;
-    s[1] = static_cast<double>(descent.n_active);
-    s[2] = descent.limit;
-    s[3] += static_cast<double>(descent.n_sweeps);
-    s[4] = descent.total;
-    s[5] = descent.done ? 1.0 : 0.0;
+    return {descent.offset,   descent.n_active, descent.limit,
+            descent.n_sweeps, descent.total,    descent.done};
 }
 
 template <class Columns>
-std::int64_t subspace(const Columns& x, const Features& features, const Array<double>& curvature,
-                      const Array<double>& gradient, const Array<double>& total,
-                      const Array<double>& square, const Matrix& penalty, const Array<double>& u,
-                      const Array<double>& largest_step, double nu, bool intercept,
-                      double gradient_e, double target, std::int64_t max_iterations,
-                      const OutArray& d, const OutArray& residual, const OutArray& state) {
+std::pair<std::int64_t, double> subspace(
+    const Columns& x, const Features& features, const Array<double>& curvature,
+    const Array<double>& gradient, const Array<double>& total, const Array<double>& square,
+    const Matrix& penalty, const Array<double>& u, const Array<double>& largest_step, double nu,
+    bool intercept, double gradient_e, double target, std::int64_t max_iterations,
+    const OutArray& d, const OutArray& residual, double offset) {
     const nb::gil_scoped_release release;
     const Model model{length(curvature, 0),
                       curvature.data(),
@@ -85,23 +85,23 @@ std::int64_t subspace(const Columns& x, const Features& features, const Array<do
                       nu,
                       intercept,
                       gradient_e};
-    return subspace_step(x, features.data(), length(features, 0), model, target, max_iterations,
-                         d.data(), residual.data(), state.data()[0]);
+    const std::int64_t n_iterations =
+        subspace_step(x, features.data(), length(features, 0), model, target, max_iterations,
+                      d.data(), residual.data(), offset);
+    return {n_iterations, offset};
 }
 
 template <class Columns>
 double cycle(const Columns& x, const Features& features, const Array<double>& y,
-             const Array<double>& weight, const Matrix& penalty, bool squared_hinge, double nu,
-             double sigma, const Array<double>& largest_step, std::int64_t max_halvings,
-             std::uint64_t seed, const OutIndices& order, const OutArray& u, const OutArray& z) {
+             const Array<double>& weight, const Matrix& penalty, int loss, double nu, double sigma,
+             const Array<double>& largest_step, std::int64_t max_halvings, std::uint64_t seed,
+             const OutIndices& order, const OutArray& u, const OutArray& z) {
     const nb::gil_scoped_release release;
-    const auto run = [&](auto row) {
-        return newton_cycle<decltype(row)>(x, features.data(), length(features, 0), y.data(),
-                                           weight.data(), penalty.data(), nu, sigma,
-                                           largest_step.data(), max_halvings, Random(seed),
-                                           order.data(), u.data(), z.data());
-    };
-    return squared_hinge ? run(SquaredHingeRow{}) : run(LogisticRow{});
+    return with_loss(loss, [&]<class Loss>(Loss) {
+        return newton_cycle<Loss>(x, features.data(), length(features, 0), y.data(), weight.data(),
+                                  penalty.data(), nu, sigma, largest_step.data(), max_halvings,
+                                  Random(seed), order.data(), u.data(), z.data());
+    });
 }
 
 std::pair<std::int64_t, double> gram_descend(const Matrix& gram, const Matrix& penalty,
@@ -139,17 +139,16 @@ void define(nb::module_& m, const std::string& name, const Wrap& wrap, const Sto
           "square"_a.noconvert(), "penalty"_a.noconvert(), "u"_a.noconvert(),
           "largest_step"_a.noconvert(), "nu"_a, "intercept"_a, "gradient_e"_a, "target"_a,
           "max_sweeps"_a, "shrinking"_a, "seed"_a, "active"_a.noconvert(), "d"_a.noconvert(),
-          "residual"_a.noconvert(), "state"_a.noconvert());
+          "residual"_a.noconvert(), "state"_a);
     m.def((name + "_subspace_step").c_str(), wrap(&subspace<Columns>), storage...,
           "features"_a.noconvert(), "curvature"_a.noconvert(), "gradient"_a.noconvert(),
           "total"_a.noconvert(), "square"_a.noconvert(), "penalty"_a.noconvert(), "u"_a.noconvert(),
           "largest_step"_a.noconvert(), "nu"_a, "intercept"_a, "gradient_e"_a, "target"_a,
-          "max_iterations"_a, "d"_a.noconvert(), "residual"_a.noconvert(), "state"_a.noconvert());
+          "max_iterations"_a, "d"_a.noconvert(), "residual"_a.noconvert(), "offset"_a);
     m.def((name + "_newton_cycle").c_str(), wrap(&cycle<Columns>), storage...,
           "features"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
-          "penalty"_a.noconvert(), "squared_hinge"_a, "nu"_a, "sigma"_a,
-          "largest_step"_a.noconvert(), "max_halvings"_a, "seed"_a, "order"_a.noconvert(),
-          "u"_a.noconvert(), "z"_a.noconvert());
+          "penalty"_a.noconvert(), "loss"_a, "nu"_a, "sigma"_a, "largest_step"_a.noconvert(),
+          "max_halvings"_a, "seed"_a, "order"_a.noconvert(), "u"_a.noconvert(), "z"_a.noconvert());
 }
 
 template <class T>

@@ -17,13 +17,12 @@ namespace {
 using Rule = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 using Numbers = std::tuple<double, double, double, double>;  // b, objective, bound, gap
 
-// Returns what solve() does, where its Newton systems are finite.
+// Returns what solve(loss) does, where its Newton systems are finite.
 template <class Solve>
-Numbers solved(const Solve& solve, bool squared_hinge) {
+Numbers solved(const Solve& solve, int kernel) {
     try {
         const nb::gil_scoped_release release;
-        const RidgeAnswer answer = squared_hinge ? solve.template operator()<SquaredHingeLoss>()
-                                                 : solve.template operator()<LogisticLoss>();
+        const RidgeAnswer answer = with_loss(kernel, solve);
         return {answer.intercept, answer.objective, answer.bound, answer.gap};
     } catch (const NotFinite& error) {
         const nb::object type = nb::module_::import_("numpy.linalg").attr("LinAlgError");
@@ -34,28 +33,29 @@ Numbers solved(const Solve& solve, bool squared_hinge) {
 
 Numbers ridge(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
               const Array<double>& y, const Array<double>& weight, const Array<double>& penalty,
-              bool squared_hinge, bool intercept, double start, double tol, bool of_value,
-              double cutoff, const OutArray& u, const OutArray& margins, const OutArray& alpha,
+              int loss, bool intercept, double start, double tol, bool of_value, double cutoff,
+              const OutArray& u, const OutArray& margins, const OutArray& dual,
               const OutArray& scores) {
-    const auto solve = [&]<class Loss>() {
-        RidgeSolver<Loss> solver(x.data(), x.stride(0), x.stride(1), columns.data(), length(x, 0),
-                                 length(columns, 0), y.data(), weight.data(), penalty.data());
+    const auto solve = [&]<class Loss>(Loss) {
+        RidgeSolver<Loss> solver(length(x, 0), length(columns, 0), y.data(), weight.data(),
+                                 penalty.data());
+        solver.choose(x.data(), x.stride(0), x.stride(1), columns.data());
         return solver.solve(intercept, start, tol, of_value, cutoff, u.data(), margins.data(),
-                            alpha.data(), scores.data());
+                            dual.data(), scores.data());
     };
-    return solved(solve, squared_hinge);
+    return solved(solve, loss);
 }
 
 Numbers exchange(const StridedMatrix<double>& x, const Array<double>& y,
-                 const Array<double>& weight, const Array<std::uint8_t>& is_kept,
-                 bool squared_hinge, bool intercept, double start, double tol, double fit_tol,
-                 bool swaps, const Rule& rule, double won_back, const Array<std::int64_t>& known,
+                 const Array<double>& weight, const Array<std::uint8_t>& is_kept, int loss,
+                 bool intercept, double start, double tol, double fit_tol, bool swaps,
+                 const Rule& rule, double won_back, const Array<std::int64_t>& known,
                  std::int64_t n_known, const OutIndices& columns, const OutArray& u,
-                 const OutArray& margins, const OutArray& alpha, const OutArray& scores) {
+                 const OutArray& margins, const OutArray& dual, const OutArray& scores) {
     const auto [most_spliced, rounds, most_leaving, most_trials, trials_each] = rule;
     const ExchangeRule exchange_rule{most_spliced, rounds,      most_leaving,
                                      most_trials,  trials_each, won_back};
-    const auto solve = [&]<class Loss>() {
+    const auto solve = [&]<class Loss>(Loss) {
         PoolExchanges<Loss> pool(x.data(), x.stride(0), x.stride(1), length(x, 0), length(x, 1),
                                  y.data(), weight.data(), is_kept.data(), intercept, tol, fit_tol,
                                  exchange_rule);
@@ -67,24 +67,24 @@ Numbers exchange(const StridedMatrix<double>& x, const Array<double>& y,
         std::copy_n(found.coef.data(), k, u.data());
         std::copy_n(found.scores.data(), k, scores.data());
         std::copy_n(found.margins.data(), length(x, 0), margins.data());
-        std::copy_n(found.alpha.data(), length(x, 0), alpha.data());
+        std::copy_n(found.dual.data(), length(x, 0), dual.data());
         return found.answer;
     };
-    return solved(solve, squared_hinge);
+    return solved(solve, loss);
 }
 
 }  // namespace
 
 void bind_ridge(nb::module_& m) {
     m.def("dense_ridge", &ridge, "x"_a.noconvert(), "columns"_a.noconvert(), "y"_a.noconvert(),
-          "weight"_a.noconvert(), "penalty"_a.noconvert(), "squared_hinge"_a, "intercept"_a,
-          "start"_a, "tol"_a, "of_value"_a, "cutoff"_a, "u"_a.noconvert(), "margins"_a.noconvert(),
-          "alpha"_a.noconvert(), "scores"_a.noconvert());
+          "weight"_a.noconvert(), "penalty"_a.noconvert(), "loss"_a, "intercept"_a, "start"_a,
+          "tol"_a, "of_value"_a, "cutoff"_a, "u"_a.noconvert(), "margins"_a.noconvert(),
+          "dual"_a.noconvert(), "scores"_a.noconvert());
     m.def("dense_exchange", &exchange, "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
-          "is_kept"_a.noconvert(), "squared_hinge"_a, "intercept"_a, "start"_a, "tol"_a,
-          "fit_tol"_a, "swaps"_a, "rule"_a, "won_back"_a, "known"_a.noconvert(), "n_known"_a,
+          "is_kept"_a.noconvert(), "loss"_a, "intercept"_a, "start"_a, "tol"_a, "fit_tol"_a,
+          "swaps"_a, "rule"_a, "won_back"_a, "known"_a.noconvert(), "n_known"_a,
           "columns"_a.noconvert(), "u"_a.noconvert(), "margins"_a.noconvert(),
-          "alpha"_a.noconvert(), "scores"_a.noconvert());
+          "dual"_a.noconvert(), "scores"_a.noconvert());
 }
 
 }  // namespace zeronorm

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lanes.hpp"
+#include "losses.hpp"
 #include "parallel.hpp"
 
 namespace zeronorm {
@@ -486,42 +487,9 @@ inline std::pair<std::int64_t, double> descend_gram(const double* A, std::int64_
     return {n_sweeps, total};
 }
 
-// Value, slope and second derivative of the loss of one row in its margin.
-struct LogisticRow {
-    ZERONORM_INLINE static double value(double y, double z) {
-        const double t = -y * z;
-        return std::max(t, 0.0) + std::log1p(std::exp(-std::abs(t)));
-    }
-    // value(y, z + step) - value(y, z), small steps without cancellation.
-    ZERONORM_INLINE static double change(double y, double z, double step) {
-        const double t = -y * step;
-        if (std::abs(t) > 1.0) return value(y, z + step) - value(y, z);
-        return std::log1p(std::expm1(t) / (1.0 + std::exp(y * z)));
-    }
-    ZERONORM_INLINE static std::pair<double, double> derivatives(double y, double z) {
-        const double small = std::exp(-std::abs(z)), part = 1.0 / (1.0 + small);
-        return {-y * (y * z > 0.0 ? small * part : part), small * part * part};
-    }
-};
-struct SquaredHingeRow {
-    ZERONORM_INLINE static double value(double y, double z) {
-        const double slack = std::max(0.0, 1.0 - y * z);
-        return 0.5 * slack * slack;
-    }
-    ZERONORM_INLINE static double change(double y, double z, double step) {
-        const double before = 1.0 - y * z, after = before - y * step;
-        if (before <= 0.0 || after <= 0.0) return value(y, z + step) - value(y, z);
-        return -0.5 * y * step * (before + after);
-    }
-    ZERONORM_INLINE static std::pair<double, double> derivatives(double y, double z) {
-        const double slack = 1.0 - y * z;
-        return slack > 0.0 ? std::pair{-y * slack, 1.0} : std::pair{0.0, 0.0};
-    }
-};
-
 // One cycle of coordinate-wise Newton steps (CDN) on sum_i s_i f(y_i, z_i) + penalty(u), each with
 // its own line search on the margins z. Returns the sum of the violations met.
-template <class Row, class Columns>
+template <class Loss, class Columns>
 double newton_cycle(const Columns& x, const std::int64_t* features, std::int64_t q, const double* y,
                     const double* weight, const double* penalties, double nu, double sigma,
                     const double* largest_step, std::int64_t max_halvings, Random random,
@@ -535,7 +503,7 @@ double newton_cycle(const Columns& x, const std::int64_t* features, std::int64_t
             const Penalty penalty = Penalty::at(penalties, j);
             double g = 0.0, h = nu;
             x.each(column, [&](std::int64_t i, double value) ZERONORM_INLINE_LAMBDA {
-                const auto [slope, bend] = Row::derivatives(y[i], z[i]);
+                const auto [slope, bend] = Loss::derivatives(y[i], z[i]);
                 g += weight[i] * slope * value;
                 h += weight[i] * bend * value * value;
             });
@@ -550,7 +518,7 @@ double newton_cycle(const Columns& x, const std::int64_t* features, std::int64_t
                 const double moved = u[j] + share * step;
                 double change = penalty.value(moved) - penalty.value(u[j]);
                 x.each(column, [&](std::int64_t i, double value) ZERONORM_INLINE_LAMBDA {
-                    change += weight[i] * Row::change(y[i], z[i], share * step * value);
+                    change += weight[i] * Loss::change(y[i], z[i], share * step * value);
                 });
                 found = change <= sigma * share * model;
                 if (!found) share *= 0.5;

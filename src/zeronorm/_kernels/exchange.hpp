@@ -29,7 +29,7 @@ struct ExchangeRule {
 // A support with its fit.
 struct SupportFit {
     std::vector<std::int64_t> columns;  // sorted
-    std::vector<double> coef, margins, alpha, scores;
+    std::vector<double> coef, margins, dual, scores;
     RidgeAnswer answer{};
 };
 
@@ -49,12 +49,8 @@ class PoolExchanges {
           tol_(tol),
           fit_tol_(fit_tol),
           rule_(rule) {
-        for (std::int64_t j = 0; j < p; ++j) {
-            const double* const column = x + j * column_stride;
-            double* const target = z_ + j * n_rows_;
-            for (std::int64_t i = 0; i < n; ++i)
-                target[i] = column[i * row_stride];
-        }
+        const auto column_of = [](std::int64_t j) { return j; };
+        copy_columns(x, row_stride, column_stride, n, p, column_of, n_rows_, z_);
         std::copy_n(y, n, static_cast<double*>(y_));
         std::copy_n(weight, n, static_cast<double*>(weight_));
     }
@@ -65,6 +61,8 @@ class PoolExchanges {
                        bool swaps, std::vector<std::int64_t> known, std::int64_t n_known) {
         known_ = std::move(known);
         n_known_ = n_known;
+        penalty_.assign(columns.size(), 1.0);
+        solver_.emplace(n_, size(columns), y_, weight_, penalty_.data());
         SupportFit current = fit(std::move(columns), std::move(coef), b, kNone);
         do {
             splice(current);
@@ -78,17 +76,14 @@ class PoolExchanges {
     SupportFit fit(std::vector<std::int64_t> columns, std::vector<double> coef, double b,
                    double cutoff) {
         SupportFit found;
-        const auto k = static_cast<std::int64_t>(columns.size());
         found.columns = std::move(columns);
         found.coef = std::move(coef);
         found.margins.assign(static_cast<std::size_t>(n_rows_), 0.0);
-        found.alpha.assign(static_cast<std::size_t>(n_rows_), 0.0);
-        found.scores.assign(static_cast<std::size_t>(k), 0.0);
-        const std::vector<double> penalty(static_cast<std::size_t>(k), 1.0);
-        RidgeSolver<Loss> solver(z_, 1, n_rows_, found.columns.data(), n_, k, y_, weight_,
-                                 penalty.data());
-        found.answer = solver.solve(intercept_, b, fit_tol_, true, cutoff, found.coef.data(),
-                                    found.margins.data(), found.alpha.data(), found.scores.data());
+        found.dual.assign(static_cast<std::size_t>(n_rows_), 0.0);
+        found.scores.assign(found.columns.size(), 0.0);
+        solver_->choose(z_, 1, n_rows_, found.columns.data());
+        found.answer = solver_->solve(intercept_, b, fit_tol_, true, cutoff, found.coef.data(),
+                                      found.margins.data(), found.dual.data(), found.scores.data());
         return found;
     }
 
@@ -103,18 +98,19 @@ class PoolExchanges {
             std::vector<std::int64_t> leaving = movable(current), entering = outside(current, 0);
             const std::int64_t most = std::min({rule_.most_spliced, size(leaving), size(entering)});
             if (most == 0) return;
-            evaluate<Loss>(current.margins.data(), 0.0, y_, weight_, n_rows_, descent_, curvature_);
-            for (std::int64_t i = 0; i < n_rows_; ++i)
-                descent_[i] = current.alpha[at(i)] * y_[i];
+            evaluate<Loss>(current.margins.data(), 0.0, y_, weight_, n_rows_, v_, curvature_);
             std::vector<double> score(at(p_)), bend(at(p_));
-            products(descent_, curvature_, 1, 0, score.data(), bend.data());
+            products(current.dual.data(), curvature_, 1, 0, score.data(), bend.data());
+            // Comparisons need an order, which NaN has not: what overflows stays.
+            const auto ordered = [](double value, double instead) {
+                return std::isnan(value) ? instead : value;
+            };
             const auto lost = [&](std::int64_t place) {
                 const double u = current.coef[at(place)];
-                return bend[at(current.columns[at(place)])] * u * u;
+                return ordered(bend[at(current.columns[at(place)])] * u * u, kNone);
             };
             const auto gain = [&](std::int64_t j) {
-                const double value = score[at(j)] * score[at(j)] / bend[at(j)];
-                return std::isnan(value) ? -1.0 : value;  // comparisons need an order
+                return ordered(score[at(j)] * score[at(j)] / bend[at(j)], -1.0);
             };
             first_of(leaving, most, [&](std::int64_t a, std::int64_t b) {
                 const double x = lost(a), y = lost(b);
@@ -159,8 +155,7 @@ class PoolExchanges {
         const std::vector<double> objective = without(current, leaving);
         const std::int64_t start = entering.front(), width = p_ - start;
         std::vector<double> score(at(count * width)), bend(at(count * width));
-        products(many_descent_.data(), many_curvature_.data(), count, start, score.data(),
-                 bend.data());
+        products(many_v_.data(), many_curvature_.data(), count, start, score.data(), bend.data());
         struct Pair {
             double value;
             std::int64_t leaving, entering;
@@ -239,14 +234,15 @@ class PoolExchanges {
     std::vector<std::int64_t> weakest(const SupportFit& current) {
         std::vector<std::int64_t> places = movable(current);
         if (size(places) <= rule_.most_leaving) return places;
-        evaluate<Loss>(current.margins.data(), 0.0, y_, weight_, n_rows_, descent_, curvature_);
+        evaluate<Loss>(current.margins.data(), 0.0, y_, weight_, n_rows_, v_, curvature_);
         std::vector<double> lost(current.columns.size());
         for (const std::int64_t place : places) {
             const double* const column = z_ + current.columns[at(place)] * n_rows_;
             double bend = 1.0;
             for (std::int64_t i = 0; i < n_rows_; ++i)
                 bend += curvature_[i] * column[i] * column[i];
-            lost[at(place)] = bend * current.coef[at(place)] * current.coef[at(place)];
+            const double u = current.coef[at(place)];
+            lost[at(place)] = std::isnan(bend * u * u) ? kNone : bend * u * u;
         }
         first_of(places, rule_.most_leaving, [&](std::int64_t a, std::int64_t b) {
             return lost[at(a)] < lost[at(b)] || (lost[at(a)] == lost[at(b)] && a < b);
@@ -269,10 +265,10 @@ class PoolExchanges {
     }
 
     // The objectives without each of some places, the other coefficients as they are; the
-    // derivatives of the losses there go into many_descent_ (times the labels) and many_curvature_.
+    // derivatives of the losses there go into many_v_ (minus the first) and many_curvature_.
     std::vector<double> without(const SupportFit& current,
                                 const std::vector<std::int64_t>& leaving) {
-        many_descent_.resize(at(size(leaving) * n_rows_));
+        many_v_.resize(at(size(leaving) * n_rows_));
         many_curvature_.resize(at(size(leaving) * n_rows_));
         const double penalty = 0.5 * std::inner_product(current.coef.begin(), current.coef.end(),
                                                         current.coef.begin(), 0.0);
@@ -282,11 +278,10 @@ class PoolExchanges {
             const double* const column = z_ + current.columns[at(leaving[at(l)])] * n_rows_;
             for (std::int64_t i = 0; i < n_rows_; ++i)
                 margin_[i] = current.margins[at(i)] - u * column[i];
-            double* const descent = many_descent_.data() + l * n_rows_;
-            const RowTotals totals = evaluate<Loss>(margin_, 0.0, y_, weight_, n_rows_, descent,
-                                                    many_curvature_.data() + l * n_rows_);
-            for (std::int64_t i = 0; i < n_rows_; ++i)
-                descent[i] *= y_[i];
+            const std::int64_t start = l * n_rows_;
+            const RowTotals totals =
+                evaluate<Loss>(margin_, 0.0, y_, weight_, n_rows_, many_v_.data() + start,
+                               many_curvature_.data() + start);
             objective.push_back(totals.value + penalty - 0.5 * u * u);
         }
         return objective;
@@ -350,8 +345,9 @@ class PoolExchanges {
     std::vector<std::int64_t> known_;
     std::int64_t n_known_ = 0;
     std::map<std::vector<std::int64_t>, double> failed_;  // objectives that supports reach
-    std::vector<double> many_descent_, many_curvature_;
-    Buffer z_{n_rows_ * p_}, y_{n_rows_}, weight_{n_rows_}, margin_{n_rows_}, descent_{n_rows_},
+    std::vector<double> many_v_, many_curvature_, penalty_;
+    std::optional<RidgeSolver<Loss>> solver_;  // of supports of the size at hand
+    Buffer z_{n_rows_ * p_}, y_{n_rows_}, weight_{n_rows_}, margin_{n_rows_}, v_{n_rows_},
         curvature_{n_rows_};
 };
 

@@ -52,44 +52,27 @@ struct RowTotals {
     double value, slope, size, bend;  // loss, d/db, sum of |d/dz_i|, d2/db2
 };
 
-struct LogisticLoss {
-    static ZERONORM_INLINE void terms(const Lanes& z, const Lanes& label, Lanes& value,
-                                      Lanes& descent, Lanes& curvature) {
-        logistic_terms(z, label, value, descent, curvature);
-    }
-};
-
-struct SquaredHingeLoss {
-    static ZERONORM_INLINE void terms(const Lanes& z, const Lanes& label, Lanes& value,
-                                      Lanes& descent, Lanes& curvature) {
-        const Lanes rest = 1.0 - label * z;
-        descent = rest < 0.0 ? Lanes{} : rest;  // NaN stays
-        value = 0.5 * descent * descent;
-        curvature = rest > 0.0 ? Lanes{} + 1.0 : Lanes{};
-    }
-};
-
-// descent_i = -s_i y_i f'(y_i, z_i + b), curvature_i = s_i f''(y_i, z_i + b), and their sums.
+// v_i = -s_i f'(y_i, z_i + b), curvature_i = s_i f''(y_i, z_i + b), and their sums.
 template <class Loss>
 RowTotals evaluate(const double* z, double b, const double* y, const double* weight,
-                   std::int64_t n_rows, double* descent, double* curvature) {
+                   std::int64_t n_rows, double* v, double* curvature) {
     RowTotals totals{};
     const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
         RowSum value, slope, size, bend;
         for (std::int64_t i = 0; i < n_rows; i += kLaneCount) {
-            Lanes margin, label, s, f, pull, second;
+            Lanes margin, target, s, f, push, second;
             load(z + i, margin);
-            load(y + i, label);
+            load(y + i, target);
             load(weight + i, s);
             margin += b;
-            Loss::terms(margin, label, f, pull, second);
-            pull *= s;
+            Loss::terms(target, margin, f, push, second);
+            push *= s;
             second *= s;
-            store(pull, descent + i);
+            store(push, v + i);
             store(second, curvature + i);
             value.add(s * f);
-            slope.add(-(label * pull));
-            size.add(pull);
+            slope.add(-push);
+            size.add(push < 0.0 ? -push : push);
             bend.add(second);
         }
         totals = {value.value(), slope.value(), size.value(), bend.value()};
@@ -102,7 +85,14 @@ RowTotals evaluate(const double* z, double b, const double* y, const double* wei
 // on the increasing derivative, with a bracket that bisection can fall back to.
 template <class Loss>
 void fit_intercept(const double* z, double& b, const double* y, const double* weight,
-                   std::int64_t n_rows, double* descent, double* curvature, RowTotals& totals) {
+                   std::int64_t n_rows, double* v, double* curvature, RowTotals& totals) {
+    if constexpr (Loss::kQuadratic) {  // two steps: the second one takes what rounding left
+        for (int step = 0; step < 2 && totals.bend > 0.0; ++step) {
+            b -= totals.slope / totals.bend;
+            totals = evaluate<Loss>(z, b, y, weight, n_rows, v, curvature);
+        }
+        return;
+    }
     constexpr double infinity = std::numeric_limits<double>::infinity();
     double low = -infinity, high = infinity, width = 1.0;
     for (int iteration = 0; iteration < kMaxIntercept; ++iteration) {
@@ -119,7 +109,20 @@ void fit_intercept(const double* z, double& b, const double* y, const double* we
         }
         if (std::abs(proposal - b) <= 1e-15 * std::max(1.0, std::abs(b))) return;
         b = proposal;
-        totals = evaluate<Loss>(z, b, y, weight, n_rows, descent, curvature);
+        totals = evaluate<Loss>(z, b, y, weight, n_rows, v, curvature);
+    }
+}
+
+// Copies some columns of a matrix of n rows, by strides in elements, one every `n_rows` numbers.
+// column_of(j): which column of the matrix is the j-th.
+template <class ColumnOf>
+void copy_columns(const double* x, std::int64_t row_stride, std::int64_t column_stride,
+                  std::int64_t n, std::int64_t p, const ColumnOf& column_of, std::int64_t n_rows,
+                  double* to) {
+    for (std::int64_t j = 0; j < p; ++j) {
+        const double* const column = x + column_of(j) * column_stride;
+        for (std::int64_t i = 0; i < n; ++i)
+            to[j * n_rows + i] = column[i * row_stride];
     }
 }
 
@@ -177,24 +180,24 @@ struct RidgeAnswer {
 template <class Loss>
 class RidgeSolver {
   public:
-    // x: n rows, p chosen columns, by strides in elements.
-    RidgeSolver(const double* x, std::int64_t row_stride, std::int64_t column_stride,
-                const std::int64_t* columns, std::int64_t n, std::int64_t p, const double* y,
-                const double* weight, const double* penalty)
+    RidgeSolver(std::int64_t n, std::int64_t p, const double* y, const double* weight,
+                const double* penalty)
         : n_(n), p_(p), n_rows_(whole(n, kLine)), width_(whole(p, kGramRight)), penalty_(penalty) {
-        for (std::int64_t j = 0; j < p; ++j) {
-            const double* const column = x + columns[j] * column_stride;
-            double* const target = z_ + j * n_rows_;
-            for (std::int64_t i = 0; i < n; ++i)
-                target[i] = column[i * row_stride];
-        }
         std::copy_n(y, n, static_cast<double*>(y_));
         std::copy_n(weight, n, static_cast<double*>(weight_));
     }
 
-    // u: the start, then the solution. margins, alpha (n,) and scores (p,) are written.
+    // Takes p columns of x, n rows by strides in elements: the Z of the next solution.
+    void choose(const double* x, std::int64_t row_stride, std::int64_t column_stride,
+                const std::int64_t* columns) {
+        const auto column_of = [&](std::int64_t j) { return columns[j]; };
+        copy_columns(x, row_stride, column_stride, n_, p_, column_of, n_rows_, z_);
+    }
+
+    // u: the start, then the solution. margins, dual (n,) and scores (p,) are written: dual is v at
+    // the solution, with sum 0 where the intercept is free, and scores are Z'v.
     RidgeAnswer solve(bool intercept, double b, double tol, bool of_value, double cutoff, double* u,
-                      double* margins, double* alpha, double* scores) {
+                      double* margins, double* dual, double* scores) {
         const double zero_value = zero_objective(intercept);
         combine(u, margin_);
         RowTotals totals = evaluate(margin_, b);
@@ -229,29 +232,35 @@ class RidgeSolver {
         }
         for (std::int64_t i = 0; i < n_; ++i)
             margins[i] = margin_[i] + b;
-        std::copy_n(static_cast<double*>(alpha_), n_, alpha);
+        std::copy_n(static_cast<double*>(dual_), n_, dual);
         return {b, objective, bound, zero_value > 0.0 ? (objective - bound) / zero_value : 0.0};
     }
 
   private:
     RowTotals evaluate(const double* z, double b) {
-        return zeronorm::evaluate<Loss>(z, b, y_, weight_, n_rows_, descent_, curvature_);
+        return zeronorm::evaluate<Loss>(z, b, y_, weight_, n_rows_, v_, curvature_);
     }
 
     void fit_intercept(const double* z, double& b, RowTotals& totals) {
-        zeronorm::fit_intercept<Loss>(z, b, y_, weight_, n_rows_, descent_, curvature_, totals);
+        zeronorm::fit_intercept<Loss>(z, b, y_, weight_, n_rows_, v_, curvature_, totals);
     }
 
-    // The objective of the model without features, where rows differ by their label only.
+    // The objective of the model without features, where rows differ by their target only.
     double zero_objective(bool intercept) {
-        double y[kLaneCount] = {1.0, -1.0, 1.0, 1.0}, weight[kLaneCount] = {}, z[kLaneCount] = {};
-        double descent[kLaneCount], curvature[kLaneCount], b = 0.0;
-        for (std::int64_t i = 0; i < n_; ++i)
-            weight[y_[i] > 0.0 ? 0 : 1] += weight_[i];
-        RowTotals totals =
-            zeronorm::evaluate<Loss>(z, b, y, weight, kLaneCount, descent, curvature);
-        if (intercept)
-            zeronorm::fit_intercept<Loss>(z, b, y, weight, kLaneCount, descent, curvature, totals);
+        double b = 0.0;
+        if constexpr (Loss::kOfLabels) {
+            double y[kLaneCount] = {1.0, -1.0, 1.0, 1.0}, weight[kLaneCount] = {};
+            double z[kLaneCount] = {}, v[kLaneCount], curvature[kLaneCount];
+            for (std::int64_t i = 0; i < n_; ++i)
+                weight[y_[i] > 0.0 ? 0 : 1] += weight_[i];
+            RowTotals totals = zeronorm::evaluate<Loss>(z, b, y, weight, kLaneCount, v, curvature);
+            if (intercept)
+                zeronorm::fit_intercept<Loss>(z, b, y, weight, kLaneCount, v, curvature, totals);
+            return totals.value;
+        }
+        std::fill_n(static_cast<double*>(margin_), n_rows_, 0.0);
+        RowTotals totals = evaluate(margin_, b);
+        if (intercept) fit_intercept(margin_, b, totals);
         return totals.value;
     }
 
@@ -292,20 +301,19 @@ class RidgeSolver {
         run_block(kernel, 0);
     }
 
-    // alpha from the last evaluation, the heavier class shrunk so that sum_i alpha_i y_i = 0 where
-    // the intercept is free; scores = Z'(alpha y). Returns what is kept of that class.
+    // The dual point v of the last evaluation, the heavier sign shrunk so that sum_i v_i = 0 where
+    // the intercept is free; scores = Z'v. Returns what is kept of that sign.
     double dual_point(bool intercept, double* scores) {
-        const double *const z = z_, *const y = y_, *const descent = descent_;
-        double *const alpha = alpha_, *const vector = signed_;
+        const double *const z = z_, *const v = v_;
+        double* const dual = dual_;
         double kept = 1.0;
         const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
             RowSum above, below;
             for (std::int64_t i = 0; i < n_rows_; i += kLaneCount) {
-                Lanes a, label;
-                load(descent + i, a);
-                load(y + i, label);
-                above.add(label > 0.0 ? a : Lanes{});
-                below.add(label > 0.0 ? Lanes{} : a);
+                Lanes x;
+                load(v + i, x);
+                above.add(x > 0.0 ? x : Lanes{});
+                below.add(x > 0.0 ? Lanes{} : -x);  // NaN too
             }
             const double up = above.value(), down = below.value();
             const bool shrink = intercept && up != down && up > 0.0 && down > 0.0;
@@ -313,23 +321,21 @@ class RidgeSolver {
             const double keep_down = shrink ? std::min(1.0, up / down) : 1.0;
             kept = std::min(keep_up, keep_down);
             for (std::int64_t i = 0; i < n_rows_; i += kLaneCount) {
-                Lanes a, label;
-                load(descent + i, a);
-                load(y + i, label);
-                a *= label > 0.0 ? Lanes{} + keep_up : Lanes{} + keep_down;
-                store(a, alpha + i);
-                store(a * label, vector + i);
+                Lanes x;
+                load(v + i, x);
+                x *= x > 0.0 ? Lanes{} + keep_up : Lanes{} + keep_down;
+                store(x, dual + i);
             }
             for (std::int64_t j = 0; j < p_; ++j) {
                 const double* const column = z + j * n_rows_;
-                Lanes first{}, second{}, x, v;
+                Lanes first{}, second{}, x, other;
                 for (std::int64_t i = 0; i < n_rows_; i += kLine) {
                     load(column + i, x);
-                    load(vector + i, v);
-                    first += x * v;
+                    load(dual + i, other);
+                    first += x * other;
                     load(column + i + kLaneCount, x);
-                    load(vector + i + kLaneCount, v);
-                    second += x * v;
+                    load(dual + i + kLaneCount, other);
+                    second += x * other;
                 }
                 scores[j] = sum(first + second);
             }
@@ -398,10 +404,9 @@ class RidgeSolver {
     std::int64_t n_, p_, n_rows_, width_;  // the last two with padding
     const double* penalty_;
     Buffer z_{n_rows_ * width_}, y_{n_rows_}, weight_{n_rows_}, margin_{n_rows_},
-        trial_margin_{n_rows_}, along_{n_rows_}, descent_{n_rows_}, curvature_{n_rows_},
-        alpha_{n_rows_}, signed_{n_rows_}, trial_{p_}, slope_{p_}, direction_{p_}, unit_{p_},
-        cross_{width_}, gram_{width_ * width_}, factor_{width_ * width_},
-        scaled_{kGramLeft * kGramRows};
+        trial_margin_{n_rows_}, along_{n_rows_}, v_{n_rows_}, curvature_{n_rows_}, dual_{n_rows_},
+        trial_{p_}, slope_{p_}, direction_{p_}, unit_{p_}, cross_{width_}, gram_{width_ * width_},
+        factor_{width_ * width_}, scaled_{kGramLeft * kGramRows};
 };
 
 }  // namespace zeronorm

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,6 +112,17 @@ class Model:
         )  # fmt: skip
 
 
+class DescentState(NamedTuple):
+    """What a descent goes on from, as its kernel takes and returns it."""
+
+    offset: float  # e
+    n_active: int  # features that are visited
+    limit: float  # the largest violation of the last sweep
+    n_sweeps: int
+    violation: float  # the sum of those that the last sweep met
+    done: bool
+
+
 class Descent:
     """Coordinate descent on a quadratic model; `sweep` goes on where the last one ended."""
 
@@ -119,8 +131,7 @@ class Descent:
         self.step = np.zeros(columns.size)  # d
         self.n_iterations = 0  # of conjugate gradients
         self._active = np.arange(columns.size, dtype=np.int64)
-        # offset e, active features, limit, sweeps, sum of violations, done: as the kernel has them
-        self._state = np.array([0.0, columns.size, np.inf, 0.0, np.inf, 0.0])
+        self._state = DescentState(0.0, columns.size, np.inf, 0, np.inf, False)
 
     def sweep(
         self,
@@ -136,14 +147,14 @@ class Descent:
         """
         columns, model = self._columns, self._model
         assert isinstance(columns, ColumnSet)
-        self._state[5] = 0.0
-        columns.call(
+        state = columns.call(
             "descend", model.curvature, model.gradient, model.total,
             model.square, model.penalty, model.u, model.largest_step, model.nu, model.intercept,
             model.gradient_e, target, max_sweeps, shrinking, seed, self._active, self.step,
             self._residual, self._state,
         )  # fmt: skip
-        return bool(self._state[5])
+        self._state = DescentState(*state)
+        return self._state.done
 
     def subspace_step(self, target: float, max_iterations: int) -> None:
         """Step towards the minimum over the features that are not zero, their signs kept.
@@ -152,11 +163,13 @@ class Descent:
         """
         columns, model = self._columns, self._model
         assert isinstance(columns, ColumnSet)
-        self.n_iterations += columns.call(
+        n_iterations, offset = columns.call(
             "subspace_step", model.curvature, model.gradient, model.total,
             model.square, model.penalty, model.u, model.largest_step, model.nu, model.intercept,
-            model.gradient_e, target, max_iterations, self.step, self._residual, self._state,
+            model.gradient_e, target, max_iterations, self.step, self._residual, self.offset,
         )  # fmt: skip
+        self.n_iterations += n_iterations
+        self._state = self._state._replace(offset=offset)
 
     def sweep_gram(self, gram: FloatArray, target: float, max_sweeps: int) -> None:
         """Go on with the Gram matrix of the columns, weighted by h: for few columns of many rows.
@@ -178,10 +191,12 @@ class Descent:
             np.ascontiguousarray(gram), model.penalty, model.u, model.largest_step,
             target, max_sweeps, self.step, slope,
         )  # fmt: skip
+        offset = self.offset
         if eliminates:
-            self._state[0] = -(model.gradient_e + float(model.total @ self.step)) / total
-        self._state[3] += sweeps
-        self._state[4] = violation
+            offset = -(model.gradient_e + float(model.total @ self.step)) / total
+        self._state = self._state._replace(
+            offset=offset, n_sweeps=self.n_sweeps + sweeps, violation=violation
+        )
 
     @cached_property
     def _residual(self) -> FloatArray:
@@ -190,9 +205,9 @@ class Descent:
     @property
     def offset(self) -> float:
         """The step e of the intercept."""
-        return float(self._state[0])
+        return self._state.offset
 
     @property
     def n_sweeps(self) -> int:
         """Sweeps so far."""
-        return int(self._state[3])
+        return self._state.n_sweeps

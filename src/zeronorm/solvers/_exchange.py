@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._kernels import dense_exchange
+from .. import _kernels
 from .._typing import Columns, FloatArray, IndexArray
 from ..designs._columns import GrowingColumns
-from ..losses import SquaredHinge
 from ._ridge import Ridge, bounded, in_kernel, ridge
 from ._risk import Risk
 
@@ -216,17 +215,17 @@ class Exchanges:
         columns, u = current.columns.copy(), current.fit.coef.copy()
         assert self._Z.array is not None
         risk = self._risk
-        margins, alpha, scores = np.empty(n), np.empty(n), np.empty(k)
-        b, objective, bound, gap = dense_exchange(
+        margins, dual, scores = np.empty(n), np.empty(n), np.empty(k)
+        b, objective, bound, gap = _kernels.dense_exchange(
             self._Z.array, risk.y, risk.weight, self._protected.view(np.uint8),
-            isinstance(risk.loss, SquaredHinge), risk.intercept, current.fit.intercept,
+            risk.loss.kernel, risk.intercept, current.fit.intercept,
             self._tol, self._fit_tol, swaps, RULE, WON_BACK, known.columns, n_known, columns, u,
-            margins, alpha, scores,
+            margins, dual, scores,
         )  # fmt: skip
         if np.array_equal(columns, current.columns):
             found = current
         else:
-            fit = Ridge(u, b, margins, alpha * risk.y, scores, objective, bound, gap)
+            fit = Ridge(u, b, margins, dual, scores, objective, bound, gap)
             found = Fitted(columns, bounded(fit, risk, np.ones(k)))
         if swaps:
             self.settle(found, p)

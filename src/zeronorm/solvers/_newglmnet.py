@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..losses import SquaredHinge
 from ..result import Result
 from ._descent import Descent
 from ._drive import Solver
@@ -49,16 +48,15 @@ def cdn(
     run = Run(problem, tol, max_iter, n_threads)
     yield from run.begin(start)
     columns = run.all_columns()
-    rows = problem.penalty.rows()
+    rows, risk = problem.penalty.rows(), problem.risk
     order = np.arange(columns.size)
     steps = largest_steps(problem, columns)
-    hinge = isinstance(problem.risk.loss, SquaredHinge)
     while run.status is None:
         with run.clock:
             point = run.point.on(np.arange(columns.size))
             u, z = point.u.copy(), point.z.copy()
             columns.call(
-                "newton_cycle", problem.risk.y, problem.risk.weight, rows, hinge, NU, SIGMA, steps,
+                "newton_cycle", risk.y, risk.weight, rows, risk.loss.kernel, NU, SIGMA, steps,
                 MAX_HALVINGS, run.n_iter, order, u, z,
             )  # fmt: skip
             if run.n_iter % FRESH == FRESH - 1:  # the drift of so many updates

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
-from .._kernels import dense_ridge
+from .. import _kernels
 from .._threads import map_threads
 from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..designs._columns import BLOCK_ROWS, FLOAT32_GRAM
-from ..losses import Logistic, SquaredHinge, balance
+from ..losses import balance
 from ._risk import Risk
 
 MAX_NEWTON = 100
@@ -111,25 +111,23 @@ def ridge(
     b = 0.0 if start is None or not risk.intercept else start[1]
     if not in_kernel(Z, p, risk.loss):
         chosen = Z if columns is None else Z.take(columns)
-        return bounded(
-            newton(chosen, risk, diagonal, (u, b), tol, of_value, cutoff), risk, diagonal
-        )
+        fit = newton(chosen, risk, diagonal, (u, b), tol, of_value, cutoff)
+        return bounded(fit, risk, diagonal)
     assert Z.array is not None
-    margins, alpha, scores = np.empty(n), np.empty(n), np.empty(p)
-    b, objective, bound, gap = dense_ridge(
+    margins, dual, scores = np.empty(n), np.empty(n), np.empty(p)
+    b, objective, bound, gap = _kernels.dense_ridge(
         Z.array, np.arange(p) if columns is None else columns, risk.y, risk.weight, diagonal,
-        isinstance(risk.loss, SquaredHinge), risk.intercept, b, tol, of_value, cutoff, u, margins,
-        alpha, scores,
+        risk.loss.kernel, risk.intercept, b, tol, of_value, cutoff, u, margins, dual, scores,
     )  # fmt: skip
-    fit = Ridge(u, b, margins, alpha * risk.y, scores, objective, bound, gap)
+    fit = Ridge(u, b, margins, dual, scores, objective, bound, gap)
     return bounded(fit, risk, diagonal)
 
 
 def in_kernel(Z: Columns, p: int, loss: Smooth) -> bool:
-    """Return whether the kernels solve a problem on p columns of Z."""
+    """Return whether the compiled solvers solve a problem on p columns of Z."""
     n = Z.shape[0]
     small = p <= n and n * p * p <= KERNEL_GRAM
-    return small and Z.array is not None and isinstance(loss, Logistic | SquaredHinge)
+    return _kernels.HAS_COMPILED_SOLVERS and small and loss.kernel >= 0 and Z.array is not None
 
 
 def bounded(fit: Ridge, risk: Risk, diagonal: FloatArray) -> Ridge:

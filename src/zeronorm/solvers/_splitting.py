@@ -34,8 +34,8 @@ from scipy.optimize import minimize
 from .. import _validate
 from .._typing import Columns, FloatArray, IndexArray
 from ..result import Status, Step
-from ._risk import Risk
 from ..structures import largest
+from ._risk import Risk
 
 METHODS = ("salm", "asalm")
 STOPS = ("both", "primal")

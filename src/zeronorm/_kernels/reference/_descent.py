@@ -1,4 +1,4 @@
-"""Coordinate descent over columns."""
+"""Coordinate descent over columns: one specification of every kernel for all storages."""
 
 from __future__ import annotations
 
@@ -7,357 +7,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from zeronorm._typing import FloatArray, IndexArray
 
+from ._losses import LOSSES
 from ._scans import IndexStorage
 
 # j -> the rows in which column j may not be zero, and its float64 values there
 _Columns: TypeAlias = Callable[[int], tuple[Any, FloatArray]]
-
-
-def dense_terms(
-    x: NDArray[Any],
-    features: IndexArray,
-    v: FloatArray,
-    h: FloatArray,
-    product: FloatArray,
-    total: FloatArray,
-    square: FloatArray,
-    n_threads: int,
-) -> None:
-    """Put x_j'v, sum_i h_i x_ij and sum_i h_i x_ij**2, (q,), into `product`, `total`, `square`.
-
-    x : (n, m) float32 or float64, Fortran order; so for all functions of dense columns.
-    features : (q,) columns of x in any order, each once; so for all functions below.
-    v, h : (n,).
-    """
-    _terms(_dense(x), features, v, h, product, total, square)
-
-
-def csc_terms(
-    indptr: IndexStorage,
-    indices: IndexStorage,
-    data: NDArray[Any],
-    features: IndexArray,
-    v: FloatArray,
-    h: FloatArray,
-    product: FloatArray,
-    total: FloatArray,
-    square: FloatArray,
-    n_threads: int,
-) -> None:
-    """Do what `dense_terms` does for X in CSC, data float32 or float64.
-
-    Each stored entry is squared by itself: sum duplicates first, here and for all functions below.
-    """
-    _terms(_csc(indptr, indices, data), features, v, h, product, total, square)
-
-
-def dense_combine(x: NDArray[Any], features: IndexArray, z: FloatArray, v: FloatArray) -> None:
-    """Add sum_j z_j x_j to v, (n,); z is (q,), and columns with z_j = 0 are not read."""
-    _combine(_dense(x), features, z, v)
-
-
-def csc_combine(
-    indptr: IndexStorage,
-    indices: IndexStorage,
-    data: NDArray[Any],
-    features: IndexArray,
-    z: FloatArray,
-    v: FloatArray,
-) -> None:
-    """Do what `dense_combine` does for X in CSC."""
-    _combine(_csc(indptr, indices, data), features, z, v)
-
-
-def dense_descend(
-    x: NDArray[Any],
-    features: IndexArray,
-    curvature: FloatArray,
-    gradient: FloatArray,
-    total: FloatArray,
-    square: FloatArray,
-    penalty: FloatArray,
-    u: FloatArray,
-    largest_step: FloatArray,
-    nu: float,
-    intercept: bool,
-    gradient_e: float,
-    target: float,
-    max_sweeps: int,
-    shrinking: float,
-    seed: int,
-    active: IndexArray,
-    d: FloatArray,
-    residual: FloatArray,
-    state: FloatArray,
-) -> None:
-    """Minimise a quadratic model at u by sweeps of coordinate descent, over the steps d and e.
-
-        gradient'd + gradient_e e + 1/2 sum_i h_i (x_i'd + e)^2 + nu/2 ||d||^2
-            + sum_j l1_j |t_j| + l2_j/2 t_j^2   with t = u + d and low_j <= t_j <= high_j
-
-    With an intercept e is always the best one for d, so that columns act as if their means,
-    weighted by h, were zero. A sweep visits the active features in random order. A visit meets a
-    violation, the least |derivative + subgradient|, and moves the feature to its minimiser, or by
-    its largest step towards it; where there is none, it stays. Sweeps end when the violations that
-    one of them met add up to at most `target`.
-
-    Shrinking: a feature at t_j = 0 that is optimal there by more than `shrinking` times the largest
-    violation of the sweep before becomes inactive. When the sum reaches the target, all are active
-    again, and the descent is done only if none was left out of that sweep. The first sweep, and the
-    first one with all features again, leave out none.
-
-    Parameters
-    ----------
-    x, features : see `dense_terms`; vectors of length q belong to the features, in their order.
-    curvature : (n,) h, not negative.
-    gradient, u : (q,), u within the bounds.
-    total, square : (q,) sum_i h_i x_ij and sum_i h_i x_ij^2.
-    penalty : (q, 4) rows l1, l2, low, high: low is -inf or 0, high is 0 or inf.
-    largest_step : (q,) positive.
-    nu, gradient_e, target : see above.
-    intercept : False where e stays as it is.
-    max_sweeps : at most so many sweeps in this call.
-    shrinking : see above; 1 / n as published, 0 if all features are to stay active.
-    seed : of the random order in this call.
-    active : (q,) places in `features`, in the order of the last visits; inactive ones at the end.
-        A permutation, changed.
-    d, residual : (q,) and (n,), the step and h_i x_i'd; changed.
-    state : (6,) e; number of active features; largest violation of the last sweep; sweeps so far;
-        sum of the violations of the last sweep; 1 where the descent is done, else 0. Changed. A
-        descent begins with d = 0, residual = 0 and (0, q, inf, 0, inf, 0), and goes on with what
-        the last call left (1 or 0 in the end is the same).
-
-    Source: Yuan, Ho and Lin, JMLR 13, 2012 (the inner problem of newGLMNET, sections 4 and 5).
-    """
-    _descend(
-        _dense(x), features, curvature, gradient, total, square, penalty, u, largest_step, nu,
-        intercept, gradient_e, target, max_sweeps, shrinking, seed, active, d, residual, state,
-    )  # fmt: skip
-
-
-def csc_descend(
-    indptr: IndexStorage,
-    indices: IndexStorage,
-    data: NDArray[Any],
-    features: IndexArray,
-    curvature: FloatArray,
-    gradient: FloatArray,
-    total: FloatArray,
-    square: FloatArray,
-    penalty: FloatArray,
-    u: FloatArray,
-    largest_step: FloatArray,
-    nu: float,
-    intercept: bool,
-    gradient_e: float,
-    target: float,
-    max_sweeps: int,
-    shrinking: float,
-    seed: int,
-    active: IndexArray,
-    d: FloatArray,
-    residual: FloatArray,
-    state: FloatArray,
-) -> None:
-    """Do what `dense_descend` does for X in CSC."""
-    _descend(
-        _csc(indptr, indices, data), features, curvature, gradient, total, square, penalty, u,
-        largest_step, nu, intercept, gradient_e, target, max_sweeps, shrinking, seed, active, d,
-        residual, state,
-    )  # fmt: skip
-
-
-def dense_subspace_step(
-    x: NDArray[Any],
-    features: IndexArray,
-    curvature: FloatArray,
-    gradient: FloatArray,
-    total: FloatArray,
-    square: FloatArray,
-    penalty: FloatArray,
-    u: FloatArray,
-    largest_step: FloatArray,
-    nu: float,
-    intercept: bool,
-    gradient_e: float,
-    target: float,
-    max_iterations: int,
-    d: FloatArray,
-    residual: FloatArray,
-    state: FloatArray,
-) -> int:
-    """Step with the features that are not at zero, their signs kept.
-
-    Conjugate gradients on the model of `dense_descend` restricted to them, preconditioned by its
-    diagonal, until the |slopes| add up to at most `target`. All step less far where one would
-    exceed its largest step a hundred times. A coefficient that would change its sign stops at zero
-    if the model still decreases; else all stop where the first reaches zero. Changes d, the
-    residual and the step of the intercept, state[0]; returns the iterations.
-    """
-    return _subspace_step(
-        _dense(x), features, curvature, gradient, total, square, penalty, u, largest_step, nu,
-        intercept, gradient_e, target, max_iterations, d, residual, state,
-    )  # fmt: skip
-
-
-def csc_subspace_step(
-    indptr: IndexStorage,
-    indices: IndexStorage,
-    data: NDArray[Any],
-    features: IndexArray,
-    curvature: FloatArray,
-    gradient: FloatArray,
-    total: FloatArray,
-    square: FloatArray,
-    penalty: FloatArray,
-    u: FloatArray,
-    largest_step: FloatArray,
-    nu: float,
-    intercept: bool,
-    gradient_e: float,
-    target: float,
-    max_iterations: int,
-    d: FloatArray,
-    residual: FloatArray,
-    state: FloatArray,
-) -> int:
-    """Do what `dense_subspace_step` does for X in CSC."""
-    return _subspace_step(
-        _csc(indptr, indices, data), features, curvature, gradient, total, square, penalty, u,
-        largest_step, nu, intercept, gradient_e, target, max_iterations, d, residual, state,
-    )  # fmt: skip
-
-
-def gram_descend(
-    gram: FloatArray,
-    penalty: FloatArray,
-    u: FloatArray,
-    largest_step: FloatArray,
-    target: float,
-    max_sweeps: int,
-    d: FloatArray,
-    slope: FloatArray,
-) -> tuple[int, float]:
-    """Minimise a quadratic model by sweeps over its features, in their order.
-
-        slope'd + 1/2 d'Ad + sum_j l1_j |t_j| + l2_j/2 t_j^2,   t = u + d,  low_j <= t_j <= high_j
-
-    What `dense_descend` does, for few features: a visit costs nothing where the feature stays.
-    A feature without curvature, A_jj = 0, stays.
-
-    Parameters
-    ----------
-    gram : (q, q) A, symmetric and positive semidefinite.
-    penalty, u, largest_step : (q, 4), (q,) and (q,), see `dense_descend`.
-    target : sweeps end when the violations that one of them met add up to at most this.
-    max_sweeps : at most so many sweeps.
-    d, slope : (q,) the step, and the derivative of the quadratic part there; changed.
-
-    Returns
-    -------
-    The number of sweeps, and the sum of the violations that the last one met.
-    """
-    total = 0.0
-    with np.errstate(over="ignore"):
-        for sweep in range(max_sweeps):
-            total = 0.0
-            for j, row in enumerate(penalty):
-                t = float(u[j] + d[j])
-                g, h = float(slope[j]), float(gram[j, j])
-                total += _violation(row, g, t)
-                if h + row[1] <= 0 and abs(g) > row[0]:
-                    continue
-                z = _minimiser(row, g, h, t) - t
-                if abs(z) > largest_step[j]:
-                    z = float(np.copysign(largest_step[j], z))
-                if z == 0 or not np.isfinite(z):
-                    continue
-                d[j] = -u[j] if z == -t else d[j] + z
-                slope += z * gram[j]
-            if total <= target:
-                return sweep + 1, total
-    return max(max_sweeps, 0), total
-
-
-def dense_newton_cycle(
-    x: NDArray[Any],
-    features: IndexArray,
-    y: FloatArray,
-    weight: FloatArray,
-    penalty: FloatArray,
-    squared_hinge: bool,
-    nu: float,
-    sigma: float,
-    largest_step: FloatArray,
-    max_halvings: int,
-    seed: int,
-    order: IndexArray,
-    u: FloatArray,
-    z: FloatArray,
-) -> float:
-    """Take one Newton step after the other on every feature, each with its line search (CDN).
-
-        min_u  sum_i s_i f(y_i, z_i) + sum_j l1_j |u_j| + l2_j/2 u_j^2,   low_j <= u_j <= high_j
-
-    with margins z that move with X u, and f the logistic loss log(1 + exp(-y z)) or the squared
-    hinge max(0, 1 - y z)^2 / 2. The step minimises the second-order model of one feature plus
-    nu/2 step^2, is cut to its largest size, and is halved until
-
-        change of the objective <= sigma * share of the step * (change of the linear model)
-
-    at most so often that `max_halvings` shares are tried; if none will do, u_j stays.
-
-    Parameters
-    ----------
-    x, features : see `dense_terms`.
-    y, weight : (n,) labels of +-1, and s.
-    penalty : (q, 4), see `dense_descend`.
-    squared_hinge : False for the logistic loss.
-    nu, sigma, max_halvings : see above.
-    largest_step : (q,) positive.
-    seed : of the random order.
-    order : (q,) a permutation of the places in `features`; changed to the order of the visits.
-    u, z : (q,) within the bounds, and (n,); changed.
-
-    Returns
-    -------
-    The sum of the violations met, see `dense_descend`.
-
-    Source: Yuan, Chang, Hsieh and Lin, JMLR 11, 2010 (section 4.1).
-    """
-    return _newton_cycle(
-        _dense(x), features, y, weight, penalty, squared_hinge, nu, sigma, largest_step,
-        max_halvings, seed, order, u, z,
-    )  # fmt: skip
-
-
-def csc_newton_cycle(
-    indptr: IndexStorage,
-    indices: IndexStorage,
-    data: NDArray[Any],
-    features: IndexArray,
-    y: FloatArray,
-    weight: FloatArray,
-    penalty: FloatArray,
-    squared_hinge: bool,
-    nu: float,
-    sigma: float,
-    largest_step: FloatArray,
-    max_halvings: int,
-    seed: int,
-    order: IndexArray,
-    u: FloatArray,
-    z: FloatArray,
-) -> float:
-    """Do what `dense_newton_cycle` does for X in CSC."""
-    return _newton_cycle(
-        _csc(indptr, indices, data), features, y, weight, penalty, squared_hinge, nu, sigma,
-        largest_step, max_halvings, seed, order, u, z,
-    )  # fmt: skip
+# offset, active features, limit, sweeps, violations, done: see `_descend`
+_State: TypeAlias = tuple[float, int, float, int, float, bool]
 
 
 def _dense(x: NDArray[Any]) -> _Columns:
@@ -372,6 +31,24 @@ def _csc(indptr: IndexStorage, indices: IndexStorage, data: NDArray[Any]) -> _Co
     return column
 
 
+def _of_storages(kernel: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return a kernel of columns for dense X and for X in CSC, whose arrays come first.
+
+    x : (n, m) float32 or float64, Fortran order; or
+    indptr, indices, data : X in CSC, data float32 or float64. Each stored entry is squared by
+        itself: sum duplicates first.
+    features : (q,) columns of X in any order, each once: the argument after X.
+    """
+
+    def dense(x: NDArray[Any], *rest: Any) -> Any:
+        return kernel(_dense(x), *rest)
+
+    def csc(indptr: IndexStorage, indices: IndexStorage, data: NDArray[Any], *rest: Any) -> Any:
+        return kernel(_csc(indptr, indices, data), *rest)
+
+    return dense, csc
+
+
 def _terms(
     columns: _Columns,
     features: IndexArray,
@@ -380,7 +57,12 @@ def _terms(
     product: FloatArray,
     total: FloatArray,
     square: FloatArray,
+    n_threads: int,
 ) -> None:
+    """Put x_j'v, sum_i h_i x_ij and sum_i h_i x_ij**2, (q,), into `product`, `total`, `square`.
+
+    v, h : (n,).
+    """
     for k, j in enumerate(features):
         rows, x = columns(j)
         product[k] = x @ v[rows]
@@ -389,6 +71,7 @@ def _terms(
 
 
 def _combine(columns: _Columns, features: IndexArray, z: FloatArray, v: FloatArray) -> None:
+    """Add sum_j z_j x_j to v, (n,); z is (q,), and columns with z_j = 0 are not read."""
     for k in np.flatnonzero(z):
         rows, x = columns(features[k])
         v[rows] += z[k] * x
@@ -414,11 +97,53 @@ def _descend(
     active: IndexArray,
     d: FloatArray,
     residual: FloatArray,
-    state: FloatArray,
-) -> None:
+    state: _State,
+) -> _State:
+    """Minimise a quadratic model at u by sweeps of coordinate descent, over the steps d and e.
+
+        gradient'd + gradient_e e + 1/2 sum_i h_i (x_i'd + e)^2 + nu/2 ||d||^2
+            + sum_j l1_j |t_j| + l2_j/2 t_j^2   with t = u + d and low_j <= t_j <= high_j
+
+    With an intercept e is always the best one for d, so that columns act as if their means,
+    weighted by h, were zero. A sweep visits the active features in random order. A visit meets a
+    violation, the least |derivative + subgradient|, and moves the feature to its minimiser, or by
+    its largest step towards it; where there is none, it stays. Sweeps end when the violations that
+    one of them met add up to at most `target`.
+
+    Shrinking: a feature at t_j = 0 that is optimal there by more than `shrinking` times the largest
+    violation of the sweep before becomes inactive. When the sum reaches the target, all are active
+    again, and the descent is done only if none was left out of that sweep. The first sweep, and the
+    first one with all features again, leave out none.
+
+    Parameters
+    ----------
+    features : see `_of_storages`; vectors of length q belong to the features, in their order.
+    curvature : (n,) h, not negative.
+    gradient, u : (q,), u within the bounds.
+    total, square : (q,) sum_i h_i x_ij and sum_i h_i x_ij^2.
+    penalty : (q, 4) rows l1, l2, low, high: low is -inf or 0, high is 0 or inf.
+    largest_step : (q,) positive.
+    nu, gradient_e, target : see above.
+    intercept : False where e stays as it is.
+    max_sweeps : at most so many sweeps in this call.
+    shrinking : see above; 1 / n as published, 0 if all features are to stay active.
+    seed : of the random order in this call.
+    active : (q,) places in `features`, in the order of the last visits; inactive ones at the end.
+        A permutation, changed.
+    d, residual : (q,) and (n,), the step and h_i x_i'd; changed.
+    state : e; number of active features; largest violation of the last sweep; sweeps so far; sum of
+        the violations of the last sweep; whether the descent is done. A descent begins with d = 0,
+        residual = 0 and (0, q, inf, 0, inf, False), and goes on with what the last call returned.
+
+    Returns
+    -------
+    The state.
+
+    Source: Yuan, Ho and Lin, JMLR 13, 2012 (the inner problem of newGLMNET, sections 4 and 5).
+    """
     q = features.size
-    offset, limit, met = float(state[0]), float(state[2]), float(state[4])
-    n_active, n_sweeps, done = int(state[1]), int(state[3]), False
+    offset, n_active, limit, n_sweeps, met, _ = state
+    done = False
     random = _Random(seed)
     share = _share(curvature, intercept)
     bend = _bend(total, square, share) + nu
@@ -459,7 +184,7 @@ def _descend(
             if met <= target:
                 done = n_active == q
                 n_active, limit = q, np.inf
-    state[:] = offset, n_active, limit, n_sweeps, met, done
+    return offset, n_active, limit, n_sweeps, met, done
 
 
 def _subspace_step(
@@ -479,11 +204,19 @@ def _subspace_step(
     max_iterations: int,
     d: FloatArray,
     residual: FloatArray,
-    state: FloatArray,
-) -> int:
+    offset: float,
+) -> tuple[int, float]:
+    """Step with the features that are not at zero, their signs kept.
+
+    Conjugate gradients on the model of `_descend` restricted to them, preconditioned by its
+    diagonal, until the |slopes| add up to at most `target`. All step less far where one would
+    exceed its largest step a hundred times. A coefficient that would change its sign stops at zero
+    if the model still decreases; else all stop where the first reaches zero. Changes d and the
+    residual; returns the iterations and the step of the intercept, `offset` before.
+    """
     share = _share(curvature, intercept)
     if share > 0:
-        state[0] = _best_offset(gradient_e, residual, share)
+        offset = _best_offset(gradient_e, residual, share)
     bend = _bend(total, square, share) + nu + penalty[:, 1]
     free = np.flatnonzero((u + d != 0) & (bend > 0))
     X = np.zeros((curvature.size, free.size))
@@ -497,7 +230,7 @@ def _subspace_step(
         return X @ direction, -share * float(total[free] @ direction)
 
     slope = gradient[free] + nu * d[free] + penalty[free, 1] * t + np.sign(t) * penalty[free, 0]
-    slope = -(slope + X.T @ residual + state[0] * total[free])
+    slope = -(slope + X.T @ residual + offset * total[free])
     step, left = np.zeros(free.size), slope.copy()
     direction = left / diagonal
     # Without rounding so many iterations are enough; with it, more would only amplify it.
@@ -515,25 +248,155 @@ def _subspace_step(
         direction = left / diagonal + float(left @ (left / diagonal)) / norm * direction
         iterations += 1
     if iterations == 0:
-        return 0
+        return 0, offset
     step /= max(1.0, float((np.abs(step) / (100.0 * largest_step[free])).max()))
     stopped = (t + step) * t <= 0
     bounded = np.where(stopped, -t, step)
     along, e = extend(bounded)
     change = -slope @ bounded + 0.5 * (curvature @ (along + e) ** 2 + ridge @ bounded**2)
     if not np.isfinite(change):
-        return iterations
+        return iterations, offset
     if not change < 0:
         if not stopped.any():
-            return iterations  # rounding
+            return iterations, offset  # rounding
         reach = np.where(stopped, -t / np.where(stopped, step, 1.0), np.inf)
         stopped = reach == reach.min()
         bounded = np.where(stopped, -t, reach.min() * step)
         along, e = extend(bounded)
     d[free] = np.where(stopped, -u[free], d[free] + bounded)
     residual += curvature * along
-    state[0] += e
-    return iterations
+    offset += e
+    return iterations, offset
+
+
+def gram_descend(
+    gram: FloatArray,
+    penalty: FloatArray,
+    u: FloatArray,
+    largest_step: FloatArray,
+    target: float,
+    max_sweeps: int,
+    d: FloatArray,
+    slope: FloatArray,
+) -> tuple[int, float]:
+    """Minimise a quadratic model by sweeps over its features, in their order.
+
+        slope'd + 1/2 d'Ad + sum_j l1_j |t_j| + l2_j/2 t_j^2,   t = u + d,  low_j <= t_j <= high_j
+
+    What `_descend` does, for few features: a visit costs nothing where the feature stays.
+    A feature without curvature, A_jj = 0, stays.
+
+    Parameters
+    ----------
+    gram : (q, q) A, symmetric and positive semidefinite.
+    penalty, u, largest_step : (q, 4), (q,) and (q,), see `_descend`.
+    target : sweeps end when the violations that one of them met add up to at most this.
+    max_sweeps : at most so many sweeps.
+    d, slope : (q,) the step, and the derivative of the quadratic part there; changed.
+
+    Returns
+    -------
+    The number of sweeps, and the sum of the violations that the last one met.
+    """
+    total = 0.0
+    with np.errstate(over="ignore"):
+        for sweep in range(max_sweeps):
+            total = 0.0
+            for j, row in enumerate(penalty):
+                t = float(u[j] + d[j])
+                g, h = float(slope[j]), float(gram[j, j])
+                total += _violation(row, g, t)
+                if h + row[1] <= 0 and abs(g) > row[0]:
+                    continue
+                z = _minimiser(row, g, h, t) - t
+                if abs(z) > largest_step[j]:
+                    z = float(np.copysign(largest_step[j], z))
+                if z == 0 or not np.isfinite(z):
+                    continue
+                d[j] = -u[j] if z == -t else d[j] + z
+                slope += z * gram[j]
+            if total <= target:
+                return sweep + 1, total
+    return max(max_sweeps, 0), total
+
+
+def _newton_cycle(
+    columns: _Columns,
+    features: IndexArray,
+    y: FloatArray,
+    weight: FloatArray,
+    penalty: FloatArray,
+    loss: int,
+    nu: float,
+    sigma: float,
+    largest_step: FloatArray,
+    max_halvings: int,
+    seed: int,
+    order: IndexArray,
+    u: FloatArray,
+    z: FloatArray,
+) -> float:
+    """Take one Newton step after the other on every feature, each with its line search (CDN).
+
+        min_u  sum_i s_i f(y_i, z_i) + sum_j l1_j |u_j| + l2_j/2 u_j^2,   low_j <= u_j <= high_j
+
+    with margins z that move with X u, and f a loss of `LOSSES`. The step minimises the second-order
+    model of one feature plus nu/2 step^2, is cut to its largest size, and is halved until
+
+        change of the objective <= sigma * share of the step * (change of the linear model)
+
+    at most so often that `max_halvings` shares are tried; if none will do, u_j stays.
+
+    Parameters
+    ----------
+    features : see `_of_storages`.
+    y, weight : (n,) targets of the loss, and s.
+    penalty : (q, 4), see `_descend`.
+    loss : the number of the loss.
+    nu, sigma, max_halvings : see above.
+    largest_step : (q,) positive.
+    seed : of the random order.
+    order : (q,) a permutation of the places in `features`; changed to the order of the visits.
+    u, z : (q,) within the bounds, and (n,); changed.
+
+    Returns
+    -------
+    The sum of the violations met, see `_descend`.
+
+    Source: Yuan, Chang, Hsieh and Lin, JMLR 11, 2010 (section 4.1).
+    """
+    f = LOSSES[loss]
+    _Random(seed).shuffle(order, order.size)
+    total = 0.0
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        for j in order:
+            rows, x = columns(features[j])
+            slope, bend = f.derivatives(y[rows], z[rows])
+            g = float(x @ (weight[rows] * slope))
+            h = nu + float((x * x) @ (weight[rows] * bend))
+            total += _violation(penalty[j], g, u[j])
+            full = _minimiser(penalty[j], g, h, u[j]) - u[j]
+            full = min(max(full, -largest_step[j]), largest_step[j])
+            if full == 0:
+                continue
+            before = _cost(penalty[j], u[j])
+            model = g * full + _cost(penalty[j], u[j] + full) - before
+            for share in 0.5 ** np.arange(max_halvings):
+                step = share * full
+                change = weight[rows] @ f.change(y[rows], z[rows], step * x)
+                change += _cost(penalty[j], u[j] + step) - before
+                if change <= sigma * share * model:
+                    u[j] += step
+                    z[rows] += step * x
+                    break
+    return float(total)
+
+
+dense_terms, csc_terms = _of_storages(_terms)
+dense_combine, csc_combine = _of_storages(_combine)
+dense_descend, csc_descend = _of_storages(_descend)
+dense_subspace_step, csc_subspace_step = _of_storages(_subspace_step)
+dense_newton_cycle, csc_newton_cycle = _of_storages(_newton_cycle)
 
 
 def _share(curvature: FloatArray, intercept: bool) -> float:
@@ -552,68 +415,6 @@ def _best_offset(gradient_e: float, along: FloatArray, share: float) -> float:
 def _bend(total: FloatArray, square: FloatArray, share: float) -> FloatArray:
     """Return the curvature along every feature, the intercept following; not 0 by cancellation."""
     return np.maximum(square - share * total**2, 1e-14 * square)
-
-
-def _newton_cycle(
-    columns: _Columns,
-    features: IndexArray,
-    y: FloatArray,
-    weight: FloatArray,
-    penalty: FloatArray,
-    squared_hinge: bool,
-    nu: float,
-    sigma: float,
-    largest_step: FloatArray,
-    max_halvings: int,
-    seed: int,
-    order: IndexArray,
-    u: FloatArray,
-    z: FloatArray,
-) -> float:
-    def change_of(rows: Any, move: FloatArray) -> FloatArray:
-        """Return the changes of the losses, small ones without cancellation."""
-        margin, step = y[rows] * z[rows], y[rows] * move
-        if squared_hinge:
-            before, after = 1.0 - margin, 1.0 - margin - step
-            plain = 0.5 * (np.maximum(0.0, after) ** 2 - np.maximum(0.0, before) ** 2)
-            return np.asarray(
-                np.where((before > 0) & (after > 0), -0.5 * step * (before + after), plain)
-            )
-        plain = np.logaddexp(0.0, -margin - step) - np.logaddexp(0.0, -margin)
-        small = np.log1p(np.expm1(-np.clip(step, -1.0, 1.0)) * expit(-margin))
-        return np.asarray(np.where(np.abs(step) > 1.0, plain, small))
-
-    def derivatives(rows: Any) -> tuple[FloatArray, FloatArray]:
-        margin = y[rows] * z[rows]
-        if squared_hinge:
-            slack = np.maximum(0.0, 1.0 - margin)
-            return -y[rows] * slack, np.sign(slack)
-        return -y[rows] * expit(-margin), expit(margin) * expit(-margin)
-
-    _Random(seed).shuffle(order, order.size)
-    total = 0.0
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        for j in order:
-            rows, x = columns(features[j])
-            slope, bend = derivatives(rows)
-            g = float(x @ (weight[rows] * slope))
-            h = nu + float((x * x) @ (weight[rows] * bend))
-            total += _violation(penalty[j], g, u[j])
-            full = _minimiser(penalty[j], g, h, u[j]) - u[j]
-            full = min(max(full, -largest_step[j]), largest_step[j])
-            if full == 0:
-                continue
-            before = _cost(penalty[j], u[j])
-            model = g * full + _cost(penalty[j], u[j] + full) - before
-            for share in 0.5 ** np.arange(max_halvings):
-                step = share * full
-                change = weight[rows] @ change_of(rows, step * x)
-                change += _cost(penalty[j], u[j] + step) - before
-                if change <= sigma * share * model:
-                    u[j] += step
-                    z[rows] += step * x
-                    break
-    return float(total)
 
 
 # One feature: `row` is its l1, l2, low, high; g and h are derivatives at t of the smooth part.
