@@ -41,8 +41,8 @@ from zeronorm import (
     MeasureClassifier,
     MinimaxLogisticRegression,
     _kernels,
-    _validate,
     l1_path,
+    validate,
 )
 from zeronorm.certificate import verify
 from zeronorm.datasets import load_golub
@@ -1687,8 +1687,8 @@ def test_blas_has_one_thread_from_first_to_last(call, monkeypatch):
         )
         return original(y, n)
 
-    original = _validate.check_target
-    monkeypatch.setattr(_validate, "check_target", watched)
+    original = validate.check_target
+    monkeypatch.setattr(validate, "check_target", watched)
     X, y = load_golub(return_X_y=True)
     with threadpool_limits(2):
         {

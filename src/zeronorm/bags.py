@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from . import _validate
+from . import validate
 from ._typing import FloatArray, IndexArray
 from .designs import Dense
 from .designs._dense import as_features, as_vectors, read_dense
@@ -129,15 +129,15 @@ class Bags:
         bags = cls(instances, offsets, labels, rows)
         # NaN compares as false.
         largest = max(-float(values.min(initial=0.0)), float(values.max(initial=0.0)))
-        if not largest <= _validate.LARGEST:
-            wrong = np.flatnonzero(~(np.abs(values) <= _validate.LARGEST))[0]
+        if not largest <= validate.LARGEST:
+            wrong = np.flatnonzero(~(np.abs(values) <= validate.LARGEST))[0]
             if _is_sparse(instances):
                 place = int(np.searchsorted(instances.indptr, wrong, side="right")) - 1
                 column = int(instances.indices[wrong])
             else:
                 place, column = divmod(int(wrong), instances.shape[1])
             raise ValueError(
-                f"bags must hold finite numbers of at most {_validate.LARGEST:g} in magnitude; got "
+                f"bags must hold finite numbers of at most {validate.LARGEST:g} in magnitude; got "
                 f"{instances[place, column]:g} in column {column} of {bags.where(place)} (row "
                 f"{rows[place]}). Impute or rescale it, or leave that instance out."
             )
@@ -410,9 +410,9 @@ class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Sparse instances stay sparse.
         y : not used.
         """
-        sigma = _validate.check_sigma(self.sigma)
-        _validate.check_positive_or_infinite("memory_limit", self.memory_limit)
-        _validate.check_count("n_threads", self.n_threads)
+        sigma = validate.check_sigma(self.sigma)
+        validate.check_positive_or_infinite("memory_limit", self.memory_limit)
+        validate.check_count("n_threads", self.n_threads)
         concepts = Bags.of(bags)
         centre = np.asarray(concepts.instances.mean(axis=0))
         self.sigma_ = _median_distance(concepts.instances, centre) if sigma == "median" else sigma
@@ -436,7 +436,7 @@ class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if sparse != _is_sparse(data.instances):
             other = data.instances
             data = replace(data, instances=sp.csr_array(other) if sparse else other.toarray())
-        threads = _validate.check_count("n_threads", self.n_threads)
+        threads = validate.check_count("n_threads", self.n_threads)
         return MilesDesign(data, self.bags_.instances, float(self.sigma_), self._centre, threads)
 
     def transform(self, bags: Any) -> FloatArray:
@@ -450,7 +450,7 @@ class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Where they take more than `memory_limit`, before any is computed.
         """
         design = self.design(bags)
-        limit = _validate.check_positive_or_infinite("memory_limit", self.memory_limit)
+        limit = validate.check_positive_or_infinite("memory_limit", self.memory_limit)
         if design.nbytes > limit:
             n_bags, n_concepts = design.shape
             raise ValueError(
@@ -559,10 +559,10 @@ def _median_distance(instances: Any, centre: FloatArray) -> float:
         distance = pdist(instances)
     distance = distance[distance > 0]
     median = float(np.median(distance)) if distance.size else 0.0
-    if median < _validate.SMALLEST_SIGMA:
+    if median < validate.SMALLEST_SIGMA:
         raise ValueError(
             "sigma='median' needs instances that differ (by "
-            f"{_validate.SMALLEST_SIGMA:g} or more); the median of their distances is {median:g}. "
+            f"{validate.SMALLEST_SIGMA:g} or more); the median of their distances is {median:g}. "
             "Pass sigma as a number, or rescale the features."
         )
     return median

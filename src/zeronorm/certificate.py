@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from . import _validate
+from . import validate
 from ._typing import FloatArray, IndexArray
 from .estimators import L0LogisticRegression
 from .estimators._base import BudgetedClassifier
@@ -140,9 +140,9 @@ def prove(
     >>> proof.status.name, proof.improved
     ('OPTIMAL', True)
     """
-    _validate.check_not_negative("gap", gap)
-    _validate.check_positive("time_limit", time_limit)
-    _validate.check_count("max_nodes", max_nodes)
+    validate.check_not_negative("gap", gap)
+    validate.check_positive("time_limit", time_limit)
+    validate.check_count("max_nodes", max_nodes)
     posed = _pose(model, X, y, sample_weight, C, fit_intercept, standardize, n_threads)
     if posed[0].task.groups is not None:
         raise ValueError(

@@ -33,7 +33,7 @@ import numpy as np
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import FloatArray, IndexArray
 from ..criteria import no_criteria
 from ..designs import Scaled

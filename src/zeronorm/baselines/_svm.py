@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.svm import LinearSVC
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import FloatArray, IndexArray
 from ..criteria import no_criteria
 from ..designs._operations import on_scaling_of_x

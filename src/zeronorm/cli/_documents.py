@@ -19,7 +19,6 @@ import scipy.sparse as sp
 
 from .. import __version__, _kernels
 from .._typing import Design, FloatArray, IndexArray
-from .._validate import class_factors
 from ..estimators import L1LogisticRegressionCV, L1Path
 from ..files import Table
 from ..groups import Groups
@@ -27,6 +26,7 @@ from ..measures import macro_average, parse_measure
 from ..model_selection import CrossValidation, model_scores, predict
 from ..persistence import SavedCertificate, summarize
 from ..result import Certificate, Proof, Selection
+from ..validate import class_factors
 
 _T = TypeVar("_T")
 

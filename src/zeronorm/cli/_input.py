@@ -105,7 +105,7 @@ def read_labelled(
     data: str, target: str | None, id: str | None, like: Layout | None = None
 ) -> tuple[Table, Any]:
     """Return the data, and the labels that they must have: of classes, not continuous."""
-    from .._validate import check_target
+    from ..validate import check_target
 
     table = read(data, target, id, like, need_labels=True)
     if table.y is None:
@@ -276,12 +276,12 @@ def check_measured_folds(estimator: Any, y: Any, folds: int) -> None:
     """Refuse a measure that cannot score the rows left out of a fold, before anything is fitted."""
     import numpy as np
 
-    from .. import _validate
+    from .. import validate
     from ..measures import parse_measure
     from ..model_selection import check_folds, splits
 
     labels, weight = np.asarray(y), np.ones(len(y))
-    classes, _ = _validate.check_pos_label(np.unique(labels), estimator.pos_label)
+    classes, _ = validate.check_pos_label(np.unique(labels), estimator.pos_label)
     pairs = splits(labels, weight, folds, 0)
     check_folds(parse_measure(estimator.measure), labels, weight, pairs, [classes] * len(pairs))
 

@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import FloatArray
 from ..bags import Bags, MilesDesign, MilesEmbedding, is_indexed
 from ._measure import MeasureClassifier

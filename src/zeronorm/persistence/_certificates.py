@@ -120,7 +120,7 @@ class SavedCertificate:
         ValueError
             Where X or y are of other data, or X is too large to be made dense.
         """
-        from .._validate import check_sample_weight
+        from ..validate import check_sample_weight
 
         X = X if hasattr(X, "shape") else np.asarray(X)
         shape = (self.metadata["n_samples"], self.metadata["n_features_in"])
@@ -203,7 +203,7 @@ def save_certificate(
     OSError
         If the file cannot be written; then nothing is left behind.
     """
-    from .. import _validate
+    from .. import validate
     from ..designs import as_design
 
     listed = certificate if isinstance(certificate, list | tuple) else [certificate]
@@ -213,11 +213,11 @@ def save_certificate(
             f"certificate must be a Certificate or a list of them; got {certificate!r:.80}."
         )
     n, m = X.shape if hasattr(X, "shape") else as_design(X).shape
-    labels = _validate.check_target(y, n)
-    weight = _validate.check_sample_weight(sample_weight, n)
+    labels = validate.check_target(y, n)
+    weight = validate.check_sample_weight(sample_weight, n)
     rows = np.flatnonzero(weight > 0)
     factors = np.zeros(n)
-    factors[rows] = _validate.class_factors(class_weight, labels[rows], weight[rows])
+    factors[rows] = validate.class_factors(class_weight, labels[rows], weight[rows])
     classes, first = np.unique(labels[factors > 0], return_index=True)
     n_scores = count_scores(classes)
     size = int((factors > 0).sum())
@@ -231,7 +231,7 @@ def save_certificate(
     if not all(_equal(one.groups, groups) for one in given):
         raise ValueError("certificate must be of one fit; got certificates of different groups.")
     if feature_names is None:
-        feature_names = _validate.feature_names(X)
+        feature_names = validate.feature_names(X)
     metadata = {
         **describe_versions(CERTIFICATE),
         "n_samples": int(n),

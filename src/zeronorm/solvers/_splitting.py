@@ -31,7 +31,7 @@ import numpy as np
 from scipy.linalg.blas import dsymv, dsyr, dsyr2
 from scipy.optimize import minimize
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..result import Status, Step
 from ..structures import largest
