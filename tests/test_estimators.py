@@ -44,13 +44,13 @@ from zeronorm import (
     l1_path,
     validate,
 )
-from zeronorm.certificate import verify
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.estimators._minimax import SMOOTHING
 from zeronorm.model_selection import cross_validate
 from zeronorm.result import Status
 from zeronorm.solvers import INNER_SOLVERS, newton
+from zeronorm.verification import verify
 
 CLASSES = [BudgetClassifier, MinimaxLogisticRegression, FeatureGeneratingMachine]
 each_class = pytest.mark.parametrize("make", CLASSES, ids=lambda c: c.__name__)

@@ -1,8 +1,8 @@
-"""How far a support can be from the best one of its size: bounds, proofs, verification.
+"""How far a support can be from the best one of its size: bounds and proofs.
 
 `certify` bounds the l0 problem that `zeronorm.result.Certificate` states from below, for a support
 found by anyone. `prove` goes on by branch and bound until a wanted gap is certain, or until no
-better support exists. `verify` recomputes all that from the data, in plain NumPy (`verifier.py`).
+better support exists. `zeronorm.verification` recomputes all that from the data, in plain NumPy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from .solvers import Task, run_together
 from .solvers._blas import one_blas_thread
 from .solvers._certify_groups import tighten_groups
 from .solvers._prove import prove_support
-from .verifier import CertificateError, verify
 
 
 def certify(
@@ -348,4 +347,4 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     return bool(abs(objective - certificate.objective) <= 1e-6 * abs(certificate.objective))
 
 
-__all__ = ["CertificateError", "certify", "prove", "verify"]
+__all__ = ["certify", "prove"]

@@ -25,7 +25,7 @@ def verify(options: VerifyOptions) -> None:
     with watched(options.quiet) as work:
         work.progress.phase("Starting")
         from .. import persistence
-        from ..verifier import CertificateError
+        from ..verification import CertificateError
         from .documents._data import describe_data
         from .documents._verification import describe_claims
         from .reports._verification import print_verification

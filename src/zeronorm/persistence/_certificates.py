@@ -14,7 +14,7 @@ from .._typing import FloatArray, IndexArray
 from ..files import Layout, PathLike, is_text, quote
 from ..groups import Groups
 from ..result import Certificate, Tree
-from ..verifier import CertificateError, check_form, verify
+from ..verification import CertificateError, check_form, verify
 from ._archive import CertificateFileError, FileKind, Require, pack, read_file, unpack, write_file
 from ._header import (
     FEATURES,
@@ -111,11 +111,11 @@ class SavedCertificate:
         X : (n_samples, n_features) array or sparse matrix, as at the fit; it is made dense.
         y : (n_samples,) labels.
         sample_weight : (n_samples,) of the fit; class weights are in the file.
-        rtol : as in `zeronorm.certificate.verify`.
+        rtol : as in `zeronorm.verify`.
 
         Raises
         ------
-        zeronorm.certificate.CertificateError
+        zeronorm.verification.CertificateError
             Where a certificate claims more than the data show. It is a ValueError.
         ValueError
             Where X or y are of other data, or X is too large to be made dense.
@@ -134,7 +134,7 @@ class SavedCertificate:
             raise ValueError(
                 f"X must be at most {_MAX_DENSE / 2**30:.2g} GiB as dense float64, of which "
                 f"verification takes several copies; got {n_bytes / 2**30:.2g} GiB. On a machine "
-                "with that much memory, call zeronorm.certificate.verify."
+                "with that much memory, call zeronorm.verify."
             )
         labels = np.asarray(y)
         if labels.shape != shape[:1]:
