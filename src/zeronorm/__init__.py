@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .bags import Bags, MilesEmbedding
+    from .bags import Bags
     from .certificate import certify, prove
     from .estimators import (
         BagClassifier,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         L1LogisticRegressionCV,
         L1Path,
         MeasureClassifier,
+        MilesEmbedding,
         MinimaxLogisticRegression,
         ReweightedL1LogisticRegression,
         l1_path,
@@ -44,6 +45,7 @@ _ESTIMATORS = (
     "L1LogisticRegressionCV",
     "L1Path",
     "MeasureClassifier",
+    "MilesEmbedding",
     "MinimaxLogisticRegression",
     "ReweightedL1LogisticRegression",
     "l1_path",
@@ -51,7 +53,6 @@ _ESTIMATORS = (
 _OTHERS = {
     "Bags": "bags",
     "Groups": "groups",
-    "MilesEmbedding": "bags",
     "certify": "certificate",
     "project_bilevel": "structures",
     "prove": "certificate",
