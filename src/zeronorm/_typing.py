@@ -1,7 +1,7 @@
-"""The vocabulary of the package: array types and the three protocols.
+"""The vocabulary of the package: array types, and the protocols of data and losses.
 
-Data (`Design`), loss (`Loss`, `Smooth`) and budget (`Structure`) know nothing of each other: only
-a design knows how X is stored, losses see only margins, structures see only scores.
+Data (`Design`, `Wrapper`) and losses (`Loss`, `Curved`, `Smooth`) know nothing of each other: only
+a design knows how X is stored, and losses see only margins.
 """
 
 from __future__ import annotations
@@ -92,13 +92,3 @@ class Smooth(Curved, Protocol):
         self, alpha: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
     ) -> float:
         """Return the t > 0 that maximises -conjugate(t alpha) - t**2 * quadratic."""
-
-
-class Structure(Protocol):
-    """A budget: which supports are admissible."""
-
-    def project(self, w: FloatArray) -> FloatArray:
-        """Return the admissible point nearest to w."""
-
-    def top(self, score: FloatArray) -> IndexArray:
-        """Return the admissible set of features with the largest sum of scores, sorted."""

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Design, FloatArray, IndexArray
-from ..structures import largest
+from ..ordering import largest
 from ._dense import Dense
 from ._sparse import Sparse
 from ._wrappers import (

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from .. import validate
 from .._typing import FloatArray
-from ..structures import largest
+from ..ordering import largest
 from ._contingency import ContingencyMeasure
 from ._measure import Weight, refuse_weights, threshold_of_top
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..losses import balance, dual_bound, fit_intercept
+from ..ordering import largest
 from ..result import Certificate
-from ..structures import largest
 from ._certify import certify_supports
 from ._cutting_plane import BestDual, GatheredColumns
 from ._drive import Scan, Solver

@@ -32,8 +32,8 @@ from .._typing import Columns, Design, FloatArray, IndexArray, Smooth
 from ..designs import as_design
 from ..groups import Groups
 from ..losses import balance, dual_bound, fit_intercept
+from ..ordering import largest
 from ..result import Result, Status, Step
-from ..structures import largest
 from ._blas import current_threads
 from ._drive import Scan, Solver, run
 from ._ties import ranked

@@ -26,8 +26,8 @@ from ..designs import Scaled
 from ..designs._operations import distant_means
 from ..designs._wrappers import feature_blocks
 from ..losses import Logistic, balance, fit_intercept
+from ..ordering import largest
 from ..result import Result, Status, Step
-from ..structures import largest
 from ._columns import ColumnSet, ColumnStore, Penalty, RowSet
 from ._cutting_plane import first_dual
 from ._drive import Scan, Solver

@@ -17,8 +17,8 @@ from .._typing import FloatArray, IndexArray
 from ..designs import Scaled
 from ..designs._operations import arranged
 from ..designs._wrappers import feature_blocks
+from ..ordering import largest
 from ..result import Result, Status, Step
-from ..structures import largest
 from ._columns import ColumnSet, ColumnStore, Penalty, RowSet
 from ._cutting_plane import Minimax
 from ._drive import Scan, Solver, together

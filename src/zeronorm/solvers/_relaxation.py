@@ -37,7 +37,7 @@ import scipy.sparse as sp
 
 from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..losses import balance, dual_bound, fit_intercept
-from ..structures import largest
+from ..ordering import largest
 from ._ridge import ridge, solve_positive, take, weighted_gram
 
 MAX_ITERATIONS = 200

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
+from ..ordering import largest
 from ..result import Status, Step
-from ..structures import largest
 from ._cutting_plane import BestDual, GatheredColumns, first_dual
 from ._drive import Scan, Solver
 from ._exchange import Exchanges, Fitted

@@ -33,8 +33,8 @@ from scipy.optimize import minimize
 
 from .. import validate as _validate
 from .._typing import Columns, FloatArray, IndexArray, Smooth
+from ..ordering import largest
 from ..result import Status, Step
-from ..structures import largest
 
 METHODS = ("salm", "asalm")
 STOPS = ("both", "primal")

@@ -29,8 +29,8 @@ from .._typing import FloatArray, IndexArray
 from ..criteria import no_criteria
 from ..designs._operations import on_scaling_of_x, score_errors
 from ..designs._wrappers import IN_MEMORY, feature_blocks
+from ..ordering import largest
 from ..result import Path, Selection, Status, Step
-from ..structures import largest
 from ._cuts import BlockModel, Cuts, FullModel, Point, offsets, solve_master
 from ._cutting_plane import fit_budget
 from ._drive import Scan, Solver
