@@ -965,7 +965,7 @@ def test_verify_with_other_data(run, fails, proven):
 
 
 def test_verify_refuses_what_does_not_fit_into_memory(fails, proven, monkeypatch):
-    monkeypatch.setattr(persistence._certificates, "_MAX_DENSE", 2**19)
+    monkeypatch.setattr(persistence._saved_certificate, "_MAX_DENSE", 2**19)
     line = fails("verify", "golub", proven)
     assert "X must be at most 0.00049 GiB as dense float64" in line
     assert "got 0.00086 GiB" in line
