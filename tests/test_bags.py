@@ -32,7 +32,8 @@ from zeronorm import (
     L1LogisticRegression,
     MilesEmbedding,
 )
-from zeronorm import bags as module
+from zeronorm.designs import _miles as module
+from zeronorm.estimators import _miles as embedding_module
 
 DATA = Path(os.environ.get("ZERONORM_DATA", "none"))
 
@@ -156,7 +157,7 @@ def test_sigma_is_the_median_distance_of_different_instances(monkeypatch):
     many = np.random.default_rng(0).standard_normal((2000, 3))
     sigma = MilesEmbedding().fit([many]).sigma_
     assert MilesEmbedding().fit([many[::-1]]).sigma_ == pytest.approx(sigma, rel=1e-6)
-    monkeypatch.setattr(module, "MEDIAN_SAMPLE", 2000)
+    monkeypatch.setattr(embedding_module, "MEDIAN_SAMPLE", 2000)
     assert sigma == pytest.approx(MilesEmbedding().fit([many]).sigma_, rel=0.03)
 
 

@@ -16,7 +16,6 @@ from zeronorm import (
     L0LogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.certificate import verify
 from zeronorm.designs import as_design
 from zeronorm.groups import Groups
 from zeronorm.losses import Logistic, SquaredHinge, balance, dual_bound
@@ -27,6 +26,7 @@ from zeronorm.solvers._bounds import DECIDED, best_features, bound_at
 from zeronorm.solvers._certify import safe_magnitudes
 from zeronorm.solvers._cutting_plane import BestDual
 from zeronorm.solvers._units import units_of
+from zeronorm.verification import verify
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 NONE = np.empty(0, np.int64)

@@ -25,6 +25,7 @@ from zeronorm import (
     cli,
     persistence,
 )
+from zeronorm.cli._progress import Progress
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection import cross_validate
 from zeronorm.result import Progressed
@@ -860,7 +861,7 @@ def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
 
 def test_progress_of_a_proof(run, monkeypatch):
     rows = []
-    monkeypatch.setattr(cli.Progress, "searched", lambda _, state: rows.append(state))
+    monkeypatch.setattr(Progress, "searched", lambda _, state: rows.append(state))
     run("select", "golub", "-k", 8, "--prove", "--gap", 0, "--cv", 2, "--no-save")
     assert rows[0].n_nodes == 0
     assert rows[-1].n_nodes > 100
@@ -870,7 +871,7 @@ def test_progress_of_a_proof(run, monkeypatch):
 
 def test_what_the_progress_line_says(monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with cli.Progress(quiet=False) as progress:
+    with Progress(quiet=False) as progress:
         progress.phase("Selecting")
         progress.searched(Progressed(12.3, 4567, 89, 2.0, 1.98))
         (task,) = progress._bar.tasks
@@ -964,7 +965,7 @@ def test_verify_with_other_data(run, fails, proven):
 
 
 def test_verify_refuses_what_does_not_fit_into_memory(fails, proven, monkeypatch):
-    monkeypatch.setattr(persistence._certificates, "_MAX_DENSE", 2**19)
+    monkeypatch.setattr(persistence._saved_certificate, "_MAX_DENSE", 2**19)
     line = fails("verify", "golub", proven)
     assert "X must be at most 0.00049 GiB as dense float64" in line
     assert "got 0.00086 GiB" in line
@@ -997,15 +998,15 @@ def test_verify_takes_no_other_features_for_noise(run, fails):
 
 def test_figures_are_rounded_to_the_side_that_holds():
     """A gap of 5.825 % would be told as one of 5.8 %, and a bound as a little more than it is."""
-    from zeronorm.cli._report import _at_least, _percent
+    from zeronorm.cli.reports._claims import at_least, percent
 
     for gap, text in (
         (0.0, "0%"), (0.05825, "5.9%"), (0.07, "7%"), (0.0991, "10%"), (0.5, "50%"),
         (0.5001, "51%"), (0.9951, "100%"), (1.2e-7, "1.2e-05%"),
     ):  # fmt: skip
-        assert _percent(gap) == text
+        assert percent(gap) == text
     for bound, text in ((1.23456789, "1.23456"), (0.0, "0"), (-2.7182818, "-2.71829")):
-        assert _at_least(bound) == text
+        assert at_least(bound) == text
 
 
 def test_verify_says_which_problem_it_was(run):

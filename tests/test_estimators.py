@@ -41,16 +41,16 @@ from zeronorm import (
     MeasureClassifier,
     MinimaxLogisticRegression,
     _kernels,
-    _validate,
     l1_path,
+    validate,
 )
-from zeronorm.certificate import verify
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.estimators._minimax import SMOOTHING
 from zeronorm.model_selection import cross_validate
 from zeronorm.result import Status
 from zeronorm.solvers import INNER_SOLVERS, newton
+from zeronorm.verification import verify
 
 CLASSES = [BudgetClassifier, MinimaxLogisticRegression, FeatureGeneratingMachine]
 each_class = pytest.mark.parametrize("make", CLASSES, ids=lambda c: c.__name__)
@@ -1687,8 +1687,8 @@ def test_blas_has_one_thread_from_first_to_last(call, monkeypatch):
         )
         return original(y, n)
 
-    original = _validate.check_target
-    monkeypatch.setattr(_validate, "check_target", watched)
+    original = validate.check_target
+    monkeypatch.setattr(validate, "check_target", watched)
     X, y = load_golub(return_X_y=True)
     with threadpool_limits(2):
         {

@@ -14,13 +14,13 @@ import generators
 import oracles
 from conftest import make_classification
 from zeronorm import GreedyLogisticRegression, persistence
-from zeronorm.certificate import verify
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.losses import SquaredHinge
 from zeronorm.model_selection import cross_validate
 from zeronorm.result import Status
 from zeronorm.solvers import Task, greedy, run
+from zeronorm.verification import verify
 
 TIGHT = 1e-10
 

@@ -21,7 +21,6 @@ from zeronorm import (
     prove,
     verify,
 )
-from zeronorm.certificate import CertificateError
 from zeronorm.designs import as_design
 from zeronorm.designs._operations import scan, score_errors
 from zeronorm.groups import Groups
@@ -35,6 +34,7 @@ from zeronorm.solvers._certify_groups import _Problem as Relaxed
 from zeronorm.solvers._certify_groups import tighten_groups
 from zeronorm.solvers._cutting_plane import minimax
 from zeronorm.solvers._units import Grouped
+from zeronorm.verification import CertificateError
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 NONE = np.empty(0, np.int64)

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 import oracles
 from conftest import make_classification
 from zeronorm import BudgetClassifier, L0LogisticRegression, persistence
-from zeronorm.certificate import verify
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.losses import Logistic, SquaredHinge
@@ -20,6 +19,7 @@ from zeronorm.solvers._exchange import Exchanges
 from zeronorm.solvers._l0 import SOLVERS, select_l0
 from zeronorm.solvers._ridge import ridge
 from zeronorm.solvers._search import Search
+from zeronorm.verification import verify
 
 LOGISTIC = Logistic()
 TIGHT = 1e-10

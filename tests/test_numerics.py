@@ -7,10 +7,10 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from zeronorm import BudgetClassifier
-from zeronorm.certificate import verify
 from zeronorm.losses import Logistic, dual_bound
 from zeronorm.solvers._refit import refit
 from zeronorm.solvers._ridge import FLOAT32_GRAM, leverages, ridge, weighted_gram
+from zeronorm.verification import verify
 
 
 @pytest.mark.parametrize("C", [1.0, 100.0])

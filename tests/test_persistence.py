@@ -28,7 +28,6 @@ from zeronorm import (
     ReweightedL1LogisticRegression,
     certify,
 )
-from zeronorm.certificate import CertificateError
 from zeronorm.files import FileError, MissingFileError, Table
 from zeronorm.groups import Groups
 from zeronorm.persistence import (
@@ -44,6 +43,7 @@ from zeronorm.persistence import _models as models
 from zeronorm.persistence._archive import pack
 from zeronorm.persistence._certificates import CERTIFICATE, read_certificate
 from zeronorm.persistence._models import MODEL, read_model
+from zeronorm.verification import CertificateError
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,22 +17,16 @@ import forgeries
 import oracles
 import zeronorm
 from test_certificate import certify
-from zeronorm import BudgetClassifier
-from zeronorm.certificate import CertificateError, verify
+from zeronorm import BudgetClassifier, verification
 from zeronorm.designs import Scaled, as_design
 from zeronorm.groups import Groups
 from zeronorm.losses import balance
 from zeronorm.persistence import CertificateFileError, load_certificate, save_certificate
 from zeronorm.result import Certificate, Tree
-from zeronorm.verifier import (
-    _check_decided,
-    _Data,
-    _Node,
-    _objective,
-    _read,
-    _Units,
-    check_form,
-)
+from zeronorm.verification import CertificateError, check_form, verify
+from zeronorm.verification._bound import Node, Units
+from zeronorm.verification._data import Data, read_data
+from zeronorm.verification._recomputation import _check_decided, _objective
 
 
 @pytest.fixture(params=["plain", "standardized", "weights", "hinge", "forced", "sparse"])
@@ -479,7 +477,7 @@ def test_dual_points_are_made_feasible(loss, positive):
     rng = np.random.default_rng(0)
     y = np.where(rng.random(40) < 0.4, 1.0, -1.0)
     weight = rng.uniform(0.5, 2.0, 40)
-    data = _Data(
+    data = Data(
         X=np.zeros((40, 1)), y=y, weight=weight, usable=np.array([True]), mean=np.zeros(1),
         error=np.zeros(1), told=np.zeros((40, 1)), loss=loss, intercept=True,
     )  # fmt: skip
@@ -522,7 +520,7 @@ def test_dual_points_that_are_almost_nothing():
     lone[np.flatnonzero(y > 0)[0]] = -1.0
     with pytest.raises(CertificateError, match="not feasible"):
         verify(X, y, dataclasses.replace(free, dual=lone))
-    data = _read(X, y, None, c)
+    data = read_data(X, y, None, c)
     dual = np.where(np.arange(60) < 5, 1e-295 * data.weight, c.dual)
     np.testing.assert_array_equal(data.feasible(dual)[:5], np.zeros(5))
     np.testing.assert_array_equal(data.feasible(dual)[5:], c.dual[5:])
@@ -533,10 +531,10 @@ def test_a_row_at_the_hinge_has_a_loss(monkeypatch):
     X, y = np.array([[2.0], [-2.0], [0.1]]), np.array([1.0, -1.0, 1.0])
     c = certify(X, y, [0], loss="squared_hinge", C=1.0)
     c = check_form(dataclasses.replace(c, coef=np.array([1.0])))
-    monkeypatch.setattr("zeronorm.verifier.OPTIMAL", np.inf)
+    monkeypatch.setattr("zeronorm.verification._recomputation.OPTIMAL", np.inf)
     found = []
     for heavy in (1.0, 1e30):
-        data = _read(X, y, np.array([heavy, heavy, 1.0]), c)
+        data = read_data(X, y, np.array([heavy, heavy, 1.0]), c)
         assert data.slopes(X @ c.coef)[:2].max() == 0.0  # the margins of both are above 1
         found.append(_objective(data, c)[1])
     assert found[0] < 1e-12
@@ -567,7 +565,7 @@ def test_chains_that_show_nothing():
 
 def test_decisions_are_strict():
     """Features of models exactly as good as the limit would be decided."""
-    node = _Node(2.0, 0.0, np.array([4.0, 2.0, 1.0]), np.array([True, True, False]), 2.0, 1.0)
+    node = Node(2.0, 0.0, np.array([4.0, 2.0, 1.0]), np.array([True, True, False]), 2.0, 1.0)
     assert node.excluded(2.5).tolist() == [False, False, False]
     assert node.excluded(2.4999).tolist() == [False, False, True]
     assert node.needed(3.5).tolist() == [False, False, False]
@@ -578,14 +576,14 @@ def test_decisions_are_strict():
 def test_what_is_decided_needs_a_margin():
     """Features would be decided by rounding, at objectives of any size."""
     X, y, c = plain_certificate()
-    data = _read(X, y, None, c)
-    units = _Units(data, c)
+    data = read_data(X, y, None, c)
+    units = Units(data, c)
     for objective in (1e-4, 1e4):
         claim = dataclasses.replace(c, objective=objective, candidates=11, fixed_in=0)
         for share, decided in ((0.5, False), (2.0, True)):
             square = np.zeros(12)  # the last feature costs so much that the bound is above
             reached = objective * (1 + share * 1e-9)
-            node = _Node(reached - 4.0, 0.0, square, np.arange(12) < 3, 8.0, 8.0)
+            node = Node(reached - 4.0, 0.0, square, np.arange(12) < 3, 8.0, 8.0)
             few = dataclasses.replace(
                 node, square=np.where(np.arange(12) < 11, 8.0 + 0 * square, 0)
             )
@@ -743,7 +741,7 @@ def test_rounding_of_the_objective_counts():
     X, y, _ = oracles.certificate_instance(0)
     shifted = certify(X, y, [0, 1, 2], intercept=True, C=0.3)
     c = dataclasses.replace(shifted, intercept=shifted.intercept - 1e3 * float(shifted.coef.sum()))
-    data = _read(X + 1e3, y, None, check_form(c))
+    data = read_data(X + 1e3, y, None, check_form(c))
     objective, rounding = _objective(data, check_form(c))
     unit, size = 2.0**-53, np.abs(c.coef)
     Z = X[:, :3] - X[:, :3].mean(axis=0)
@@ -931,7 +929,7 @@ def test_equal_but_for_an_outlier():
 def test_a_tree_that_would_fill_the_memory(monkeypatch):
     """A file of a few kilobytes would take what memory there is."""
     X, y, c = searched_certificate()
-    monkeypatch.setattr("zeronorm.verifier.MOST_WAITING", 0)
+    monkeypatch.setattr("zeronorm.verification._bound.MOST_WAITING", 0)
     with pytest.raises(CertificateError, match="too deep to be replayed"):
         verify(X, y, c)
 
@@ -965,3 +963,60 @@ def test_what_is_no_data_is_refused():
             verify(data, y, c, sample_weight=weight, rtol=rtol)
     with pytest.raises(ValueError, match="y must be labels"):
         verify(X, np.where(y > 0, np.nan, 0.0), c)
+
+
+ALONE = """
+import sys
+
+for name in ("solvers", "estimators", "designs", "_kernels"):
+    sys.modules[f"zeronorm.{name}"] = None  # an import of it raises ImportError
+
+import numpy as np
+
+import zeronorm
+from zeronorm.cli import main
+from zeronorm.persistence import load_certificate
+from zeronorm.verification import CertificateError
+
+data = np.load("data.npz")
+saved = load_certificate("certificate.npz")
+assert saved.verify(data["X"], data["y"])[0]["gap"] < 1
+(certificate,) = saved.certificates
+assert zeronorm.verify(data["X"], data["y"], certificate)["gap"] < 1
+try:
+    zeronorm.verify(data["X"][::-1], data["y"], certificate)
+except CertificateError:
+    sys.argv = ["zeronorm", "verify", "data.npz", "certificate.npz"]
+    main()
+"""
+
+
+def test_verification_works_without_solvers_and_kernels(tmp_path):
+    """Otherwise a fault of what made a certificate could reach what checks it."""
+    rng = np.random.default_rng(27)
+    X = rng.standard_normal((40, 6))
+    y = (X[:, 0] + rng.standard_normal(40) > 0).astype(int)
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    model = BudgetClassifier(2).fit(X, y)
+    save_certificate(model.certificate_, tmp_path / "certificate.npz", X, y)
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert "verified" in done.stdout
+
+
+def test_verification_imports_numpy_and_the_record_alone():
+    """Otherwise the verifier would take something on trust that it is there to check."""
+    allowed = {"numpy", "scipy", "dataclasses", "typing", "__future__"}
+    allowed |= {"_typing", "groups", "result", "_form", "_data", "_bound", "_recomputation"}
+    folder = Path(verification.__file__).parent
+    files = [*folder.glob("*.py"), folder.parent / "groups.py", folder.parent / "result.py"]
+    for file in files:
+        found = set()
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found.add(node.module)
+        assert found <= allowed | {"collections.abc", "functools", "enum"}, file.name

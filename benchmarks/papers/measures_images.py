@@ -58,8 +58,7 @@ from sklearn.linear_model import LogisticRegression
 
 from _mslr import Curve, Panel, at, common, draw, protocol, split
 from measures_quality import Linear, best_threshold, folds, mean_error
-from zeronorm import MeasureClassifier
-from zeronorm.bags import MilesEmbedding
+from zeronorm import MeasureClassifier, MilesEmbedding
 from zeronorm.baselines import L1SVM, SVMRFE, L1Bmrm
 from zeronorm.measures import parse_measure
 

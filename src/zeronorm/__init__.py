@@ -6,8 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .bags import Bags, MilesEmbedding
-    from .certificate import certify, prove, verify
+    from .bags import Bags
+    from .certificate import certify, prove
     from .estimators import (
         BagClassifier,
         BilevelClassifier,
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
         L1LogisticRegressionCV,
         L1Path,
         MeasureClassifier,
+        MilesEmbedding,
         MinimaxLogisticRegression,
         ReweightedL1LogisticRegression,
         l1_path,
     )
     from .groups import Groups
     from .structures import project_bilevel
+    from .verification import verify
 
 __version__ = "0.1.0"
 
@@ -43,16 +45,18 @@ _ESTIMATORS = (
     "L1LogisticRegressionCV",
     "L1Path",
     "MeasureClassifier",
+    "MilesEmbedding",
     "MinimaxLogisticRegression",
     "ReweightedL1LogisticRegression",
     "l1_path",
 )
-_CERTIFICATES = ("certify", "prove", "verify")
 _OTHERS = {
     "Bags": "bags",
     "Groups": "groups",
-    "MilesEmbedding": "bags",
+    "certify": "certificate",
     "project_bilevel": "structures",
+    "prove": "certificate",
+    "verify": "verification",
 }
 
 __all__ = [
@@ -86,8 +90,6 @@ def __getattr__(name: str) -> Any:
     # Estimators are imported on use: the command and `import zeronorm` start at once.
     if name in _ESTIMATORS:
         return getattr(importlib.import_module(".estimators", __name__), name)
-    if name in _CERTIFICATES:
-        return getattr(importlib.import_module(".certificate", __name__), name)
     if name in _OTHERS:
         return getattr(importlib.import_module(f".{_OTHERS[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

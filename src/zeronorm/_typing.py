@@ -231,13 +231,3 @@ class Likelihood(Smooth, Protocol):
 
     def mean(self, z: FloatArray) -> FloatArray:
         """Return the mean of the target at margins z, (n_samples,)."""
-
-
-class Structure(Protocol):
-    """A budget: which supports are admissible."""
-
-    def project(self, w: FloatArray) -> FloatArray:
-        """Return the admissible point nearest to w."""
-
-    def top(self, score: FloatArray) -> IndexArray:
-        """Return the admissible set of features with the largest sum of scores, sorted."""

@@ -1,37 +1,20 @@
-"""Bags of instances, and their similarities with single instances (MILES)."""
+"""Bags of instances (MILES): the data of multiple-instance learning, checked once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial.distance import cdist, pdist
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
-from . import _validate
-from ._threads import current_threads, map_threads, solver_threads
-from ._typing import Design, FloatArray, IndexArray
-from .designs import Dense
-from .designs._dense import as_features, as_vectors, read_dense
+from . import validate
+from ._typing import IndexArray
+from .designs._dense import read_dense
 from .designs._sparse import read_sparse
 from .groups import Groups
-
-# A tile of squared distances, concepts by instances, stays in the cache.
-TILE_CONCEPTS, TILE_INSTANCES = 256, 1024
-# Similarities of a scan block: 32 MiB.
-BLOCK_SIMILARITIES = 1 << 22
-# Concepts with ||z||^2 above this, in units of 2 sigma^2 from the centre, are compared by
-# differences: ||x||^2 - 2x'z + ||z||^2 would lose more than three of 16 digits. Instances so far
-# away from other concepts have similarities of 0 with them.
-FAR = 1e3
-# Instances whose distances give the median.
-MEDIAN_SAMPLE = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,15 +112,15 @@ class Bags:
         bags = cls(instances, offsets, labels, rows)
         # NaN compares as false.
         largest = max(-float(values.min(initial=0.0)), float(values.max(initial=0.0)))
-        if not largest <= _validate.LARGEST:
-            wrong = np.flatnonzero(~(np.abs(values) <= _validate.LARGEST))[0]
+        if not largest <= validate.LARGEST:
+            wrong = np.flatnonzero(~(np.abs(values) <= validate.LARGEST))[0]
             if _is_sparse(instances):
                 place = int(np.searchsorted(instances.indptr, wrong, side="right")) - 1
                 column = int(instances.indices[wrong])
             else:
                 place, column = divmod(int(wrong), instances.shape[1])
             raise ValueError(
-                f"bags must hold finite numbers of at most {_validate.LARGEST:g} in magnitude; got "
+                f"bags must hold finite numbers of at most {validate.LARGEST:g} in magnitude; got "
                 f"{instances[place, column]:g} in column {column} of {bags.where(place)} (row "
                 f"{rows[place]}). Impute or rescale it, or leave that instance out."
             )
@@ -175,307 +158,6 @@ class Bags:
         return f"instance {self.position(instance)} of bag {self.labels[self.codes[instance]]}"
 
 
-class MilesDesign(Design):
-    """The similarities of bags with concepts as a design, (n_bags, n_concepts): none is stored.
-
-    With x_ij the instances of bag B_i and z_k the concepts,
-
-        s_ik = max_j exp(-||x_ij - z_k||^2 / (2 sigma^2))
-             = exp(-min_j ||x_ij - z_k||^2 / (2 sigma^2))
-
-    Every scan computes them again, block by block: one matrix product of the instances and some
-    concepts, the least distance in every bag, and one exp for each bag and concept. Cost of a scan
-    O(n_instances n_concepts n_features); memory that of the instances and of a block. Sparse
-    instances and concepts stay sparse; the products of both are.
-
-    Parameters
-    ----------
-    bags : the rows of the matrix.
-    concepts : (n_concepts, n_features) its columns; a csr_array where the instances are one.
-    sigma : the width of the similarity, positive. In the article by Chen, Bi and Wang sigma^2
-        stands for what is 2 sigma^2 here.
-    centre : (n_features,) near the concepts: distances from there are small beside far values. Not
-        used of sparse ones, which are compared as they are.
-    n_threads : threads of a scan; None: as many as this process may use. They change no bit of any
-        result.
-    """
-
-    def __init__(
-        self,
-        bags: Bags,
-        concepts: Any,
-        sigma: float,
-        centre: FloatArray,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_threads = n_threads or current_threads()
-        self._bags, self._concepts, self._centre = bags, concepts, centre
-        self._unit = 1.0 / (np.sqrt(2.0) * sigma)
-        self._rows: Any
-        if _is_sparse(bags.instances):
-            self._rows = bags.instances * self._unit
-            self._square = _square_norms(self._rows)
-            return
-        # (x, ||x||^2) of every instance, from the centre and in units of sqrt(2) sigma: the
-        # product with (-2z, 1) is the squared distance from z but for ||z||^2.
-        n_instances, n_features = bags.instances.shape
-        self._rows = np.empty((n_instances, n_features + 1))
-        scaled = self._rows[:, :-1]
-        np.subtract(bags.instances, centre, out=scaled)
-        scaled *= self._unit
-        np.einsum("ij,ij->i", scaled, scaled, out=self._rows[:, -1])
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_bags, n_concepts)."""
-        return len(self._bags), self._concepts.shape[0]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the whole matrix, were it stored."""
-        n_bags, n_concepts = self.shape
-        return 8 * n_bags * n_concepts
-
-    @property
-    def block(self) -> int:
-        """Columns per scan block: about 32 MiB."""
-        n_bags, n_concepts = self.shape
-        return min(max(1, BLOCK_SIMILARITIES // n_bags), n_concepts)
-
-    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[k - start] = sum_i s_ik v[i], start <= k < stop.
-
-        v : (n_bags,) or (n_bags, m) -> (stop - start,) or (stop - start, m).
-        """
-        as_vectors(v, self.shape, start, stop)
-        scores = np.empty((stop - start, *v.shape[1:]))
-        for first in range(start, stop, self.block):
-            last = min(first + self.block, stop)
-            part = self._part(first, last)
-            scores[first - start : last - start] = part.correlate(v, 0, last - first)
-        return scores
-
-    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return sum_i w_i s_ik and sum_i w_i s_ik**2, start <= k < stop."""
-        as_vectors(weight, self.shape, start, stop)
-        total, square = np.empty(stop - start), np.empty(stop - start)
-        for first in range(start, stop, self.block):
-            last = min(first + self.block, stop)
-            place = slice(first - start, last - start)
-            total[place], square[place] = self._part(first, last).moments(weight, 0, last - first)
-        return total, square
-
-    def gather(self, features: IndexArray | slice) -> FloatArray:
-        """Return the similarities with some concepts, in the given order: F-ordered float64."""
-        if not isinstance(features, slice):
-            features = as_features(features, self.shape[1])
-        concepts = self._concepts[features]
-        similarity = np.full((concepts.shape[0], self.shape[0]), np.inf)
-        tiles = [
-            slice(first, first + TILE_CONCEPTS)
-            for first in range(0, concepts.shape[0], TILE_CONCEPTS)
-        ]
-
-        def fill(tile: slice) -> None:
-            self._fill(concepts[tile], similarity[tile])
-
-        if tiles:
-            with solver_threads(self.n_threads):
-                map_threads(fill, tiles)
-        return similarity.T
-
-    def _part(self, start: int, stop: int) -> Dense:
-        """Return the similarities with consecutive concepts in memory."""
-        return Dense(self.gather(slice(start, stop)), self.n_threads)
-
-    def _fill(self, concepts: FloatArray, similarity: FloatArray) -> None:
-        """Put the similarities of all bags with a tile of concepts where infinity stands.
-
-        similarity : (n_concepts, n_bags).
-        """
-        instances, offsets = self._bags.instances, self._bags.offsets
-        square, distances = self._distances(concepts)
-        for first in range(0, instances.shape[0], TILE_INSTANCES):
-            last = min(first + TILE_INSTANCES, instances.shape[0])
-            distance = distances(first, last)
-            # The bags in this piece; the first and the last may go on beyond it.
-            left = int(np.searchsorted(offsets, first, side="right")) - 1
-            right = int(np.searchsorted(offsets, last))
-            begins = np.maximum(offsets[left:right], first) - first
-            nearest = similarity[:, left:right]
-            np.minimum(nearest, np.minimum.reduceat(distance, begins, axis=1), out=nearest)
-        similarity += square[:, None]
-        np.maximum(similarity, 0.0, out=similarity)
-        np.negative(similarity, out=similarity)
-        np.exp(similarity, out=similarity)
-
-    def _distances(self, concepts: Any) -> tuple[FloatArray, Callable[[int, int], FloatArray]]:
-        """Return how squared distances from a tile of concepts are computed, in units of 2 sigma^2.
-
-        A term for every concept, (n_concepts,), and a function of the first and last instance that
-        gives the rest, (n_concepts, last - first).
-        """
-        instances = self._bags.instances
-        sparse = _is_sparse(instances)
-        z = concepts * self._unit if sparse else (concepts - self._centre) * self._unit
-        square = _square_norms(z)
-        far = np.flatnonzero(square > FAR)
-        factor: Any = z.T.tocsr() if sparse else None
-        if not sparse:
-            factor = np.concatenate([-2.0 * z, np.ones((z.shape[0], 1))], axis=1)
-
-        def distances(first: int, last: int) -> FloatArray:
-            found: FloatArray
-            if sparse:
-                found = (self._rows[first:last] @ factor).toarray().T
-                found *= -2.0
-                found += self._square[first:last]
-            else:
-                found = factor @ self._rows[first:last].T
-            if far.size:
-                # Differences of the user's values: those from the centre are rounded.
-                part = instances[first:last]
-                if sparse:
-                    found[far] = _square_distances(part, concepts[far]) * self._unit**2
-                else:
-                    found[far] = (cdist(concepts[far], part) * self._unit) ** 2
-            return found
-
-        terms = square.copy()
-        terms[far] = 0.0
-        return terms, distances
-
-
-class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Bags as vectors: their similarities with all instances of the bags it was fitted to.
-
-    A bag B is as similar to a concept z as its nearest instance,
-
-        s(z, B) = max_{x in B} exp(-||x - z||^2 / (2 sigma^2))
-
-    in (0, 1], and every training instance, of positive and negative bags, is a concept. A linear
-    model that selects few of these features says which instances make a bag positive (multiple
-    instance learning via embedded instance selection, MILES).
-
-    Parameters
-    ----------
-    sigma : "median" or float
-        The width of the similarity, on the scale of your features: standardise instances whose
-        features have different units. "median": the median distance between different training
-        instances (of 500 of them, evenly from the centre outwards, where there are more).
-        In the article sigma^2 stands for what is 2 sigma^2 here.
-    memory_limit : float
-        The most bytes that `transform` may return; inf: no limit.
-    n_threads : int or None
-        Threads; all allowed ones by default. The result does not depend on it.
-
-    Attributes
-    ----------
-    bags_ : the training bags as `Bags`; `bags_.instances`, (n_concepts, n_features_in_), are the
-        concepts.
-    sigma_ : the width.
-
-    References
-    ----------
-    Chen, Bi and Wang, MILES: multiple-instance learning via embedded instance selection, IEEE
-    TPAMI 28(12), 2006.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from zeronorm import MilesEmbedding
-    >>> bags = [np.array([[0.0], [1.0]]), np.array([[3.0]])]
-    >>> MilesEmbedding(sigma=1.0).fit_transform(bags).round(3)
-    array([[1.   , 1.   , 0.135],
-           [0.011, 0.135, 1.   ]])
-    """
-
-    def __init__(
-        self,
-        sigma: float | str = "median",
-        *,
-        memory_limit: float = 2**30,
-        n_threads: int | None = None,
-    ) -> None:
-        self.sigma = sigma
-        self.memory_limit = memory_limit
-        self.n_threads = n_threads
-
-    def fit(self, bags: Any, y: Any = None) -> MilesEmbedding:
-        """Keep the instances as concepts and settle sigma.
-
-        Parameters
-        ----------
-        bags : a list of arrays (n_instances, n_features), a tuple (X, bag_index), or `Bags`.
-            Sparse instances stay sparse.
-        y : not used.
-        """
-        sigma = _validate.check_sigma(self.sigma)
-        _validate.check_positive_or_infinite("memory_limit", self.memory_limit)
-        _validate.check_count("n_threads", self.n_threads)
-        concepts = Bags.of(bags)
-        centre = np.asarray(concepts.instances.mean(axis=0))
-        self.sigma_ = _median_distance(concepts.instances, centre) if sigma == "median" else sigma
-        self.bags_, self._centre = concepts, centre
-        self.n_features_in_ = concepts.n_features
-        return self
-
-    def design(self, bags: Any) -> MilesDesign:
-        """Return the similarities as a design that computes them when they are needed.
-
-        Every estimator of the package takes it in place of X.
-        """
-        check_is_fitted(self)
-        data = Bags.of(bags)
-        if data.n_features != self.n_features_in_:
-            raise ValueError(
-                f"bags must have the {self.n_features_in_} features of those that "
-                f"{type(self).__name__} was fitted to; got {data.n_features}."
-            )
-        sparse = _is_sparse(self.bags_.instances)
-        if sparse != _is_sparse(data.instances):
-            other = data.instances
-            data = replace(data, instances=sp.csr_array(other) if sparse else other.toarray())
-        threads = _validate.check_count("n_threads", self.n_threads)
-        return MilesDesign(data, self.bags_.instances, float(self.sigma_), self._centre, threads)
-
-    def transform(self, bags: Any) -> FloatArray:
-        """Return the similarities, (n_bags, n_concepts), F-ordered.
-
-        Bags of a tuple (X, bag_index) are in the order of their sorted names.
-
-        Raises
-        ------
-        ValueError
-            Where they take more than `memory_limit`, before any is computed.
-        """
-        design = self.design(bags)
-        limit = _validate.check_positive_or_infinite("memory_limit", self.memory_limit)
-        if design.nbytes > limit:
-            n_bags, n_concepts = design.shape
-            raise ValueError(
-                f"memory_limit must be at least {design.nbytes} bytes, for the similarities of "
-                f"{n_bags} bags with {n_concepts} instances; got {self.memory_limit!r}. Raise it, "
-                "or pass design(bags) to an estimator: it computes them when they are needed."
-            )
-        return design.gather(slice(None))
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the concepts, (n_concepts,): "instance 3 of bag 7", from 0.
-
-        input_features : not used.
-        """
-        check_is_fitted(self)
-        n_concepts = self.bags_.instances.shape[0]
-        return np.array([self.bags_.where(place) for place in range(n_concepts)], dtype=object)
-
-    def __sklearn_tags__(self) -> Tags:
-        """Return the tags: bags are no matrix."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
-
-
 def is_indexed(bags: Any) -> bool:
     """Return whether bags are given as (X, bag_index), not as a list of arrays."""
     if not isinstance(bags, tuple) or len(bags) != 2:
@@ -509,63 +191,3 @@ def _matrix(x: Any, name: str) -> Any:
         return read_dense(x, 1).gather(slice(None))
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from error
-
-
-def _square_norms(x: Any) -> FloatArray:
-    """Return ||x_i||^2 of the rows, (n_rows,)."""
-    if _is_sparse(x):
-        return np.asarray(x.multiply(x).sum(axis=1), np.float64)
-    return np.asarray(np.einsum("ij,ij->i", x, x))
-
-
-def _square_distances(x: Any, z: Any) -> FloatArray:
-    """Return ||z_k - x_i||^2 of the rows of two csr_arrays by their differences, (n_z, n_x).
-
-    Nothing cancels: the columns where z_k is not zero are subtracted, the others of x squared.
-    """
-    row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
-    outside = np.ones(x.shape[1], bool)
-    found = np.empty((z.shape[0], x.shape[0]))
-    for k in range(z.shape[0]):
-        place = slice(z.indptr[k], z.indptr[k + 1])
-        columns = z.indices[place]
-        outside[columns] = False
-        inner = x[:, columns].toarray() - z.data[place]
-        other = np.where(outside[x.indices], x.data, 0.0)
-        found[k] = np.bincount(row, other * other, x.shape[0]) + _square_norms(inner)
-        outside[columns] = True
-    return found
-
-
-def _median_distance(instances: Any, centre: FloatArray) -> float:
-    """Return the median distance of different instances.
-
-    Of many, those are taken that are evenly spaced in the order of the distance from the centre,
-    which does not depend on the order of the rows.
-    """
-    sparse = _is_sparse(instances)
-    if instances.shape[0] > MEDIAN_SAMPLE:
-        if sparse:
-            # ||x||^2 - 2x'c, which orders them as the distances do.
-            radius = _square_norms(instances) - 2.0 * (instances @ centre)
-        else:
-            radius = cdist(instances, centre[None, :])[:, 0]
-        places = np.linspace(0, radius.size - 1, MEDIAN_SAMPLE).round().astype(np.int64)
-        instances = instances[np.argsort(radius, kind="stable")[places]]
-    if sparse:
-        above = np.triu_indices(instances.shape[0], 1)
-        distance = np.sqrt(_square_distances(instances, instances)[above])
-    else:
-        distance = pdist(instances)
-    distance = distance[distance > 0]
-    median = float(np.median(distance)) if distance.size else 0.0
-    if median < _validate.SMALLEST_SIGMA:
-        raise ValueError(
-            "sigma='median' needs instances that differ (by "
-            f"{_validate.SMALLEST_SIGMA:g} or more); the median of their distances is {median:g}. "
-            "Pass sigma as a number, or rescale the features."
-        )
-    return median
-
-
-__all__ = ["Bags", "MilesDesign", "MilesEmbedding", "is_indexed"]

@@ -1,8 +1,8 @@
-"""How far a support can be from the best one of its size: bounds, proofs, verification.
+"""How far a support can be from the best one of its size: bounds and proofs.
 
 `certify` bounds the l0 problem that `zeronorm.result.Certificate` states from below, for a support
 found by anyone. `prove` goes on by branch and bound until a wanted gap is certain, or until no
-better support exists. `verify` recomputes all that from the data, in plain NumPy (`verifier.py`).
+better support exists. `zeronorm.verification` recomputes all that from the data, in plain NumPy.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from . import _validate
+from . import validate
 from ._threads import one_blas_thread
 from ._typing import FloatArray, IndexArray
 from .designs._operations import margins
@@ -26,7 +26,6 @@ from .result import Certificate, Progressed, Proof, Tree
 from .solvers import Task, run_together
 from .solvers._certify_groups import tighten_groups
 from .solvers._prove import prove_support
-from .verifier import CertificateError, verify
 
 
 def certify(
@@ -141,9 +140,9 @@ def prove(
     >>> proof.status.name, proof.improved
     ('OPTIMAL', True)
     """
-    _validate.check_not_negative("gap", gap)
-    _validate.check_positive("time_limit", time_limit)
-    _validate.check_count("max_nodes", max_nodes)
+    validate.check_not_negative("gap", gap)
+    validate.check_positive("time_limit", time_limit)
+    validate.check_count("max_nodes", max_nodes)
     posed = _pose(model, X, y, sample_weight, C, fit_intercept, standardize, n_threads)
     if posed[0].task.groups is not None:
         raise ValueError(
@@ -350,4 +349,4 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     return bool(abs(objective - certificate.objective) <= 1e-6 * abs(certificate.objective))
 
 
-__all__ = ["CertificateError", "certify", "prove", "verify"]
+__all__ = ["certify", "prove"]

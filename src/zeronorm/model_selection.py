@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 
-from . import _validate
+from . import validate
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
 from .designs import Rows
@@ -83,11 +83,11 @@ def cross_validate(
         rows, where the rows of a fold cannot be scored by the measure, where pos_label is not one
         of two classes, and as for `fit`.
     """
-    _validate.check_seed(random_state)
+    validate.check_seed(random_state)
     scoring = _measure_of(estimator, measure)
     # Rows of weight 0 stay until the splits are known, as these number all rows.
     data = estimator._read(X, y, None)
-    weight = _validate.check_sample_weight(sample_weight, len(data.labels))
+    weight = validate.check_sample_weight(sample_weight, len(data.labels))
     data = replace(data, sample_weight=weight)
     folds = splits(data.labels, weight, cv, random_state)
     if hasattr(estimator, "_posed_sizes"):
@@ -98,7 +98,7 @@ def cross_validate(
     if estimator.n_features is None:  # the default size follows the usable columns of a fold
         smallest = min(problem.sizes for problem in problems)
         problems = [replace(problem, sizes=smallest) for problem in problems]
-    ordered = [_validate.check_pos_label(problem.classes, pos_label) for problem in problems]
+    ordered = [validate.check_pos_label(problem.classes, pos_label) for problem in problems]
     if scoring is not None:  # before anything is fitted
         classes_of_folds = [classes for classes, _ in ordered]
         check_folds(scoring, data.labels, data.sample_weight, folds, classes_of_folds)
@@ -191,19 +191,19 @@ def splits(
     cv : number of stratified folds; a splitter, or pairs of row numbers, of all rows.
     """
     used = np.flatnonzero(weight > 0)
-    if _validate.is_integer(cv):
+    if validate.is_integer(cv):
         return [(used[train], used[test]) for train, test in _folds(labels[used], cv, random_state)]
     pairs: Any = cv
     if hasattr(cv, "split") and not isinstance(cv, (str, bytes, type)):
         pairs = cv.split(np.zeros(len(labels)), labels)
     elif isinstance(cv, (str, bytes, dict, set)) or not isinstance(cv, Iterable):
         raise ValueError(
-            f"cv must be a number of folds, a splitter or splits; got {_validate.shown(cv)}. "
+            f"cv must be a number of folds, a splitter or splits; got {validate.shown(cv)}. "
             "Splits are (train, test) pairs of row numbers."
         )
     folds = [
         (train[weight[train] > 0], test[weight[test] > 0])
-        for train, test in _validate.check_splits(pairs, len(labels))
+        for train, test in validate.check_splits(pairs, len(labels))
     ]
     for number, (train, test) in enumerate(folds):
         for rows, deed in ((train, "leave"), (test, "hold out")):
@@ -220,7 +220,7 @@ def _folds(
 ) -> list[tuple[IndexArray, IndexArray]]:
     """Return (train, test) row numbers of stratified folds."""
     classes, counts = np.unique(labels, return_counts=True)
-    smallest, most = _validate.plain(classes[counts.argmin()]), int(counts.min())
+    smallest, most = validate.plain(classes[counts.argmin()]), int(counts.min())
     if most < 2:
         raise ValueError(
             "cv needs at least two rows (of positive weight) of every class; got one of class "
@@ -229,7 +229,7 @@ def _folds(
     if not 2 <= cv <= most:
         raise ValueError(
             f"cv must be between 2 and {most} (the rows of class {smallest!r}); got "
-            f"{_validate.shown(cv)}."
+            f"{validate.shown(cv)}."
         )
     splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
     return list(splitter.split(np.zeros(len(labels)), labels))

@@ -55,7 +55,7 @@ class Tree:
 
     The models of a node have all its fixed features and no others than its fixed and free ones. At
     the root the forced features are fixed, all others free. The dual point of a node bounds its
-    models, rules out free features and fixes some (see `zeronorm.certificate.verify`); what is left
+    models, rules out free features and fixes some (see `zeronorm.verify`); what is left
     is divided by one free feature: the models with it and those without.
     """
 

@@ -1,4 +1,4 @@
-"""Budgets: which sets of features a model may use. They see score vectors and nothing else."""
+"""The budget of few features in few groups. It sees vectors of scores and nothing else."""
 
 from __future__ import annotations
 
@@ -14,116 +14,7 @@ from . import _kernels as kernels
 from ._typing import FloatArray, IndexArray
 from .groups import Groups
 
-# Names that a message has room for.
-SHOWN = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Exactly k features.
-
-    Parameters
-    ----------
-    k : how many features, at least 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where k is not an integer, or below 1; by `project` and `top` where there are fewer than k
-        features.
-    """
-
-    k: int
-
-    def __post_init__(self) -> None:
-        """Check k, and store it as a plain integer."""
-        object.__setattr__(self, "k", _count(self.k, "k"))
-
-    def project(self, w: FloatArray) -> FloatArray:
-        """Return the nearest point to w, (p,), with at most k nonzeros: its k largest |w_j|.
-
-        Of equal |w_j| at the cut those of the smaller index stay.
-        """
-        kept = self.top(np.abs(w))
-        projected = np.zeros_like(w)
-        projected[kept] = w[kept]
-        return projected
-
-    def top(self, score: FloatArray) -> IndexArray:
-        """Return the k features, ascending, with the largest sum of scores; cost O(p).
-
-        Of equal scores at the cut those of the smaller index are taken.
-        """
-        if self.k > score.size:
-            raise ValueError(f"k must be between 1 and {score.size} (the features); got {self.k}.")
-        return np.sort(largest(score, self.k))
-
-
-@dataclass(frozen=True, slots=True)
-class GroupBudget:
-    """All features of exactly n_groups groups.
-
-    Parameters
-    ----------
-    n_groups : how many groups, at least 1.
-    groups : the partition of the features.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where n_groups is not an integer, below 1, or above the number of groups that have
-        features.
-    """
-
-    n_groups: int
-    groups: Groups
-
-    def __post_init__(self) -> None:
-        """Check the number of groups, and store it as a plain integer."""
-        object.__setattr__(self, "n_groups", _count(self.n_groups, "n_groups"))
-        _check_groups(self.groups)
-        existing = int(np.count_nonzero(self.groups.sizes))
-        if self.n_groups > existing:
-            raise ValueError(
-                f"n_groups must be between 1 and {existing} (the groups that have features); got "
-                f"{self.n_groups}."
-            )
-
-    def project(self, w: FloatArray) -> FloatArray:
-        """Return the nearest point to w, (p,), with nonzeros in at most n_groups groups.
-
-        Those with the largest sums of squares stay, of equal sums those of the smaller index.
-        """
-        kept = self._heaviest(np.abs(w), 2)
-        return np.where(kept[self.groups.code], w, 0.0)
-
-    def top(self, score: FloatArray) -> IndexArray:
-        """Return all features, ascending, of the groups with the largest sums of scores.
-
-        score : (p,), not negative. Of equal sums the groups of the smaller index are taken.
-        Cost O(p + G log G) for G groups.
-        """
-        return np.flatnonzero(self._heaviest(score, 1)[self.groups.code])
-
-    def _heaviest(self, values: FloatArray, power: int) -> NDArray[np.bool_]:
-        """Return which groups have the largest sums of values**power, (G,)."""
-        _check_length(values, self.groups)
-        code, n_all = self.groups.code, len(self.groups)
-        peak = np.zeros(n_all)
-        with np.errstate(invalid="ignore"):  # of NaN, which is refused
-            np.maximum.at(peak, code, values)
-        if not np.isfinite(peak).all():
-            _refuse(values, "scores")
-        # Every group on a scale of its own, a power of two: its sum is exact where that of the
-        # values is, and neither over- nor underflows.
-        shift = np.clip(np.frexp(peak)[1], -1022, 1022).astype(np.int64)
-        sums = np.bincount(code, (values * np.ldexp(1.0, -shift)[code]) ** power, n_all)
-        mantissa, exponent = np.frexp(sums)
-        exponent = np.where(sums > 0, exponent + power * shift, -(2**20))
-        exponent[self.groups.sizes == 0] -= 1  # a group without features is taken last
-        kept = np.zeros(n_all, bool)
-        kept[np.lexsort((-mantissa, -exponent))[: self.n_groups]] = True
-        return kept
+SHOWN = 10  # A message has room for so many names.
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,24 +184,6 @@ def _select(
     if count < 0:
         _refuse(values, name)
     return out[:count]
-
-
-def largest(values: FloatArray, k: int) -> IndexArray:
-    """Return the indices of the k largest values, largest first, ties by the smaller index.
-
-    values : (p,), without NaN, which raises ValueError; 0 <= k <= p. Cost O(p + k log k).
-    """
-    if k == 0:
-        return np.empty(0, np.int64)
-    ordered = np.partition(values, values.size - k)
-    # NaN sorts last, so that it is seen here.
-    if np.isnan(ordered[values.size - k :]).any():
-        raise ValueError("scores must be numbers; got NaN.")
-    cut = ordered[values.size - k]
-    above = np.flatnonzero(values > cut)
-    above = above[np.argsort(-values[above], kind="stable")]
-    ties = np.flatnonzero(values == cut)[: k - above.size]
-    return np.concatenate([above, ties]).astype(np.int64, copy=False)
 
 
 def _count(value: Any, name: str) -> int:

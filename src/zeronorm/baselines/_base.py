@@ -16,7 +16,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import _validate
+from .. import validate as _validate
 from .._threads import one_blas_thread
 from .._typing import FloatArray, IndexArray
 from ..designs import as_design

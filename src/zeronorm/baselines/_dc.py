@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import FloatArray
 from ..groups import Groups
 from ._base import Classifier, Data, Fit, Regressor

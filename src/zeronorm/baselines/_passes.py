@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import FloatArray
 from ..groups import Groups
 from ._base import Data, Fit, LinearModel, warn_of_gap

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_X_y
 
-from .. import _validate
+from .. import validate as _validate
 from .._threads import one_blas_thread
 from .._typing import FloatArray
 from ..groups import Groups

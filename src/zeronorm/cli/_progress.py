@@ -6,8 +6,9 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._messages import one_line, show
@@ -76,7 +77,7 @@ class Progress:
             self._bar.update(self._task, description="Proving", count=count)
 
 
-def fit(estimator: Any, X: Any, y: Any, progress: Progress) -> None:
+def _fit(estimator: Any, X: Any, y: Any, progress: Progress) -> None:
     """Fit, and report the course of a proof, and scans where scikit-learn has callbacks."""
     if hasattr(estimator, "_report"):
         estimator._report = progress.searched
@@ -113,26 +114,45 @@ class _FitCallback:
         """End a fit."""
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A command at work: its progress, the notes that it will print, the seconds of its phases."""
+
+    progress: Progress
+    notes: list[str]
+    seconds: dict[str, float]
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Add the time that the block takes to the seconds of this name."""
+        begin = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
+
+    def fit(self, estimator: Any, X: Any, y: Any) -> None:
+        """Fit, with progress, and take the seconds of the phases of the fit."""
+        begin = time.perf_counter()
+        _fit(estimator, X, y, self.progress)
+        rest = time.perf_counter() - begin
+        for name, value in estimator.seconds_.items():
+            if name != "total":
+                self.seconds[name] = self.seconds.get(name, 0.0) + value
+                rest -= value
+        self.seconds["other"] = max(0.0, rest)
+
+
 @contextmanager
-def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
-    """Add the time that the block takes to the seconds of this name."""
+def watched(quiet: bool) -> Iterator[Work]:
+    """Watch the block; its seconds have their total at its end."""
     begin = time.perf_counter()
-    yield
-    seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - begin
-
-
-def split_phases(seconds: dict[str, float], phases: Mapping[str, float]) -> None:
-    """Replace the seconds of a fit by those of its phases; what they leave is named other."""
-    rest = seconds.pop("fit")
-    for name, value in phases.items():
-        if name != "total":
-            seconds[name] = seconds.get(name, 0.0) + value
-            rest -= value
-    seconds["other"] = max(0.0, rest)
+    seconds: dict[str, float] = {}
+    with Progress(quiet) as progress, _collected_warnings() as notes:
+        yield Work(progress, notes, seconds)
+    seconds["total"] = time.perf_counter() - begin
 
 
 @contextmanager
-def collect_warnings() -> Iterator[list[str]]:
+def _collected_warnings() -> Iterator[list[str]]:
     """Yield a list that receives the texts of warnings, each once, in place of stderr."""
     notes: list[str] = []
     with warnings.catch_warnings():

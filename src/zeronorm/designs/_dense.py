@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._kernels import FLOAT32_SCAN_ERROR, dense_correlate, dense_moments
 from .._typing import Design, FloatArray, IndexArray, float64_scan_error
+from ..validate import check_unmasked
 
 NATIVE_TYPES = frozenset(np.dtype(t) for t in (np.float64, np.float32, np.int8, np.uint8))
 
@@ -211,18 +212,6 @@ def read_dense(X: Any, n_threads: int) -> Dense:
             f"X must hold real numbers; got dtype {x.dtype}. Convert its columns to numbers first."
         )
     return Dense(x, n_threads)
-
-
-def check_unmasked(name: str, value: Any) -> None:
-    """Raise where a masked array has masked entries; arrays made of it would show what is below."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        mask = np.ma.getmaskarray(value)
-        place = tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
-        raise ValueError(
-            f"{name} must not have masked entries, which have no value; got {int(mask.sum())}, the "
-            f"first one at {place if len(place) > 1 else place[0]}. Fill them with "
-            f"{name}.filled(value), impute them, or leave these rows out."
-        )
 
 
 def as_vectors(v: FloatArray, shape: tuple[int, int], start: int, stop: int) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._typing import Design, FloatArray, IndexArray, Stored, Wrapper
-from ..structures import largest
+from ..ordering import largest
 from ._dense import Dense
 from ._wrappers import IN_MEMORY, Rows, Scaled, as_slice, feature_blocks, storage_of
 

@@ -11,6 +11,7 @@ from ._l1 import L1LogisticRegression
 from ._l1_cv import L1LogisticRegressionCV
 from ._l1_path import L1Path, l1_path
 from ._measure import MeasureClassifier
+from ._miles import MilesEmbedding
 from ._minimax import FeatureGeneratingMachine, MinimaxLogisticRegression
 from ._reweighted import ReweightedL1LogisticRegression
 
@@ -27,6 +28,7 @@ __all__ = [
     "L1LogisticRegressionCV",
     "L1Path",
     "MeasureClassifier",
+    "MilesEmbedding",
     "MinimaxLogisticRegression",
     "ReweightedL1LogisticRegression",
     "SelectedInstance",

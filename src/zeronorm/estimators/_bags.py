@@ -13,10 +13,12 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import FloatArray
-from ..bags import Bags, MilesDesign, MilesEmbedding, is_indexed
+from ..bags import Bags, is_indexed
+from ..designs._miles import MilesDesign
 from ._measure import MeasureClassifier
+from ._miles import MilesEmbedding
 from ._sparse_linear import SparseLinearModel
 
 MOST_INSTANCES = 20  # selected by default

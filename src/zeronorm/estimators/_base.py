@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import Design, FloatArray, IndexArray, Smooth
 from ..criteria import CRITERIA, LEAST_ROWS
 from ..designs._operations import center_scale

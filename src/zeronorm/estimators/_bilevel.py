@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import FloatArray, IndexArray
 from ..designs import Scaled
 from ..groups import Groups

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import IndexArray
 from ..criteria import information_criteria
 from ..designs import Scaled

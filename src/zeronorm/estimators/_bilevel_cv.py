@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _validate
+from .. import validate as _validate
 from .._threads import one_blas_thread
 from .._typing import FloatArray, IndexArray
 from ..designs import Rows

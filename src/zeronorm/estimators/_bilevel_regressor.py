@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import FloatArray, IndexArray
 from ..designs import Scaled
 from ..designs._operations import center_scale, on_scaling_of_x

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import IndexArray
 from ..result import Path
 from ..solvers import Task, greedy, select, select_l0, select_l1

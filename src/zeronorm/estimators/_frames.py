@@ -12,8 +12,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder
 
 from .._typing import IndexArray
-from .._validate import feature_names
 from ..groups import Groups
+from ..validate import feature_names
 
 CATEGORICAL = ("category", "object", "str", "bool", "categorical", "enum", "utf8", "string")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import IndexArray
 from ..result import Path
 from ..solvers import Task

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import IndexArray
 from ..result import Path, Progressed, Proof, Status, Step
 from ..solvers import Splitting, Task

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import Design, FloatArray, IndexArray, Smooth
 from ..designs import Scaled, as_design
 from ..designs._columns import gather

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import log_expit, logsumexp
 from sklearn.metrics import roc_auc_score
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import FloatArray, IndexArray
 from ..model_selection import splits
 from ..result import Result

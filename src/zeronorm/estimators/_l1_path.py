@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _validate
+from .. import validate as _validate
 from .._threads import one_blas_thread
 from .._typing import FloatArray, IndexArray
 from ..designs import as_design

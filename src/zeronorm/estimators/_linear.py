@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import FloatArray
 from ._sparse_linear import (
     CALLER_OF_FIT,

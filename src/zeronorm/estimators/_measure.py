@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import IndexArray
 from ..designs import Scaled
 from ..groups import Groups
 from ..measures import Measure, macro_average, parse_measure
+from ..ordering import largest
 from ..result import Path
 from ..solvers import MeasureTask, Task, select_by_measure
 from ..solvers._drive import Solver
-from ..structures import largest
 from ._base import BudgetedClassifier, Problem
 from ._linear import CALLER_OF_FIT, Rowwise
 

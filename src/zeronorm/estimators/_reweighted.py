@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _validate
+from .. import validate as _validate
 from ..result import Result
 from ..solvers import CappedL1, L1Problem, LogPenalty, reweighted
 from ..solvers._drive import Solver

@@ -16,14 +16,14 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import _validate
+from .. import validate as _validate
 from .._threads import one_blas_thread
 from .._typing import Design, FloatArray, IndexArray
 from ..designs import Rows, as_design
-from ..designs._dense import check_unmasked
 from ..designs._operations import margins
 from ..solvers import Progress, run_together
 from ..solvers._drive import Solver
+from ..validate import check_unmasked
 
 try:  # scikit-learn's callback API is experimental: used where it exists
     from sklearn.callback import CallbackSupportMixin, with_callbacks

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _validate
+from .. import validate
 from .._typing import FloatArray
 from ._contingency import Contingency, FBeta
 from ._hamming import Hamming
@@ -74,7 +74,7 @@ def macro_average(
         y = np.where(labels == label, 1.0, -1.0)
         if abs(float(y.sum())) == y.size:
             raise ValueError(
-                f"y must have rows of class {_validate.plain(label)!r} and of others for "
+                f"y must have rows of class {validate.plain(label)!r} and of others for "
                 f"{measure.name!r}; got {int((y > 0).sum())} of {y.size}."
             )
         found.append(measure.score(y, scores[:, column], weight))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from sklearn.metrics import fbeta_score
 
-from .. import _validate
+from .. import validate
 from .._kernels import f_labelling
 from .._typing import FloatArray
 from ._measure import Cut, Measure, Weight
@@ -175,7 +175,7 @@ class FBeta(ContingencyMeasure):
 
     def __post_init__(self) -> None:
         """Check beta."""
-        _validate.check_positive("beta", self.beta)
+        validate.check_positive("beta", self.beta)
 
     @property
     def name(self) -> str:

@@ -8,9 +8,9 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .. import _validate
+from .. import validate
 from .._typing import FloatArray
-from ..structures import largest
+from ..ordering import largest
 from ._contingency import ContingencyMeasure
 from ._measure import Weight, refuse_weights, threshold_of_top
 
@@ -91,7 +91,7 @@ def _check_k(k: Any) -> None:
         except ValueError:
             right = False
     else:
-        right = _validate.is_integer(k) and k >= 1
+        right = validate.is_integer(k) and k >= 1
     if not right:
         raise ValueError(
             'k must be an integer of at least 1, or a string like "2p": that many times the '

@@ -44,9 +44,11 @@ inside_i, row_i and tree_dual_i, without rows where there is no tree. What they 
 from __future__ import annotations
 
 from ._archive import CertificateFileError, ModelFileError, write_file
-from ._certificates import SavedCertificate, load_certificate, save_certificate
-from ._models import LinearModel, load, save
+from ._certificates import load_certificate, save_certificate
+from ._linear_model import LinearModel
+from ._models import load, save
 from ._records import summarize, tabulate
+from ._saved_certificate import SavedCertificate
 
 __all__ = [
     "CertificateFileError",

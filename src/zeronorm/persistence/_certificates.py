@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import FloatArray, IndexArray
-from ..files import Layout, PathLike, is_text, quote
+from .._typing import IndexArray
+from ..files import PathLike, is_text
 from ..groups import Groups
 from ..result import Certificate, Tree
-from ..verifier import CertificateError, check_form, verify
+from ..verification import CertificateError, check_form
 from ._archive import CertificateFileError, FileKind, Require, pack, read_file, unpack, write_file
 from ._header import (
     FEATURES,
@@ -30,11 +29,11 @@ from ._header import (
     storable,
 )
 from ._records import check_record
+from ._saved_certificate import SavedCertificate, union_support
 
 # A tree has a GiB of dual points at most, for every class.
 CERTIFICATE = FileKind("certificate", version=1, max_size=1 << 33, error=CertificateFileError)
 
-_MAX_DENSE = 1 << 31  # bytes of X in float64 that are verified; it takes a few times as much
 _MOST_UNEQUAL = 1e9  # class weights
 _SHARED = ("metadata", "classes", "class_weight")
 _OF_GROUPS = ("group_of", "group_labels")  # only where groups were selected
@@ -70,106 +69,6 @@ _PROBLEM = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SavedCertificate:
-    """Certificates of one fit, and what is needed to check them."""
-
-    classes_: NDArray[Any]  # (n_classes,) sorted
-    certificates: tuple[Certificate, ...]  # one for two classes, else one for each of them
-    class_weight: FloatArray  # (n_classes,) weight of a row of each class, in the loss
-    feature_names: tuple[str, ...] | None  # of `support_`
-    metadata: Mapping[str, Any]  # as written: versions, size and names of the data
-
-    @property
-    def positive(self) -> list[Any]:
-        """The class that counts as +1 in each certificate; all others count as -1."""
-        labels: list[Any] = self.classes_.tolist()
-        return labels[1:] if len(labels) == 2 else labels
-
-    @property
-    def support_(self) -> IndexArray:
-        """The features of all classes, sorted."""
-        return _union(self.certificates)
-
-    @property
-    def layout(self) -> Layout:
-        """How a file is to be read: with all features, at their places."""
-        return Layout(
-            self.metadata["n_features_in"],
-            first_index=self.metadata["first_index"],
-            target_name=self.metadata["target_name"],
-            exact=True,
-        )
-
-    def verify(
-        self, X: Any, y: Any, *, sample_weight: Any = None, rtol: float = 1e-10
-    ) -> list[dict[str, float]]:
-        """Recompute objective, bound and gap of every certificate, in plain NumPy.
-
-        Parameters
-        ----------
-        X : (n_samples, n_features) array or sparse matrix, as at the fit; it is made dense.
-        y : (n_samples,) labels.
-        sample_weight : (n_samples,) of the fit; class weights are in the file.
-        rtol : as in `zeronorm.certificate.verify`.
-
-        Raises
-        ------
-        zeronorm.certificate.CertificateError
-            Where a certificate claims more than the data show. It is a ValueError.
-        ValueError
-            Where X or y are of other data, or X is too large to be made dense.
-        """
-        from .._validate import check_sample_weight
-
-        X = X if hasattr(X, "shape") else np.asarray(X)
-        shape = (self.metadata["n_samples"], self.metadata["n_features_in"])
-        if tuple(X.shape) != shape:
-            raise ValueError(
-                f"X must be what the certificate is for, {shape[0]} samples of {shape[1]} "
-                f"features; got the shape {tuple(X.shape)}."
-            )
-        n_bytes = 8 * shape[0] * shape[1]
-        if n_bytes > _MAX_DENSE:
-            raise ValueError(
-                f"X must be at most {_MAX_DENSE / 2**30:.2g} GiB as dense float64, of which "
-                f"verification takes several copies; got {n_bytes / 2**30:.2g} GiB. On a machine "
-                "with that much memory, call zeronorm.certificate.verify."
-            )
-        labels = np.asarray(y)
-        if labels.shape != shape[:1]:
-            raise ValueError(
-                f"y must have {shape[0]} labels; got an array of shape {labels.shape}."
-            )
-        weight = check_sample_weight(sample_weight, shape[0]).copy()
-        for label, factor in zip(self.classes_, self.class_weight, strict=True):
-            weight[labels == label] *= factor
-        other = np.flatnonzero(~np.isin(labels, self.classes_) & (weight > 0))
-        if other.size:
-            known = quote(", ".join(map(str, self.classes_)))
-            raise ValueError(
-                f"y must have the classes {known}, as at the fit; {other.size} rows have others, "
-                f"such as {quote(str(labels[other[0]]))}. Give rows that were left out of the fit "
-                "the sample_weight 0."
-            )
-        used, expected = int((weight > 0).sum()), self.certificates[0].dual.size
-        if used != expected:
-            raise ValueError(
-                f"y must have {expected} samples of positive weight and of the classes "
-                f"{quote(', '.join(map(str, self.classes_)))}, as at the fit; got {used}."
-            )
-        X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-        found = []
-        for label, certificate in zip(self.positive, self.certificates, strict=True):
-            try:
-                one = verify(X, labels == label, certificate, sample_weight=weight, rtol=rtol)
-            except CertificateError as error:
-                which = f"class {quote(str(label))}: " if len(self.certificates) > 1 else ""
-                raise CertificateError(f"{which}{error}") from None
-            found.append(one)
-        return found
-
-
 def save_certificate(
     certificate: Certificate | Sequence[Certificate | None] | None,
     path: PathLike,
@@ -203,7 +102,7 @@ def save_certificate(
     OSError
         If the file cannot be written; then nothing is left behind.
     """
-    from .. import _validate
+    from .. import validate
     from ..designs import as_design
 
     listed = certificate if isinstance(certificate, list | tuple) else [certificate]
@@ -213,11 +112,11 @@ def save_certificate(
             f"certificate must be a Certificate or a list of them; got {certificate!r:.80}."
         )
     n, m = X.shape if hasattr(X, "shape") else as_design(X).shape
-    labels = _validate.check_target(y, n)
-    weight = _validate.check_sample_weight(sample_weight, n)
+    labels = validate.check_target(y, n)
+    weight = validate.check_sample_weight(sample_weight, n)
     rows = np.flatnonzero(weight > 0)
     factors = np.zeros(n)
-    factors[rows] = _validate.class_factors(class_weight, labels[rows], weight[rows])
+    factors[rows] = validate.class_factors(class_weight, labels[rows], weight[rows])
     classes, first = np.unique(labels[factors > 0], return_index=True)
     n_scores = count_scores(classes)
     size = int((factors > 0).sum())
@@ -231,11 +130,11 @@ def save_certificate(
     if not all(_equal(one.groups, groups) for one in given):
         raise ValueError("certificate must be of one fit; got certificates of different groups.")
     if feature_names is None:
-        feature_names = _validate.feature_names(X)
+        feature_names = validate.feature_names(X)
     metadata = {
         **describe_versions(CERTIFICATE),
         "n_samples": int(n),
-        **describe_features(_union(given), int(m), feature_names, first_index, target_name),
+        **describe_features(union_support(given), int(m), feature_names, first_index, target_name),
         "certificates": [_describe_certificate(one) for one in given],
     }
     arrays = {
@@ -265,10 +164,6 @@ def _equal(one: Groups | None, other: Groups | None) -> bool:
     if one is None or other is None or one is other:
         return one is other
     return np.array_equal(one.labels, other.labels) and np.array_equal(one.code, other.code)
-
-
-def _union(certificates: Sequence[Certificate]) -> IndexArray:
-    return np.unique(np.concatenate([one.support for one in certificates]))
 
 
 def _no_tree(n: int) -> Tree:
@@ -372,7 +267,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         len(sizes) == 1 and 2 <= max(sizes) <= n,
         f"dual must be of one number of samples, at most {n} (n_samples), in all certificates",
     )
-    names = names_in(metadata, _union(certificates).size, require)
+    names = names_in(metadata, union_support(certificates).size, require)
     return SavedCertificate(
         classes,
         tuple(certificates),

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._typing import Columns, FloatArray, IndexArray
+from ..ordering import largest
 from ..result import Progressed, Status, Tree
-from ..structures import largest
 from ._bounds import Bound, bound_at
 from ._exchange import Exchanges
 from ._relaxation import Relaxed, relax

@@ -20,8 +20,8 @@ import numpy as np
 
 from .._typing import Columns, FloatArray, IndexArray
 from ..designs._columns import GatheredColumns, gather
+from ..ordering import largest
 from ..result import Certificate
-from ..structures import largest
 from ._certify import certify_supports
 from ._cutting_plane import BestDual
 from ._drive import Scan, Solver

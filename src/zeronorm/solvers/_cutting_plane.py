@@ -28,8 +28,8 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..designs._columns import GatheredColumns
+from ..ordering import largest
 from ..result import Result, Status, Step
-from ..structures import largest
 from ._drive import Scan, Solver
 from ._task import Task
 from ._ties import ranked

@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from .._typing import Columns, FloatArray, IndexArray
+from ..ordering import largest
 from ..result import Path, Progressed, Proof, Result, Status
-from ..structures import largest
 from ._cutting_plane import BestDual, Minimax
 from ._drive import Scan, Solver
 from ._hard_thresholding import VARIANTS, Objective, Thresholding, hard_threshold

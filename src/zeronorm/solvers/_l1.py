@@ -26,8 +26,8 @@ from ..designs._column_sets import ColumnSet, ColumnStore, RowSet
 from ..designs._columns import gather
 from ..designs._operations import distant_means
 from ..designs._wrappers import feature_blocks
+from ..ordering import largest
 from ..result import Result, Status, Step
-from ..structures import largest
 from ._descent import Penalty
 from ._drive import Scan, Solver
 from ._risk import Risk

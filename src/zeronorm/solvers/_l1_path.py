@@ -17,8 +17,8 @@ from .._typing import FloatArray, IndexArray
 from ..designs._column_sets import ColumnSet, ColumnStore, RowSet
 from ..designs._operations import unscaled
 from ..designs._wrappers import feature_blocks
+from ..ordering import largest
 from ..result import Result, Status, Step
-from ..structures import largest
 from ._cutting_plane import Minimax
 from ._descent import Penalty
 from ._drive import Scan, Solver, together

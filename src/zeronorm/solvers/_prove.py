@@ -18,8 +18,8 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..designs._columns import GatheredColumns, gather
 from ..designs._operations import score_errors
+from ..ordering import largest
 from ..result import Certificate, Progressed, Proof, Status, Tree
-from ..structures import largest
 from ._bounds import Bound, bound_at
 from ._branch import BranchAndBound, Candidates
 from ._certify import REFIT_TOL, safe_magnitudes

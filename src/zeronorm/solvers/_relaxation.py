@@ -35,7 +35,7 @@ import numpy as np
 
 from .._typing import Columns, FloatArray, IndexArray
 from ..designs._columns import DenseColumns
-from ..structures import largest
+from ..ordering import largest
 from ._ridge import ridge, solve_positive
 from ._risk import Risk
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..designs._columns import GatheredColumns
+from ..ordering import largest
 from ..result import Status, Step
-from ..structures import largest
 from ._cutting_plane import BestDual
 from ._drive import Scan, Solver
 from ._exchange import Exchanges, Fitted

@@ -31,10 +31,10 @@ import numpy as np
 from scipy.linalg.blas import dsymv, dsyr, dsyr2
 from scipy.optimize import minimize
 
-from .. import _validate
+from .. import validate as _validate
 from .._typing import Columns, FloatArray, IndexArray
+from ..ordering import largest
 from ..result import Status, Step
-from ..structures import largest
 from ._risk import Risk
 
 METHODS = ("salm", "asalm")

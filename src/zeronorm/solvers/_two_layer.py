@@ -29,8 +29,8 @@ from ..criteria import no_criteria
 from ..designs._columns import gather
 from ..designs._operations import offsets, on_scaling_of_x, score_errors
 from ..designs._wrappers import IN_MEMORY, feature_blocks
+from ..ordering import largest
 from ..result import Path, Selection, Status, Step
-from ..structures import largest
 from ._cuts import BlockModel, Cuts, FullModel, Point, solve_master
 from ._cutting_plane import fit_budget
 from ._drive import Scan, Solver

@@ -17,12 +17,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ._messages import show
+from .._messages import show
 
 styled = Text.assemble  # of texts and (text, style)
 
-GAP = 2  # cells between two columns of a table
-_MAX_ROWS = 50  # features shown
+GAP = 2  # Between two columns of a table are so many cells.
+EFFECT = "per s.d.: what one standard deviation of the feature adds to the"
+_MAX_ROWS = 50  # A report shows so many features of a model.
 
 
 def open_console() -> Console:

@@ -1,0 +1,56 @@
+"""The command `zeronorm info`."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+from typing import Any
+
+from ._options import InfoOptions, takes
+from ._output import print_json
+
+
+@takes(InfoOptions)
+def info(options: InfoOptions) -> None:
+    """Show what a model file holds, or versions and threads of this installation."""
+    from .. import persistence
+    from .reports._model import print_installation, print_model
+
+    if options.model is None:
+        installation = _describe_installation()
+        if options.as_json:
+            print_json(installation)
+        else:
+            print_installation(installation)
+        return
+    loaded = persistence.load(options.model)
+    if not options.as_json:
+        print_model(options.model, loaded)
+        return
+    document = {
+        **loaded.metadata,
+        "classes": loaded.classes_.tolist(),
+        "support": loaded.support_.tolist(),
+        "coef": loaded.coef.tolist(),
+        "intercept": loaded.intercept_.tolist(),
+    }
+    print_json(document)
+
+
+def _describe_installation() -> dict[str, Any]:
+    """Return versions, kernels and threads."""
+    from .. import __version__, _kernels
+
+    twins = _kernels.dense_correlate.__module__.endswith("reference")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "zeronorm": __version__,
+        "kernels": "reference (NumPy)" if twins else "native",
+        "threads": cores,
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "scipy": version("scipy"),
+        "scikit-learn": version("scikit-learn"),
+        "platform": platform.platform(),
+    }

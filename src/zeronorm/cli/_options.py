@@ -1,0 +1,304 @@
+"""What the commands can be asked for: a record of options for each of them.
+
+A command is a function of its record; `takes` makes the fields of the record its arguments.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+_Options = TypeVar("_Options")
+
+
+def takes(
+    record: type[_Options],
+) -> Callable[[Callable[[_Options], None]], Callable[..., None]]:
+    """Return a decorator: a function of a record becomes one of the fields of the record."""
+    hints = get_type_hints(record, include_extras=True)
+    fields = inspect.signature(record).parameters.values()
+    signature = inspect.Signature([one.replace(annotation=hints[one.name]) for one in fields])
+
+    def decorate(command: Callable[[_Options], None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def called(**values: Any) -> None:
+            command(record(**values))
+
+        called.__signature__ = signature  # type: ignore[attr-defined]
+        called.__annotations__ = hints
+        return called
+
+    return decorate
+
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, Parquet; "
+        "also .gz .bz2 .xz .zip.",
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Labels: a column (name or index), an array, or a file of their own."
+    ),
+]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", metavar="NAME", help="The column that names the samples; no feature."),
+]
+Standardize = Annotated[
+    bool,
+    typer.Option(
+        help="Select as if columns were standardised; coefficients are for DATA as it is."
+    ),
+]
+Intercept = Annotated[bool, typer.Option(help="Fit an intercept.")]
+ClassWeight = Annotated[
+    str | None, typer.Option(metavar="balanced", help="Give all classes the same weight.")
+]
+Threads = Annotated[int | None, typer.Option(metavar="N", help="Threads of a scan. Default: all.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Results only.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectOptions:
+    """What `zeronorm select` is asked for."""
+
+    data: Data
+    features: Annotated[
+        str,
+        typer.Option(
+            "--features",
+            "-k",
+            metavar="K[,K2,...]",
+            help="How many features, exactly (with --groups, at most); 1:20 stands for 1,2,...,20.",
+        ),
+    ]
+    target: Target = None
+    id: Id = None
+    groups: Annotated[
+        int | None,
+        typer.Option(
+            metavar="G", help="In how many groups the features are at most; needs --group-file."
+        ),
+    ] = None
+    group_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The groups: text with two columns, feature (its name, or its number as DATA "
+            "counts) and group, and every feature of DATA once.",
+        ),
+    ] = None
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The model. Default: DATA-kK.model.npz, here."
+        ),
+    ] = None
+    save: Annotated[bool, typer.Option("--save/--no-save", help="Write the model.")] = True
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="Write the certificate, for zeronorm verify. Default: with --prove, beside the "
+            "model.",
+        ),
+    ] = None
+    cv: Annotated[int, typer.Option(metavar="FOLDS", help="Folds of the cross-validation.")] = 5
+    no_cv: Annotated[bool, typer.Option("--no-cv", help="No cross-validation.")] = False
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHOD",
+            help="What finds the features: auto, l1, reweighted-l1, greedy or l0. Default: auto; "
+            "with --prove, l0. With --groups, it is bilevel and no other.",
+        ),
+    ] = None
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove", help="Search until no other features of this number can be much better."
+        ),
+    ] = False
+    gap: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GAP",
+            help="Of the proof: by how much, as a share of the objective, others may be better; 0: "
+            "not at all. Default: 0.01.",
+        ),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Of the proof of each size; classes share it. Default: 60."
+        ),
+    ] = None
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Choose among the sizes by aic, bic, ebic or gic, and write that model only; "
+            "--features K stands for 1:K.",
+        ),
+    ] = None
+    C: Annotated[
+        float | None,
+        typer.Option(
+            "--C",
+            "-C",
+            metavar="C",
+            help="Weight of the loss in selection and certificate. Default: 0.1; 1 with "
+            "--groups, 100 with --measure auc or ap.",
+        ),
+    ] = None
+    refit_c: Annotated[
+        str, typer.Option("--refit-c", metavar="C", help="Of the final fit; loo: by leave-one-out.")
+    ] = "loo"
+    calibrate: Annotated[
+        bool | None,
+        typer.Option(
+            "--calibrate/--no-calibrate",
+            help="Scale the probabilities by folds that repeat the selection. Default: below 1000 "
+            "samples.",
+            show_default=False,
+        ),
+    ] = None
+    standardize: Standardize = True
+    intercept: Intercept = True
+    force: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A feature that must be in; may be repeated."),
+    ] = None
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Train for f1 (f2, ...), precision@K, recall@K (K rows, or 2p: twice the "
+            "positives), prbep, auc, ap or hamming, and report it beside a selection for accuracy.",
+        ),
+    ] = None
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL", help="Of --measure: the positive of two classes. Default: the second."
+        ),
+    ] = None
+    class_weight: ClassWeight = None
+    threads: Threads = None
+    as_json: Json = False
+    quiet: Quiet = False
+    debug: Debug = False
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyOptions:
+    """What `zeronorm verify` is asked for."""
+
+    data: Data
+    certificate: Annotated[
+        str, typer.Argument(metavar="CERTIFICATE", help="A file that select wrote.")
+    ]
+    target: Target = None
+    id: Id = None
+    as_json: Json = False
+    quiet: Quiet = False
+    debug: Debug = False
+
+
+@dataclass(frozen=True, slots=True)
+class PathOptions:
+    """What `zeronorm path` is asked for."""
+
+    data: Data
+    target: Target = None
+    id: Id = None
+    points: Annotated[
+        int, typer.Option(metavar="N", help="Values of C, growing, in geometric progression.")
+    ] = 100
+    ratio: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R",
+            help="Of the last C to the first. Default: 100 with fewer samples than features, "
+            "else 10000.",
+        ),
+    ] = None
+    max_features: Annotated[
+        int | None, typer.Option(metavar="K", help="End with the first solution of more features.")
+    ] = None
+    l1_ratio: Annotated[
+        float, typer.Option(metavar="R", help="Share of l1 in the penalty; the rest is ridge.")
+    ] = 1.0
+    loss: Annotated[str, typer.Option(metavar="LOSS", help="logistic or squared_hinge.")] = (
+        "logistic"
+    )
+    standardize: Standardize = True
+    intercept: Intercept = True
+    class_weight: ClassWeight = None
+    tol: Annotated[
+        float, typer.Option(metavar="GAP", help="Certified gap to stop at, for every C.")
+    ] = 1e-4
+    cv: Annotated[
+        int | None,
+        typer.Option(
+            metavar="FOLDS", help="Choose C by cross-validation with so many folds. Default: no."
+        ),
+    ] = None
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCORE",
+            help="Of the cross-validation: log_loss, accuracy or auc. Default: log_loss; accuracy "
+            "for squared_hinge.",
+        ),
+    ] = None
+    threads: Threads = None
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE.csv", help="Write every point (CSV)."),
+    ] = None
+    as_json: Json = False
+    quiet: Quiet = False
+    debug: Debug = False
+
+
+@dataclass(frozen=True, slots=True)
+class PredictOptions:
+    """What `zeronorm predict` is asked for."""
+
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file that select wrote.")]
+    data: Data
+    target: Target = None
+    id: Id = None
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE.csv", help="Write every prediction (CSV)."),
+    ] = None
+    proba: Annotated[bool, typer.Option("--proba", help="Probabilities as well.")] = False
+    as_json: Json = False
+    quiet: Quiet = False
+    debug: Debug = False
+
+
+@dataclass(frozen=True, slots=True)
+class InfoOptions:
+    """What `zeronorm info` is asked for."""
+
+    model: Annotated[
+        str | None, typer.Argument(metavar="[MODEL]", help="A file that select wrote.")
+    ] = None
+    as_json: Json = False
+    debug: Debug = False

@@ -1,0 +1,34 @@
+"""What goes to stdout: a document as JSON, or the report of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import typer
+
+from ._input import FEWER_FOLDS, NO_VALIDATION
+from ._messages import say_notes
+from ._options import PathOptions, PredictOptions, SelectOptions, VerifyOptions
+
+
+def show_document(
+    document: Mapping[str, Any],
+    options: SelectOptions | VerifyOptions | PathOptions | PredictOptions,
+    report: Callable[[Mapping[str, Any], bool], None],
+) -> None:
+    """Print a document as JSON, or its notes and the report of it."""
+    if options.as_json:
+        print_json(document)
+        return
+    # Quiet or not, a number that was asked for is not left out without a word.
+    asked = (NO_VALIDATION, FEWER_FOLDS)
+    notes = document["notes"]
+    say_notes([n for n in notes if not options.quiet or any(words in n for words in asked)])
+    report(document, options.quiet)
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print a document as JSON."""
+    typer.echo(json.dumps(document, indent=2, allow_nan=False))

@@ -1,0 +1,173 @@
+"""The command `zeronorm path`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._input import (
+    check_folder,
+    check_folds,
+    read_labelled,
+    refuse_overwriting,
+    usable_folds,
+)
+from ._options import PathOptions, takes
+from ._output import show_document
+from ._progress import Work, watched
+
+if TYPE_CHECKING:
+    from .. import L1LogisticRegressionCV, L1Path
+    from ..files import Table
+
+
+@takes(PathOptions)
+def path(options: PathOptions) -> None:
+    """Follow the l1 regularisation path: which features enter as C grows, and which C to choose."""
+    with watched(options.quiet) as work:
+        with work.timed("imports"):
+            _check_options(options)
+            work.progress.phase("Starting")
+            from .. import __version__, persistence
+            from .documents._data import describe_data
+            from .documents._path import describe_entries, describe_path, path_csv
+            from .reports._path import print_path
+        data, output = options.data, options.output
+        work.progress.phase(f"Reading {data}")
+        with work.timed("read"):
+            table, y = read_labelled(data, options.target, options.id)
+        work.notes.extend(table.notes)
+        if output is not None:
+            refuse_overwriting([output], data, options.target)
+        folds = None if options.cv is None else usable_folds(options.cv, y, work.notes)
+        _check_classes(y, options, folds)
+        paths, model, n_scans = _follow(options, table, y, folds, work)
+        work.progress.phase("Writing")
+        rows = describe_path(paths, model)
+        chosen = None if model is None else _describe_chosen(model, paths, table, options.threads)
+        if output is not None:
+            with work.timed("write"):
+                persistence.write_file(output, path_csv(rows, paths, table))
+    parameters = {**_grid(options), **_problem(options), "cv": folds, "scoring": options.scoring}
+    if model is not None:
+        parameters["scoring"] = model.scoring
+    document = {
+        "zeronorm": __version__,
+        "data": describe_data(data, table),
+        "parameters": parameters,
+        "classes": paths[0].classes.tolist(),
+        "path": rows,
+        "entered": describe_entries(paths, table),
+        "chosen": chosen,
+        "n_scans": n_scans,
+        "seconds": work.seconds,
+        "file": None if output is None else str(output),
+        "notes": work.notes,
+    }
+    show_document(document, options, print_path)
+
+
+def _follow(
+    options: PathOptions, table: Table, y: Any, folds: int | None, work: Work
+) -> tuple[list[L1Path], L1LogisticRegressionCV | None, int]:
+    """Return the path of each class, the model that folds choose, and the number of scans."""
+    from .. import L1LogisticRegressionCV, l1_path
+
+    work.progress.phase("Following the path")
+    problem = _problem(options)
+    paths: list[L1Path] = []
+    n_scans = 0
+    if folds is None or _is_limited(options):
+        with work.timed("path"):
+            paths = [l1_path(table.X, y, **_grid(options), **problem)]
+        n_scans += paths[0].n_scans
+    if folds is None:
+        return paths, None, int(n_scans)
+    scoring = options.scoring
+    if scoring is None:
+        scoring = "log_loss" if options.loss == "logistic" else "accuracy"
+    # Where the grid has limits, it is the one that the path has gone.
+    Cs = paths[0].Cs if paths else options.points
+    model = L1LogisticRegressionCV(Cs, cv=folds, scoring=scoring, **problem)
+    work.progress.phase("Cross-validating")
+    work.fit(model, table.X, y)
+    paths = list(model.path_) if isinstance(model.path_, tuple) else [model.path_]
+    return paths, model, int(n_scans + model.n_scans_)
+
+
+def _describe_chosen(
+    model: L1LogisticRegressionCV, paths: list[L1Path], table: Table, n_threads: int | None
+) -> dict[str, Any]:
+    from ..designs import as_design
+    from .documents._path import describe_chosen
+
+    return describe_chosen(model, paths, table, as_design(table.X, n_threads=n_threads))
+
+
+def _problem(options: PathOptions) -> dict[str, Any]:
+    """Return the parameters of the problem at every C."""
+    return {
+        "l1_ratio": options.l1_ratio,
+        "loss": options.loss,
+        "fit_intercept": options.intercept,
+        "standardize": options.standardize,
+        "class_weight": options.class_weight,
+        "tol": options.tol,
+        "n_threads": options.threads,
+    }
+
+
+def _grid(options: PathOptions) -> dict[str, Any]:
+    """Return the parameters of the values of C."""
+    return {
+        "Cs": options.points,
+        "C_ratio": options.ratio,
+        "max_features": options.max_features,
+    }
+
+
+def _is_limited(options: PathOptions) -> bool:
+    """Return whether --ratio or --max-features ends the path."""
+    return options.ratio is not None or options.max_features is not None
+
+
+def _check_options(options: PathOptions) -> None:
+    """Refuse what is no grid of a path, and half of a cross-validation."""
+    points, ratio, max_features = options.points, options.ratio, options.max_features
+    if points < 2:
+        raise ValueError(f"--points must be at least 2; got {points}.")
+    if ratio is not None and not 1 < ratio < float("inf"):
+        raise ValueError(f"--ratio must be a finite number above 1; got {ratio:g}.")
+    if max_features is not None and max_features < 1:
+        raise ValueError(f"--max-features must be at least 1; got {max_features}.")
+    if options.cv is not None:
+        check_folds(options.cv, "Leave it out for a path without cross-validation.")
+    elif options.scoring is not None:
+        raise ValueError(f"--scoring {options.scoring!r} needs a cross-validation; say --cv 5.")
+    if options.output is not None:
+        check_folder(options.output)
+
+
+def _check_classes(y: Any, options: PathOptions, folds: int | None) -> None:
+    """Refuse several classes where a path is for two of them.
+
+    folds : as many of the folds of --cv as the classes allow.
+    """
+    import numpy as np
+
+    n_classes = len(np.unique(y))
+    if n_classes <= 2:
+        return
+    if options.cv is None:
+        raise ValueError(
+            f"A path without --cv is for two classes; got {n_classes}. Say --cv 5: it chooses one "
+            "C for all of them."
+        )
+    if folds is None:
+        raise ValueError(
+            f"A path of several classes needs a cross-validation, and so two samples of each; got "
+            f"{n_classes} classes, the smallest with one."
+        )
+    if _is_limited(options):
+        raise ValueError(
+            f"--ratio and --max-features are for two classes; got {n_classes}. Leave them out."
+        )

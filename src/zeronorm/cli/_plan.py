@@ -1,0 +1,221 @@
+"""What the options of `zeronorm select` mean, and what of them is refused before any work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ._input import check_folder, check_folds
+from ._options import SelectOptions
+
+_MAX_SIZES = 1000  # of one range
+# Reasons why an option does not go with groups.
+_NOT_OF_GROUPS = {
+    "--method": "which is the only one that has a budget of groups",
+    "--criterion": "and information criteria do not count groups",
+    "--prove": "and there are no proofs for budgets of features and groups at once",
+    "--certificate": "which gives no certificate",
+    "--calibrate": "whose probabilities are not scaled",
+}
+_SUFFIXES = {".gz", ".bz2", ".xz", ".zip"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A selection as it is settled before the data are read."""
+
+    n_features: int | list[int]  # as the estimator takes it
+    method: str
+    proof: dict[str, Any]  # options of the proof; empty without one
+    refit_C: float | str
+    models: dict[int, Path]  # where the model of each size goes
+    certificates: dict[int, Path]  # where the certificate of each size goes
+
+
+def plan_selection(options: SelectOptions) -> Plan:
+    """Return what the options mean; refuse those that are wrong or do not go together."""
+    others = {
+        "--method": options.method is not None,
+        "--criterion": options.criterion is not None,
+        "--prove": options.prove,
+        "--certificate": options.certificate is not None,
+        "--calibrate": bool(options.calibrate),
+    }
+    _check_groups(options.groups, options.group_file, others)
+    grouped, refitted = options.groups is not None, options.refit_c != "loo"
+    measured = {"--groups": grouped, "--refit-c": refitted, **others}
+    _check_measure(options.measure, options.positive, measured)
+    method, proof = _proof_options(options)
+    if options.measure is not None:
+        method = "measure"
+    elif grouped:
+        method = "bilevel"
+    sizes = _parse_sizes(options.features)
+    refit_C = _parse_refit_c(options.refit_c)
+    one = options.criterion is not None
+    at_most = one and len(sizes) == 1
+    candidates = range(1, sizes[0] + 1) if at_most else sizes
+    models = _output_files(options.data, candidates, options.output, one) if options.save else {}
+    certificates: dict[int, Path] = {}
+    if options.certificate is not None or options.prove:
+        certificates = _certificate_files(options, candidates, models)
+    if not options.no_cv:
+        check_folds(options.cv, "Leave it out with --no-cv.")
+    return Plan(sizes[0] if at_most else sizes, method, proof, refit_C, models, certificates)
+
+
+def _parse_sizes(text: str) -> list[int]:
+    """Return the sizes of --features, smallest first."""
+    sizes: set[int] = set()
+    for part in text.split(","):
+        ends = [end.strip() for end in part.split(":")]
+        if len(ends) > 2 or not all(re.fullmatch("[0-9]{1,12}", end) for end in ends):
+            raise ValueError(
+                "--features must be whole numbers with commas between them, or first and last with "
+                f"a colon between them, such as 10 or 5,10,20 or 1:20; got {text!r}."
+            )
+        first, last = int(ends[0]), int(ends[-1])
+        if first > last:
+            raise ValueError(f"--features must have the smaller end first; got {part.strip()!r}.")
+        if last - first >= _MAX_SIZES:
+            raise ValueError(
+                f"--features must be at most {_MAX_SIZES:,} sizes; {part.strip()!r} has "
+                f"{last - first + 1:,}."
+            )
+        sizes.update(range(first, last + 1))
+    if 0 in sizes:
+        raise ValueError(f"--features must be at least 1; got {text!r}.")
+    return sorted(sizes)
+
+
+def _parse_refit_c(text: str) -> float | str:
+    """Return the value of --refit-c: a positive number or loo."""
+    if text == "loo":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < float("inf"):
+        raise ValueError(f"--refit-c must be loo or a positive finite number; got {text!r}.")
+    return value
+
+
+def _check_groups(groups: int | None, group_file: Path | None, others: Mapping[str, bool]) -> None:
+    """Refuse half of a bi-level selection, and what does not go with it.
+
+    others : whether each option was given of those that a bi-level selection does not have.
+    """
+    if groups is None:
+        if group_file is not None:
+            raise ValueError(
+                f"--group-file {group_file} needs the number of groups to select at most; say "
+                "--groups G as well."
+            )
+        return
+    if group_file is None:
+        raise ValueError(
+            f"--groups {groups} needs the group of every feature; say --group-file FILE as well."
+        )
+    if groups < 1:
+        raise ValueError(f"--groups must be at least 1; got {groups}.")
+    for option, given in others.items():
+        if given:
+            raise ValueError(
+                f"--groups implies the method bilevel, {_NOT_OF_GROUPS[option]}. Leave out "
+                f"{option}, or --groups and --group-file."
+            )
+
+
+def _check_measure(measure: str | None, positive: str | None, others: Mapping[str, bool]) -> None:
+    """Refuse a measure that is none, and what does not go with one.
+
+    others : whether each option was given of those that training for a measure does not have.
+    """
+    if measure is None:
+        if positive is not None:
+            raise ValueError(f"--positive {positive} is of --measure; say --measure NAME as well.")
+        return
+    from ..measures import parse_measure
+
+    try:
+        parse_measure(measure)
+    except ValueError as error:
+        raise ValueError(f"--{error}") from None
+    for option, given in others.items():
+        if given:
+            raise ValueError(
+                f"--measure {measure} trains by a method of its own, which has no {option}. Leave "
+                f"out {option}, or --measure."
+            )
+
+
+def _proof_options(options: SelectOptions) -> tuple[str, dict[str, Any]]:
+    """Return the method, l0 for a proof, and the options of the proof; none without."""
+    method, gap, time_limit = options.method, options.gap, options.time_limit
+    if not options.prove:
+        for option, value in (("--gap", gap), ("--time-limit", time_limit)):
+            if value is not None:
+                raise ValueError(f"{option} {value:g} is of a proof; say --prove as well.")
+        return "auto" if method is None else method, {}
+    if method not in (None, "l0"):
+        raise ValueError(
+            f"--prove needs --method l0; got {method!r}. Leave --method out, or --prove."
+        )
+    gap = 0.01 if gap is None else gap
+    time_limit = 60.0 if time_limit is None else time_limit
+    if not 0 <= gap < float("inf"):
+        raise ValueError(f"--gap must be at least 0 (0.01 stands for 1%); got {gap:g}.")
+    if not 0 < time_limit < float("inf"):
+        raise ValueError(
+            f"--time-limit must be a positive finite number of seconds; got {time_limit:g}."
+        )
+    return "l0", {"gap": gap, "time_limit": time_limit}
+
+
+def _output_files(
+    data: str, sizes: Sequence[int], output: Path | None, one: bool, option: str = "--output"
+) -> dict[int, Path]:
+    """Return where the file of each size goes; checked before the long work begins.
+
+    one : whether only one of them is to be written.
+    option : the one that names the file.
+    """
+    if output is None:
+        stem = Path(data).name
+        while Path(stem).suffix.lower() in _SUFFIXES:
+            stem = Path(stem).stem
+        stem = Path(stem).stem
+        files = {k: Path(f"{stem}-k{k}.model.npz") for k in sizes}
+    elif one or len(sizes) == 1:
+        files = dict.fromkeys(sizes, output)
+    else:
+        name, dot, rest = output.name.partition(".")
+        files = {k: output.with_name(f"{name}-k{k}{dot}{rest}") for k in sizes}
+    for path in files.values():
+        check_folder(path, option)
+    return files
+
+
+def _certificate_files(
+    options: SelectOptions, sizes: Sequence[int], models: Mapping[int, Path]
+) -> dict[int, Path]:
+    """Return where the certificate of each size goes: by default beside its model."""
+    output = options.certificate
+    if output is None:
+        files = {
+            k: path.with_name(
+                path.name.removesuffix(".npz").removesuffix(".model") + ".certificate.npz"
+            )
+            for k, path in models.items()
+        }
+    else:
+        one = options.criterion is not None
+        files = _output_files(options.data, sizes, output, one, "--certificate")
+    both = set(files.values()) & set(models.values())
+    if both:
+        raise ValueError(f"--certificate {min(both)} is the file of the model; name another.")
+    return files

@@ -1,0 +1,85 @@
+"""The command `zeronorm predict`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ._input import (
+    check_folder,
+    comparable,
+    listed,
+    read,
+    refuse_overwriting,
+)
+from ._options import PredictOptions, takes
+from ._output import show_document
+from ._progress import watched
+
+if TYPE_CHECKING:
+    from ..persistence import LinearModel
+
+
+@takes(PredictOptions)
+def predict(options: PredictOptions) -> None:
+    """Predict with a model; with labels in DATA, say how well."""
+    with watched(options.quiet) as work:
+        work.progress.phase("Starting")
+        from .. import persistence
+        from .documents._data import describe_data
+        from .documents._predictions import predictions_csv
+        from .reports._predictions import print_predictions
+
+        data, output = options.data, options.output
+        loaded = persistence.load(options.model)
+        if output is not None:
+            check_folder(output)
+        work.progress.phase(f"Reading {data}")
+        table = read(data, options.target, options.id, loaded.layout)
+        work.notes.extend(table.notes)
+        if output is not None:
+            refuse_overwriting([output], data, options.target, options.model)
+        work.progress.phase("Predicting")
+        predicted = loaded.predict(table)
+        probabilities = loaded.predict_proba(table) if options.proba else None
+        accuracy, confusion = None, None
+        if table.y is not None:
+            accuracy, confusion = _compare(table.y, predicted, loaded, work.notes)
+        if output is not None:
+            persistence.write_file(
+                output, predictions_csv(table, predicted, probabilities, loaded.classes_)
+            )
+    document = {
+        "model": options.model,
+        "data": describe_data(data, table),
+        "classes": loaded.classes_.tolist(),
+        "predictions": predicted.tolist(),
+        "probabilities": None if probabilities is None else probabilities.tolist(),
+        "accuracy": accuracy,
+        "confusion": confusion,
+        "file": None if output is None else str(output),
+        "notes": work.notes,
+    }
+    show_document(document, options, partial(print_predictions, sample_names=table.sample_names))
+
+
+def _compare(
+    y: Any, predicted: Any, model: LinearModel, notes: list[str]
+) -> tuple[float | None, list[list[int]] | None]:
+    """Return accuracy and confusion of predictions, None where the labels are of other classes."""
+    import numpy as np
+
+    from .documents._predictions import confusion
+
+    truth = comparable(y, model.classes_)
+    unknown = int((~np.isin(truth, model.classes_)).sum())
+    if unknown == len(truth):
+        notes.append(
+            f"no accuracy: the model does not know the classes {listed(np.unique(y))}"
+            f"; it knows {listed(model.classes_)}"
+        )
+        return None, None
+    if unknown:
+        notes.append(f"{unknown} samples have classes that the model does not know")
+    accuracy = float(np.mean(truth == predicted))
+    return accuracy, confusion(truth, predicted, model.classes_)

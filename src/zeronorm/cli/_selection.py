@@ -1,0 +1,228 @@
+"""The work of `zeronorm select`: the estimator, its cross-validation, its files, the document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .. import __version__, model_selection, persistence, validate
+from ..designs import as_design
+from ..estimators import (
+    BilevelClassifier,
+    BudgetClassifier,
+    L0LogisticRegression,
+    MeasureClassifier,
+)
+from ..files import Table, did_you_mean, quote
+from ..groups import Groups
+from ..measures import parse_measure
+from ._input import listed, usable_folds
+from ._messages import show
+from ._options import SelectOptions
+from ._plan import Plan
+from ._progress import Work
+from .documents._data import describe_data
+from .documents._selection import describe_model, feature_budget
+
+_Estimator: TypeAlias = (
+    BilevelClassifier | BudgetClassifier | L0LogisticRegression | MeasureClassifier
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """The data of a selection."""
+
+    table: Table
+    y: Any
+    groups: Groups | None
+
+
+def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dict[str, Any]:
+    """Fit, cross-validate and write the models; return what is known about them."""
+    estimator = _estimator_of(options, plan, samples)
+    X, y = samples.table.X, samples.y
+    folds = None if options.no_cv else usable_folds(options.cv, y, work.notes)
+    if folds is not None and isinstance(estimator, MeasureClassifier):
+        _check_measured_folds(estimator, y, folds)
+    work.progress.phase("Selecting")
+    work.fit(estimator, X, y)
+    validation, for_accuracy = None, None
+    if folds is not None:
+        work.progress.phase("Cross-validating", total=int(estimator.n_scans_))
+        with work.timed("cross-validation"):
+            validation = model_selection.cross_validate(
+                estimator,
+                X,
+                y,
+                cv=folds,
+                callback=lambda state: work.progress.advance(state.n_scans),
+            )
+        if isinstance(estimator, MeasureClassifier):
+            rival = _for_accuracy(options, plan, samples)
+            scoring: dict[str, Any] = {"measure": options.measure, "pos_label": estimator.pos_label}
+            work.progress.phase("Cross-validating a selection for accuracy")
+            with work.timed("cross-validation"):
+                for_accuracy = model_selection.cross_validate(rival, X, y, cv=folds, **scoring)
+    work.progress.phase("Writing")
+    design = as_design(X, n_threads=options.threads)
+    models = [
+        describe_model(
+            estimator, size, samples.table, design, validation, samples.groups, for_accuracy
+        )
+        for size in estimator.estimators_[0]
+    ]
+    for size, model in zip(estimator.estimators_[0], models, strict=True):
+        if options.criterion is None or size == estimator._size:
+            with work.timed("write"):
+                _write(options, plan, samples, estimator, size, model)
+    return {
+        "zeronorm": __version__,
+        "data": describe_data(options.data, samples.table, samples.groups),
+        "parameters": _parameters(options, plan, estimator),
+        "classes": estimator.classes_.tolist(),
+        "models": models,
+        "criteria": persistence.tabulate(estimator.criteria_),
+        "chosen": feature_budget(estimator._size),
+        "n_scans": int(estimator.n_scans_),
+        "seconds": work.seconds,
+        "notes": work.notes,
+    }
+
+
+def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estimator:
+    """Return the estimator that the options ask for."""
+    common = _common_parameters(options, plan, samples.table)
+    if options.measure is not None:
+        del common["refit_C"], common["calibrate"]
+        common["fit_intercept"] = "auto" if options.intercept else False
+        positive = options.positive
+        return MeasureClassifier(
+            options.measure,
+            **common,
+            pos_label=None if positive is None else _named_class(positive, samples.y),
+        )
+    if samples.groups is not None:
+        del common["calibrate"]
+        return BilevelClassifier(**common, n_groups=options.groups, groups=samples.groups)
+    if options.prove:
+        return L0LogisticRegression(**common, criterion=options.criterion, **plan.proof)
+    return BudgetClassifier(**common, criterion=options.criterion, method=plan.method)
+
+
+def _for_accuracy(options: SelectOptions, plan: Plan, samples: Samples) -> BudgetClassifier:
+    """Return what a model for a measure is compared with."""
+    common = _common_parameters(options, plan, samples.table)
+    common.pop("C", None)  # that of a measure weighs another loss
+    return BudgetClassifier(**common)
+
+
+def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict[str, Any]:
+    """Return the parameters that all estimators of the command have, with few exceptions."""
+    return {
+        "n_features": plan.n_features,
+        **({} if options.C is None else {"C": options.C}),
+        "refit_C": plan.refit_C,
+        "calibrate": "auto" if options.calibrate is None else options.calibrate,
+        "standardize": options.standardize,
+        "fit_intercept": options.intercept,
+        "forced_features": _forced_positions(options.force, table),
+        "class_weight": options.class_weight,
+        "n_threads": options.threads,
+    }
+
+
+def _write(
+    options: SelectOptions,
+    plan: Plan,
+    samples: Samples,
+    estimator: _Estimator,
+    size: Any,
+    model: dict[str, Any],
+) -> None:
+    """Write the model of a size and its certificate, and note in its document where."""
+    table, k = samples.table, model["n_features"]
+    names: dict[str, Any] = {
+        "feature_names": table.feature_names,
+        "first_index": table.first_index,
+        "target_name": table.target_name,
+    }
+    if plan.models:
+        persistence.save(estimator, plan.models[k], n_features=size, **names)
+        model["file"] = str(plan.models[k])
+    if plan.certificates:
+        persistence.save_certificate(
+            [path[size].certificate for path in estimator.estimators_],
+            plan.certificates[k],
+            table.X,
+            samples.y,
+            class_weight=options.class_weight,
+            **names,
+        )
+        model["certificate_file"] = str(plan.certificates[k])
+
+
+def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> dict[str, Any]:
+    posed = ("n_features", "n_groups", "groups")
+    return {
+        "method": plan.method,
+        "criterion": options.criterion,
+        "measure": options.measure,
+        "n_groups": options.groups,
+        "groups": None if options.group_file is None else str(options.group_file),
+        **{k: value for k, value in estimator.get_params().items() if k not in posed},
+    }
+
+
+def _forced_positions(names: Sequence[str] | None, table: Table) -> list[int] | None:
+    """Return the positions of the features of --force."""
+    if not names:
+        return None
+    positions = []
+    n_features = table.X.shape[1]
+    known = table.feature_names
+    for name in names:
+        if known is not None and name in known:
+            positions.append(known.index(name))
+        elif known is not None:
+            same = [other for other in known if re.fullmatch(re.escape(name) + r"#\d+'*", other)]
+            if len(same) > 1:
+                shown = ", ".join(show(other) for other in same[:8])
+                raise ValueError(
+                    f"--force: {quote(name)} is the name of {len(same)} columns: {shown}; name one "
+                    "of these."
+                )
+            raise ValueError(f"--force: no feature {quote(name)}.{did_you_mean(name, known)}")
+        elif name.isdigit() and 0 <= int(name) - table.first_index < n_features:
+            positions.append(int(name) - table.first_index)
+        else:
+            last = n_features - 1 + table.first_index
+            raise ValueError(
+                f"--force must be between {table.first_index} and {last} (the features have no "
+                f"names); got {quote(name)}."
+            )
+    return positions
+
+
+def _named_class(label: str, y: Any) -> Any:
+    """Return the class that a label on the command line names."""
+    classes = {str(value): value for value in np.unique(y)}
+    if label not in classes:
+        raise ValueError(
+            f"--positive must be one of the classes {listed(np.unique(y))}; got {label!r}."
+        )
+    return classes[label]
+
+
+def _check_measured_folds(estimator: Any, y: Any, folds: int) -> None:
+    """Refuse a measure that cannot score the rows left out of a fold, before anything is fitted."""
+    labels, weight = np.asarray(y), np.ones(len(y))
+    classes, _ = validate.check_pos_label(np.unique(labels), estimator.pos_label)
+    pairs = model_selection.splits(labels, weight, folds, 0)
+    model_selection.check_folds(
+        parse_measure(estimator.measure), labels, weight, pairs, [classes] * len(pairs)
+    )

@@ -1,0 +1,71 @@
+"""The command `zeronorm verify`.
+
+It imports no estimator, no solver and no kernel: what checks them must work without them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from ._input import comparable, read_labelled
+from ._options import VerifyOptions, takes
+from ._output import show_document
+from ._progress import watched
+
+if TYPE_CHECKING:
+    from ..files import Table
+    from ..persistence import SavedCertificate
+
+
+@takes(VerifyOptions)
+def verify(options: VerifyOptions) -> None:
+    """Check a certificate with the data, in plain NumPy; exit code 1 where it claims too much."""
+    with watched(options.quiet) as work:
+        work.progress.phase("Starting")
+        from .. import persistence
+        from ..verification import CertificateError
+        from .documents._data import describe_data
+        from .documents._verification import describe_claims
+        from .reports._verification import print_verification
+
+        saved = persistence.load_certificate(options.certificate)
+        work.progress.phase(f"Reading {options.data}")
+        table, y = read_labelled(options.data, options.target, options.id, saved.layout)
+        work.notes.extend(table.notes)
+        _check_names(table, saved, options.data)
+        work.progress.phase("Verifying")
+        found: list[dict[str, float]] | None = None
+        reason = None
+        try:
+            found = saved.verify(table.X, comparable(y, saved.classes_))
+        except CertificateError as error:
+            reason = str(error)
+    document = {
+        "certificate": options.certificate,
+        "data": describe_data(options.data, table),
+        "verified": found is not None,
+        "reason": reason,
+        **describe_claims(saved, found, table),
+        "seconds": work.seconds["total"],
+        "notes": work.notes,
+    }
+    show_document(document, options, print_verification)
+    if found is None:
+        raise typer.Exit(1)
+
+
+def _check_names(table: Table, certificate: SavedCertificate, data: str) -> None:
+    """Refuse data whose selected features have other names than those of a certificate."""
+    from ..files import quote
+
+    if table.feature_names is None or certificate.feature_names is None:
+        return
+    for j, name in zip(certificate.support_.tolist(), certificate.feature_names, strict=True):
+        found = table.feature_names[j] if j < len(table.feature_names) else ""
+        if found != name:
+            raise ValueError(
+                f"{data}: feature {j} (from 0) must be {quote(name)}, as in the certificate; got "
+                f"{quote(found)}. Verify with the data of the selection, its columns in order."
+            )

@@ -1,0 +1,127 @@
+"""The models of `zeronorm select`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Design
+from ...files import Table
+from ...groups import Groups
+from ...measures import macro_average, parse_measure
+from ...model_selection import CrossValidation, model_scores, predict
+from ...persistence import summarize
+from ...result import Proof, Selection
+from ...validate import class_factors
+from ._data import by_class, describe_equivalents, describe_features
+
+
+def describe_model(
+    estimator: Any,
+    size: Any,
+    table: Table,
+    design: Design,
+    validation: CrossValidation | None,
+    groups: Groups | None = None,
+    for_accuracy: CrossValidation | None = None,
+) -> dict[str, Any]:
+    """Return what is known about the model of a size; its file is not written yet.
+
+    for_accuracy : cross-validation, in the measure, of a selection that is trained for accuracy.
+    groups : of all features, where the model has a budget of groups; the size is a pair then.
+    """
+    paths = estimator.estimators_
+    predicted = predict(paths, size, design, estimator.classes_)
+    measure = getattr(estimator, "measure", None)
+    measure = None if measure is None else parse_measure(measure)
+    rows = []
+    for label, path in by_class(estimator.classes_, paths):
+        model = path[size]
+        rows += describe_features(
+            label, model.support, model.coef, "block", model.entered, table, design
+        )
+    for row in rows:
+        row["group"] = None if groups is None else str(groups.labels[groups.code[row["index"]]])
+    return {
+        "n_features": feature_budget(size),
+        "n_groups": None if groups is None else int(size[1]),
+        "features": rows,
+        "intercept": [float(path[size].intercept) for path in paths],
+        "refit_C": [float(path[size].refit_C) for path in paths],
+        "calibration": _describe_calibration(estimator, size, table),
+        "training_accuracy": float(np.mean(predicted == np.asarray(table.y))),
+        "measure": None if measure is None else measure.name,
+        "training_measure": None
+        if measure is None
+        else macro_average(
+            measure, model_scores(paths, size, design), np.asarray(table.y), estimator.classes_
+        ),
+        "cross_validation": _describe_validation(validation, size),
+        "for_accuracy": _describe_validation(for_accuracy, size),
+        "certificates": [summarize(path[size].certificate) for path in paths],
+        "proofs": [_describe_proof(path[size].proof, table) for path in paths],
+        "bounds": [_describe_bound(path[size], estimator) for path in paths],
+        "file": None,
+        "certificate_file": None,
+    }
+
+
+def feature_budget(size: Any) -> int:
+    """Return the number of features of a size, which is a pair where it has one of groups too."""
+    return int(size[0] if isinstance(size, tuple) else size)
+
+
+def _describe_calibration(estimator: Any, size: Any, table: Table) -> dict[str, float] | None:
+    """Return the scale of a model, its log-loss out of fold, and that of the shares of classes."""
+    model = estimator.estimators_[0][size]
+    if not math.isfinite(model.cv_log_loss):
+        return None
+    y = np.asarray(table.y)
+    weight = class_factors(estimator.class_weight, y, np.ones(y.size))
+    shares = np.array([weight[y == label].sum() for label in estimator.classes_]) / weight.sum()
+    return {
+        "scale": float(model.scale),
+        "cv_log_loss": float(model.cv_log_loss),
+        "base_log_loss": float(-shares @ np.log(shares)),
+    }
+
+
+def _describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:
+    """Return how a branch and bound ended, and the duplicates that it met."""
+    if proof is None:
+        return None
+    end = proof.history[-1]
+    return {
+        "status": proof.status.name,
+        "reason": proof.status.value.partition(";")[0],
+        "nodes": int(end.n_nodes),
+        "seconds": float(end.seconds),
+        "improved": bool(proof.improved),
+        "equivalents": describe_equivalents(proof.certificate, table),
+    }
+
+
+def _describe_bound(model: Selection, estimator: Any) -> dict[str, Any] | None:
+    """Return how far the model of a measure can be from the best of its size."""
+    if model.objective is None or model.bound is None:
+        return None
+    return {
+        "objective": float(model.objective),
+        "bound": float(model.bound),
+        "gap": model.gap,
+        "n_forced": len(estimator.forced_features or ()),
+    }
+
+
+def _describe_validation(validation: CrossValidation | None, size: Any) -> dict[str, Any] | None:
+    if validation is None or size not in validation.sizes:
+        return None
+    row = validation.sizes.index(size)
+    return {
+        "folds": int(validation.scores.shape[1]),
+        "mean": float(validation.mean[row]),
+        "standard_error": float(validation.standard_error[row]),
+        "scores": validation.scores[row].tolist(),
+    }

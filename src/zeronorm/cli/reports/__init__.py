@@ -1,0 +1,1 @@
+"""Documents as text and tables for a terminal: a report for each command."""

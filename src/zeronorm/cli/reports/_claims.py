@@ -1,0 +1,112 @@
+"""What certificates and proofs say, in words, for the reports of several commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from math import ceil
+from typing import Any
+
+from rich.text import Text
+
+from .._messages import show
+from ._tables import styled
+
+_MAX_EQUIVALENTS = 5  # A report names so many duplicates of a feature.
+
+
+def state_claim(certificate: Mapping[str, Any], k: int, wanted: bool = False) -> tuple[str, str]:
+    """Return what a certificate says, with its style.
+
+    wanted : whether its gap is what was asked for: nothing is missing then.
+    """
+    what = "single feature" if k == 1 else f"{k} features"
+    if certificate.get("n_groups") is not None:
+        n_groups = certificate["n_groups"]
+        what = "single group" if n_groups == 1 else f"{n_groups} groups of features"
+    among = f" with the {certificate['n_forced']} forced" if certificate["n_forced"] else ""
+    if certificate.get("proven"):
+        return f"proven: no other {what}{among} lower the objective", "bold green"
+    claim = f"no {what}{among} lower the objective by more than {percent(certificate['gap'])}"
+    return (f"proven: {claim}", "bold green") if wanted else (f"not proven: {claim}", "bold")
+
+
+def scope(certificate: Mapping[str, Any]) -> str:
+    scaling = {
+        "standardized": "standardised columns",
+        "scaled": "columns scaled to unit deviation, not centred",
+        "none": "columns as they are",
+    }.get(certificate["scaling"], certificate["scaling"])
+    loss = "" if certificate["loss"] == "logistic" else f"{certificate['loss'].replace('_', ' ')}, "
+    intercept = "" if certificate["fit_intercept"] else "no intercept, "
+    return (
+        f"It holds for the selection problem: {loss}C = {certificate['C']:g}, {scaling}, "
+        f"{intercept}its own refit. "
+        "It says nothing about test accuracy."
+    )
+
+
+def largest_gap(certificates: Sequence[Mapping[str, Any] | None]) -> str:
+    known = [certificate for certificate in certificates if certificate is not None]
+    if len(known) < len(certificates):
+        return "-"
+    if all(certificate["proven"] for certificate in known):
+        return "proven"
+    return percent(max(certificate["gap"] for certificate in known))
+
+
+def search_end(proof: Mapping[str, Any]) -> str:
+    """Return how a branch and bound ended."""
+    seconds = f"{proof['seconds']:.{1 if proof['seconds'] >= 1 else 2}f} s"
+    if not proof["nodes"] and proof["status"] in ("OPTIMAL", "GAP"):
+        return f"no branching needed, {seconds}: {proof['reason']}"
+    nodes = "1 node" if proof["nodes"] == 1 else f"{proof['nodes']:,} nodes"
+    better = "; it found better features on the way" if proof["improved"] else ""
+    return f"branch and bound, {nodes} in {seconds}: {proof['reason']}{better}"
+
+
+def duplicate_facts(
+    labels: Sequence[Any], groups: Sequence[Sequence[Mapping[str, Any]]]
+) -> list[tuple[str, str | Text]]:
+    """Return the features that others can take the place of, for each class."""
+    lines = []
+    for label, group in zip(labels, groups, strict=False):
+        prefix = f"{show(str(label), 30)}: " if len(labels) > 1 else ""
+        for row in group:
+            names = [show(other["name"]) for other in row["equivalents"]]
+            more = f" and {len(names) - _MAX_EQUIVALENTS:,} more"
+            shown = ", ".join(names[:_MAX_EQUIVALENTS])
+            lines.append(
+                f"{prefix}{show(row['feature']['name'])} is equivalent to {shown}"
+                f"{more if len(names) > _MAX_EQUIVALENTS else ''}"
+            )
+    if not lines:
+        return []
+    text = styled("\n".join(lines), ("\nequal columns, up to the sign", "dim"))
+    return [("duplicates", text)]
+
+
+def probabilities(calibration: Mapping[str, Any]) -> Text:
+    """Return by what the margins were scaled, and the log-loss on rows held out."""
+    text = f"scaled by {calibration['scale']:.2g}; log-loss out of fold "
+    text += f"{calibration['cv_log_loss']:.3g}"
+    if "base_log_loss" in calibration:
+        text += f" (base rate {calibration['base_log_loss']:.3g})"
+    return styled(text)
+
+
+def percent(share: float) -> str:
+    """Return a gap in percent, rounded up: what it bounds is not above it."""
+    percent = 100 * share * (1 - 1e-9)  # 7 is not 7.1 for the last bit of a float
+    if share >= 0.0995:
+        return f"{ceil(percent)}%"
+    return f"{_rounded(percent, 2, ROUND_CEILING):.2g}%"
+
+
+def at_least(bound: float) -> str:
+    """Return a lower bound in six digits, rounded down."""
+    return f"{_rounded(bound, 6, ROUND_FLOOR):.6g}"
+
+
+def _rounded(value: float, digits: int, mode: str) -> float:
+    return float(Context(prec=digits, rounding=mode).create_decimal_from_float(value))

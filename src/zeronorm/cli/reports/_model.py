@@ -1,0 +1,71 @@
+"""The reports of `zeronorm info`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.text import Text
+
+from ...persistence import LinearModel
+from .._messages import show
+from ._claims import largest_gap, probabilities, scope
+from ._tables import aligned, empty_grid, open_console, print_pairs, styled
+
+
+def print_installation(document: Mapping[str, Any]) -> None:
+    """Print versions and threads."""
+    print_pairs(open_console(), [(key, str(value)) for key, value in document.items()])
+
+
+def print_model(path: str, loaded: LinearModel) -> None:
+    """Print what a model file holds."""
+    console = open_console()
+    metadata = loaded.metadata
+    labels = [show(str(label), 30) for label in loaded.classes_]
+    console.print()
+    pairs: list[tuple[str, str | Text]] = [
+        ("model", styled((show(path), "bold"))),
+        ("made by", show(f"{metadata['estimator']} of zeronorm {metadata['zeronorm']}")),
+        ("created", show(metadata["created"])),
+        ("classes", styled(", ".join(labels))),
+        ("features", f"{loaded.support_.size:,} of {loaded.n_features_in_:,}"),
+    ]
+    groups = metadata["groups"]
+    if groups is not None:
+        pairs.append(("groups", f"{len(set(groups)):,}"))
+    if metadata["target_name"] is not None:
+        pairs.append(("target", styled(show(metadata["target_name"]))))
+    calibration = metadata["calibration"]
+    if calibration is not None and calibration["cv_log_loss"] is not None:
+        pairs.append(("probabilities", probabilities(calibration)))
+    if metadata["certificates"][0] is not None:
+        pairs.append(("certified gap", largest_gap(metadata["certificates"])))
+        pairs.append(("", styled((scope(metadata["certificates"][0]), "dim"))))
+    print_pairs(console, pairs)
+    console.print()
+    grid = empty_grid()
+    grid.add_column("feature", style="bold", overflow="ellipsis", no_wrap=True)
+    if groups is not None:
+        grid.add_column("group", overflow="ellipsis", no_wrap=True)
+    heads = labels if len(labels) > 2 else [f"for {labels[1]}"]
+    for head in heads:
+        grid.add_column(styled(head), justify="right")
+    columns = [aligned(row.tolist()) for row in loaded.coef]
+    intercepts = aligned(loaded.intercept_.tolist())
+    for column, index in enumerate(loaded.support_.tolist()):
+        if loaded.feature_names is not None:
+            name = loaded.feature_names[column]
+        else:
+            name = str(index + metadata["first_index"])
+        cells: list[str | Text] = [
+            text[column] if row[column] else ""
+            for text, row in zip(columns, loaded.coef, strict=True)
+        ]
+        if groups is not None:
+            cells.insert(0, styled(show(str(groups[column]))))
+        grid.add_row(styled(show(name)), *cells)
+    blank = [] if groups is None else [""]
+    grid.add_row(styled(("intercept", "dim")), *blank, *intercepts)
+    console.print(grid)
+    console.print()

@@ -1,0 +1,290 @@
+"""The report of `zeronorm select`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from .._messages import show
+from ._claims import (
+    at_least,
+    duplicate_facts,
+    largest_gap,
+    percent,
+    probabilities,
+    scope,
+    search_end,
+    state_claim,
+)
+from ._tables import (
+    EFFECT,
+    count_groups,
+    counted,
+    empty_grid,
+    open_console,
+    print_header,
+    print_models,
+    print_pairs,
+    rows_by_class,
+    seconds_fact,
+    styled,
+)
+
+# By method: the head of the column that says when a feature entered, and what it counts. The last
+# stage of the reweighted path has all its features from the beginning.
+_ENTERED = {
+    "auto": ("block", "the scan at which it entered"),
+    "l1": ("point", "the point of the path at which it entered"),
+    "greedy": ("step", "the step at which it entered"),
+    "l0": ("step", "the scan or round of exchanges at which it became a candidate"),
+    "bilevel": ("step", "the step of the search at which it became a candidate"),
+    "measure": ("block", "the scan at which it entered"),
+}
+_METHODS = {
+    "l1": "l1: the path, at the largest C with at most {k} features",
+    "reweighted-l1": "reweighted-l1: the path in stages that penalise large coefficients less",
+    "greedy": "greedy: in every scan the feature that fits best what is left",
+    "l0": "l0: exchanges among all features until none is found that helps",
+    "measure": "measure: blocks of features and cuts of the measure, in two layers",
+    "bilevel": "bilevel: exchanges among all features, at most {k} of them in at most {groups} "
+    "groups, until none is found that helps",
+}
+_VACUOUS = 0.995  # A gap above this is not told as a claim.
+
+
+def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
+    """Print the chosen or largest model with accuracy and certificate, and a row for every size."""
+    console = open_console()
+    data, models, classes = document["data"], document["models"], document["classes"]
+    if not quiet:
+        console.print()
+    print_header(console, data)
+    console.print()
+    if len(models) > 1:
+        _print_sizes(console, document)
+        console.print()
+    model = next(model for model in models if model["n_features"] == document["chosen"])
+    head, meaning = _ENTERED.get(document["parameters"]["method"], ("", ""))
+    entered = (head, "block") if head else None
+    print_models(console, model["features"], classes, entered, data["n_groups"])
+    if not quiet:
+        legend = f"{EFFECT} {'score' if model['measure'] else 'log-odds'}"
+        if head:
+            legend += f"; {head}: {meaning}"
+        if any(row["block"] == 0 for row in model["features"]):
+            legend += ", - where its score made up the number"
+        console.print(styled((f"{legend}.", "dim")))
+        console.print()
+    print_pairs(console, _facts(document, model, quiet), airy=True)
+    if not quiet:
+        console.print()
+
+
+def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
+    """Print a row per size; with a criterion, one model is chosen and written."""
+    models, criterion = document["models"], document["parameters"]["criterion"]
+    validated = all(model["cross_validation"] for model in models)
+    grouped = document["data"]["n_groups"] is not None
+    grid = empty_grid()
+    grid.add_column("features", justify="right", style="bold")
+    if grouped:
+        grid.add_column("groups", justify="right")
+    if criterion is not None:
+        grid.add_column("log-loss", justify="right")
+        grid.add_column(criterion.upper(), justify="right")
+    grid.add_column("training", justify="right")
+    if validated:
+        grid.add_column("cross-validated", justify="right")
+    certified = not grouped and document["parameters"]["measure"] is None
+    if certified:
+        grid.add_column("certified gap", justify="right")
+    grid.add_column("model" if criterion is None else "", overflow="fold")
+    for model, row in zip(models, document["criteria"], strict=True):
+        cells = [str(model["n_features"])]
+        if grouped:
+            by_class = rows_by_class(model["features"]).values()
+            cells.append(str(max(map(count_groups, by_class))))
+        if criterion is not None:
+            cells += [f"{row['log_loss']:,.2f}", f"{row[criterion]:,.2f}"]
+        cells.append(f"{_on_training(model):.3f}")
+        if validated:
+            cells.append(_mean_error(model["cross_validation"]))
+        if certified:
+            cells.append(largest_gap(model["certificates"]))
+        chosen = criterion is not None and model["n_features"] == document["chosen"]
+        if criterion is None:
+            cells.append(show(model["file"] or "not written"))
+        elif chosen:
+            cells.append("chosen")
+        grid.add_row(*cells, style="bold" if chosen else "")
+    console.print(grid)
+    if validated:
+        best = max(model["cross_validation"]["mean"] for model in models)
+        leader = next(m for m in models if m["cross_validation"]["mean"] == best)
+        limit = best - leader["cross_validation"]["standard_error"]
+        small = next(m for m in models if m["cross_validation"]["mean"] >= limit)
+        console.print(
+            styled(
+                (
+                    f"{small['n_features']} is the smallest of these sizes within one standard "
+                    f"error of the best ({leader['n_features']}).",
+                    "dim",
+                )
+            )
+        )
+
+
+def _facts(
+    document: Mapping[str, Any], model: Mapping[str, Any], quiet: bool
+) -> list[tuple[str, str | Text]]:
+    """Return what stands under the table of features."""
+    classes = document["classes"]
+    validation = model["cross_validation"]
+    accuracy: list[str | tuple[str, str]] = []
+    if validation is not None:
+        accuracy += [
+            (_mean_error(validation), "bold"),
+            f" in {validation['folds']}-fold cross-validation, features selected inside every "
+            "fold (± standard error)\n",
+        ]
+    accuracy.append(f"{_on_training(model):.3f} on the training data")
+    facts: list[tuple[str, str | Text]] = [(model["measure"] or "accuracy", styled(*accuracy))]
+    beside = model["for_accuracy"]
+    if beside is not None:
+        other = f"{_mean_error(beside)} with a selection of as many features for accuracy"
+        facts.append(("beside it", styled(other)))
+    if model["calibration"] is not None:
+        facts.append(("probabilities", probabilities(model["calibration"])))
+    method, criterion = document["parameters"]["method"], document["parameters"]["criterion"]
+    if criterion is not None:
+        facts.insert(0, ("size", _choice(document, criterion)))
+    if method != "auto":
+        facts.insert(
+            0, ("method", _METHODS[method].format(k=model["n_features"], groups=model["n_groups"]))
+        )
+
+    certificates, proofs = model["certificates"], model["proofs"]
+    gap = document["parameters"].get("gap")
+    total = document["data"]["n_features"]
+    labels = classes if len(classes) > 2 else classes[1:]
+    if method == "bilevel":
+        facts.append(("certificate", "none: selections with groups have no certificate"))
+        certificates, proofs = [], []
+    if method == "measure":
+        facts += _bound_facts(document, model, labels)
+        certificates, proofs = [], []
+    for number, (certificate, proof) in enumerate(zip(certificates, proofs, strict=True)):
+        name = "certificate" if number == 0 else ""
+        prefix = f"{show(str(labels[number]), 30)}: " if len(labels) > 1 else ""
+        text = _certificate_text(prefix, certificate, proof, total, model["n_features"])
+        if gap is not None and proof is None:
+            text.append(", not searched: interrupted" if prefix else "\nnot searched: interrupted")
+        facts.append((name, text))
+    known = [certificate for certificate in certificates if certificate is not None]
+    if known:
+        facts.append(("", styled((scope(known[0]), "dim"))))
+    facts += duplicate_facts(
+        labels, [proof["equivalents"] for proof in proofs if proof is not None]
+    )
+
+    if not quiet:
+        certified = any(certificate is not None for certificate in certificates)
+        facts.append(seconds_fact(document, "to select" + " and certify" * certified))
+    for name, key, use, command in (
+        ("model", "file", "use it: ", "zeronorm predict {} DATA"),
+        ("proof", "certificate_file", "check it: ", "zeronorm verify DATA {}"),
+    ):
+        if model[key] is None:
+            continue
+        facts.append((name, styled((show(model[key]), "bold"))))
+        if not quiet:
+            command = command.format(show(shlex.quote(model[key])))
+            facts.append(("", styled((use, "dim"), command)))
+    return facts
+
+
+def _choice(document: Mapping[str, Any], criterion: str) -> Text:
+    """Return how the size was chosen."""
+    sizes = [model["n_features"] for model in document["models"]]
+    chosen, last = document["chosen"], ""
+    if len(sizes) > 1 and chosen == sizes[-1]:
+        last = "; it is the largest of them, so that more may be better"
+    among = f"of the {len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"
+    return styled((counted(chosen), "bold"), f": the smallest {criterion.upper()} {among}{last}")
+
+
+def _certificate_text(
+    prefix: str,
+    certificate: Mapping[str, Any] | None,
+    proof: Mapping[str, Any] | None,
+    total: int,
+    k: int,
+) -> Text:
+    """Return what is certified, and how it was proven.
+
+    prefix : the class, where there are several: then it is in one line.
+    total : features of the data.
+    """
+    if certificate is None:
+        return styled(f"{prefix}none")
+    excluded = total - certificate["candidates"]
+    if prefix:
+        gap = "proven" if certificate["proven"] else f"gap {percent(certificate['gap'])}"
+        search = "" if proof is None else f"; {search_end(proof)}"
+        return styled(
+            prefix,
+            (gap, "bold"),
+            f", objective {certificate['objective']:.5g}, {excluded:,} of {total:,} ruled out"
+            f"{search}",
+        )
+    left = "" if proof is None else f"{certificate['candidates']:,} candidates left, "
+    text = styled(
+        state_claim(certificate, k, wanted=proof is not None and proof["status"] == "GAP"),
+        f"\nobjective {certificate['objective']:.6g}, "
+        f"lower bound {at_least(certificate['bound'])}; "
+        f"{excluded:,} of {total:,} features ruled out, {left}"
+        f"{certificate['fixed_in']} proven to belong",
+    )
+    if proof is not None:
+        text.append(f"\n{search_end(proof)}")
+    return text
+
+
+def _bound_facts(
+    document: Mapping[str, Any], model: Mapping[str, Any], labels: Sequence[Any]
+) -> list[tuple[str, str | Text]]:
+    """Return how far the models for a measure can be from the best of their size."""
+    facts: list[tuple[str, str | Text]] = []
+    for label, bound in zip(labels, model["bounds"], strict=True):
+        values = f"objective {bound['objective']:.6g}, lower bound {at_least(bound['bound'])}"
+        if len(labels) > 1:
+            gap = (f"gap {percent(bound['gap'])}", "bold")
+            text = styled(f"{show(str(label), 30)}: ", gap, f", {values}")
+        else:
+            claim = state_claim(bound, model["n_features"])
+            if bound["gap"] > _VACUOUS:
+                claim = ("none: the lower bound says nothing with this C", "")
+            text = styled(claim, f"\n{values}")
+        facts.append(("" if facts else "certificate", text))
+    if min(bound["gap"] for bound in model["bounds"]) <= _VACUOUS:
+        scaling = "unit deviation" if document["parameters"]["standardize"] else "their own units"
+        scope = (
+            f"It holds for the training problem: C = {model['refit_C'][0]:g}, columns of "
+            f"{scaling}. It says nothing about {model['measure']} on test data."
+        )
+        facts.append(("", styled((scope, "dim"))))
+    return facts
+
+
+def _on_training(model: Mapping[str, Any]) -> float:
+    """Return the measure of a model on the training data, by default accuracy."""
+    found = model["training_measure"]
+    return float(model["training_accuracy"] if found is None else found)
+
+
+def _mean_error(validation: Mapping[str, Any]) -> str:
+    return f"{validation['mean']:.3f} ± {validation['standard_error']:.3f}"

@@ -1,0 +1,65 @@
+"""The report of `zeronorm verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.text import Text
+
+from .._messages import show
+from ._claims import at_least, duplicate_facts, scope, state_claim
+from ._tables import counted, open_console, print_header, print_pairs, styled
+
+_MAX_CLAIMED = 20  # A report names so many features of a certificate.
+
+
+def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None:
+    """Print whether certificates hold, what they claim, and what was recomputed."""
+    console = open_console()
+    if not quiet:
+        console.print()
+    print_header(console, document["data"])
+    console.print()
+    claims, classes = document["claims"], document["classes"]
+    several = len(classes) > 2
+    facts: list[tuple[str, str | Text]] = [
+        ("proof", styled((show(document["certificate"]), "bold"))),
+    ]
+    for claim in claims:
+        names = [show(row["name"], 40) for row in claim["features"]]
+        more = f" and {len(names) - _MAX_CLAIMED:,} more" if len(names) > _MAX_CLAIMED else ""
+        label = show(str(claim["class"]), 30)
+        facts.append(
+            ("", f"{counted(len(names))} of {label}: {', '.join(names[:_MAX_CLAIMED])}{more}")
+        )
+        if claim["forced"]:
+            names = [show(row["name"], 40) for row in claim["forced"]]
+            facts.append(("", f"forced: {', '.join(names)}"))
+    if set(document["class_weight"]) != {1.0}:
+        weights = [
+            f"{show(str(label), 30)} {weight:.4g}"
+            for label, weight in zip(classes, document["class_weight"], strict=True)
+        ]
+        facts.append(("", styled(("class weights: ", "dim"), ", ".join(weights))))
+    if not document["verified"]:
+        facts.append(("refuted", styled((show(document["reason"], 500), "bold red"))))
+    for number, claim in enumerate(claims if document["verified"] else []):
+        claimed, found = claim["claimed"], claim["recomputed"]
+        prefix = f"{show(str(claim['class']), 30)}: " if several else ""
+        said, style = state_claim(claimed, len(claim["features"]), wanted=True)
+        text = styled(
+            prefix,
+            (said, style),
+            f"\nrecomputed: objective {found['objective']:.6g}, lower bound "
+            f"{at_least(found['bound'])}",
+        )
+        if found["nodes"]:
+            text.append(f", from a tree of {found['nodes']:,} nodes")
+        facts.append(("verified" if not number else "", text))
+    facts.append(("", styled((scope(claims[0]["claimed"]), "dim"))))
+    labels = [claim["class"] for claim in claims]
+    facts += duplicate_facts(labels, [claim["equivalents"] for claim in claims])
+    print_pairs(console, facts, airy=True)
+    if not quiet:
+        console.print()

@@ -1,0 +1,25 @@
+"""The order of scores: the largest ones, ties by the smaller index."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._typing import FloatArray, IndexArray
+
+
+def largest(values: FloatArray, k: int) -> IndexArray:
+    """Return the indices of the k largest values, largest first, ties by the smaller index.
+
+    values : (p,), without NaN, which raises ValueError; 0 <= k <= p. Cost O(p + k log k).
+    """
+    if k == 0:
+        return np.empty(0, np.int64)
+    ordered = np.partition(values, values.size - k)
+    # NaN sorts last, so that it is seen here.
+    if np.isnan(ordered[values.size - k :]).any():
+        raise ValueError("scores must be numbers; got NaN.")
+    cut = ordered[values.size - k]
+    above = np.flatnonzero(values > cut)
+    above = above[np.argsort(-values[above], kind="stable")]
+    ties = np.flatnonzero(values == cut)[: k - above.size]
+    return np.concatenate([above, ties]).astype(np.int64, copy=False)

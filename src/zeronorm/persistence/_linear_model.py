@@ -1,0 +1,139 @@
+"""A loaded model: what predicts, without the estimator that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._typing import FloatArray, IndexArray
+from ..files import Layout, Table, did_you_mean, quote
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """A loaded model: predicts, and knows what it was made from.
+
+    The score of a sample x for class c is `intercept_[c] + sum_j coef[c, j] x[support_[j]]`; with
+    two classes there is one score, for the second of them.
+    """
+
+    classes_: NDArray[Any]  # (n_classes,) sorted
+    support_: IndexArray  # (k,) sorted; empty for a model without features
+    coef: FloatArray  # (1 or n_classes, k)
+    intercept_: FloatArray  # (1 or n_classes,)
+    n_features_in_: int
+    feature_names: tuple[str, ...] | None  # k, of the support
+    metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history...
+
+    @property
+    def layout(self) -> Layout:
+        """How a file is to be read for this model."""
+        return Layout(
+            self.n_features_in_,
+            self.feature_names or None,  # of none, no column is to be found by its name
+            self.metadata["first_index"],
+            self.metadata["target_name"],
+        )
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores, (n_samples,) or (n_samples, n_classes) with three classes or more.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or array, data frame or Table
+            (n_samples, n_features_in_). Where both X and the model have names, features are found
+            by name: order does not matter and other columns may be missing or be there.
+
+        Raises
+        ------
+        ValueError
+            If features are missing, their number differs, or a value is NaN or infinite.
+        """
+        from ..designs import as_design
+        from ..designs._operations import margins
+
+        values, positions = self._columns(X)
+        scores = margins(as_design(values), positions, self.coef.T, self.intercept_)
+        bad = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+        if bad.size:
+            raise ValueError(
+                f"X must be finite in the features of the model; row {bad[0]} has NaN, infinity or "
+                "a value that is too large."
+            )
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of the largest score, (n_samples,)."""
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
+
+        With three classes or more, one-versus-rest probabilities normalised to sum one.
+
+        Raises
+        ------
+        ValueError
+            As for `decision_function`, and where the scores are no log-odds: those of an l1 model
+            with another loss than the logistic one.
+        """
+        from scipy.special import expit
+
+        losses = {solution["loss"] for solution in self.metadata["solutions"]}
+        if losses - {"logistic"}:
+            raise ValueError(
+                f"Probabilities need a model with loss='logistic'; this "
+                f"{self.metadata['estimator']} has {min(losses)!r}, whose scores are no log-odds. "
+                "Use decision_function or predict."
+            )
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        proba = expit(scores)
+        total = proba.sum(axis=1, keepdims=True)
+        # All scores far below zero: the limit is the softmax of the scores.
+        shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+        proba = np.where(total > 1e-200, proba, shifted)
+        return np.asarray(proba / proba.sum(axis=1, keepdims=True))
+
+    def _columns(self, X: Any) -> tuple[Any, IndexArray]:
+        """Return data and the positions of the support in it."""
+        names: Sequence[Any] | None = None
+        frame = None
+        if isinstance(X, Table):
+            X, names = X.X, X.feature_names
+        elif hasattr(X, "columns") and not sp.issparse(X):
+            import narwhals as nw
+
+            frame = nw.from_native(X, eager_only=True)
+            names = list(frame.columns)
+        if names is not None and self.feature_names is not None:
+            where = {name: j for j, name in enumerate(names)}
+            missing = [name for name in self.feature_names if name not in where]
+            if missing:
+                hint = did_you_mean(missing[0], [str(name) for name in names])
+                raise ValueError(
+                    f"X must have the features of the model; {len(missing)} are missing, the first "
+                    f"is {quote(missing[0])}.{hint}"
+                )
+            if frame is not None and not self.feature_names:
+                return np.zeros((len(frame), 1)), self.support_  # of nothing, rows only
+            if frame is not None:
+                return frame.select(self.feature_names).to_numpy(), np.arange(len(self.support_))
+            return X, np.array([where[name] for name in self.feature_names], np.int64)
+        if frame is not None:
+            X = frame.to_numpy()
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        if len(X.shape) != 2 or X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X must have {self.n_features_in_} features (those the model was trained on); got "
+                f"the shape {X.shape}."
+            )
+        return X, self.support_

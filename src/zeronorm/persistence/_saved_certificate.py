@@ -1,0 +1,124 @@
+"""Loaded certificates, and their verification with the data of the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import FloatArray, IndexArray
+from ..files import Layout, quote
+from ..result import Certificate
+from ..verification import CertificateError, verify
+
+# X has at most so many bytes in float64; verification takes a few times as much.
+_MAX_DENSE = 1 << 31
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedCertificate:
+    """Certificates of one fit, and what is needed to check them."""
+
+    classes_: NDArray[Any]  # (n_classes,) sorted
+    certificates: tuple[Certificate, ...]  # one for two classes, else one for each of them
+    class_weight: FloatArray  # (n_classes,) weight of a row of each class, in the loss
+    feature_names: tuple[str, ...] | None  # of `support_`
+    metadata: Mapping[str, Any]  # as written: versions, size and names of the data
+
+    @property
+    def positive(self) -> list[Any]:
+        """The class that counts as +1 in each certificate; all others count as -1."""
+        labels: list[Any] = self.classes_.tolist()
+        return labels[1:] if len(labels) == 2 else labels
+
+    @property
+    def support_(self) -> IndexArray:
+        """The features of all classes, sorted."""
+        return union_support(self.certificates)
+
+    @property
+    def layout(self) -> Layout:
+        """How a file is to be read: with all features, at their places."""
+        return Layout(
+            self.metadata["n_features_in"],
+            first_index=self.metadata["first_index"],
+            target_name=self.metadata["target_name"],
+            exact=True,
+        )
+
+    def verify(
+        self, X: Any, y: Any, *, sample_weight: Any = None, rtol: float = 1e-10
+    ) -> list[dict[str, float]]:
+        """Recompute objective, bound and gap of every certificate, in plain NumPy.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array or sparse matrix, as at the fit; it is made dense.
+        y : (n_samples,) labels.
+        sample_weight : (n_samples,) of the fit; class weights are in the file.
+        rtol : as in `zeronorm.verify`.
+
+        Raises
+        ------
+        zeronorm.verification.CertificateError
+            Where a certificate claims more than the data show. It is a ValueError.
+        ValueError
+            Where X or y are of other data, or X is too large to be made dense.
+        """
+        # On use: reading a file needs no scikit-learn, which the checks import.
+        from ..validate import check_sample_weight
+
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        shape = (self.metadata["n_samples"], self.metadata["n_features_in"])
+        if tuple(X.shape) != shape:
+            raise ValueError(
+                f"X must be what the certificate is for, {shape[0]} samples of {shape[1]} "
+                f"features; got the shape {tuple(X.shape)}."
+            )
+        n_bytes = 8 * shape[0] * shape[1]
+        if n_bytes > _MAX_DENSE:
+            raise ValueError(
+                f"X must be at most {_MAX_DENSE / 2**30:.2g} GiB as dense float64, of which "
+                f"verification takes several copies; got {n_bytes / 2**30:.2g} GiB. On a machine "
+                "with that much memory, call zeronorm.verify."
+            )
+        labels = np.asarray(y)
+        if labels.shape != shape[:1]:
+            raise ValueError(
+                f"y must have {shape[0]} labels; got an array of shape {labels.shape}."
+            )
+        weight = check_sample_weight(sample_weight, shape[0]).copy()
+        for label, factor in zip(self.classes_, self.class_weight, strict=True):
+            weight[labels == label] *= factor
+        other = np.flatnonzero(~np.isin(labels, self.classes_) & (weight > 0))
+        if other.size:
+            known = quote(", ".join(map(str, self.classes_)))
+            raise ValueError(
+                f"y must have the classes {known}, as at the fit; {other.size} rows have others, "
+                f"such as {quote(str(labels[other[0]]))}. Give rows that were left out of the fit "
+                "the sample_weight 0."
+            )
+        used, expected = int((weight > 0).sum()), self.certificates[0].dual.size
+        if used != expected:
+            raise ValueError(
+                f"y must have {expected} samples of positive weight and of the classes "
+                f"{quote(', '.join(map(str, self.classes_)))}, as at the fit; got {used}."
+            )
+        X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        found = []
+        for label, certificate in zip(self.positive, self.certificates, strict=True):
+            try:
+                one = verify(X, labels == label, certificate, sample_weight=weight, rtol=rtol)
+            except CertificateError as error:
+                which = f"class {quote(str(label))}: " if len(self.certificates) > 1 else ""
+                raise CertificateError(f"{which}{error}") from None
+            found.append(one)
+        return found
+
+
+def union_support(certificates: Sequence[Certificate]) -> IndexArray:
+    """Return the features of all certificates, sorted."""
+    return np.unique(np.concatenate([one.support for one in certificates]))

@@ -1,0 +1,136 @@
+"""How many features or groups a model may have, and which features it must have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._typing import IndexArray
+from ._numbers import dimensions, is_integer, shown
+
+
+def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -> tuple[int, ...]:
+    """Return the wanted sizes, sorted: an int, a sequence of ints, or None for min(10, usable)."""
+    check_usable(n_usable, n_columns)
+    if n_features is None:
+        return (max(min(10, n_usable), n_forced),)
+    forced = f"the forced features: it must be at least {n_forced} (the length of forced_features)"
+    return _check_counts(
+        "n_features", n_features, n_usable, _choice(n_usable, n_columns), n_forced, forced
+    )
+
+
+def check_size(n_features: Any, n_usable: int, n_columns: int, n_free: int) -> int:
+    """Return the number of features of an l1 model, the never penalised ones among them."""
+    check_usable(n_usable, n_columns)
+    free = (
+        f"the features that are never penalised: it must be at least {n_free} (the zeros of "
+        "penalty_factor)"
+    )
+    choice = _choice(n_usable, n_columns)
+    return _check_counts("n_features", n_features, n_usable, choice, n_free, free)[0]
+
+
+def check_n_groups(n_groups: Any, n_usable: int, n_forced: int) -> tuple[int, ...]:
+    """Return the wanted numbers of groups, sorted.
+
+    n_usable : groups with a column that is not constant.
+    n_forced : groups with a forced feature.
+    """
+    forced = f"the groups of forced features: it must be at least {n_forced}"
+    choice = "the groups with a non-constant column"
+    return _check_counts("n_groups", n_groups, n_usable, choice, n_forced, forced)
+
+
+def _choice(n_usable: int, n_columns: int) -> str:
+    """Return what messages call the features that a model chooses from."""
+    if n_usable == 1:
+        return "X has 1 feature(s) to select"
+    return f"the {'features' if n_usable == n_columns else 'non-constant features'} of X"
+
+
+def _check_counts(
+    name: str, wanted: Any, largest: int, choice: str, least: int, counted: str
+) -> tuple[int, ...]:
+    """Return an integer or a list of integers as sorted, distinct integers.
+
+    largest, choice : how many there are, and what they are.
+    least, counted : how many always count, and what they are.
+    """
+    if isinstance(wanted, np.ndarray) and wanted.ndim == 0:
+        wanted = wanted.item()
+    values = [wanted] if dimensions(wanted) == 0 else list(wanted)
+    rule = f"{name} must be an integer or a list of integers"
+    if not values:
+        raise ValueError(f"{rule}; got an empty list.")
+    for value in values:
+        if not is_integer(value):
+            raise ValueError(f"{rule}; got {shown(value)}.")
+        if not 1 <= int(value) <= largest:
+            raise ValueError(
+                f"{name} must be between 1 and {largest} ({choice}); got {shown(value)}."
+            )
+        if int(value) < least:
+            raise ValueError(f"{name} counts {counted}; got {shown(value)}.")
+    return tuple(sorted({int(value) for value in values}))
+
+
+def check_usable(n_usable: int, n_columns: int) -> None:
+    """Raise where X has no column to select."""
+    if n_usable == 0:
+        raise ValueError(
+            "X must have a column that is not constant, to select from; "
+            f"all its {n_columns} columns are constant."
+        )
+
+
+def check_forced(
+    forced: Any, n_columns: int, names: Sequence[str] | None, usable: np.ndarray
+) -> IndexArray:
+    """Return forced features as sorted indices; they are given as indices or as names."""
+    if forced is None:
+        return np.empty(0, np.int64)
+    if (
+        isinstance(forced, (str, bytes))
+        or not isinstance(forced, (Sequence, np.ndarray))
+        or (isinstance(forced, np.ndarray) and forced.ndim != 1)
+    ):
+        raise ValueError(
+            f"forced_features must be a list of indices or of feature names; got {shown(forced)}."
+        )
+    index: list[int] = []
+    for item in forced:
+        if isinstance(item, str):
+            if names is None:
+                raise ValueError(
+                    f"forced_features has the name {item!r}, but X has no feature names; "
+                    "pass indices, or X as a data frame."
+                )
+            found = [j for j, name in enumerate(names) if name == item]
+            if len(found) != 1:
+                problem = "unknown" if not found else "not unique"
+                raise ValueError(f"forced_features has the {problem} feature name {item!r}.")
+            index.append(found[0])
+        elif not is_integer(item):
+            raise ValueError(
+                f"forced_features must be a list of indices or of feature names; got {item!r}."
+            )
+        elif not 0 <= int(item) < n_columns:
+            raise ValueError(
+                f"forced_features must be between 0 and {n_columns - 1} "
+                f"(the columns of X); got {shown(item)}."
+            )
+        else:
+            index.append(int(item))
+    result = np.array(sorted(index), dtype=np.int64)
+    twice = result[1:][result[1:] == result[:-1]]
+    if twice.size:
+        raise ValueError(f"forced_features must be distinct; got {twice[0]} twice.")
+    constant = result[~usable[result]]
+    if constant.size:
+        raise ValueError(
+            f"forced_features must not be constant columns of X; got column {constant[0]}."
+        )
+    return result

@@ -1,0 +1,157 @@
+"""X as it is passed, its names, and numbers for each of its columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+from .._typing import Design, FloatArray
+from ._numbers import LARGEST, as_numbers, dimensions, number, shown
+
+LARGEST_SPREAD = 1e50  # Products of columns with deviations up to this stay finite.
+
+
+def check_data(X: Any) -> Any:
+    """Return X as something `as_design` takes: arrays, sparse matrices, paths and designs pass.
+
+    Data frames and nested sequences become arrays. Values are not converted or copied, and NaN and
+    infinity are found later, by the first scan.
+    """
+    if sp.issparse(X) or isinstance(X, str | Path | np.memmap | Design):
+        return X
+    check_unmasked("X", X)
+    matrix = sparse_frame(X)
+    if matrix is not None:
+        return matrix
+    return check_array(X, dtype=None, ensure_all_finite=False, estimator="X")
+
+
+def sparse_frame(X: Any) -> Any:
+    """Return a pandas frame whose columns are all sparse as a CSC matrix, None of anything else."""
+    kinds = list(getattr(X, "dtypes", ())) if hasattr(X, "sparse") else []
+    if not kinds or any(type(kind).__name__ != "SparseDtype" for kind in kinds):
+        return None
+    if any(kind.fill_value != 0 for kind in kinds):
+        raise ValueError(
+            "X must have 0 as the fill value of all sparse columns; got "
+            f"{shown(next(kind.fill_value for kind in kinds if kind.fill_value != 0))}. Use "
+            "X.sparse.to_dense()."
+        )
+    return X.sparse.to_coo().tocsc()
+
+
+def feature_names(X: Any) -> list[str] | None:
+    """Return the column names of a data frame, None where there are none or no strings."""
+    columns = getattr(X, "columns", None)
+    if columns is None or sp.issparse(X):
+        return None
+    names = list(columns)
+    kinds = sorted({type(name).__name__ for name in names})
+    if "str" in kinds and len(kinds) > 1:
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but your "
+            f"input has {kinds} as feature name / column name types; convert them to strings."
+        )
+    return names if kinds == ["str"] else None
+
+
+def check_unmasked(name: str, value: Any) -> None:
+    """Raise where a masked array has masked entries; arrays made of it would show what is below."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        mask = np.ma.getmaskarray(value)
+        place = tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
+        raise ValueError(
+            f"{name} must not have masked entries, which have no value; got {int(mask.sum())}, the "
+            f"first one at {place if len(place) > 1 else place[0]}. Fill them with "
+            f"{name}.filled(value), impute them, or leave these rows out."
+        )
+
+
+def check_penalty_factor(value: Any, n_columns: int) -> FloatArray:
+    """Return the penalty factor of every column, (n_columns,): 1 by default, not all zero."""
+    if value is None:
+        return np.ones(n_columns)
+    factor = _per_column("penalty_factor", value, n_columns)
+    bad = np.flatnonzero(~((factor >= 0) & (factor <= LARGEST)))
+    if bad.size:
+        raise ValueError(
+            f"penalty_factor must be finite (at most {LARGEST:g}) and not negative; "
+            f"got {factor[bad[0]]} for column {bad[0]}."
+        )
+    if not np.any(factor > 0):
+        raise ValueError("penalty_factor must have a positive number; got only zeros.")
+    return factor
+
+
+def check_signs(value: Any, n_columns: int) -> FloatArray:
+    """Return the sign that the coefficient of every column may have, (n_columns,); 0: any."""
+    if value is None:
+        return np.zeros(n_columns)
+    if dimensions(value) == 0:
+        one = number(value)
+        if one not in (-1, 0, 1):
+            raise ValueError(
+                f"signs must be None, -1, 0 or 1, or one of these numbers for every column of X; "
+                f"got {shown(value)}."
+            )
+        return np.full(n_columns, one)
+    sign = _per_column("signs", value, n_columns)
+    bad = np.flatnonzero(~np.isin(sign, (-1, 0, 1)))
+    if bad.size:
+        raise ValueError(
+            f"signs must be -1, 0 or 1; got {sign[bad[0]]:g} for column {bad[0]}. "
+            "It is the sign that the coefficient may have, 0 for any."
+        )
+    return sign
+
+
+def _per_column(name: str, value: Any, n_columns: int) -> FloatArray:
+    """Return numbers, one per column of X, as float64."""
+    check_unmasked(name, value)
+    found = as_numbers(value)
+    if found is None:
+        raise ValueError(
+            f"{name} must be numbers, one for every column of X ({n_columns}); got "
+            f"{shown(value)}. Convert strings, complex and missing values to floats."
+        )
+    if found.shape != (n_columns,):
+        raise ValueError(
+            f"{name} must have one number for every column of X ({n_columns}); "
+            f"got shape {found.shape}."
+        )
+    return found
+
+
+def check_spread(scale: FloatArray, largest: float = np.inf) -> None:
+    """Raise where products of columns that are not scaled would overflow further on.
+
+    scale : (n_features,) 1 / standard deviation, 0 for constant columns.
+    largest : the deviation from which on standardize=True does not help either.
+    """
+    used = np.flatnonzero(scale > 0)
+    if used.size and scale[used].min() < 1.0 / LARGEST_SPREAD:
+        column = used[scale[used].argmin()]
+        std = 1.0 / scale[column]
+        raise ValueError(
+            f"standardize=False needs columns of X with a standard deviation of at most "
+            f"{LARGEST_SPREAD:g}; got {std:.3g} in column {column}. "
+            + ("Rescale it, or use standardize=True." if std < largest else "Rescale it.")
+        )
+
+
+def check_squares(square: FloatArray, largest: float, first: int = 0) -> None:
+    """Raise where squares of columns overflow further on.
+
+    square : sums of squares of columns, from the column `first` on, times the weights of the rows.
+    """
+    column = int(square.argmax())
+    if not square[column] < largest:
+        raise ValueError(
+            f"X has values too large in column {first + column}: their squares, times the weights "
+            f"of the rows and C, must sum to less than {largest:g}; got {square[column]:.3g}. "
+            "Rescale that column; standardize=True does not help here."
+        )

@@ -1,0 +1,201 @@
+"""Labels and responses, and the weights of rows and classes."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._typing import FloatArray
+from ._data import check_unmasked
+from ._numbers import LARGEST, as_numbers, check_not_negative, plain, shown
+
+# Labels of one of these are of one type, and so are those of any other class.
+LABELS: tuple[Any, ...] = (str, bytes, numbers.Number | np.bool_)
+
+
+def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray:
+    """Return y as an array of labels, (n_samples,); `sample` is what messages call a sample."""
+    one = sample.split()[0]
+    if y is None:
+        raise ValueError(
+            f"requires y to be passed, but the target y is None; pass one label per {sample}."
+        )
+    check_unmasked("y", y)
+    # As arrays sequences would become strings, None and NaN too.
+    if isinstance(y, Sequence) and not isinstance(y, str):
+        _check_labels(y, sample)
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind in "OmM":  # other types have no missing values but NaN
+        _check_labels(y, sample)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    if len(y) != n_samples:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"y must have one label per {sample}; got {len(y)} labels for {n_samples} {one}s."
+        )
+    return np.asarray(y)
+
+
+def check_response(y: Any, n_samples: int) -> FloatArray:
+    """Return the real target of a regression, (n_samples,): finite numbers."""
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None; pass one number per row of X."
+        )
+    check_unmasked("y", y)
+    values = None
+    if getattr(getattr(y, "dtype", None), "kind", "") != "c":
+        y = column_or_1d(y, warn=True)
+        values = as_numbers(y)
+    if values is None:
+        raise ValueError(
+            f"y must be numbers, one per row of X; got {shown(y)}. Convert strings, complex and "
+            "missing values to floats, or use a classifier."
+        )
+    assert_all_finite(values, input_name="y")
+    if len(values) != n_samples:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"y must have one number per row of X; got {len(values)} numbers for {n_samples} rows."
+        )
+    if n_samples < 2:
+        raise ValueError(f"X must have at least two rows for a regression; got {n_samples} sample.")
+    if np.abs(values).max() > LARGEST:
+        raise ValueError(
+            f"y must be at most {LARGEST:g} in magnitude; got {np.abs(values).max():g}. Rescale it."
+        )
+    return values
+
+
+def _check_labels(y: Iterable[Any], sample: str) -> None:
+    """Raise where a label is missing, or where labels are of several types, as numbers and text."""
+    one = sample.split()[0]
+    first: tuple[Any, Any, int] | None = None
+    for place, label in enumerate(y):
+        while isinstance(label, (list, tuple)) and len(label) == 1:  # a column
+            label = label[0]
+        if _is_missing(label):
+            raise ValueError(
+                f"y must have a label for every {sample}; got {label!r} at {one} {place}. Remove "
+                f"such {one}s, or give them a label."
+            )
+        kind = next((k for k in LABELS if isinstance(label, k)), type(label))
+        if first is None:
+            first = (kind, label, place)
+        elif first[0] != kind:
+            raise ValueError(
+                f"y must have labels of one type; got {plain(first[1])!r} at {one} {first[2]} and "
+                f"{plain(label)!r} at {one} {place}. Convert them to strings, or to numbers."
+            )
+
+
+def _is_missing(label: Any) -> bool:
+    """Return whether a label is None, NaN, or pandas' or NumPy's mark of what is missing."""
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    # NumPy's dates and durations are not equal to themselves either where they are missing.
+    comparable = isinstance(label, (numbers.Number, np.datetime64, np.timedelta64))
+    return comparable and bool(label != label)
+
+
+def check_two_classes(classes: np.ndarray) -> None:
+    """Raise where the labels (of rows with positive weight) have fewer than two classes."""
+    if len(classes) < 2:
+        label = plain(classes[0]) if len(classes) else "none"
+        raise ValueError(f"y must have at least two classes; got one class: {label!r}.")
+
+
+def check_pos_label(classes: np.ndarray, pos_label: Any) -> tuple[np.ndarray, bool]:
+    """Return the classes with `pos_label` the second of two, and whether that reversed them."""
+    if pos_label is None:
+        return classes, False
+    if len(classes) != 2:
+        raise ValueError(
+            f"pos_label is for two classes; got {len(classes)}, each of which is the positive one "
+            "in turn. Leave it out."
+        )
+    place = np.flatnonzero(classes == pos_label)
+    if place.size != 1:
+        raise ValueError(
+            f"pos_label must be one of the classes {classes.tolist()}; got {shown(pos_label)}."
+        )
+    return (classes, False) if place[0] == 1 else (classes[::-1], True)
+
+
+def check_sample_weight(sample_weight: Any, n_samples: int) -> FloatArray:
+    """Return weights as (n_samples,) float64: finite, not negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    check_unmasked("sample_weight", sample_weight)
+    weight = as_numbers(sample_weight)
+    if weight is None:
+        raise ValueError(
+            "sample_weight must be numbers, one per row of X; got "
+            f"{shown(sample_weight)}. Convert strings, complex and missing values to floats."
+        )
+    if weight.ndim == 0:
+        weight = np.full(n_samples, float(weight))
+    if weight.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar; got shape {weight.shape}.")
+    if len(weight) != n_samples:
+        raise ValueError(
+            f"sample_weight must have one weight per row of X ({n_samples}); got {len(weight)}."
+        )
+    bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
+    if bad.size:
+        raise ValueError(
+            f"sample_weight must be finite and not negative; got {weight[bad[0]]} at row {bad[0]}."
+        )
+    if not np.any(weight > 0):
+        raise ValueError("sample_weight must have a positive weight; got only zeros.")
+    return weight
+
+
+def class_factors(class_weight: Any, y: np.ndarray, weight: FloatArray) -> FloatArray:
+    """Return the class weight of every row, (n_samples,).
+
+    "balanced" gives every class the same total, sum(weight) / n_classes, of the weighted samples:
+    integer weights equal repeated rows.
+    """
+    if class_weight is None:
+        return np.ones(len(y))
+    classes, codes = np.unique(y, return_inverse=True)
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(
+                f"class_weight must be None, 'balanced' or a dict; got {shown(class_weight)}."
+            )
+        totals = np.bincount(codes, weights=weight)
+        factors = np.where(
+            totals > 0, weight.sum() / (len(classes) * np.maximum(totals, 1e-300)), 0.0
+        )
+        return np.asarray(factors[codes])
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict; got {shown(class_weight)}."
+        )
+    unknown = [label for label in class_weight if label not in set(classes.tolist())]
+    if unknown:
+        raise ValueError(
+            f"class_weight has the label {plain(unknown[0])!r}, which is not in y "
+            f"(labels {[plain(label) for label in classes.tolist()]!r})."
+        )
+    values = [
+        check_not_negative("class_weight", class_weight.get(c, 1.0)) for c in classes.tolist()
+    ]
+    return np.asarray(np.array(values)[codes])
+
+
+def check_total_weight(C: float, weight: FloatArray) -> None:
+    """Raise where C times a weight would overflow further on."""
+    if C * float(weight.max()) > LARGEST:
+        raise ValueError(
+            f"sample_weight (times class_weight and C) must be at most {LARGEST:g}; "
+            f"got {C * float(weight.max()):g}."
+        )

@@ -1,0 +1,131 @@
+"""The bound of a dual point, and of a tree of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import FloatArray, IndexArray
+from ..result import Certificate, Tree
+from ._data import ROUNDOFF, Data
+from ._form import CertificateError
+
+MOST_WAITING = 1 << 27  # The nodes that wait for their turn have so many features in all.
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What a dual point shows of the models with all fixed units and some of the free ones."""
+
+    bound: float
+    rounding: float
+    square: FloatArray  # of the free units
+    top: np.ndarray  # the free units in the best set
+    last: float  # the smallest square in it
+    following: float  # the largest square outside of it
+
+    def excluded(self, limit: float) -> np.ndarray:
+        """Return which free units are in no model with an objective of at most a limit."""
+        return ~self.top & (self.bound + 0.5 * (self.last - self.square) > limit)
+
+    def needed(self, limit: float) -> np.ndarray:
+        """Return which free units are in all models with an objective of at most a limit."""
+        return self.top & (self.bound + 0.5 * (self.square - self.following) > limit)
+
+
+class Units:
+    """What the budget counts: features, or groups of them."""
+
+    def __init__(self, data: Data, certificate: Certificate) -> None:
+        m, groups = data.usable.size, certificate.groups
+        self._data, self._grouped = data, groups is not None
+        self.code = np.arange(m) if groups is None else groups.code
+        self.budget = certificate.support.size
+        if certificate.n_groups is not None:
+            self.budget = int(certificate.n_groups)
+        self.fixed: IndexArray = np.unique(self.code[certificate.forced])
+        self.free: IndexArray = np.setdiff1d(self.code[data.usable], self.fixed)
+
+    def node(self, alpha: FloatArray, fixed: IndexArray, free: IndexArray) -> Node:
+        """Return what a feasible dual point shows."""
+        square, wrong = self._squares(alpha, np.concatenate([fixed, free]))
+        into, square = float(square[: fixed.size].sum()), square[fixed.size :]
+        q = min(self.budget - fixed.size, free.size)
+        order = np.argsort(-square, kind="stable")
+        top = np.isin(np.arange(free.size), order[:q])
+        conjugate, terms = self._data.conjugate(alpha)
+        bound = -conjugate - 0.5 * (into + float(square[order[:q]].sum()))
+        most = np.sort(wrong[fixed.size :])[free.size - q :]
+        rounding = 0.5 * float(wrong[: fixed.size].sum() + most.sum())
+        rounding += ROUNDOFF * (alpha.size + 8) * terms
+        last = float(square[order[q - 1]]) if q else np.inf
+        following = float(square[order[q]]) if q < free.size else 0.0
+        return Node(bound, rounding, square, top, last, following)
+
+    def _squares(self, alpha: FloatArray, units: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """Return c_j^2 of units, summed in groups, and what rounding can have changed of it."""
+        data = self._data
+        X, error = data.X, data.error
+        if not self._grouped:
+            X, error = X[:, units], error[units]
+        score = X.T @ (alpha * data.y)
+        error = error * float(alpha.sum())
+        square, wrong = score**2, error * (2.0 * np.abs(score) + error)
+        # A score that is no number may be any: its feature is in the best set then.
+        square, wrong = (np.where(np.isnan(one), np.inf, one) for one in (square, wrong))
+        if not self._grouped:
+            return square, wrong
+        sums = [np.bincount(self.code, values)[units] for values in (square, wrong)]
+        return sums[0].astype(np.float64), sums[1].astype(np.float64)
+
+
+def replay(data: Data, tree: Tree, units: Units, claim: float) -> tuple[float, int]:
+    """Return the rounding and the number of nodes below the root.
+
+    Raises CertificateError where a model may be below the claim.
+    """
+    children: dict[int, list[int]] = {}
+    for number, parent in enumerate(tree.parent.tolist()):
+        children.setdefault(parent, []).append(number)
+    rounding, n_nodes, n_waiting = 0.0, -1, 0
+    waiting = [(0, units.fixed, units.free, np.empty(0))]
+    while waiting:
+        number, fixed, free, alpha = waiting.pop()
+        n_nodes, n_waiting = n_nodes + 1, n_waiting - free.size
+        if tree.row[number] >= 0:
+            alpha = data.feasible(tree.dual[tree.row[number]])
+        node = units.node(alpha, fixed, free)
+        rounding = max(rounding, node.rounding)
+        if node.bound >= claim:
+            continue
+        below = children.get(number, [])
+        if not below:
+            raise CertificateError(
+                f"the certificate claims the bound {claim!r}; node {number} of its tree shows only "
+                f"{node.bound!r}."
+            )
+        into, out = node.needed(claim), node.excluded(claim)
+        fixed, free = np.append(fixed, free[into]), free[~into & ~out]
+        if fixed.size > units.budget:
+            continue  # no model has them all
+        if fixed.size == units.budget:
+            free = free[:0]
+        branch = tree.feature[below]
+        whole = branch.size == 1 and branch[0] == -1
+        halves = branch.size == 2 and branch[0] == branch[1] and tree.inside[below].sum() == 1
+        if not whole and not halves:
+            raise CertificateError(f"node {number} of the tree is divided with a rest.")
+        n_before = len(waiting)
+        for child in below:
+            feature, inside = tree.feature[child], tree.inside[child]
+            if whole or (inside and feature in fixed):
+                waiting.append((child, fixed, free, alpha))
+            elif inside and feature in free:
+                waiting.append((child, np.append(fixed, feature), free[free != feature], alpha))
+            elif not inside and feature not in fixed:
+                waiting.append((child, fixed, free[free != feature], alpha))
+        n_waiting += sum(left[2].size for left in waiting[n_before:])
+        if n_waiting > MOST_WAITING:
+            raise CertificateError("the tree of the certificate is too deep to be replayed.")
+    return rounding, n_nodes

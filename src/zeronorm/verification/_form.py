@@ -1,0 +1,209 @@
+"""What a certificate must be whatever the data are: its form, as plain numbers and new arrays."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray, IndexArray
+from ..groups import Groups
+from ..result import Certificate, Tree
+
+LOSSES = ("logistic", "squared_hinge")
+SCALINGS = ("standardized", "scaled", "none")
+INTEGERS = frozenset({int, *(np.dtype(kind).type for kind in "bhilqBHILQ")})
+NUMBERS = frozenset({int, float, np.float16, np.float32, np.float64})
+
+
+class CertificateError(ValueError):
+    """A certificate claims more than its data show; the message says what."""
+
+
+def check_form(certificate: Certificate) -> Certificate:
+    """Return a certificate as plain numbers and new float64 and int64 arrays, checked.
+
+    Whatever is done with the copy, a number cannot change between two looks at it, or compare as
+    what it is not.
+
+    Raises
+    ------
+    CertificateError
+        Where it contradicts itself, whatever the data are.
+    """
+    try:
+        copied = _copied(certificate)
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, CertificateError):
+            raise
+        raise CertificateError(f"the certificate is none: {error}.") from None
+    _check_fields(copied)
+    return copied
+
+
+def _copied(given: Any) -> Certificate:
+    if type(given) is not Certificate:
+        raise CertificateError(
+            f"certificate must be a zeronorm.result.Certificate; got {type(given).__name__}."
+        )
+    values = {field.name: getattr(given, field.name) for field in fields(Certificate)}
+    for name in ("C", "intercept", "objective", "bound"):
+        if not _is_finite(values[name]):
+            raise CertificateError(
+                f"{name} of the certificate must be a finite number; got {values[name]!r:.60}."
+            )
+        values[name] = float(values[name])
+    for name in ("fixed_in", "candidates"):
+        if not is_count(values[name]):
+            raise CertificateError(
+                f"{name} of the certificate must be a number of features; got {values[name]!r:.60}."
+            )
+        values[name] = int(values[name])
+    for name in ("support", "forced"):
+        values[name] = _indices(name, values[name])
+    for name in ("coef", "dual"):
+        values[name] = _copy(values[name], "iuf")
+    tree, groups = values["tree"], values["groups"]
+    if tree is not None:
+        if type(tree) is not Tree:
+            raise CertificateError("the tree of the certificate must be a Tree, or None.")
+        values["tree"] = Tree(
+            parent=_copy(tree.parent, "i"),
+            feature=_copy(tree.feature, "i"),
+            inside=_copy(tree.inside, "b"),
+            row=_copy(tree.row, "i"),
+            dual=_copy(tree.dual, "iuf"),
+        )
+    if groups is not None:
+        if type(groups) is not Groups:
+            raise CertificateError("the groups of the certificate must be Groups, or None.")
+        code = _copy(groups.code, "iu")
+        if len(groups.labels) > code.size:
+            raise CertificateError("the groups of the certificate are more than its features.")
+        values["groups"] = Groups(np.arange(len(groups.labels)), code)
+    if type(values["equivalents"]) is not dict:
+        raise CertificateError("equivalents of the certificate must be a dict.")
+    values["equivalents"] = {
+        feature: np.array(others) for feature, others in values["equivalents"].items()
+    }
+    return Certificate(**values)
+
+
+def _copy(values: Any, kinds: str) -> np.ndarray:
+    """Return a new array of float64, int64 or booleans; NaN or nothing where that is not its kind.
+
+    kinds : of NumPy's types: "iuf" for numbers, "iu" for indices, "b" for booleans.
+    """
+    array = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray) or array.dtype.kind not in kinds:
+        return np.full(array.shape, np.nan) if "f" in kinds else np.empty(0, np.int64)
+    kind: Any = bool if kinds == "b" else np.float64 if "f" in kinds else np.int64
+    return np.array(array, kind)
+
+
+def _check_fields(certificate: Certificate) -> None:
+    for name, known in (("loss", LOSSES), ("scaling", SCALINGS)):
+        value = getattr(certificate, name)
+        if not (type(value) in (str, np.str_) and value in known):
+            raise CertificateError(
+                f"the {name} of the certificate must be {' or '.join(map(repr, known))}; "
+                f"got {value!r:.60}."
+            )
+    if type(certificate.fit_intercept) not in (bool, np.bool_):
+        raise CertificateError("fit_intercept of the certificate must be True or False.")
+    if not certificate.C > 0:
+        raise CertificateError(f"C of the certificate must be positive; got {certificate.C!r}.")
+    if not certificate.fit_intercept and certificate.intercept != 0:
+        raise CertificateError("the certificate has an intercept in a problem without one.")
+    k = certificate.support.size
+    if not k:
+        raise CertificateError("the support of the certificate has no features.")
+    if not np.isin(certificate.forced, certificate.support).all():
+        raise CertificateError("the certificate has forced features outside of its support.")
+    _finite("coef", certificate.coef, (k,))
+    _finite("dual", certificate.dual, (None,))
+    if (certificate.groups is None) != (certificate.n_groups is None):
+        raise CertificateError("the certificate has groups without their number, or the reverse.")
+    if certificate.groups is not None:
+        _check_groups(certificate, certificate.groups)
+        if certificate.equivalents:
+            raise CertificateError("equivalents are of single features, but there are groups.")
+    if certificate.tree is not None:
+        _check_tree(certificate.tree, certificate.dual.size)
+
+
+def _is_finite(value: Any) -> bool:
+    return bool(type(value) in NUMBERS and abs(value) < np.inf)
+
+
+def is_count(value: Any) -> bool:
+    return bool(type(value) in INTEGERS and value >= 0)
+
+
+def _indices(name: str, values: Any) -> IndexArray:
+    """Return features, which must be sorted and distinct."""
+    size, found = np.size(values), _copy(values, "iu")
+    sound = found.shape == np.shape(values) if size else True
+    if not (sound and found.ndim == 1 and (found >= 0).all() and (found[1:] > found[:-1]).all()):
+        raise CertificateError(
+            f"{name} of the certificate must be indices of features, sorted, each once."
+        )
+    return found
+
+
+def _finite(name: str, found: FloatArray, shape: tuple[int | None, ...]) -> None:
+    right = found.ndim == len(shape) and all(
+        want is None or want == got for want, got in zip(shape, found.shape, strict=False)
+    )
+    if not (right and np.isfinite(found).all()):
+        wanted = tuple("any" if size is None else size for size in shape)
+        raise CertificateError(
+            f"{name} of the certificate must be finite numbers of shape {wanted}; got shape "
+            f"{found.shape} or some that are not finite."
+        )
+
+
+def _check_groups(certificate: Certificate, groups: Groups) -> None:
+    code, budget = groups.code, certificate.n_groups
+    if budget is None or not is_count(budget):
+        raise CertificateError(f"n_groups must be a number of groups; got {budget!r:.60}.")
+    if certificate.tree is not None:
+        raise CertificateError("the certificate has a tree; there is none for groups.")
+    if code.ndim != 1 or (code < 0).any() or (code >= len(groups)).any():
+        raise CertificateError("the groups of the certificate must be one index for each feature.")
+    check_range(certificate, code.size)
+    if np.unique(code[certificate.support]).size > budget:
+        raise CertificateError(
+            f"the support of the certificate has features of more than {budget} groups."
+        )
+
+
+def check_range(certificate: Certificate, m: int) -> None:
+    if np.max(certificate.support) >= m:
+        raise CertificateError(
+            f"the support of the certificate must be of {m} features; got feature "
+            f"{int(np.max(certificate.support))}."
+        )
+
+
+def _check_tree(tree: Tree, n: int) -> None:
+    """Raise CertificateError where the arrays of a tree are none."""
+    parent, feature, inside, row, dual = (
+        tree.parent, tree.feature, tree.inside, tree.row, tree.dual
+    )  # fmt: skip
+    size = parent.size
+    if not (size and all(a.shape == (size,) for a in (parent, feature, inside, row))):
+        raise CertificateError(
+            "the tree of the certificate must have parent, feature, row (integers) and inside "
+            "(booleans) for every node."
+        )
+    _finite("tree.dual", dual, (None, n))
+    if parent[0] != -1 or (parent[1:] < 0).any() or (parent[1:] >= np.arange(1, size)).any():
+        raise CertificateError("parent must be numbers of earlier nodes, -1 of the first alone.")
+    if (row < -1).any() or (row >= len(dual)).any() or row[0] < 0:
+        raise CertificateError("row must be rows of tree.dual, or -1 (not of the first node).")
+    if (row[parent[1:]] < 0).any():
+        raise CertificateError("a node of the tree is divided without a dual point of its own.")
+    if (feature < -1).any():
+        raise CertificateError("feature must be indices of features, or -1.")

@@ -1,0 +1,174 @@
+"""The figures of a certificate, recomputed from the data in plain NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..result import Certificate
+from ._bound import Node, Units, replay
+from ._data import ROUNDOFF, Data, read_data
+from ._form import CertificateError, check_form, is_count
+
+OPTIMAL = 1e-6  # The objective is above the optimum on the support by this share at most.
+# Entries of equal columns differ by such shares of themselves and of the largest one at most.
+EQUAL, EQUAL_TO_LARGEST = 1e-8, 1e-11
+# A bound above the objective by this share decides about a feature; solvers ask for twice as much.
+DECIDED = 1e-9
+LEAST_OBJECTIVE = 1e-200  # A smaller objective cannot be told from 0.
+ROUNDING = 10.0  # The bound may have this rounding, in units of rtol.
+
+
+def verify(
+    X: Any,
+    y: Any,
+    certificate: Certificate,
+    *,
+    sample_weight: Any = None,
+    rtol: float = 1e-10,
+) -> dict[str, float]:
+    """Recompute a certificate from scratch in plain NumPy, sharing no code with the solvers.
+
+    Checked are: that the support is what it is said to be, features that are not constant, with the
+    forced ones, no more than the budget; the objective at the coefficients, and that no others on
+    the support are better (by more than 1e-6 of it); the bound of the dual point; how many features
+    that point rules out and fixes; and which columns are equal up to the sign. A tree is replayed
+    from the root: the dual point of a node bounds its models, rules out and fixes features; every
+    node must be bounded well enough or be divided without a rest. Figures of the certificate that
+    say less than what is recomputed pass.
+
+    Parameters
+    ----------
+    X : (n, m) array, the user's matrix; a sparse one is made dense.
+    y : (n,) labels of two classes; the larger one (the second of `classes_`) counts as +1.
+    certificate : what to check; loss, scaling, intercept, C, forced features and groups are those
+        that it names: they state the problem.
+    sample_weight : (n,) the weights of the fit, times those of the classes.
+    rtol : by how much the objective and the bound may differ from the recomputed ones, relative to
+        what is claimed, at most 1e-3. Rounding may be ten times as much; where it is more, a larger
+        rtol is needed: for columns far from 0 that are not centred (from some 1e4 deviations on,
+        where they are not standardised or have no intercept beside them), and for large values of
+        X beside a large C.
+
+    Returns
+    -------
+    The recomputed "objective", "bound" and "gap"; "rounding", an upper bound of what the rounding
+    of this recomputation can have added to the bound, or taken from the objective; and "nodes", the
+    number of nodes of the tree that it took.
+
+    Raises
+    ------
+    CertificateError
+        Where the certificate claims more than can be recomputed, contradicts itself, or is none.
+        It is a ValueError.
+    ValueError
+        Where X, y, the weights or rtol are not what they must be.
+    """
+    certificate = check_form(certificate)
+    if not 0 < rtol <= 1e-3:
+        raise ValueError(f"rtol must be above 0 and at most 1e-3; got {rtol!r}.")
+    with np.errstate(all="ignore"):  # what overflows or is no number fails every comparison below
+        return _verify(read_data(X, y, sample_weight, certificate), certificate, float(rtol))
+
+
+def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, float]:
+    objective, rounding = _objective(data, certificate)
+    if not abs(objective - certificate.objective) <= rtol * abs(certificate.objective):
+        raise CertificateError(
+            f"the certificate claims the objective {certificate.objective!r}; recomputed: "
+            f"{objective!r}."
+        )
+    units = Units(data, certificate)
+    root = units.node(data.feasible(certificate.dual), units.fixed, units.free)
+    bound, rounding, n_nodes = root.bound, max(rounding, root.rounding), 0
+    claim = certificate.bound - rtol * abs(certificate.bound)
+    if certificate.tree is not None:
+        of_tree, n_nodes = replay(data, certificate.tree, units, claim)
+        bound, rounding = min(certificate.bound, objective), max(rounding, of_tree)
+    if not bound >= claim:
+        raise CertificateError(
+            f"the certificate claims the bound {certificate.bound!r}; its dual point shows only "
+            f"{bound!r}."
+        )
+    if not rounding <= ROUNDING * rtol * objective:
+        raise CertificateError(
+            f"the certificate cannot be verified to rtol={rtol:g}: rounding may change its figures "
+            f"by {rounding:.2g}. Standardise the columns, with an intercept, or use a smaller C, "
+            "or pass a larger rtol."
+        )
+    _check_decided(data, units, root, certificate)
+    _check_equivalents(data, certificate)
+    return {
+        "objective": objective,
+        "bound": bound,
+        "gap": max(0.0, objective - bound) / objective,
+        "rounding": rounding,
+        "nodes": n_nodes,
+    }
+
+
+def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
+    """Return the objective at the coefficients, which must be optimal, and its rounding."""
+    support, coef = certificate.support, certificate.coef
+    columns = data.X[:, support]
+    z = columns @ coef + (certificate.intercept + float(data.mean[support] @ coef))
+    objective = float(0.5 * coef @ coef + data.value(z))
+    if not objective >= LEAST_OBJECTIVE:
+        raise CertificateError(
+            f"the objective of the certificate must be above {LEAST_OBJECTIVE:g}; recomputed: "
+            f"{objective!r}. Use larger weights or a larger C."
+        )
+    slopes = data.slopes(z)
+    alpha = data.balanced(slopes) if data.intercept else slopes
+    scores = columns.T @ (alpha * data.y)
+    conjugate, terms = data.conjugate(alpha)
+    least = float(-conjugate - 0.5 * scores @ scores)
+    error = data.error[support] * float(alpha.sum())
+    blurred = 0.5 * float(error @ (2.0 * np.abs(scores) + error))
+    if not objective - least <= OPTIMAL * objective + blurred:
+        raise CertificateError(
+            f"the coefficients of the certificate are not optimal on its support: their objective "
+            f"is {objective!r}, the optimum is only known to be above {least!r}."
+        )
+    parts = abs(certificate.intercept) + float(np.abs(data.mean[support]) @ np.abs(coef))
+    wrong = float(data.error[support] @ np.abs(coef)) + ROUNDOFF * (coef.size + 4) * parts
+    # The slope of the squared hinge changes with the margin, by the weight at most.
+    wrong = wrong * (float(slopes.sum()) + 0.5 * float(data.weight.sum()) * wrong)
+    return objective, wrong + blurred + ROUNDOFF * (z.size + 8) * (objective + terms)
+
+
+def _check_decided(data: Data, units: Units, root: Node, certificate: Certificate) -> None:
+    """Raise CertificateError where fewer features are decided than a certificate says."""
+    limit = certificate.objective + DECIDED * abs(certificate.objective)
+    out, into = units.free[root.excluded(limit)], units.free[root.needed(limit)]
+    left = int((data.usable & ~np.isin(units.code, out)).sum())
+    fixed = int((data.usable & np.isin(units.code, np.append(units.fixed, into))).sum())
+    claimed = certificate.candidates, certificate.fixed_in
+    if not (left <= claimed[0] <= data.usable.size and claimed[1] <= fixed):
+        raise CertificateError(
+            f"the certificate claims {claimed[0]} candidates and {claimed[1]} features fixed in; "
+            f"its dual point leaves {left} of {data.usable.size} features and fixes {fixed}."
+        )
+
+
+def _check_equivalents(data: Data, certificate: Certificate) -> None:
+    """Raise CertificateError where columns that are called equal up to the sign are not."""
+    support, m = certificate.support, data.usable.size
+    for feature, others in certificate.equivalents.items():
+        sound = is_count(feature) and feature in support
+        sound = sound and others.ndim == 1 and others.size > 0 and others.dtype.kind in "iu"
+        sound = sound and bool(((others >= 0) & (others < m)).all())
+        sound = sound and np.unique(others).size == others.size
+        sound = sound and not np.isin(others, support).any()
+        if sound:
+            own, columns = data.told[:, [feature]], data.told[:, others]
+            limit = EQUAL * np.abs(own) + EQUAL_TO_LARGEST * np.abs(own).max()
+            same = (np.abs(columns - own) <= limit).all(axis=0)
+            opposite = (np.abs(columns + own) <= limit).all(axis=0)
+            sound = bool((same | opposite).all())
+        if not sound:
+            raise CertificateError(
+                f"the certificate claims equivalents of feature {feature!r:.20}, which must be "
+                "other features with the same column up to the sign."
+            )
