@@ -202,7 +202,7 @@ class _Program:
         except np.linalg.LinAlgError:
             return None
         a, z, mu, q = at.a, at.z, at.mu, at.q
-        mean = (z @ a + at.z_sum * room + mu @ at.slack) / (a.size + mu.size + 1)
+        mean = float(z @ a + at.z_sum * room + mu @ at.slack) / (a.size + mu.size + 1)
         nothing = np.zeros(a.size)
         # The predictor, which aims at no complementarity, and the corrector with its second order.
         da, dtheta, dz, dz_sum, dmu, db = system.step(
