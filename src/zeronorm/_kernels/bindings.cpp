@@ -1,8 +1,8 @@
 // The module zeronorm._kernels._native: names, array types, the release of the GIL.
-// Types and docstrings of the functions stand in _native.pyi, their specification in reference/.
+// Types and specifications of the functions are in reference/, of compiled solvers in _native.pyi.
 
 #include "bindings.hpp"
-#include "columns.hpp"
+#include "vectors.hpp"
 
 NB_MODULE(_native, m) {
     m.doc() = "Native kernels; zeronorm._kernels.reference is their specification.";

@@ -1,7 +1,7 @@
 // Bindings of the kernels on dense storage. No arithmetic.
 
 #include "bindings.hpp"
-#include "columns.hpp"
+#include "dense.hpp"
 #include "scan.hpp"
 
 namespace zeronorm {

@@ -8,39 +8,44 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "csc.hpp"
+#include "dense.hpp"
 #include "descent.hpp"
+#include "subspace.hpp"
 
 namespace zeronorm {
 namespace {
 
 template <class T>
-using Dense = nb::ndarray<const T, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+using ByColumn = Dense<T, Layout::by_column>;
+template <class T>
+using FortranMatrix = nb::ndarray<const T, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
 using Features = Array<std::int64_t>;
 // offset, active features, limit, sweeps, violations, done
 using State = std::tuple<double, std::int64_t, double, std::int64_t, double, bool>;
 
 template <class T>
-DenseColumns<T> columns(const Dense<T>& x) {
-    return {x.data(), length(x, 0), length(x, 0)};
+ByColumn<T> columns(const FortranMatrix<T>& x) {
+    return {x.data(), length(x, 0), length(x, 1), 1, length(x, 0)};
 }
 
-template <class Columns>
-void terms(const Columns& x, const Features& features, const Array<double>& v,
-           const Array<double>& h, const OutArray& product, const OutArray& total,
-           const OutArray& square, std::int64_t n_threads) {
+template <VisitedColumns C>
+void terms(const C& x, const Features& features, const Array<double>& v, const Array<double>& h,
+           const OutArray& product, const OutArray& total, const OutArray& square,
+           std::int64_t n_threads) {
     const nb::gil_scoped_release release;
     column_terms(x, features.data(), length(features, 0), v.data(), h.data(), product.data(),
                  total.data(), square.data(), n_threads);
 }
 
-template <class Columns>
-void add(const Columns& x, const Features& features, const Array<double>& z, const OutArray& v) {
+template <VisitedColumns C>
+void add(const C& x, const Features& features, const Array<double>& z, const OutArray& v) {
     const nb::gil_scoped_release release;
     combine(x, features.data(), length(features, 0), z.data(), v.data());
 }
 
-template <class Columns>
-State sweeps(const Columns& x, const Features& features, const Array<double>& curvature,
+template <VisitedColumns C>
+State sweeps(const C& x, const Features& features, const Array<double>& curvature,
              const Array<double>& gradient, const Array<double>& total, const Array<double>& square,
              const Matrix& penalty, const Array<double>& u, const Array<double>& largest_step,
              double nu, bool intercept, double gradient_e, double target, std::int64_t max_sweeps,
@@ -66,9 +71,9 @@ State sweeps(const Columns& x, const Features& features, const Array<double>& cu
             descent.n_sweeps, descent.total,    descent.done};
 }
 
-template <class Columns>
+template <VisitedColumns C>
 std::pair<std::int64_t, double> subspace(
-    const Columns& x, const Features& features, const Array<double>& curvature,
+    const C& x, const Features& features, const Array<double>& curvature,
     const Array<double>& gradient, const Array<double>& total, const Array<double>& square,
     const Matrix& penalty, const Array<double>& u, const Array<double>& largest_step, double nu,
     bool intercept, double gradient_e, double target, std::int64_t max_iterations,
@@ -91,8 +96,8 @@ std::pair<std::int64_t, double> subspace(
     return {n_iterations, offset};
 }
 
-template <class Columns>
-double cycle(const Columns& x, const Features& features, const Array<double>& y,
+template <VisitedColumns C>
+double cycle(const C& x, const Features& features, const Array<double>& y,
              const Array<double>& weight, const Matrix& penalty, int loss, double nu, double sigma,
              const Array<double>& largest_step, std::int64_t max_halvings, std::uint64_t seed,
              const OutIndices& order, const OutArray& u, const OutArray& z) {
@@ -116,52 +121,53 @@ std::pair<std::int64_t, double> gram_descend(const Matrix& gram, const Matrix& p
 
 // Makes the storage the first arguments of a function of columns.
 template <class T, class Result, class... Rest>
-auto of_dense(Result (*f)(const DenseColumns<T>&, Rest...)) {
-    return [f](const Dense<T>& x, Rest... rest) { return f(columns<T>(x), rest...); };
+auto of_dense(Result (*f)(const ByColumn<T>&, Rest...)) {
+    return [f](const FortranMatrix<T>& x, Rest... rest) { return f(columns<T>(x), rest...); };
 }
 template <class I, class T, class Result, class... Rest>
-auto of_csc(Result (*f)(const CscColumns<I, T>&, Rest...)) {
+auto of_csc(Result (*f)(const Csc<I, T>&, Rest...)) {
     return
         [f](const Array<I>& indptr, const Array<I>& indices, const Array<T>& data, Rest... rest) {
-            return f(CscColumns<I, T>{indptr.data(), indices.data(), data.data()}, rest...);
+            const Csc<I, T> x{indptr.data(), indices.data(), data.data(), length(indptr, 0) - 1};
+            return f(x, rest...);
         };
 }
 
-template <class Columns, class Wrap, class... Storage>
+template <VisitedColumns C, class Wrap, class... Storage>
 void define(nb::module_& m, const std::string& name, const Wrap& wrap, const Storage&... storage) {
-    m.def((name + "_terms").c_str(), wrap(&terms<Columns>), storage..., "features"_a.noconvert(),
+    m.def((name + "_terms").c_str(), wrap(&terms<C>), storage..., "features"_a.noconvert(),
           "v"_a.noconvert(), "h"_a.noconvert(), "product"_a.noconvert(), "total"_a.noconvert(),
           "square"_a.noconvert(), "n_threads"_a);
-    m.def((name + "_combine").c_str(), wrap(&add<Columns>), storage..., "features"_a.noconvert(),
+    m.def((name + "_combine").c_str(), wrap(&add<C>), storage..., "features"_a.noconvert(),
           "z"_a.noconvert(), "v"_a.noconvert());
-    m.def((name + "_descend").c_str(), wrap(&sweeps<Columns>), storage..., "features"_a.noconvert(),
+    m.def((name + "_descend").c_str(), wrap(&sweeps<C>), storage..., "features"_a.noconvert(),
           "curvature"_a.noconvert(), "gradient"_a.noconvert(), "total"_a.noconvert(),
           "square"_a.noconvert(), "penalty"_a.noconvert(), "u"_a.noconvert(),
           "largest_step"_a.noconvert(), "nu"_a, "intercept"_a, "gradient_e"_a, "target"_a,
           "max_sweeps"_a, "shrinking"_a, "seed"_a, "active"_a.noconvert(), "d"_a.noconvert(),
           "residual"_a.noconvert(), "state"_a);
-    m.def((name + "_subspace_step").c_str(), wrap(&subspace<Columns>), storage...,
+    m.def((name + "_subspace_step").c_str(), wrap(&subspace<C>), storage...,
           "features"_a.noconvert(), "curvature"_a.noconvert(), "gradient"_a.noconvert(),
           "total"_a.noconvert(), "square"_a.noconvert(), "penalty"_a.noconvert(), "u"_a.noconvert(),
           "largest_step"_a.noconvert(), "nu"_a, "intercept"_a, "gradient_e"_a, "target"_a,
           "max_iterations"_a, "d"_a.noconvert(), "residual"_a.noconvert(), "offset"_a);
-    m.def((name + "_newton_cycle").c_str(), wrap(&cycle<Columns>), storage...,
-          "features"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
-          "penalty"_a.noconvert(), "loss"_a, "nu"_a, "sigma"_a, "largest_step"_a.noconvert(),
-          "max_halvings"_a, "seed"_a, "order"_a.noconvert(), "u"_a.noconvert(), "z"_a.noconvert());
+    m.def((name + "_newton_cycle").c_str(), wrap(&cycle<C>), storage..., "features"_a.noconvert(),
+          "y"_a.noconvert(), "weight"_a.noconvert(), "penalty"_a.noconvert(), "loss"_a, "nu"_a,
+          "sigma"_a, "largest_step"_a.noconvert(), "max_halvings"_a, "seed"_a,
+          "order"_a.noconvert(), "u"_a.noconvert(), "z"_a.noconvert());
 }
 
 template <class T>
 void define_dense(nb::module_& m) {
     const auto wrap = [](auto f) { return of_dense<T>(f); };
-    define<DenseColumns<T>>(m, "dense", wrap, "x"_a.noconvert());
+    define<ByColumn<T>>(m, "dense", wrap, "x"_a.noconvert());
 }
 
 template <class I, class T>
 void define_csc(nb::module_& m) {
     const auto wrap = [](auto f) { return of_csc<I, T>(f); };
-    define<CscColumns<I, T>>(m, "csc", wrap, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-                             "data"_a.noconvert());
+    define<Csc<I, T>>(m, "csc", wrap, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+                      "data"_a.noconvert());
 }
 
 }  // namespace

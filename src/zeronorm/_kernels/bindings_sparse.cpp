@@ -10,7 +10,7 @@
 
 #include "audit.hpp"
 #include "bindings.hpp"
-#include "columns.hpp"
+#include "csc.hpp"
 #include "gram.hpp"
 #include "rows.hpp"
 #include "scan.hpp"
@@ -22,7 +22,7 @@ template <class I, class T>
 void csc_correlate(const Array<I>& indptr, const Array<I>& indices, const Array<T>& data,
                    const Matrix& v, const OutMatrix& out, std::int64_t n_threads) {
     const nb::gil_scoped_release release;
-    const Csc<I, T> x{indptr.data(), indices.data(), data.data(), length(v, 0), length(out, 0)};
+    const Csc<I, T> x{indptr.data(), indices.data(), data.data(), length(out, 0)};
     correlate(x, {v.data(), length(v, 1)}, out.data(), n_threads);
 }
 
@@ -31,8 +31,7 @@ void csc_moments(const Array<I>& indptr, const Array<I>& indices, const Array<T>
                  const Array<double>& weight, const OutArray& total, const OutArray& square,
                  std::int64_t n_threads) {
     const nb::gil_scoped_release release;
-    const Csc<I, T> x{indptr.data(), indices.data(), data.data(), length(weight, 0),
-                      length(total, 0)};
+    const Csc<I, T> x{indptr.data(), indices.data(), data.data(), length(total, 0)};
     moments(x, weight.data(), total.data(), square.data(), n_threads);
 }
 

@@ -1,163 +1,25 @@
 // Coordinate descent over columns: what the solvers of l1-regularised problems repeat many times.
 //
-// A view of columns knows the products of one column with vectors over the rows. `features` are the
-// columns of the problem, q of them; vectors of length q belong to them in this order.
+// `features` are the columns of the problem, q of them; vectors of length q belong to them in this
+// order.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "lanes.hpp"
+#include "columns.hpp"
 #include "losses.hpp"
 #include "parallel.hpp"
 
 namespace zeronorm {
 
-// x_j'v, sum_i h_i x_ij and sum_i h_i x_ij^2 of a column.
-struct Terms {
-    double product, total, square;
-};
-
-// Columns of n_rows consecutive elements each, column j beginning at data + j * stride.
-template <class T>
-struct DenseColumns {
-    const T* data;
-    std::int64_t n_rows, stride;
-
-    // x_j'v
-    ZERONORM_INLINE double dot(std::int64_t j, const double* v) const {
-        const T* const x = data + j * stride;
-        constexpr int chains = 4;  // sums that do not wait for each other
-        Lanes part[chains] = {}, a, b;
-        std::int64_t i = 0;
-        for (; i + chains * kLaneCount <= n_rows; i += chains * kLaneCount)
-            for (int k = 0; k < chains; ++k) {
-                load(x + i + k * kLaneCount, a);
-                load(v + i + k * kLaneCount, b);
-                part[k] += a * b;
-            }
-        double total = 0.0;
-        for (std::int64_t e = i; e < n_rows; ++e)
-            total += static_cast<double>(x[e]) * v[e];
-        return sum((part[0] + part[1]) + (part[2] + part[3])) + total;
-    }
-    ZERONORM_INLINE Terms terms(std::int64_t j, const double* v, const double* h) const {
-        const T* const x = data + j * stride;
-        constexpr int chains = 2;
-        Lanes part[chains] = {}, linear[chains] = {}, square[chains] = {}, a, b, c;
-        std::int64_t i = 0;
-        for (; i + chains * kLaneCount <= n_rows; i += chains * kLaneCount)
-            for (int k = 0; k < chains; ++k) {
-                load(x + i + k * kLaneCount, a);
-                load(v + i + k * kLaneCount, b);
-                load(h + i + k * kLaneCount, c);
-                part[k] += a * b;
-                linear[k] += a * c;
-                square[k] += a * a * c;
-            }
-        Terms rest{};
-        for (; i < n_rows; ++i) {
-            const double value = static_cast<double>(x[i]);
-            rest.product += value * v[i];
-            rest.total += value * h[i];
-            rest.square += value * value * h[i];
-        }
-        return {sum(part[0] + part[1]) + rest.product, sum(linear[0] + linear[1]) + rest.total,
-                sum(square[0] + square[1]) + rest.square};
-    }
-    // v += z x_j
-    ZERONORM_INLINE void add(std::int64_t j, double z, double* v) const {
-        const T* const x = data + j * stride;
-        std::int64_t i = 0;
-        for (; i + kLaneCount <= n_rows; i += kLaneCount) {
-            Lanes a, b;
-            load(x + i, a);
-            load(v + i, b);
-            b += z * a;
-            store(b, v + i);
-        }
-        for (; i < n_rows; ++i)
-            v[i] += z * static_cast<double>(x[i]);
-    }
-    // v_i += z h_i x_ij
-    ZERONORM_INLINE void add_weighted(std::int64_t j, double z, const double* h, double* v) const {
-        const T* const x = data + j * stride;
-        std::int64_t i = 0;
-        for (; i + kLaneCount <= n_rows; i += kLaneCount) {
-            Lanes a, b, c;
-            load(x + i, a);
-            load(h + i, b);
-            load(v + i, c);
-            c += z * (a * b);
-            store(c, v + i);
-        }
-        for (; i < n_rows; ++i)
-            v[i] += z * (static_cast<double>(x[i]) * h[i]);
-    }
-    template <class Visit>
-    ZERONORM_INLINE void each(std::int64_t j, const Visit& visit) const {
-        const T* const x = data + j * stride;
-        for (std::int64_t i = 0; i < n_rows; ++i)
-            visit(i, static_cast<double>(x[i]));
-    }
-    std::int64_t size(std::int64_t) const { return n_rows; }
-};
-
-// Columns of a matrix in CSC.
-template <class I, class T>
-struct CscColumns {
-    const I* indptr;
-    const I* indices;
-    const T* data;
-
-    ZERONORM_INLINE double dot(std::int64_t j, const double* v) const {
-        constexpr int chains = 4;
-        double part[chains] = {};
-        I e = indptr[j];
-        const I end = indptr[j + 1];
-        for (; e + chains <= end; e += chains)
-            for (int k = 0; k < chains; ++k)
-                part[k] += static_cast<double>(data[e + k]) * v[indices[e + k]];
-        for (; e < end; ++e)
-            part[0] += static_cast<double>(data[e]) * v[indices[e]];
-        return (part[0] + part[1]) + (part[2] + part[3]);
-    }
-    ZERONORM_INLINE Terms terms(std::int64_t j, const double* v, const double* h) const {
-        Terms sums{};
-        for (I e = indptr[j]; e < indptr[j + 1]; ++e) {
-            const double value = static_cast<double>(data[e]), weighted = value * h[indices[e]];
-            sums.product += value * v[indices[e]];
-            sums.total += weighted;
-            sums.square += value * weighted;
-        }
-        return sums;
-    }
-    ZERONORM_INLINE void add(std::int64_t j, double z, double* v) const {
-        for (I e = indptr[j]; e < indptr[j + 1]; ++e)
-            v[indices[e]] += z * static_cast<double>(data[e]);
-    }
-    ZERONORM_INLINE void add_weighted(std::int64_t j, double z, const double* h, double* v) const {
-        for (I e = indptr[j]; e < indptr[j + 1]; ++e)
-            v[indices[e]] += z * (static_cast<double>(data[e]) * h[indices[e]]);
-    }
-    template <class Visit>
-    ZERONORM_INLINE void each(std::int64_t j, const Visit& visit) const {
-        for (I e = indptr[j]; e < indptr[j + 1]; ++e)
-            visit(static_cast<std::int64_t>(indices[e]), static_cast<double>(data[e]));
-    }
-    std::int64_t size(std::int64_t j) const {
-        return static_cast<std::int64_t>(indptr[j + 1] - indptr[j]);
-    }
-};
-
 // The terms of the features.
-template <class Columns>
-void column_terms(const Columns& x, const std::int64_t* features, std::int64_t q, const double* v,
+template <VisitedColumns C>
+void column_terms(const C& x, const std::int64_t* features, std::int64_t q, const double* v,
                   const double* h, double* product, double* total, double* square,
                   std::int64_t n_threads) {
     std::int64_t work = 0;
@@ -177,9 +39,8 @@ void column_terms(const Columns& x, const std::int64_t* features, std::int64_t q
 }
 
 // v += sum_j z_j x_j over the features with z_j != 0.
-template <class Columns>
-void combine(const Columns& x, const std::int64_t* features, std::int64_t q, const double* z,
-             double* v) {
+template <VisitedColumns C>
+void combine(const C& x, const std::int64_t* features, std::int64_t q, const double* z, double* v) {
     const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
         for (std::int64_t j = 0; j < q; ++j)
             if (z[j] != 0.0) x.add(features[j], z[j], v);
@@ -288,8 +149,8 @@ struct Descent {
 // active (q,): the features in the order of their visits; residual (n_rows,): h_i x_i'd.
 // shrinking: features at zero that are optimal by this share of the largest violation of the
 // previous sweep are not visited again until the others have converged; 0: all are visited.
-template <class Columns>
-void descend(const Columns& x, const std::int64_t* features, std::int64_t q, const Model& model,
+template <VisitedColumns C>
+void descend(const C& x, const std::int64_t* features, std::int64_t q, const Model& model,
              double target, std::int64_t max_sweeps, double shrinking, Random random,
              std::int64_t* active, double* d, double* residual, Descent& state) {
     const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
@@ -337,122 +198,6 @@ void descend(const Columns& x, const std::int64_t* features, std::int64_t q, con
     run_block(kernel, 0);
 }
 
-// One step of the features that are not at zero towards the minimum of the model with their signs
-// kept: conjugate gradients preconditioned by the diagonal, until the slopes
-// add up to at most `target`. Where coordinates hinder each other this is worth many sweeps.
-// All step less far where one would exceed its largest step a hundred times: steps that cancel each
-// other may be long, but without curvature they would have no end. What would change its sign stops
-// at zero, if the model still decreases; else all stop where the first one reaches zero. Returns
-// the iterations.
-template <class Columns>
-std::int64_t subspace_step(const Columns& x, const std::int64_t* features, std::int64_t q,
-                           const Model& model, double target, std::int64_t max_iterations,
-                           double* d, double* residual, double& offset) {
-    struct Coordinate {
-        std::int64_t j;
-        double t, ridge, bend;  // u + d; nu + l2; the diagonal of the model
-        double slope, step, direction, left;
-        bool stopped;
-    };
-    const std::int64_t n = model.n_rows;
-    std::vector<Coordinate> free;
-    std::vector<double> along(static_cast<std::size_t>(n));
-    std::int64_t iteration = 0;
-    const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
-        const double share = model.share();
-        if (share > 0.0) offset = model.best_offset(residual, share);
-        double size = 0.0, norm = 0.0;
-        for (std::int64_t j = 0; j < q; ++j) {
-            const double t = model.u[j] + d[j];
-            const Penalty penalty = Penalty::at(model.penalty, j);
-            const double ridge = model.nu + penalty.l2, bend = model.bend(j, share) + penalty.l2;
-            if (t == 0.0 || !(bend > 0.0)) continue;
-            const double slope = -(model.gradient[j] + model.nu * d[j] + penalty.l2 * t +
-                                   std::copysign(penalty.l1, t) + x.dot(features[j], residual) +
-                                   offset * model.total[j]);
-            free.push_back({j, t, ridge, bend, slope, 0.0, slope / bend, slope, false});
-            size += std::abs(slope);
-            norm += slope * slope / bend;
-        }
-        // along_i <- h_i x_i'direction; returns what the intercept adds to x_i'direction, and the
-        // curvature of the model in that direction.
-        const auto extend = [&](auto&& of) ZERONORM_INLINE_LAMBDA {
-            std::fill(along.begin(), along.end(), 0.0);
-            double bent = 0.0, total = 0.0;
-            for (const Coordinate& c : free) {
-                const double z = of(c);
-                if (z != 0.0) x.add(features[c.j], z, along.data());
-                bent += c.ridge * z * z;
-                total += z * model.total[c.j];
-            }
-            const double e = -total * share;
-            for (std::int64_t i = 0; i < n; ++i) {
-                const auto row = static_cast<std::size_t>(i);
-                const double weighted = model.curvature[i] * along[row];
-                bent += model.curvature[i] * (along[row] + e) * (along[row] + e);
-                along[row] = weighted;
-            }
-            return std::pair{e, bent};
-        };
-        const double least = std::max(target, 1e-12 * size);  // less is rounding
-        // Without rounding so many iterations are enough; with it, more would only amplify it.
-        max_iterations = std::min(max_iterations, static_cast<std::int64_t>(free.size()));
-        for (; iteration < max_iterations && size > least; ++iteration) {
-            const auto [e, bent] = extend([](const Coordinate& c) { return c.direction; });
-            const double length = norm / bent;
-            if (!(bent > 0.0) || !std::isfinite(length)) break;
-            double next = 0.0;
-            size = 0.0;
-            for (Coordinate& c : free) {
-                c.step += length * c.direction;
-                c.left -= length * (c.ridge * c.direction + x.dot(features[c.j], along.data()) +
-                                    e * model.total[c.j]);
-                size += std::abs(c.left);
-                next += c.left * c.left / c.bend;
-            }
-            const double kept = next / norm;
-            norm = next;
-            for (Coordinate& c : free)
-                c.direction = c.left / c.bend + kept * c.direction;
-        }
-        if (iteration == 0) return;
-        double excess = 1.0;
-        for (const Coordinate& c : free)
-            excess = std::max(excess, std::abs(c.step) / (100.0 * model.largest_step[c.j]));
-        if (excess > 1.0)
-            for (Coordinate& c : free)
-                c.step /= excess;
-        // How far all may go together, and whether the stopped ones leave a decrease.
-        double farthest = 1.0, change = 0.0;
-        for (Coordinate& c : free) {
-            c.stopped = (c.t + c.step) * c.t <= 0.0;
-            if (c.stopped) farthest = std::min(farthest, -c.t / c.step);
-            change -= c.slope * (c.stopped ? -c.t : c.step);
-        }
-        const auto bounded = [](const Coordinate& c) { return c.stopped ? -c.t : c.step; };
-        double step_e = 0.0, bent = 0.0;
-        std::tie(step_e, bent) = extend(bounded);
-        change += 0.5 * bent;
-        if (!std::isfinite(change)) return;
-        if (!(change < 0.0) && farthest < 1.0) {
-            for (Coordinate& c : free) {
-                c.stopped = c.stopped && -c.t / c.step <= farthest;
-                c.step *= farthest;
-            }
-            step_e = extend(bounded).first;
-        } else if (!(change < 0.0)) {
-            return;  // rounding
-        }
-        for (const Coordinate& c : free)
-            d[c.j] = c.stopped ? -model.u[c.j] : d[c.j] + c.step;
-        for (std::int64_t i = 0; i < n; ++i)
-            residual[i] += along[static_cast<std::size_t>(i)];
-        offset += step_e;
-    };
-    run_block(kernel, 0);
-    return iteration;
-}
-
 // Coordinate descent on min_d slope'd + 1/2 d'Ad + penalty(u + d), A (q, q) symmetric: for few
 // columns of many rows. A feature that does not move costs nothing. Changes d and the slopes at d.
 // Returns the number of sweeps, and the sum of the violations met in the last one.
@@ -489,8 +234,8 @@ inline std::pair<std::int64_t, double> descend_gram(const double* A, std::int64_
 
 // One cycle of coordinate-wise Newton steps (CDN) on sum_i s_i f(y_i, z_i) + penalty(u), each with
 // its own line search on the margins z. Returns the sum of the violations met.
-template <class Loss, class Columns>
-double newton_cycle(const Columns& x, const std::int64_t* features, std::int64_t q, const double* y,
+template <class Loss, VisitedColumns C>
+double newton_cycle(const C& x, const std::int64_t* features, std::int64_t q, const double* y,
                     const double* weight, const double* penalties, double nu, double sigma,
                     const double* largest_step, std::int64_t max_halvings, Random random,
                     std::int64_t* order, double* u, double* z) {

@@ -107,17 +107,15 @@ def solve_cuts(
     which is not below the optimum, b, and the number of Newton steps. All iterates are feasible;
     what is returned is the one with the smallest gap.
     """
-    n_blocks, n_cuts = grams.shape[0], delta.size
     unit = float(delta.max(initial=0.0))
     alpha[:] = 0.0
-    block_weight[:] = 1.0 / n_blocks
+    block_weight[:] = 1.0 / grams.shape[0]
     if unit <= 0.0:
         return 0.0, 0.0, 0.0, 0
-    with_equality = bool(np.any(g != 0.0))
     size = float(np.abs(g).max(initial=0.0))
-    e = g / size if with_equality else np.zeros(n_cuts)
-    a = np.full(n_cuts, 1.0)
-    if with_equality:
+    e = g / size if size > 0.0 else np.zeros(delta.size)
+    a = np.full(delta.size, 1.0)
+    if size > 0.0:
         up, down = float(e[e > 0].sum()), float(-e[e < 0].sum())
         a[e > 0] *= min(1.0, down / up)
         a[e < 0] *= min(1.0, up / down)
@@ -128,103 +126,136 @@ def solve_cuts(
     ray = C
     if linear > 0.0 and 2.0 * largest * C > linear:
         ray = linear / (2.0 * largest)
-    G, d = grams * (ray / unit), delta / unit
-    most = C / ray
-    a *= 0.5
-    product = 0.5 / n_cuts
-    q = G @ a
-    theta = 0.5 * float(np.max(q @ a)) + product * n_blocks
-    slack = theta - 0.5 * (q @ a)
-    mu = 1.0 / slack
-    mu /= mu.sum()
-    # Dual feasible: the residual stays at rounding, however far alpha has to go.
-    rest = d - mu @ q
-    z_sum = max(0.0, float(rest.max())) + 1.0
-    z = z_sum - rest
-    b = 0.0
-    residual = np.zeros(n_cuts)
+    program = _Program(grams * (ray / unit), delta / unit, e, C / ray)
+    point: _Point | None = program.start(0.5 * a)
     best = np.inf
     bound = value = intercept = 0.0
     step = 0
-    while True:
-        quadratic = np.maximum(0.0, 0.5 * (q @ a))
-        low = float(d @ a - quadratic.max())
-        high = 0.5 * float(mu @ np.sqrt(2.0 * quadratic)) ** 2 + most * max(
-            0.0, float((d - mu @ q - b * e).max())
-        )
+    while point is not None:
+        low, high = program.values(point)
         if high - low < best:
-            best, bound, value, intercept = high - low, low, high, b
-            alpha[:], block_weight[:] = a, mu
+            best, bound, value, intercept = high - low, low, high, point.b
+            alpha[:], block_weight[:] = point.a, point.mu
         if best <= tol * value or step == MAX_STEPS:
             break
         step += 1
+        point = program.advance(point)
+    alpha *= ray
+    scale = ray * unit
+    return bound * scale, value * scale, (intercept * unit / size if size > 0.0 else 0.0), step
 
-        room = most - float(a.sum())
-        if room <= 0.0:  # by rounding
-            break
-        ratio = mu / slack
-        mean_q = (ratio @ q) / ratio.sum()
-        away = q - mean_q
-        M = np.tensordot(mu, G, 1) + (away.T * ratio) @ away + z_sum / room + np.diag(z / a)
+
+@dataclass(frozen=True)
+class _Point:
+    """An iterate: alpha, theta, b, what is left of every bound, and the multipliers."""
+
+    a: FloatArray
+    theta: float
+    b: float
+    slack: FloatArray  # theta - 1/2 a'G_t a, for every block
+    z: FloatArray  # of a >= 0
+    z_sum: float  # of sum a <= most
+    mu: FloatArray  # of the blocks
+    q: FloatArray  # G_t a
+    residual: FloatArray  # of the equations of the multipliers
+
+    @property
+    def quadratic(self) -> FloatArray:
+        """1/2 a'G_t a of every block."""
+        return np.maximum(0.0, 0.5 * (self.q @ self.a))
+
+
+@dataclass(frozen=True)
+class _Program:
+    """max d'a - theta over a'G_t a / 2 <= theta, a >= 0, sum a <= most, e'a = 0."""
+
+    G: FloatArray
+    d: FloatArray
+    e: FloatArray
+    most: float
+
+    def start(self, a: FloatArray) -> _Point:
+        """Return a point inside: dual feasible, so that the residual stays at rounding."""
+        q = self.G @ a
+        theta = 0.5 * float(np.max(q @ a)) + 0.5 / a.size * len(self.G)
+        slack = theta - 0.5 * (q @ a)
+        mu = 1.0 / slack
+        mu /= mu.sum()
+        rest = self.d - mu @ q
+        z_sum = max(0.0, float(rest.max())) + 1.0
+        return _Point(a, theta, 0.0, slack, z_sum - rest, z_sum, mu, q, np.zeros(a.size))
+
+    def values(self, at: _Point) -> tuple[float, float]:
+        """Return the value of the program at a, and of the problem that it is the dual of."""
+        quadratic = at.quadratic
+        violated = max(0.0, float((self.d - at.mu @ at.q - at.b * self.e).max()))
+        root = float(at.mu @ np.sqrt(2.0 * quadratic))
+        return float(self.d @ at.a - quadratic.max()), 0.5 * root**2 + self.most * violated
+
+    def advance(self, at: _Point) -> _Point | None:
+        """Return the next point; None where rounding leaves none."""
+        room = self.most - float(at.a.sum())
+        if room <= 0.0:
+            return None
         try:
-            factor = np.linalg.cholesky(M + np.diag(1e-15 * np.diag(M)))
+            system = _System.of(self, at, room)
         except np.linalg.LinAlgError:
-            break
-
-        offset = quadratic - theta + slack
-        rest_mu = 1.0 - float(mu.sum())  # what rounding took
-        system = _System(
-            factor, e, a, z, z_sum, room, slack, q, ratio, mean_q, residual, offset, rest_mu
+            return None
+        a, z, mu, q = at.a, at.z, at.mu, at.q
+        mean = float(z @ a + at.z_sum * room + mu @ at.slack) / (a.size + mu.size + 1)
+        nothing = np.zeros(a.size)
+        # The predictor, which aims at no complementarity, and the corrector with its second order.
+        da, dtheta, dz, dz_sum, dmu, db = system.step(
+            -z * a, -at.z_sum * room, -mu * at.slack, nothing
         )
-        mean = (z @ a + z_sum * room + mu @ slack) / (n_cuts + n_blocks + 1)
-        nothing = np.zeros(n_cuts)
-        da, dtheta, dz, dz_sum, dmu, db = system.step(-z * a, -z_sum * room, -mu * slack, nothing)
-        curve = 0.5 * (G @ da @ da)
-        lin = dtheta - q @ da - offset
-        eta = _step_length(1.0, a, da, room, slack, lin, z, dz, z_sum, dz_sum, mu, dmu)
+        curve = 0.5 * (self.G @ da @ da)
+        lin = dtheta - q @ da - system.offset
+        eta = _step_length(1.0, at, room, da, lin, dz, dz_sum, dmu)
         sigma = min(0.9, max(1e-3, (1.0 - 0.95 * eta) ** 2))
         target = sigma * mean
         shift = eta**2 * curve
         da, dtheta, dz, dz_sum, dmu, db = system.step(
             target - z * a - eta**2 * da * dz,
-            target - z_sum * room + eta**2 * float(da.sum()) * dz_sum,
-            target - mu * slack - eta**2 * dmu * (lin - curve) + eta**2 * mu * curve,
-            eta**2 * (dmu @ (G @ da)),
+            target - at.z_sum * room + eta**2 * float(da.sum()) * dz_sum,
+            target - mu * at.slack - eta**2 * dmu * (lin - curve) + eta**2 * mu * curve,
+            eta**2 * (dmu @ (self.G @ da)),
         )
-        G_da = G @ da
-        curve = 0.5 * (G_da @ da)
-        lin = dtheta - q @ da - offset - shift
-        eta = _step_length(
-            min(0.995, max(0.9, 1.0 - mean)), a, da, room, slack, lin, z, dz, z_sum, dz_sum, mu, dmu
-        )
-        a, z, mu, slack = a + eta * da, z + eta * dz, mu + eta * dmu, slack + eta * lin
-        theta, z_sum, b = theta + eta * dtheta, z_sum + eta * dz_sum, b + eta * db
-        q = q + eta * G_da
-        residual = mu @ q - d - z + z_sum + b * e
+        G_da = self.G @ da
+        lin = dtheta - q @ da - system.offset - shift
+        share = min(0.995, max(0.9, 1.0 - mean))
+        eta = _step_length(share, at, room, da, lin, dz, dz_sum, dmu)
+        a, z, mu, q = a + eta * da, z + eta * dz, mu + eta * dmu, q + eta * G_da
+        z_sum, b = at.z_sum + eta * dz_sum, at.b + eta * db
+        residual = mu @ q - self.d - z + z_sum + b * self.e
         if not np.all(np.isfinite(q)):
-            break
-    alpha *= ray
-    scale = ray * unit
-    return bound * scale, value * scale, (intercept * unit / size if with_equality else 0.0), step
+            return None
+        theta, slack = at.theta + eta * dtheta, at.slack + eta * lin
+        return _Point(a, theta, b, slack, z, z_sum, mu, q, residual)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _System:
     """The linear system of a Newton step, factorised."""
 
     factor: FloatArray
     e: FloatArray
-    a: FloatArray
-    z: FloatArray
-    z_sum: float
+    at: _Point
     room: float
-    slack: FloatArray
-    q: FloatArray
     ratio: FloatArray
     mean_q: FloatArray
-    residual: FloatArray
     offset: FloatArray
-    rest_mu: float
+
+    @classmethod
+    def of(cls, program: _Program, at: _Point, room: float) -> _System:
+        """Return the system at a point; LinAlgError where it is not positive definite."""
+        ratio = at.mu / at.slack
+        mean_q = (ratio @ at.q) / ratio.sum()
+        away = at.q - mean_q
+        M = np.tensordot(at.mu, program.G, 1) + (away.T * ratio) @ away + at.z_sum / room
+        M += np.diag(at.z / at.a)
+        factor = np.linalg.cholesky(M + np.diag(1e-15 * np.diag(M)))
+        offset = at.quadratic - at.theta + at.slack
+        return cls(factor, program.e, at, room, ratio, mean_q, offset)
 
     def solve(self, x: FloatArray) -> FloatArray:
         """Return M^-1 x."""
@@ -234,34 +265,35 @@ class _System:
         self, s_z: FloatArray, s_room: float, s_mu: FloatArray, extra: FloatArray
     ) -> tuple[FloatArray, float, FloatArray, float, FloatArray, float]:
         """Return the step for right-hand sides of the products and second order terms."""
-        pull = s_mu / self.slack + self.ratio * self.offset
-        pulled = float(pull.sum()) - self.rest_mu
-        rhs = -self.residual - extra - pull @ self.q + s_z / self.a - s_room / self.room
+        at, ratio = self.at, self.ratio
+        pull = s_mu / at.slack + ratio * self.offset
+        pulled = float(pull.sum()) - (1.0 - float(at.mu.sum()))  # less what rounding took
+        rhs = -at.residual - extra - pull @ at.q + s_z / at.a - s_room / self.room
         da = self.solve(rhs + self.mean_q * pulled)
         db = 0.0
         if self.e.any():
             across = self.solve(self.e)
-            db = float(self.e @ da + self.e @ self.a) / float(self.e @ across)
+            db = float(self.e @ da + self.e @ at.a) / float(self.e @ across)
             da = da - db * across
-        dtheta = (pulled + float((self.ratio @ self.q) @ da)) / float(self.ratio.sum())
-        dz = (s_z - self.z * da) / self.a
-        dz_sum = (s_room + self.z_sum * float(da.sum())) / self.room
-        dmu = pull - self.ratio * (dtheta - self.q @ da)
+        dtheta = (pulled + float((ratio @ at.q) @ da)) / float(ratio.sum())
+        dz = (s_z - at.z * da) / at.a
+        dz_sum = (s_room + at.z_sum * float(da.sum())) / self.room
+        dmu = pull - ratio * (dtheta - at.q @ da)
         return da, dtheta, dz, dz_sum, dmu, db
 
 
 def _step_length(
-    share: float, a: FloatArray, da: FloatArray, room: float, slack: FloatArray, dslack: FloatArray,
-    z: FloatArray, dz: FloatArray, z_sum: float, dz_sum: float, mu: FloatArray, dmu: FloatArray,
+    share: float, at: _Point, room: float, da: FloatArray, dslack: FloatArray, dz: FloatArray,
+    dz_sum: float, dmu: FloatArray,
 ) -> float:  # fmt: skip
     """Return the largest step, at most 1, that leaves 1 - share of every slack and multiplier."""
     eta = 1.0
     for x, dx in (
-        (a, da),
-        (z, dz),
-        (mu, dmu),
-        (slack, dslack),
-        (np.array([room, z_sum]), np.array([-float(da.sum()), dz_sum])),
+        (at.a, da),
+        (at.z, dz),
+        (at.mu, dmu),
+        (at.slack, dslack),
+        (np.array([room, at.z_sum]), np.array([-float(da.sum()), dz_sum])),
     ):
         falling = dx < 0
         if falling.any():

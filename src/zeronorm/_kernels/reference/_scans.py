@@ -13,7 +13,7 @@ from zeronorm._typing import FloatArray
 IndexStorage = NDArray[np.int32] | NDArray[np.int64]
 
 # |error of dense_correlate on float32, int8 or uint8| <= FLOAT32_SCAN_ERROR * ||x_j|| * ||v||:
-# eleven roundings to float32 on the way of a product. The native header columns.hpp derives it.
+# eleven roundings to float32 on the way of a product. The native header vectors.hpp derives it.
 FLOAT32_SCAN_ERROR = 12 * 2.0**-24
 
 # Elements of X converted to float64 at a time, so that no function copies X.
