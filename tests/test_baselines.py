@@ -683,41 +683,6 @@ def test_the_simulation_comes_out_as_it_should(seed):
 # ----------------------------------------------------------------- the scikit-learn contract
 
 
-@pytest.mark.parametrize("cls", ALL)
-def test_models_follow_scikit_learn(cls):
-    """Clone, parameters, weights of rows as repetition, names of columns, transform."""
-    loss = "least_squares" if cls.__name__.endswith("Regressor") else "logistic"
-    X, y, groups = instance(loss, seed=11, n=60)
-    model = cls()
-    if "groups" in model.get_params():
-        model.set_params(groups=groups)
-    if "n_features" in model.get_params():
-        model.set_params(n_features=4)
-    if "n_groups" in model.get_params():
-        model.set_params(n_groups=2)
-    if "l1" in model.get_params():
-        model.set_params(l1=0.2, l2=0.2)
-    if "tol" in model.get_params():
-        model.set_params(tol=1e-10)
-    weight = np.random.default_rng(0).integers(0, 3, 60)
-    weighted = clone(model).fit(X, y, weight)
-    index = np.repeat(np.arange(60), weight)
-    repeated = clone(model).fit(X[index], y[index])
-    np.testing.assert_array_equal(weighted.support_, repeated.support_)
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-4)
-    shown = weighted.predict(X)
-    assert shown.shape == (60,)
-    names = [f"x{j}" for j in range(14)]
-    framed = clone(model).fit(pd.DataFrame(X, columns=names), y, weight)
-    np.testing.assert_array_equal(framed.get_feature_names_out(), np.array(names)[framed.support_])
-    assert weighted.transform(X).shape == (60, weighted.support_.size)
-    if loss == "logistic":
-        assert weighted.coef_.shape == (1, 14)
-        named = clone(model).fit(X, np.where(y > 0, "yes", "no"), weight)
-        np.testing.assert_array_equal(named.predict(X) == "yes", shown == 1)
-        np.testing.assert_allclose(named.predict_proba(X).sum(axis=1), 1)
-
-
 def test_a_grid_search_chooses():
     X, y, groups = instance("least_squares", seed=12, n=80)
     named = {f"g{g}": [f"x{j}" for j in np.flatnonzero(groups == g)] for g in np.unique(groups)}

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
@@ -331,48 +330,6 @@ def test_groups_of_one_are_the_best_features():
     single = L0LogisticRegression(4, C=0.5, refit_C=1.0, calibrate=False).fit(X, y)
     assert bilevel.support_.tolist() == single.support_.tolist()
     np.testing.assert_allclose(bilevel.coef_, single.coef_, rtol=1e-6)
-
-
-@pytest.mark.parametrize("model", [BilevelRegressor, BilevelClassifier])
-def test_every_storage_gives_one_model(model, tmp_path):
-    X, y, groups, _ = grouped(1)
-    X = np.round(X, 2)
-    X[np.abs(X) < 1.0] = 0.0
-    if model is BilevelClassifier:
-        y = (y > y.mean()).astype(int)
-    np.save(tmp_path / "x.npy", X)
-    options = {"groups": groups}
-    first = model(5, 3, **options).fit(X, y)
-    stored = [
-        np.asfortranarray(X),
-        np.load(tmp_path / "x.npy", mmap_mode="r"),
-        str(tmp_path / "x.npy"),
-        as_design(X),
-        sp.csc_array(X),
-        sp.csr_array(X),
-    ]
-    for data in stored:
-        other = model(5, 3, **options).fit(data, y)
-        assert other.support_.tolist() == first.support_.tolist()
-        np.testing.assert_allclose(other.coef_, first.coef_, rtol=1e-6, atol=1e-9)
-    narrow = model(5, 3, **options).fit(X.astype(np.float32), y)
-    assert narrow.support_.tolist() == first.support_.tolist()
-    one = model(5, 3, n_threads=1, **options).fit(X, y)
-    np.testing.assert_array_equal(one.coef_, first.coef_)
-
-
-@pytest.mark.parametrize(
-    "model", [BilevelRegressor(), BilevelClassifier(), BilevelRegressor(C=2.0)]
-)
-def test_weights_equal_repetition(model):
-    X, y, groups, _ = grouped(2, n=80)
-    if isinstance(model, BilevelClassifier):
-        y = (y > y.mean()).astype(int)
-    weight = np.random.default_rng(0).integers(0, 4, 80)
-    model = model.set_params(n_features=[3, 5], n_groups=[2, 3], groups=groups)
-    weighted = clone(model).fit(X, y, weight)
-    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-6, atol=1e-9)
 
 
 def test_paths_over_both_budgets():

@@ -147,15 +147,6 @@ def test_equal_rows_share_a_fold():
         assert np.unique(number[drawn == row]).size <= 1
 
 
-def test_order_of_rows_does_not_matter():
-    X, y = weak()
-    order = np.random.default_rng(5).permutation(y.size)
-    one = BudgetClassifier(4).fit(X, y).path_[4]
-    other = BudgetClassifier(4).fit(X[order], y[order]).path_[4]
-    assert other.scale == pytest.approx(one.scale, rel=1e-6)
-    assert other.cv_log_loss == pytest.approx(one.cv_log_loss, rel=1e-6)
-
-
 def test_weights_equal_repeated_rows():
     X, y = weak()
     weight = 1 + np.arange(y.size) % 3
@@ -163,13 +154,6 @@ def test_weights_equal_repeated_rows():
     other = BudgetClassifier(4).fit(np.repeat(X, weight, 0), np.repeat(y, weight)).path_[4]
     assert other.scale == pytest.approx(one.scale, rel=1e-6)
     assert other.cv_log_loss == pytest.approx(one.cv_log_loss, rel=1e-6)
-
-
-def test_the_same_bits_for_any_number_of_threads():
-    X, y = weak(p=3000)
-    one, two = (BudgetClassifier(4, n_threads=n).fit(X, y) for n in (1, 2))
-    np.testing.assert_array_equal(one.coef_, two.coef_)
-    assert one.path_[4].scale == two.path_[4].scale
 
 
 def test_auto_counts_weights():

@@ -10,10 +10,8 @@ import scipy.optimize
 import scipy.sparse as sp
 from sklearn.base import clone
 
-import generators
-import oracles
 from conftest import make_classification
-from zeronorm import GreedyLogisticRegression, persistence
+from zeronorm import GreedyLogisticRegression
 from zeronorm.certificate import verify
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
@@ -225,24 +223,6 @@ def test_certificates_hold(binary):
         assert found["objective"] == pytest.approx(model.history_[step].objective, rel=1e-9)
 
 
-def test_weights_equal_repetition():
-    X, y = instance(8)
-    weight = np.random.default_rng(8).integers(0, 4, len(y))
-    repeated = oracles.repeat_rows(X, y, weight)
-    groups = np.arange(X.shape[1]) // 3
-    for options in (
-        {"n_features": 6},
-        {"n_features": 6, "standardize": False, "fit_C": 50.0},
-        {"n_features": 6, "fit_intercept": False, "standardize": False},
-        {"groups": groups, "n_groups": 3},
-    ):
-        make = GreedyLogisticRegression(**options, refit_C=1.0, tol=TIGHT)
-        a = clone(make).fit(X, y, sample_weight=weight)
-        b = clone(make).fit(*repeated)
-        np.testing.assert_array_equal(a.path_.order, b.path_.order)
-        np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-6, atol=1e-9)
-
-
 def test_warm_start_takes_the_features_of_the_fit_before(binary):
     X, y = binary
     cold = GreedyLogisticRegression(8).fit(X, y)
@@ -276,31 +256,6 @@ def test_separable_data(fit_C):
 
 
 # ------------------------------------------------------------------- storages
-
-
-def test_storages_agree(tmp_path):
-    X = generators.sparse(80, 40, dtype=np.float32).toarray()
-    y = np.where(X[:, 1] - X[:, 3] + np.random.default_rng(0).standard_normal(80) > 0, "a", "b")
-    np.save(tmp_path / "X.npy", X)
-    storages = [
-        np.asfortranarray(X),
-        X.astype(np.float64),
-        sp.csc_array(X),
-        sp.csr_array(X),
-        sp.csr_matrix(X.astype(np.float64)),
-        tmp_path / "X.npy",
-    ]
-    groups = np.random.default_rng(1).integers(0, 12, 40)
-    for options in ({"n_features": 8}, {"groups": groups, "n_groups": 4}):
-        for standardize in (True, False):
-            make = GreedyLogisticRegression(**options, standardize=standardize, refit_C=1.0)
-            dense = clone(make).fit(X, y)
-            for storage in storages:
-                model = clone(make).fit(storage, y)
-                np.testing.assert_array_equal(model.path_.order, dense.path_.order)
-                np.testing.assert_allclose(model.coef_, dense.coef_, rtol=1e-5, atol=1e-7)
-            threaded = clone(make).set_params(n_threads=1).fit(X, y)
-            np.testing.assert_array_equal(threaded.coef_, dense.coef_)
 
 
 # ------------------------------------------------------------------- groups
@@ -394,18 +349,6 @@ def test_cross_validation_is_that_of_separate_fits(binary, grouped):
         fitted = clone(model).fit(X[train], y[train])
         assert result.scores[1, fold] == fitted.score(X[test], y[test])
     assert not hasattr(model, "estimators_")
-
-
-@pytest.mark.parametrize("grouped", [False, True])
-def test_models_are_saved(binary, tmp_path, grouped):
-    X, y = binary
-    options = {"groups": np.arange(40) // 2, "n_groups": 3} if grouped else {"n_features": 5}
-    model = GreedyLogisticRegression(**options).fit(X, y)
-    persistence.save(model, tmp_path / "model.znm")
-    loaded = persistence.load(tmp_path / "model.znm")
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    assert loaded.metadata["estimator"] == "GreedyLogisticRegression"
-    assert loaded.metadata["parameters"]["fit_C"] == 0.1
 
 
 GROUPS = np.arange(40) // 2

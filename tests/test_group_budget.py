@@ -212,19 +212,6 @@ def test_lists_of_features_are_the_same_groups(binary):
 
 
 @each_minimax
-def test_integer_weights_equal_repeated_rows(classifier, binary):
-    """Weights would be left out of a group's score, its loss or its certificate."""
-    X, y = binary
-    weight = np.random.default_rng(3).integers(0, 4, len(y))
-    model = classifier(groups=LABELS, n_groups=3, tol=1e-8)
-    weighted = clone(model).fit(X, y, sample_weight=weight)
-    repeated = clone(model).fit(*oracles.repeat_rows(X, y, weight))
-    np.testing.assert_array_equal(weighted.support_, repeated.support_)
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-6, atol=1e-9)
-    assert weighted.certificate_.bound == pytest.approx(repeated.certificate_.bound, rel=1e-6)
-
-
-@each_minimax
 def test_warm_start_goes_on_from_the_groups_before(classifier, binary):
     """A larger budget would begin anew, or count features of the old blocks as groups."""
     X, y = binary

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 import oracles
 from conftest import make_classification
 from zeronorm import BudgetClassifier, L0LogisticRegression, persistence
-from zeronorm.certificate import verify
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.losses import Logistic, SquaredHinge
@@ -183,51 +182,6 @@ def test_swaps_without_choice():
     assert swapped(X, y, weight, np.arange(8)).tolist() == list(range(8))
     keep = np.array([1, 3])
     assert swapped(X, y, weight, keep, keep=keep).tolist() == [1, 3]
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_order_of_columns_and_rows(solver):
-    """The support would depend on the order of the columns."""
-    X, y = make_classification(80, 60, seed=5)
-    order = np.random.default_rng(0).permutation(60)
-    options = {"solver": solver, "tol": 1e-9}
-    first = L0LogisticRegression([3, 6], **options).fit(X, y)
-    second = L0LogisticRegression([3, 6], **options).fit(X[:, order], y)
-    for k in (3, 6):
-        assert np.array_equal(np.sort(order[second.path_[k].support]), first.path_[k].support)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_storages_agree(solver, tmp_path):
-    """One storage would lead to other features than another."""
-    X, y = make_classification(70, 50, seed=3)
-    X = np.round(4 * X) * (np.abs(X) > 0.7)
-    make = lambda: L0LogisticRegression(5, solver=solver, refit_C=1.0, tol=1e-9)  # noqa: E731
-    np.save(tmp_path / "X.npy", X)
-    expected = make().fit(X, y)
-    for other in (
-        np.asfortranarray(X), X.astype(np.float32), X.astype(np.int8),
-        np.load(tmp_path / "X.npy", mmap_mode="r"),
-    ):  # fmt: skip
-        found = make().fit(other, y)
-        np.testing.assert_array_equal(found.support_, expected.support_)
-        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-5, atol=1e-8)
-    rows, columns = (make().fit(form(X), y) for form in (sp.csr_array, sp.csc_array))
-    np.testing.assert_array_equal(rows.support_, columns.support_)
-    assert verify(X, y, expected.certificate_)["gap"] == pytest.approx(
-        expected.certificate_.gap, abs=1e-6
-    )
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_weights_are_repeated_rows(solver):
-    X, y = make_classification(50, 30, seed=2)
-    weight = np.random.default_rng(1).integers(0, 3, 50)
-    make = lambda: L0LogisticRegression(4, solver=solver, refit_C=1.0, tol=1e-9)  # noqa: E731
-    first = make().fit(X, y, sample_weight=weight)
-    second = make().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    np.testing.assert_array_equal(first.support_, second.support_)
-    np.testing.assert_allclose(first.coef_, second.coef_, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GroupKFold, StratifiedKFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles
 from conftest import make_classification
@@ -544,14 +543,6 @@ def test_folds_with_a_column_far_from_zero(data):
     np.testing.assert_array_equal(a.support_, b.support_)
 
 
-def test_threads_do_not_change_a_bit(data):
-    """Results would depend on the machine."""
-    X, y = data
-    a, b = (L1LogisticRegressionCV(10, n_threads=t).fit(X, y) for t in (1, 2))
-    np.testing.assert_array_equal(a.scores_, b.scores_)
-    np.testing.assert_array_equal(a.coef_, b.coef_)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -621,26 +612,6 @@ def test_columns_too_large_to_square(data):
     ):
         with pytest.raises(ValueError, match=r"X has values too large in column 11"):
             fit()
-
-
-@pytest.mark.filterwarnings("ignore:No features were selected")  # of noise: the rule is right
-@parametrize_with_checks(
-    [
-        L1LogisticRegressionCV(5, cv=2),
-        L1LogisticRegressionCV(
-            5,
-            cv=2,
-            loss="squared_hinge",
-            scoring="accuracy",
-            rule="best",
-            standardize=True,
-            tol=1e-10,
-        ),
-    ]
-)
-def test_sklearn_contract(estimator, check):
-    """It would not work inside scikit-learn's tools."""
-    check(estimator)
 
 
 def scanned(problem, values, tol):

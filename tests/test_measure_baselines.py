@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from zeronorm.baselines import L1SVM, SVMRFE, L1Bmrm
 from zeronorm.baselines import _bmrm as bmrm
@@ -181,17 +180,6 @@ def test_several_classes_are_one_against_the_others(model):
     np.testing.assert_array_equal(model.support_, np.unique(np.concatenate(supports)))
     np.testing.assert_array_equal(model.predict(X), scores.argmax(axis=1))
     assert model.transform(X).shape == (90, model.support_.size)
-
-
-@pytest.mark.parametrize("model", [SVMRFE(4, tol=1e-8, max_iter=100_000), L1SVM(C=0.2, tol=1e-10)])
-def test_weights_repeat_rows(model):
-    # Weights that reach only some of the fits would change the features or the model.
-    X, y = instance(2)
-    weight = np.random.default_rng(2).integers(0, 4, y.size)
-    weighted = clone(model).fit(X, y, weight)
-    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    np.testing.assert_array_equal(weighted.support_, repeated.support_)
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-3, atol=1e-4)
 
 
 def test_constant_columns_leave_first():
@@ -367,13 +355,6 @@ def test_bmrm_without_features():
 
 
 # ---------------------------------------------------------------------------- interface
-
-
-@parametrize_with_checks(
-    [SVMRFE(2, tol=1e-10, max_iter=100_000), L1SVM(C=1.0), L1Bmrm("hamming", C=1.0, tol=1e-6)]
-)
-def test_scikit_learn_accepts_them(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("model", [SVMRFE(2), L1SVM(2), L1Bmrm(C=0.1)])

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import make_classification
 from zeronorm import BudgetClassifier, L1LogisticRegression, ReweightedL1LogisticRegression
@@ -211,14 +210,3 @@ def test_parameters_of_the_other_rule_are_refused():
         ReweightedL1LogisticRegression(epsilon=-1.0).fit(X, y)
     with pytest.raises(ValueError, match="weights must be one of"):
         ReweightedL1LogisticRegression(weights="candes").fit(X, y)
-
-
-@parametrize_with_checks(
-    [
-        ReweightedL1LogisticRegression(),
-        ReweightedL1LogisticRegression(n_features=1),
-        ReweightedL1LogisticRegression(weights="capped", standardize=True, C=0.3),
-    ]
-)
-def test_sklearn_contract(estimator, check):
-    check(estimator)
