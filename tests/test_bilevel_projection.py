@@ -53,11 +53,11 @@ def values(rng, p, kind):
 @pytest.mark.parametrize("kernel", [kernels.bilevel_select, kernels.bilevel_program])
 @pytest.mark.parametrize("squares", [True, False], ids=["squares", "scores"])
 def test_tiny_instances_by_exhaustive_search(kernel, squares):
-    # The projection would not be the nearest point: 10,000 instances in all, with ties, zeros,
+    # The projection would not be the nearest point: 2,000 instances in all, with ties, zeros,
     # empty and opened groups, and budgets larger than what there is.
     rng = np.random.default_rng(int(squares))
     slack = tied = 0
-    for trial in range(5000):
+    for trial in range(1000):
         p, n_groups = int(rng.integers(1, TINY + 1)), int(rng.integers(1, 6))
         v = values(rng, p, trial % 5)
         code = np.minimum(rng.integers(0, n_groups, p), rng.integers(0, n_groups, p))
@@ -75,8 +75,8 @@ def test_tiny_instances_by_exhaustive_search(kernel, squares):
         assert np.isclose(worth[found].sum(), sums.max(), rtol=1e-13, atol=0)
         slack += found.size < k
         tied += np.count_nonzero(sums == sums.max()) > 1
-    assert slack > 500
-    assert tied > 500
+    assert slack > 100
+    assert tied > 100
 
 
 def same_as_program(v, code, n_groups, k, g, opened=None, squares=True):
@@ -93,7 +93,7 @@ def same_as_program(v, code, n_groups, k, g, opened=None, squares=True):
 def test_larger_instances_by_the_programme():
     # A bound, a fixed group or a filtered value would be wrong where there is no enumeration.
     rng = np.random.default_rng(0)
-    for trial in range(3000):
+    for trial in range(1000):
         n_groups = int(rng.integers(1, 61))
         p = int(rng.integers(1, n_groups * int(rng.integers(1, 60)) + 2))
         code = rng.integers(0, n_groups, p)
