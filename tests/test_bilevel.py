@@ -113,6 +113,7 @@ def test_search_finds_the_optimum_of_small_problems(loss):
     assert hits >= n_instances - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("loss", list(LOSSES))
 @pytest.mark.parametrize("solver", list(VARIANTS))

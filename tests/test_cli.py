@@ -108,7 +108,7 @@ def test_the_demo(run, tmp_path):
     assert "accuracy 1.0000" in text
 
 
-@pytest.mark.parametrize("width", [40, 60, 120])
+@pytest.mark.parametrize("width", [40, pytest.param(60, marks=pytest.mark.slow), 120])
 def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     for command in (
@@ -608,6 +608,7 @@ def test_options_reach_the_measure_classifier(run, rare, monkeypatch):
     assert validated[1].get_params() == beside.set_params(n_features=[3]).get_params()
 
 
+@pytest.mark.slow
 def test_a_measure_of_several_classes(run, multiclass):
     X, y = multiclass
     dump_svmlight_file(X, y, "m.svm")
@@ -730,7 +731,7 @@ def test_groups_fit_the_terminal(run, monkeypatch, table, groups, width):
 # --- proofs --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", [(), ("--method", "l0")])
+@pytest.mark.parametrize("method", [(), pytest.param(("--method", "l0"), marks=pytest.mark.slow)])
 def test_proof(run, method):
     """The proof is that of the estimator, and the report says what it is."""
     command = ("select", "golub", "-k", 7, "--prove", "--gap", 0, "--no-cv", *method)
@@ -1175,6 +1176,7 @@ def test_path_csv_tells_features_from_figures(run):
     assert sorted(head[6:]) == ["'=1+x", "C'", "gap'"]
 
 
+@pytest.mark.slow
 def test_path_of_several_classes(run, fails, multiclass):
     X, y = multiclass
     labels = np.array(["red", "green", "blue"])[y]
@@ -1528,9 +1530,9 @@ def test_process(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes")
-@pytest.mark.parametrize("option", [[], ["--json"]])
+@pytest.mark.parametrize("option", [[], pytest.param(["--json"], marks=pytest.mark.slow)])
 def test_a_closed_pipe_is_no_error(tmp_path, option):
-    # Otherwise: `zeronorm select ... | head -1` ends with an error after it has done its work.
+    """`zeronorm select ... | head -1` would end with an error after it has done its work."""
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run(
@@ -1552,12 +1554,16 @@ def test_fewer_folds_than_asked_for_are_said(run, quiet):
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes")
 @pytest.mark.parametrize(
     ("arguments", "closed", "code"),
-    [(["info"], "sys.stdout = None", 0), (["info", "none.npz"], "sys.stderr = None", 2),
-     (["info", "none.npz"], "", 2)],
-    ids=["stdout", "stderr", "pipe"],
-)  # fmt: skip
+    [
+        pytest.param(["info"], "sys.stdout = None", 0, marks=pytest.mark.slow, id="stdout"),
+        pytest.param(
+            ["info", "none.npz"], "sys.stderr = None", 2, marks=pytest.mark.slow, id="stderr"
+        ),
+        pytest.param(["info", "none.npz"], "", 2, id="pipe"),
+    ],
+)
 def test_closed_streams_are_no_error(tmp_path, arguments, closed, code):
-    # Otherwise: `zeronorm ... >&-` or a stderr that nobody reads ends with another exit code.
+    """`zeronorm ... >&-`, or a stderr that nobody reads, would end with another exit code."""
     command = f"import sys; {closed}\nfrom zeronorm.cli import main; main()"
     read_end, write_end = os.pipe()
     os.close(read_end)

@@ -640,13 +640,13 @@ def test_series_and_categories_as_labels(make, binary):
 def test_in_a_pipeline_with_a_grid_search(make, binary):
     """n_features could not be tuned with scikit-learn's own tools."""
     X, y = binary
-    pipeline = make_pipeline(StandardScaler(), make())
+    pipeline = make_pipeline(StandardScaler(), make(calibrate=False))
     name = f"{make.__name__.lower()}__n_features"
     search = GridSearchCV(pipeline, {name: [1, 4]}, cv=3).fit(X, y)
     assert search.best_params_[name] in (1, 4)
     assert search.best_score_ > 0.6
     assert search.best_estimator_[-1].support_.size == search.best_params_[name]
-    scores = cross_val_score(make(n_features=3), X, y, cv=3)
+    scores = cross_val_score(make(n_features=3, calibrate=False), X, y, cv=3)
     assert scores.mean() > 0.6
 
 
@@ -961,6 +961,7 @@ def test_bad_n_features(make, value, message, binary):
 def test_numpy_integers_are_integers(make, binary):
     """A budget from a NumPy array would be refused."""
     X, y = binary
+    make = partial(make, calibrate=False)
     reference = make(n_features=3).fit(X, y)
     for value in (np.int64(3), np.uint8(3), np.array([3]), (3,), [np.int32(3), 3]):
         assert_same_model(make(n_features=value).fit(X, y), reference)

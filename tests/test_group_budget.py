@@ -132,12 +132,12 @@ def test_solver_refuses_more_groups_than_there_are():
 
 
 @each_minimax
-@pytest.mark.parametrize("storage", [np.asarray, np.float32, sp.csc_array, sp.csr_array])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csc_array])
 def test_exactly_the_usable_features_of_exactly_so_many_groups(classifier, storage, binary):
     """A group would be torn, a constant column be selected, or a size be missed."""
     X, y = binary[0].copy(), binary[1]
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    if storage in (sp.csc_array, sp.csr_array):
+    if storage is sp.csc_array:
         X[np.abs(X) < 0.3] = 0.0
     constant = [3, 17, int(np.flatnonzero(LABELS == "set 00")[0])]
     X[:, constant] = 0.0

@@ -332,7 +332,13 @@ def score_of(model, X, y, weight, scoring):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("storage", [np.asfortranarray, sp.csr_array], ids=["F", "csr"])
+@pytest.mark.parametrize(
+    "storage",
+    [
+        pytest.param(np.asfortranarray, id="F"),
+        pytest.param(sp.csr_array, id="csr", marks=pytest.mark.slow),
+    ],
+)
 def test_folds_are_fits_on_copied_rows(options, scoring, several, storage, data, multiclass):
     """A fold would see held-out rows, or another balance of loss and penalty."""
     X, y = multiclass if several else (data[0][:, :25], (data[1] == "b").astype(int))

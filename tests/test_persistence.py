@@ -155,7 +155,7 @@ def test_metadata(fitted, path):
 def test_loss_of_the_certificate_and_status_of_the_steps(binary, multiclass, tmp_path):
     """A model file would not tell what was certified, or which inner problems were solved."""
     for X, y in (binary, multiclass):
-        fitted = FeatureGeneratingMachine([2, 5], tol=1e-18).fit(X, y)
+        fitted = FeatureGeneratingMachine([2, 5], tol=1e-18, calibrate=False).fit(X, y)
         metadata = load(save(fitted, tmp_path / "m", n_features=2)).metadata
         assert metadata["estimator"] == "FeatureGeneratingMachine"
         assert len(metadata["certificates"]) == len(metadata["history"]) == len(fitted.estimators_)

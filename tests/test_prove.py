@@ -160,11 +160,11 @@ def test_interior_points_of_many_columns_have_those_that_count():
         assert found.objective - found.bound <= 1e-5 * found.objective
 
 
-def test_bounds_and_decisions_of_thousands_of_instances_are_safe():
+def test_bounds_and_decisions_of_hundreds_of_instances_are_safe():
     """A bound above the optimum, or a feature of a better model ruled out, would be a lie."""
-    # Where C is large, bounds are far below the optimum and decide nothing: a hundred are enough.
+    # Where C is large, bounds are far below the optimum and decide nothing: thirty are enough.
     Cs, shares = [0.01, 0.03, 0.1, 0.3, 1.0, 10.0, 100.0], [0.19] * 5 + [0.03, 0.02]
-    drawn = np.random.default_rng(0).choice(Cs, 2000, p=shares)
+    drawn = np.random.default_rng(0).choice(Cs, 600, p=shares)
     tight = decided = 0
     for seed, C in enumerate(drawn.tolist()):
         X, y = instance(seed, n=24, p=6)
@@ -184,8 +184,8 @@ def test_bounds_and_decisions_of_thousands_of_instances_are_safe():
         assert np.all([np.isin(np.flatnonzero(known.fixed), support).all() for support in better])
         tight += found.bound > best * (1 - 1e-3)
         decided += known.dropped.sum() + known.fixed.sum()
-    assert tight > 1000
-    assert decided > 2000
+    assert tight > 300
+    assert decided > 600
 
 
 # -------------------------------------------------------------------------------------- the proof
@@ -193,7 +193,7 @@ def test_bounds_and_decisions_of_thousands_of_instances_are_safe():
 
 @pytest.mark.parametrize("intercept", [False, True])
 def test_proven_optima_are_those_of_enumeration(intercept):
-    for seed in range(60):
+    for seed in range(24):
         X, y = instance(seed)
         C, k = (0.05, 0.5, 5.0)[seed % 3], 2 + seed % 3
         values, supports = optima(X, y, C, k, intercept=intercept)
@@ -404,6 +404,7 @@ def test_interrupt_keeps_what_is_proven():
     assert onward.certificate.objective == pytest.approx(best.certificate.objective, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_interrupt_in_the_middle_of_a_node(monkeypatch, after):
     """A node that is half divided would be lost, and the bound would claim too much."""
@@ -624,6 +625,7 @@ def test_weight_of_the_loss_that_a_measure_has_by_default():
     np.testing.assert_array_equal(certificate.support, model.support_)
 
 
+@pytest.mark.slow
 def test_certify_is_never_looser_than_the_fit():
     """A dual point that the fit has would be forgotten."""
     for seed in range(40):

@@ -114,7 +114,7 @@ def test_features_without_penalty_stay_without():
 
 
 @each_rule
-@pytest.mark.parametrize("k", [1, 4, 15])
+@pytest.mark.parametrize("k", [1, 15])
 def test_sizes_are_exact(rule, k):
     """A stage would return as many features as its C happens to give."""
     _, problem = posed(5, C=1.0)
@@ -126,6 +126,7 @@ def test_sizes_are_exact(rule, k):
     assert {step.extra["stage"] for step in found[k].result.history} == {1, 2, 3}
 
 
+@pytest.mark.slow
 def test_stages_recover_more_of_the_truth_than_l1():
     """Reweighting would be without effect, or the wrong way round."""
     hits = {"l1": 0, "reweighted-l1": 0}

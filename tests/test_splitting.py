@@ -66,7 +66,9 @@ def mean_loss(X, y, alpha):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("rho", [0.5, 2.0, "adaptive"])
+@pytest.mark.parametrize(
+    "rho", [0.5, *(pytest.param(rho, marks=pytest.mark.slow) for rho in (2.0, "adaptive"))]
+)
 def test_end_points_are_rho_stationary(name, rho):
     """No gradient on the support, and |gradient| <= rho min |beta| off it, gamma the gradient."""
     ended = 0
@@ -423,26 +425,17 @@ def test_options_are_a_parameter(tmp_path):
     assert [s.extra for s in named.history_] == [s.extra for s in meant.history_]
 
 
-@pytest.mark.parametrize("form", ["array", "file", "csc", "csr", "unscaled"])
-def test_every_storage(form, tmp_path):
+def test_scaled_columns_need_no_scaling():
+    """Standardised columns would be scaled again, or by another deviation."""
     X, y = make_classification(70, 30, seed=3)
-    X = np.round(4 * X) * (np.abs(X) > 0.7)
-    np.save(tmp_path / "X.npy", X)
-    make = lambda: L0LogisticRegression(4, solver="salm", refit_C=1.0)  # noqa: E731
-    expected = make().fit(X, y)
-    if form == "unscaled":
-        scaled = (X - X.mean(0)) / X.std(0)
-        found = make().set_params(standardize=False).fit(scaled, y)
-    else:
-        other = {
-            "array": np.asfortranarray(X), "file": str(tmp_path / "X.npy"),
-            "csc": sp.csc_array(X), "csr": sp.csr_array(X),
-        }[form]  # fmt: skip
-        found = make().fit(other, y)
+    expected = L0LogisticRegression(4, solver="salm", refit_C=1.0, calibrate=False).fit(X, y)
+    scaled = (X - X.mean(0)) / X.std(0)
+    found = clone(expected).set_params(standardize=False).fit(scaled, y)
     np.testing.assert_array_equal(found.support_, expected.support_)
     assert found.certificate_.objective == pytest.approx(expected.certificate_.objective, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", ["newton-cg", "bfgs"])
 def test_screened_features_are_stated(inner, monkeypatch):
     """Features would be left out in silence, or the forced or the strongest ones not be there."""
@@ -507,7 +500,7 @@ def test_warm_start_begins_at_the_model():
 )
 def test_a_bad_rho_is_told(options, rho, message):
     X, y = drawn(n=300, p=300, k=10)
-    model = L0LogisticRegression(10, solver=options, C=1e4)
+    model = L0LogisticRegression(10, solver=options, C=1e4, refit_C=1.0, calibrate=False)
     with pytest.warns(ConvergenceWarning, match=message) as caught:
         model.fit(X, y)
     text = str(caught[0].message)
@@ -525,6 +518,7 @@ def test_a_bad_rho_is_told(options, rho, message):
         model.set_params(solver=Splitting(options.method, rho=suggested)).fit(X, y)
 
 
+@pytest.mark.slow
 def test_a_large_rho_is_told_where_it_converges():
     X, y = make_classification(80, 10, seed=1)
     with pytest.warns(UserWarning, match="keeps nearly any support"):

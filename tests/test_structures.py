@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -28,6 +28,7 @@ GROUPED = [
     BilevelBudget(1, 1, GROUPS, forced_features=[5]),
 ]
 STRUCTURES = SINGLE + GROUPED
+few = settings(max_examples=30)  # for each of a dozen structures
 VALUES = st.integers(-4, 4).map(float) | st.floats(-1e3, 1e3)
 
 
@@ -82,6 +83,7 @@ def test_is_a_structure(structure):
 
 
 @pytest.mark.parametrize("structure", [*SINGLE, *GROUPED[:3]], ids=name)
+@few
 @given(data=st.data())
 def test_top_is_the_best_support(structure, data):
     # A solver would take a set of features that is not the best one, or depend on luck in a tie.
@@ -108,6 +110,7 @@ def test_top_is_a_best_support_of_both_budgets(structure, score):
 
 
 @pytest.mark.parametrize("structure", STRUCTURES, ids=name)
+@few
 @given(data=st.data())
 def test_project_is_the_nearest_point(structure, data):
     # Hard thresholding would step to a point that is not the projection.
