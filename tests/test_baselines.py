@@ -772,8 +772,9 @@ def test_data_are_checked():
     ],
 )
 def test_groups_without_features_are_none(model):
-    # Sums over an empty group would be those of its neighbour; with as many groups as features,
-    # features would be taken for groups.
+    """Sums over an empty group would be those of its neighbour; with as many groups as
+    features, features would be taken for groups.
+    """
     X, y, _ = instance("logistic")
     X = X[:, :6]
     filled = {"b": [0, 1], "d": [2, 3], "f": [4, 5]}
@@ -787,7 +788,7 @@ def test_groups_without_features_are_none(model):
 
 
 def test_data_that_overflow_are_refused():
-    # FISTA would double its constant for ever, or return a model of zeros.
+    """FISTA would double its constant for ever, or return a model of zeros."""
     X, y, _ = instance("logistic")
     for model in (SparseGroupLassoRegressor(standardize=False), DCRegressor(standardize=False)):
         with pytest.raises(ValueError, match="standardize=False needs columns of X"):

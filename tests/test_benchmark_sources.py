@@ -108,7 +108,7 @@ def test_record_has_the_package_the_kernels_and_the_scripts_that_ran(sources):
 
 
 def test_writing_a_result_adds_its_record_and_that_of_what_is_kept(sources, monkeypatch, tmp_path):
-    # A process of its own: `_common` is a script's, and reads what ran from sys.modules.
+    """A process of its own: `_common` is a script's, and reads what ran from sys.modules."""
     code = (
         "import pathlib, _common as common\n"
         f"folder = pathlib.Path({str(tmp_path)!r})\n"

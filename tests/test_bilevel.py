@@ -85,7 +85,7 @@ def fitted(X, objective, columns):
     ],
 )  # fmt: skip
 def test_known_optima(loss, seed, n, size, value, support, coef, solver):
-    # The problem solved would be another one than that of the paper.
+    """The problem solved would be another one than that of the paper."""
     A, y = specified(loss, seed, n)
     objective = Objective(y, np.ones(n), LOSSES[loss], 0.0 if loss == "ls" else 1e-9, False)
     groups = Groups.of(np.repeat(np.arange(4), 3), 12)
@@ -97,7 +97,7 @@ def test_known_optima(loss, seed, n, size, value, support, coef, solver):
 
 @pytest.mark.parametrize("loss", list(LOSSES))
 def test_search_finds_the_optimum_of_small_problems(loss):
-    # The search would be weak, or its objective too good to be true.
+    """The search would be weak, or its objective too good to be true."""
     size, hits, n_instances = (4, 2), 0, 12
     for seed in range(n_instances):
         X, objective, groups = drawn(seed, loss, n=40, p=12, size=3, ridge=0.1)
@@ -231,7 +231,7 @@ def test_a_step_has_to_decrease_enough(solver):
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_changes_of_least_squares_are_exact(intercept, sparse):
-    # Features would be exchanged by wrong estimates.
+    """Features would be exchanged by wrong estimates."""
     X, objective, _ = drawn(1, intercept=intercept, p=15)
     if sparse:
         X[np.abs(X) < 0.7] = 0.0
@@ -261,7 +261,7 @@ def test_changes_of_least_squares_are_exact(intercept, sparse):
 
 
 def test_dependent_columns_gain_nothing():
-    # A copy of a selected column would look like a feature worth infinitely much.
+    """A copy of a selected column would look like a feature worth infinitely much."""
     X, objective, _ = drawn(2, ridge=0.0, p=6)
     X[:, 5] = 2.0 * X[:, 0] - X[:, 1]
     pool, fit = fitted(X, objective, [0, 1, 2])
@@ -299,7 +299,7 @@ def test_regression_recovers_features_and_groups():
 
 
 def test_ridge_and_scaling_of_the_regression():
-    # C would be on another scaling than documented.
+    """C would be on another scaling than documented."""
     X, y, groups, _ = grouped()
     for standardize in (True, False):
         model = BilevelRegressor(4, 2, groups=groups, C=0.02, standardize=standardize).fit(X, y)
@@ -323,7 +323,7 @@ def test_classification_of_groups(solver):
 
 
 def test_groups_of_one_are_the_best_features():
-    # Without groups it would not be the l0 problem.
+    """Without groups it would not be the l0 problem."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 80))
     y = X[:, :5].sum(axis=1) + rng.logistic(size=100) > 0
@@ -334,7 +334,7 @@ def test_groups_of_one_are_the_best_features():
 
 
 def test_paths_over_both_budgets():
-    # A larger budget would give a worse model, or a pair be left out or break its budgets.
+    """A larger budget would give a worse model, or a pair be left out or break its budgets."""
     X, y, groups, _ = grouped(3, noise=2.0)
     for solver in ("auto", "ista"):
         model = BilevelRegressor(range(1, 7), [1, 2, 4], groups=groups, solver=solver).fit(X, y)
@@ -393,7 +393,7 @@ def test_names_of_groups():
 
 @pytest.mark.parametrize("refit_C", [None, "loo", 1.0])
 def test_models_without_features(refit_C, capfd):
-    # The mean variance of no columns would be NaN, with a warning, and LAPACK would complain.
+    """The mean variance of no columns would be NaN, with a warning, and LAPACK would complain."""
     X = np.array([[1.0], [1.0], [-1.0], [-1.0]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -420,7 +420,7 @@ def test_several_classes_and_refit():
 
 
 def test_solution_of_the_classifier_is_stationary():
-    # The coefficients would not solve the problem that the docstring states.
+    """The coefficients would not solve the problem that the docstring states."""
     X, y, groups, _ = grouped()
     labels = np.where(y > y.mean(), 1.0, -1.0)
     for loss in ("logistic", "squared_hinge"):
@@ -572,7 +572,7 @@ def test_cross_validation_of_classifiers():
 
 
 def test_folds_with_fewer_columns_than_all_data():
-    # A category that is absent from a fold would end the whole search.
+    """A category that is absent from a fold would end the whole search."""
     X, y, _, _ = grouped(n=30)
     X, groups = X[:, :10], np.arange(10) % 2
     X[:, 7] = 0.0
@@ -688,7 +688,7 @@ def test_a_failed_fit_leaves_the_model():
 
 
 def test_exact_fits_and_extreme_scales():
-    # An objective of zero, or units far from 1, would stop the search early or overflow.
+    """An objective of zero, or units far from 1, would stop the search early or overflow."""
     X, y, groups, chosen = grouped(noise=0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -708,7 +708,7 @@ def test_exact_fits_and_extreme_scales():
 
 
 def test_the_objective_is_that_of_the_docstring():
-    # The objective of a ridge would be on another scale than documented.
+    """The objective of a ridge would be on another scale than documented."""
     X, y, groups, _ = grouped()
     for C in (0.02, 3.0):
         model = BilevelRegressor(4, 2, groups=groups, C=C).fit(X, y)
@@ -719,7 +719,7 @@ def test_the_objective_is_that_of_the_docstring():
 
 @pytest.mark.parametrize("model", [BilevelRegressor, BilevelClassifier])
 def test_forced_groups_leave_room_for_others(model):
-    # A budget of groups would be cut to that of the features, which forced groups do not need.
+    """A budget of groups would be cut to that of the features, which forced groups do not need."""
     X, y, groups, chosen = grouped(noise=0.1)
     options = {"groups": groups, "forced_groups": [7, 8]}
     y = y if model is BilevelRegressor else y > y.mean()
@@ -731,7 +731,7 @@ def test_forced_groups_leave_room_for_others(model):
 
 
 def test_many_forced_features():
-    # The look for what might replace a group would break the budget of the forced features.
+    """The look for what might replace a group would break the budget of the forced features."""
     X, y, groups, _ = grouped()
     forced = [0, 2, 3, 5, 6]  # of five groups
     for n_groups in (5, 6, 7):
@@ -741,7 +741,7 @@ def test_many_forced_features():
 
 
 def test_forced_groups_of_constant_columns():
-    # A forced group without a usable column would count, but could not be counted in n_groups.
+    """A forced group without a usable column would count, but could not be counted in n_groups."""
     X, y, groups, chosen = grouped()
     X[:, np.isin(groups, [2, 3])] = 7.0
     options = {"groups": groups, "forced_groups": [2, 3]}
@@ -756,7 +756,7 @@ def test_forced_groups_of_constant_columns():
 
 @pytest.mark.parametrize("model", [BilevelRegressor, BilevelClassifier])
 def test_columns_of_any_spread_without_standardisation(model):
-    # Columns of a small spread would never be candidates, though their coefficients are free.
+    """Columns of a small spread would never be candidates, though their coefficients are free."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 300)) + rng.standard_normal((80, 1))
     spread, groups = 10.0 ** rng.uniform(-3, 3, 300), np.arange(300) // 5
@@ -772,7 +772,7 @@ def test_columns_of_any_spread_without_standardisation(model):
 
 @pytest.mark.parametrize("model", [BilevelRegressor, BilevelClassifier])
 def test_offsets_without_standardisation(model):
-    # Second derivatives of columns far from zero would cancel.
+    """Second derivatives of columns far from zero would cancel."""
     X, y, groups, _ = grouped()
     y = y if model is BilevelRegressor else y > y.mean()
     near = model(4, 2, groups=groups, standardize=False).fit(X, y)
@@ -784,7 +784,7 @@ def test_offsets_without_standardisation(model):
 @pytest.mark.parametrize("model", [BilevelRegressor, BilevelClassifier])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_scaled_designs_without_standardisation(model, intercept):
-    # Coefficients would be of the columns below a design that the user has scaled.
+    """Coefficients would be of the columns below a design that the user has scaled."""
     X, y, groups, _ = grouped()
     y = y if model is BilevelRegressor else y > y.mean()
     scale = np.linspace(1, 3, 60)
@@ -796,8 +796,9 @@ def test_scaled_designs_without_standardisation(model, intercept):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_units_of_all_columns_without_standardisation(solver):
-    # Steps of standardised columns would be far too short, or no short one would be tried: the
-    # methods would end at once and call that converged.
+    """Steps of standardised columns would be far too short, or no short one would be tried: the
+    methods would end at once and call that converged.
+    """
     X, y, groups, _ = grouped(noise=2.0)
     options = {"groups": groups, "standardize": False, "solver": solver}
     plain = BilevelRegressor(5, 3, **options).fit(X, y)
@@ -809,7 +810,7 @@ def test_units_of_all_columns_without_standardisation(solver):
 
 @pytest.mark.parametrize("solver", list(VARIANTS))
 def test_columns_of_all_units_without_standardisation(solver):
-    # The line search would end before a step is short enough for the largest column.
+    """The line search would end before a step is short enough for the largest column."""
     X, y, groups, _ = grouped()
     X = X * 10.0 ** np.random.default_rng(1).integers(-14, 14, 60)
     options = {"groups": groups, "standardize": False, "solver": solver, "max_iter": 100}
@@ -843,7 +844,7 @@ def test_weights_equal_repetition_without_a_ridge(seed, n_features, storage):
 
 
 def test_huge_weights_do_not_take_long(monkeypatch):
-    # Hard thresholding that only begins a search would take thousands of steps.
+    """Hard thresholding that only begins a search would take thousands of steps."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 24))
     y = 2 * X[:, 0] - X[:, 4] + X[:, 8] + 0.3 * rng.standard_normal(60) > 0
@@ -854,7 +855,7 @@ def test_huge_weights_do_not_take_long(monkeypatch):
 
 
 def test_grids_over_many_features_take_several_scans(monkeypatch):
-    # The scores of all pairs of a grid would be in memory at once.
+    """The scores of all pairs of a grid would be in memory at once."""
     X, y, groups, _ = grouped(noise=2.0)
     options = {"n_features": range(1, 6), "n_groups": [1, 2], "groups": groups}
     whole = BilevelRegressor(**options).fit(X, y)
@@ -871,7 +872,7 @@ def test_grids_over_many_features_take_several_scans(monkeypatch):
 
 
 def test_an_unfinished_search_is_told(monkeypatch):
-    # A search cut short would call itself converged.
+    """A search cut short would call itself converged."""
     X, y, groups, _ = grouped(noise=2.0)
     model = BilevelRegressor(4, 2, groups=groups)
     assert model.fit(X, y).path_[4, 2].status is Status.CONVERGED
@@ -880,7 +881,7 @@ def test_an_unfinished_search_is_told(monkeypatch):
 
 
 def test_warm_start_after_a_frame():
-    # Columns of an encoded frame would be looked for in a matrix that has fewer.
+    """Columns of an encoded frame would be looked for in a matrix that has fewer."""
     frame, y = frame_of()
     model = BilevelClassifier(3, 2, groups="columns", warm_start=True).fit(frame, y > 0)
     X = np.random.default_rng(0).standard_normal((200, 4))
@@ -903,7 +904,7 @@ def test_columns_that_cannot_be_encoded():
 
 
 def test_any_names_of_columns_are_encoded():
-    # scikit-learn reserves names of its steps, of which the user knows nothing.
+    """Scikit-learn reserves names of its steps, of which the user knows nothing."""
     frame, y = frame_of()
     new = {"colour": "colour__of", "shape": "remainder", "size": "n_jobs"}
     model = BilevelRegressor(3, 2, groups="columns").fit(frame.rename(columns=new), y)
@@ -919,7 +920,7 @@ def test_any_names_of_columns_are_encoded():
 
 
 def test_folds_that_cannot_be_scored():
-    # A class that no fold has learnt would be scored as another one.
+    """A class that no fold has learnt would be scored as another one."""
     X, y, groups, _ = grouped()
     labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
     folds = [(np.flatnonzero(labels != 1), np.flatnonzero(labels == 1)), (range(60), range(60, 99))]
@@ -942,7 +943,9 @@ def test_folds_that_cannot_be_scored():
 
 
 def test_more_features_than_rows():
-    # In singular systems rounding leaves no diagonal of an inverse: the search would end in inf.
+    """In singular systems rounding leaves no diagonal of an inverse: the search would end in
+    inf.
+    """
     for seed in (1,):
         rng = np.random.default_rng(seed)
         for n, p, k in ((20, 100, 30), (15, 60, 20)):

@@ -302,7 +302,7 @@ def test_several_classes(run, multiclass):
 
 
 def test_labels_in_another_type(run):
-    # Strings at training, numbers in the file to predict: compared as text.
+    """Strings at training, numbers in the file to predict: compared as text."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 5))
     y = (X[:, 2] > 0).astype(int)
@@ -344,7 +344,7 @@ def test_few_samples_of_a_class(run):
 
 
 def test_quiet_prints_results_only(run):
-    # Otherwise: a script that asks for silence has to skip legends, timings and blank lines.
+    """A script that asks for silence has to skip legends, timings and blank lines."""
     for command in (("select", "golub", "-k", 3, "-q"), ("predict", "golub-k3.model.npz", "golub")):
         text = run(*command, "-q").stdout
         assert text.startswith("golub   38 samples")
@@ -354,7 +354,7 @@ def test_quiet_prints_results_only(run):
 
 
 def test_no_blanks_at_the_ends_of_lines(run):
-    # Otherwise: what is piped into a file differs from line to line in blanks nobody sees.
+    """What is piped into a file differs from line to line in blanks nobody sees."""
     for command in (
         ("select", "golub", "-k", "3,5"),
         ("predict", "golub-k5.model.npz", "golub", "--proba"),
@@ -378,7 +378,7 @@ def patients(table, tmp_path):
 
 
 def test_names_of_samples(run, fails, patients):
-    # Otherwise: a table with names of samples cannot be read, or they are taken for a feature.
+    """A table with names of samples cannot be read, or they are taken for a feature."""
     line = fails("select", patients, "--target", "status", "-k", 2)
     assert line.endswith("; if it names the samples, say --id patient.")
     command = ("select", patients, "--target", "status", "-k", 2, "--id", "patient", "--no-cv")
@@ -389,7 +389,7 @@ def test_names_of_samples(run, fails, patients):
 
 
 def test_labels_are_asked_for_before_cells_are_read(fails, patients):
-    # Otherwise: the first message is about a cell, and the user drops the column of labels.
+    """The first message is about a cell, and the user drops the column of labels."""
     line = fails("select", patients, "-k", 2)
     assert line.endswith(
         "labels are needed; say where they are with --target. The last column is 'status'; "
@@ -398,7 +398,7 @@ def test_labels_are_asked_for_before_cells_are_read(fails, patients):
 
 
 def test_force_of_a_name_of_two_columns(fails, tmp_path):
-    # Otherwise: the user is told that a column that is there does not exist.
+    """The user is told that a column that is there does not exist."""
     (tmp_path / "a.csv").write_text("a,g,b,g,y\n1,2,3,4,u\n4,3,2,1,v\n1,2,3,5,u\n4,3,2,0,v\n")
     line = fails("select", "a.csv", "--target", "y", "-k", 1, "--force", "g")
     assert "'g' is the name of 2 columns: g#1, g#3; name one of these." in line
@@ -413,7 +413,7 @@ def test_many_features_are_cut_in_the_table_only(run):
 
 
 def test_hostile_names(run):
-    # A name can neither drive the terminal, nor be markup, nor become a formula.
+    """A name can neither drive the terminal, nor be markup, nor become a formula."""
     names = ["\x1b[31mred\x07", "[bold]b[/bold]", "new\nline", "\u202egnp.exe", "x" * 10_000]
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 5))
@@ -480,7 +480,7 @@ def test_methods(run, method, head, fact):
 
 
 def test_when_features_entered_says_what_is_true(run):
-    # The l1 path of golub has no 40 features: scores choose the others.
+    """The l1 path of golub has no 40 features: scores choose the others."""
     text = run("select", "golub", "-k", 40, "--method", "l1", "--no-cv", "--no-save").stdout
     assert "point: the point of the path at which it entered, - where its" in " ".join(text.split())
     assert any(line.endswith(" -") for line in text.splitlines())
@@ -1546,7 +1546,7 @@ def test_a_closed_pipe_is_no_error(tmp_path, option):
 
 @pytest.mark.parametrize("quiet", [[], ["--quiet"]])
 def test_fewer_folds_than_asked_for_are_said(run, quiet):
-    # Otherwise: --cv 1000 is another number without a word.
+    """--cv 1000 is another number without a word."""
     err = run("select", "golub", "-k", 2, "--cv", 1000, "--no-save", *quiet).stderr
     assert "11 folds in place of 1000: the class AML has 11 samples" in err
 

@@ -10,7 +10,7 @@ from zeronorm.datasets import load_golub, make_paper_synthetic
 
 
 def test_golub_shape_and_names():
-    # The demo, the README and the examples count on these.
+    """The demo, the README and the examples count on these."""
     golub = load_golub()
     assert golub.X.shape == (38, 3051)
     assert golub.X.dtype == np.float32
@@ -30,7 +30,7 @@ def test_golub_as_a_pair():
 
 
 def test_golub_carries_its_licence():
-    # The data are LGPL-3: they must not travel without licence and attribution.
+    """The data are LGPL-3: they must not travel without licence and attribution."""
     folder = resources.files("zeronorm") / "data"
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in (folder / "LICENSE.LGPL-3.txt").read_text()
     assert "GNU GENERAL PUBLIC LICENSE" in (folder / "LICENSE.GPL-3.txt").read_text()

@@ -257,7 +257,7 @@ def test_svmlight_target_is_in_the_file(write):
 
 
 def test_svmlight_like_a_model(write):
-    # A test file has fewer or more features, and its base is that of the training file.
+    """A test file has fewer or more features, and its base is that of the training file."""
     path = write("a.svm", "1 1:1 3:2\n")
     same(read_table(path, like=Layout(5, first_index=1)).X, [[1, 0, 2, 0, 0]])
     same(read_table(path, like=Layout(5, first_index=0)).X, [[0, 1, 0, 2, 0]])
@@ -307,7 +307,7 @@ def test_csv_in_zip(write):
     ],
 )
 def test_csv_names_of_samples(write, name, text, target):
-    # As pandas and R write the index.
+    """As pandas and R write the index."""
     table = read_table(write(name, text), target)
     same(table.X, [[1, 2], [3, 4]])
     assert table.sample_names == ["s1", "s2"]
@@ -822,7 +822,7 @@ def test_no_file_of_groups(tmp_path):
 )
 @given(data=st.data())
 def test_damaged_files_are_read_or_refused(tmp_path, data):
-    # Never another exception, whatever stands in the file.
+    """Never another exception, whatever stands in the file."""
     X = np.arange(12.0).reshape(4, 3)
     plain = {
         "a.csv": b"a,b,y\n1,2,0\n3,4,1\n",
@@ -864,7 +864,7 @@ def test_damaged_files_are_read_or_refused(tmp_path, data):
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_id_is_no_feature(write, tmp_path, form):
-    # Otherwise: tables whose first column names the samples cannot be read at all.
+    """Tables whose first column names the samples cannot be read at all."""
     path = write("a.csv", "who,a,y\np1,1,u\np2,2,v\n")
     if form == "parquet":
         if pa is None:
@@ -887,7 +887,7 @@ def test_id_is_no_feature(write, tmp_path, form):
 
 
 def test_id_is_advised_only_for_names(write):
-    # Otherwise: a column of categories, or of numbers with a slip, is declared to be names.
+    """A column of categories, or of numbers with a slip, is declared to be names."""
     for column in (["f", "m", "f"], ["1.5", "2.5", "3.x"]):
         path = write("a.csv", "s,a,y\n" + "".join(f"{value},1,u\n" for value in column))
         with pytest.raises(FileError, match="features must be numbers") as caught:

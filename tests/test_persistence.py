@@ -124,7 +124,7 @@ def test_classes_keep_their_type(binary, tmp_path, labels):
 
 
 def test_labels_of_a_data_frame(binary, tmp_path):
-    # pandas keeps strings as objects or in a type of its own; the file holds plain strings.
+    """Pandas keeps strings as objects or in a type of its own; the file holds plain strings."""
     pd = pytest.importorskip("pandas")
     X, y = binary
     labels = pd.Series(np.array(["n", "p"], dtype=object)[y])
@@ -450,7 +450,7 @@ def test_every_truncation_is_refused(path, tmp_path):
 
 
 def test_every_bit_flip_is_refused(path, tmp_path):
-    # One bit in every byte: headers of the archive, metadata, numbers, the checksum itself.
+    """One bit in every byte: headers of the archive, metadata, numbers, the checksum itself."""
     data = bytearray(path.read_bytes())
     for position in range(len(data)):
         data[position] ^= 1 << (position % 8)

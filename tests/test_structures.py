@@ -76,7 +76,7 @@ def admissible(structure, p):
 
 @pytest.mark.parametrize("structure", STRUCTURES, ids=name)
 def test_is_a_structure(structure):
-    # Solvers would not accept it.
+    """Solvers would not accept it."""
     typed: Structure = structure
     assert callable(typed.project)
     assert callable(typed.top)
@@ -86,7 +86,9 @@ def test_is_a_structure(structure):
 @few
 @given(data=st.data())
 def test_top_is_the_best_support(structure, data):
-    # A solver would take a set of features that is not the best one, or depend on luck in a tie.
+    """A solver would take a set of features that is not the best one, or depend on luck in a
+    tie.
+    """
     p = data.draw(sizes(structure))
     score = data.draw(arrays(float, p, elements=st.integers(0, 4).map(float)))
     # Exact sums (small integers); the first best support in lexicographic order wins ties.
@@ -99,7 +101,7 @@ def test_top_is_the_best_support(structure, data):
 @pytest.mark.parametrize("structure", GROUPED[3:], ids=name)
 @given(score=arrays(float, 9, elements=st.integers(-1, 4).map(float)))
 def test_top_is_a_best_support_of_both_budgets(structure, score):
-    # A model would have features that are not the best, beyond a budget, or of no score.
+    """A model would have features that are not the best, beyond a budget, or of no score."""
     found = structure.top(score)
     inside = admissible(structure, 9)
     assert (inside == np.isin(np.arange(9), found)).all(axis=1).any()
@@ -113,7 +115,7 @@ def test_top_is_a_best_support_of_both_budgets(structure, score):
 @few
 @given(data=st.data())
 def test_project_is_the_nearest_point(structure, data):
-    # Hard thresholding would step to a point that is not the projection.
+    """Hard thresholding would step to a point that is not the projection."""
     p = data.draw(sizes(structure))
     w = data.draw(arrays(float, p, elements=VALUES))
     before = w.copy()
@@ -127,7 +129,7 @@ def test_project_is_the_nearest_point(structure, data):
 
 
 def test_ties_go_to_the_smaller_index():
-    # Duplicated columns would be chosen differently from run to run.
+    """Duplicated columns would be chosen differently from run to run."""
     assert np.array_equal(Budget(2).top(np.array([1.0, 2.0, 2.0, 2.0])), [1, 2])
     assert np.array_equal(Budget(2).project(np.array([1.0, -1.0, 1.0])), [1.0, -1.0, 0.0])
     # Squares of these underflow to equal zeros: the projection must not square.
@@ -135,7 +137,7 @@ def test_ties_go_to_the_smaller_index():
 
 
 def test_ties_of_groups_go_to_the_smaller_one():
-    # Equal groups would be chosen differently from run to run.
+    """Equal groups would be chosen differently from run to run."""
     ones = np.ones(9)
     assert np.array_equal(GroupBudget(1, GROUPS).top(ones), [0, 2, 6])
     assert np.array_equal(GroupBudget(1, GROUPS).top(np.zeros(9)), [0, 2, 6])
@@ -148,7 +150,7 @@ def test_ties_of_groups_go_to_the_smaller_one():
 @pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-200, 1e200, 1e300])
 @pytest.mark.parametrize("structure", GROUPED, ids=name)
 def test_scales_do_not_matter(structure, scale):
-    # Sums of squares would overflow, or underflow to ties.
+    """Sums of squares would overflow, or underflow to ties."""
     w = np.array([3.0, 1, 4, 9, 5, 7, 2, 6, 5])
     kept = np.flatnonzero(structure.project(w))
     assert np.array_equal(np.flatnonzero(structure.project(scale * w)), kept)
@@ -156,7 +158,7 @@ def test_scales_do_not_matter(structure, scale):
 
 
 def test_groups_of_very_different_scales():
-    # What underflows beside the largest group would be ordered by index.
+    """What underflows beside the largest group would be ordered by index."""
     w = np.array([1e300, 1e-300, 0, 3e-300, 1e-300, 2e-300, 0, 1e-300, 0])
     assert np.array_equal(GroupBudget(2, GROUPS).top(w), [0, 2, 3, 6, 7])
     assert np.array_equal(np.flatnonzero(GroupBudget(2, GROUPS).project(w)), [0, 3, 7])
@@ -164,7 +166,7 @@ def test_groups_of_very_different_scales():
 
 @pytest.mark.parametrize("k", [0, 1, 5, 499, 500])
 def test_largest_is_a_stable_sort(k):
-    # The order in which features enter would not be reproducible.
+    """The order in which features enter would not be reproducible."""
     values = tied_scores(500)
     assert np.array_equal(largest(values, k), np.argsort(-values, kind="stable")[:k])
 
@@ -181,21 +183,21 @@ def test_largest_is_a_stable_sort(k):
     ],
 )
 def test_wrong_budgets_are_refused(k, error, message):
-    # A wrong k would turn into a wrong number of features.
+    """A wrong k would turn into a wrong number of features."""
     with pytest.raises(error) as caught:
         Budget(k)
     assert str(caught.value) == message
 
 
 def test_more_than_there_is():
-    # Fewer features than asked for would be returned in silence.
+    """Fewer features than asked for would be returned in silence."""
     with pytest.raises(ValueError, match=r"k must be between 1 and 3 \(the features\); got 4\."):
         Budget(4).top(np.ones(3))
     assert Budget(np.int8(2)).k == 2
 
 
 def test_nan_scores_are_refused():
-    # NaN would win or lose by accident.
+    """NaN would win or lose by accident."""
     with pytest.raises(ValueError, match="scores must be numbers; got NaN"):
         Budget(1).top(np.array([1.0, np.nan, 2.0]))
 
@@ -204,7 +206,7 @@ def test_nan_scores_are_refused():
 @pytest.mark.parametrize("structure", GROUPED[:-1], ids=name)
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_scores_of_groups_must_be_finite(structure, wrong):
-    # NaN would win or lose by accident.
+    """NaN would win or lose by accident."""
     score = np.ones(9)
     score[4] = wrong
     message = f"scores must be finite numbers; got {wrong} at place 4."
@@ -216,7 +218,7 @@ def test_scores_of_groups_must_be_finite(structure, wrong):
 
 @pytest.mark.parametrize("structure", GROUPED, ids=name)
 def test_scores_of_other_features(structure):
-    # Scores of another matrix would be read in silence.
+    """Scores of another matrix would be read in silence."""
     message = r"scores must be one for each of the 9 features of groups; got shape \(8,\)."
     with pytest.raises(ValueError, match=message):
         structure.top(np.ones(8))
@@ -225,7 +227,7 @@ def test_scores_of_other_features(structure):
 
 
 def test_forced_features_stay_whatever_their_value():
-    # A feature that the user wants would be dropped, or counted twice.
+    """A feature that the user wants would be dropped, or counted twice."""
     structure = BilevelBudget(3, 2, GROUPS, forced_features=[3, 3], forced_groups=[0, 0])
     assert structure.forced_features == (3,)
     assert structure.forced_groups == (0,)
@@ -295,7 +297,7 @@ def test_forced_features_stay_whatever_their_value():
     ],
 )
 def test_wrong_budgets_of_groups_are_refused(make, error, message):
-    # A wrong budget would turn into a wrong number of groups.
+    """A wrong budget would turn into a wrong number of groups."""
     with pytest.raises(error) as caught:
         make()
     assert str(caught.value) == message
