@@ -91,6 +91,7 @@ def rows_of(path):
 
 
 def test_the_demo(run, tmp_path):
+    """The first command that a newcomer types would not say what it found."""
     text = run("select", "golub", "--features", 8).stdout
     assert "38 samples \u00d7 3,051 features" in text
     assert "ALL 27, AML 11" in text
@@ -110,6 +111,7 @@ def test_the_demo(run, tmp_path):
 
 @pytest.mark.parametrize("width", [40, pytest.param(60, marks=pytest.mark.slow), 120])
 def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
+    """Tables would be broken into pieces by a narrow terminal."""
     monkeypatch.setenv("COLUMNS", str(width))
     for command in (
         ("select", "golub", "-k", "3,5"),
@@ -125,6 +127,7 @@ def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
 
 
 def test_json(run):
+    """A program that reads --json would miss a field, or find another number than the text has."""
     result = run("select", "golub", "-k", "2,5", "--json")
     document = json.loads(result.stdout)
     assert result.stderr == ""
@@ -158,6 +161,7 @@ def test_json(run):
 
 
 def test_the_model_is_that_of_the_estimator(run):
+    """The command would fit another model than the library."""
     run("select", "golub", "-k", 4, "--no-cv", "-o", "m.npz", "--C", "0.2", "--refit-c", "3")
     golub = load_golub()
     expected = zeronorm.BudgetClassifier(4, C=0.2, refit_C=3.0).fit(golub.X, golub.y)
@@ -171,6 +175,7 @@ def test_the_model_is_that_of_the_estimator(run):
 
 
 def test_several_sizes(run, tmp_path):
+    """Sizes would overwrite each other's files, or the report name no choice."""
     text = run("select", "golub", "-k", "8,2,4", "-o", "out.model.npz").stdout
     assert "is the smallest of these sizes within one standard error of the best" in text
     names = sorted(path.name for path in tmp_path.iterdir())
@@ -208,6 +213,7 @@ def test_a_criterion_chooses_among_the_sizes(run, tmp_path):
 
 
 def test_a_criterion_with_folds_and_classes(run, multiclass):
+    """The table would leave out the criterion where folds are shown too."""
     X, y = multiclass
     np.savez("m.npz", X=X, y=y)
     text = run("select", "m.npz", "-k", "1:2", "--criterion", "bic", "--cv", 3).stdout
@@ -216,17 +222,20 @@ def test_a_criterion_with_folds_and_classes(run, multiclass):
 
 
 def test_the_largest_size_chosen_is_a_warning(run):
+    """A user would not learn that the range of sizes was too short."""
     text = run("select", "golub", "-k", 2, "--criterion", "aic", "--no-cv", "--no-save").stdout
     assert "it is the largest of them, so that more may be better" in " ".join(text.split())
 
 
 def test_ranges_of_sizes(run):
+    """A range in -k would be read as other sizes."""
     document = json.loads(run("select", "golub", "-k", "2:4,7", "--no-cv", "--json").stdout)
     assert [model["n_features"] for model in document["models"]] == [2, 3, 4, 7]
     assert document["chosen"] == 7
 
 
 def test_options_reach_the_estimator(run, table):
+    """An option of the command would be ignored."""
     result = run(
         "select", table, "--target", "status", "-k", 3, "--force", "x1", "--force", "x5",
         "--no-intercept", "--no-standardize", "--class-weight", "balanced", "--threads", 1,
@@ -245,6 +254,7 @@ def test_options_reach_the_estimator(run, table):
 
 
 def test_csv_and_its_predictions(run, table):
+    """Columns in another order would be predicted from, or names be lost."""
     text = run("select", table, "--target", "status", "-k", 2, "--no-cv").stdout
     assert "x3" in text
     assert "x7" in text
@@ -272,6 +282,7 @@ def test_csv_and_its_predictions(run, table):
 
 
 def test_sparse_files(run, tmp_path):
+    """svmlight files would be made dense, or their columns be numbered from 0."""
     rng = np.random.default_rng(0)
     X = sp.random_array((80, 30), density=0.4, rng=rng, format="csr")
     y = np.where(X[:, [4]].toarray().ravel() > 0.2, 1, -1)
@@ -289,6 +300,7 @@ def test_sparse_files(run, tmp_path):
 
 
 def test_several_classes(run, multiclass):
+    """The report would not say which class a feature speaks for."""
     X, y = multiclass
     np.savez("m.npz", X=X, y=np.array(["red", "green", "blue"])[y])
     text = run("select", "m.npz", "-k", 3).stdout
@@ -326,6 +338,7 @@ def test_labels_in_another_type(run):
 
 
 def test_few_samples_of_a_class(run):
+    """Fewer folds than asked for would be used without a word."""
     X = np.random.default_rng(0).standard_normal((12, 5))
     np.savez("a.npz", X=X, y=[0] * 9 + [1] * 3)
     result = run("select", "a.npz", "-k", 1)
@@ -405,6 +418,7 @@ def test_force_of_a_name_of_two_columns(fails, tmp_path):
 
 
 def test_many_features_are_cut_in_the_table_only(run):
+    """--json would leave out features that the table has no room for."""
     rng = np.random.default_rng(0)
     np.savez("a.npz", X=rng.standard_normal((100, 80)), y=np.arange(100) % 2)
     assert "20 more; --json lists them all." in run("select", "a.npz", "-k", 70, "--no-cv").stdout
@@ -443,6 +457,7 @@ def test_hostile_names(run):
 
 
 def test_numbers_are_no_formulas(run):
+    """Negative labels would be quoted as if a spreadsheet could run them."""
     np.savez(
         "a.npz", X=np.random.default_rng(0).standard_normal((40, 5)), y=np.arange(40) % 2 * 2 - 1
     )
@@ -463,6 +478,7 @@ def test_numbers_are_no_formulas(run):
     ],
 )
 def test_methods(run, method, head, fact):
+    """--method would run another method, or show figures of another one."""
     command = ("select", "golub", "-k", 5, "--method", method, "--no-cv", "--no-save")
     document = json.loads(run(*command, "--json").stdout)
     golub = load_golub()
@@ -558,6 +574,7 @@ def test_the_positive_class_of_a_measure(run, rare):
 
 @pytest.mark.parametrize("measure", ["precision@10", "recall@2p", "prbep", "auc", "ap", "hamming"])
 def test_every_measure(run, rare, measure):
+    """--measure would select for another measure, or report another score."""
     path, _, _ = rare
     command = (
         "select", path, "--target", "status", "-k", 2, "--measure", measure, "--positive", "fraud",
@@ -610,6 +627,7 @@ def test_options_reach_the_measure_classifier(run, rare, monkeypatch):
 
 @pytest.mark.slow
 def test_a_measure_of_several_classes(run, multiclass):
+    """Classes would share features, or a bound be missing."""
     X, y = multiclass
     dump_svmlight_file(X, y, "m.svm")
     document = json.loads(run("select", "m.svm", "-k", 4, "--measure", "f1", "--json").stdout)
@@ -679,6 +697,7 @@ def test_groups(run, table, groups):
 
 
 def test_options_reach_the_bilevel_estimator(run, table, groups):
+    """An option would be ignored where groups are selected."""
     command = (
         "select", table, "--target", "status", "-k", 3, "--groups", 2, "--group-file", groups,
         "--force", "x1", "--C", 0.3, "--refit-c", 2, "--no-intercept", "--no-standardize",
@@ -716,6 +735,7 @@ def test_groups_of_several_classes_and_numbers(run, multiclass):
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_groups_fit_the_terminal(run, monkeypatch, table, groups, width):
+    """Long names of groups would break the table."""
     monkeypatch.setenv("COLUMNS", str(width))
     text = groups.read_text().replace("set", "a set of features whose name is of some length:")
     groups.write_text(text)
@@ -761,6 +781,7 @@ def test_proof(run, method):
 
 
 def test_proof_of_a_gap_and_its_end(run, monkeypatch):
+    """The report would claim more than was proven, or not say why it ended."""
     command = ("select", "golub", "-k", 8, "--prove", "--no-cv", "--no-save")
     text = " ".join(run(*command).stdout.split())
     assert "certificate proven: no 8 features lower the objective by more than 0.82%" in text
@@ -773,6 +794,7 @@ def test_proof_of_a_gap_and_its_end(run, monkeypatch):
 
 
 def test_proof_goes_with_the_other_options(run, table):
+    """--prove would drop another option, or leave out a size."""
     command = (
         "select", table, "--target", "status", "-k", "1:4", "--criterion", "bic", "--prove",
         "--force", "x5", "--class-weight", "balanced", "--cv", 3, "--gap", 0,
@@ -795,6 +817,7 @@ def test_proof_goes_with_the_other_options(run, table):
 
 
 def test_proof_of_several_classes(run, multiclass):
+    """The proof of a class would be missing in the report or in the file."""
     X, y = multiclass
     np.savez("m.npz", X=X, y=np.array(["red", "green", "blue"])[y])
     text = run("select", "m.npz", "-k", 2, "--prove", "--gap", 0, "--no-cv").stdout
@@ -813,6 +836,7 @@ def test_proof_of_several_classes(run, multiclass):
 
 
 def test_duplicates_are_named(run):
+    """A user would take one of two equal columns for the only choice."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 6))
     y = (X[:, 1] + 0.3 * rng.standard_normal(60) > 0).astype(int)
@@ -860,6 +884,7 @@ def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
 
 
 def test_progress_of_a_proof(run, monkeypatch):
+    """A long proof would show nothing, or that of a fold."""
     rows = []
     monkeypatch.setattr(cli.Progress, "searched", lambda _, state: rows.append(state))
     run("select", "golub", "-k", 8, "--prove", "--gap", 0, "--cv", 2, "--no-save")
@@ -870,6 +895,7 @@ def test_progress_of_a_proof(run, monkeypatch):
 
 
 def test_what_the_progress_line_says(monkeypatch):
+    """The line would show wrong numbers, or those of a phase that is over."""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with cli.Progress(quiet=False) as progress:
         progress.phase("Selecting")
@@ -882,6 +908,7 @@ def test_what_the_progress_line_says(monkeypatch):
 
 
 def test_certificate_of_any_method(run):
+    """--certificate would write nothing where nothing is proven."""
     run("select", "golub", "-k", "3,4", "--no-cv", "--no-save", "--certificate", "c.npz")
     assert sorted(os.listdir()) == ["c-k3.npz", "c-k4.npz"]
     document = json.loads(run("verify", "golub", "c-k4.npz", "--json").stdout)
@@ -898,6 +925,7 @@ def proven(run):
 
 
 def test_verify(run, proven):
+    """A valid certificate would not be said to be one, or without what it states."""
     text = " ".join(run("verify", "golub", proven).stdout.split())
     assert "verified proven: no other 4 features lower the objective" in text
     assert re.search(r"from a tree of \d+ nodes", text)
@@ -913,6 +941,7 @@ def test_verify(run, proven):
 
 @pytest.mark.parametrize("change", [{"bound": 1.2}, {"objective": 0.9, "bound": 0.9}])
 def test_a_certificate_that_claims_too_much(run, proven, change):
+    """A false certificate would pass."""
     golub = load_golub()
     (certificate,) = persistence.load_certificate(proven).certificates
     change = {"objective": 1.2, **change}
@@ -941,6 +970,7 @@ def test_verify_says_what_the_budget_counts(run):
 
 
 def test_verify_with_other_data(run, fails, proven):
+    """A certificate would pass for data that it is not about."""
     golub = load_golub()
     names = list(golub.feature_names)
     X = golub.X.copy()
@@ -965,6 +995,7 @@ def test_verify_with_other_data(run, fails, proven):
 
 
 def test_verify_refuses_what_does_not_fit_into_memory(fails, proven, monkeypatch):
+    """The verifier would be killed for want of memory."""
     monkeypatch.setattr(persistence._certificates, "_MAX_DENSE", 2**19)
     line = fails("verify", "golub", proven)
     assert "X must be at most 0.00049 GiB as dense float64" in line
@@ -972,6 +1003,7 @@ def test_verify_refuses_what_does_not_fit_into_memory(fails, proven, monkeypatch
 
 
 def test_verify_sparse_files_and_labels_of_another_type(run):
+    """A certificate would be tied to one format of its data."""
     rng = np.random.default_rng(0)
     X = sp.random_array((80, 30), density=0.4, rng=rng, format="csr")
     y = np.where(X[:, [4]].toarray().ravel() > 0.2, 1, -1)
@@ -1025,6 +1057,7 @@ def test_verify_says_which_problem_it_was(run):
 
 
 def test_path_is_that_of_the_library(run):
+    """The command would follow another path than the library."""
     golub = load_golub()
     options = ("--points", 40, "--ratio", 30, "--class-weight", "balanced", "--tol", "1e-5")
     document = json.loads(run("path", "golub", *options, "--json").stdout)
@@ -1054,6 +1087,7 @@ def test_path_is_that_of_the_library(run):
 
 
 def test_path_options_reach_the_library(run, table):
+    """An option of the path would be ignored."""
     options = (
         "--no-standardize", "--no-intercept", "--l1-ratio", 0.8, "--loss", "squared_hinge",
         "--max-features", 4, "--points", 50, "--threads", 1,
@@ -1072,6 +1106,7 @@ def test_path_options_reach_the_library(run, table):
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_path_with_cross_validation(run, limited):
+    """Another C would be chosen than by the library."""
     golub = load_golub()
     limits = {"C_ratio": 20.0, "max_features": 10} if limited else {}
     options = ("--ratio", 20, "--max-features", 10) if limited else ()
@@ -1109,6 +1144,7 @@ def test_path_with_cross_validation(run, limited):
 
 
 def test_path_table_has_what_changes(run):
+    """The rows shown would be any, not those where the number of features changes."""
     document = json.loads(run("path", "golub", "--json").stdout)
     lines = run("path", "golub").stdout.splitlines()
     begin = next(i for i, line in enumerate(lines) if line.startswith("point"))
@@ -1133,6 +1169,7 @@ def test_path_table_has_what_changes(run):
 
 @pytest.mark.parametrize(("width", "columns"), [(80, 6), (60, 5), (40, 3)])
 def test_path_table_leaves_columns_out_before_it_cuts_numbers(run, monkeypatch, width, columns):
+    """Numbers would be cut on a narrow terminal."""
     monkeypatch.setenv("COLUMNS", str(width))
     lines = run("path", "golub", "--points", 5, "--cv", 3).stdout.splitlines()
     begin = next(i for i, line in enumerate(lines) if "log-loss" in line)
@@ -1146,6 +1183,7 @@ def test_path_table_leaves_columns_out_before_it_cuts_numbers(run, monkeypatch, 
 
 
 def test_path_csv(run, table):
+    """The file would lack points, or have coefficients in other columns."""
     command = ("path", table, "--target", "status", "--points", 25)
     text = run(*command, "-o", "p.csv").stdout
     assert "p.csv has all" in text
@@ -1167,6 +1205,7 @@ def test_path_csv(run, table):
 
 
 def test_path_csv_tells_features_from_figures(run):
+    """A feature called C would pass for the column of C, or run as a formula."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))
     np.savez("a.npz", X=X, y=(X.sum(axis=1) > 0) * 1, feature_names=["C", "gap", "=1+x"])
@@ -1178,6 +1217,7 @@ def test_path_csv_tells_features_from_figures(run):
 
 @pytest.mark.slow
 def test_path_of_several_classes(run, fails, multiclass):
+    """The classes would be mixed in the table, or one be left out."""
     X, y = multiclass
     labels = np.array(["red", "green", "blue"])[y]
     np.savez("m.npz", X=X, y=labels)
@@ -1202,6 +1242,7 @@ def test_path_of_several_classes(run, fails, multiclass):
 
 
 def test_path_of_small_data(run):
+    """Small data would end in an error, or in fewer folds without a word."""
     X = np.random.default_rng(0).standard_normal((12, 5))
     np.savez("a.npz", X=X, y=[0] * 9 + [1] * 3)
     result = run("path", "a.npz", "--cv", 5, "--points", 8)
@@ -1218,6 +1259,7 @@ def test_path_of_small_data(run):
 
 
 def test_path_without_words(run):
+    """--quiet would still explain."""
     result = run("path", "golub", "-q")
     assert result.stderr == ""
     assert result.stdout.startswith("golub   38 samples")
@@ -1228,6 +1270,7 @@ def test_path_without_words(run):
 
 
 def test_info_and_version(run):
+    """A bug report could not say what is installed, or what is in a file."""
     assert run("--version").stdout == f"zeronorm {zeronorm.__version__}\n"
     assert "kernels" in run("info").stdout
     assert json.loads(run("info", "--json").stdout)["zeronorm"] == zeronorm.__version__
@@ -1240,6 +1283,7 @@ def test_info_and_version(run):
 
 
 def test_help_says_what_there_is(run):
+    """A command or an option would be missing in the help."""
     for arguments in ((), ("--help",), ("-h",)):
         text = run(*arguments).stdout
         assert all(command in text for command in ("select", "verify", "path", "predict", "info"))
@@ -1401,11 +1445,13 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
     ],
 )
 def test_errors(fails, arguments, message):
+    """A mistake would end in a traceback, or leave a file behind."""
     assert message in fails(*arguments)
     assert os.listdir() == []
 
 
 def test_errors_in_the_data(fails, run, table):
+    """Bad data would end in a traceback instead of a line that says what is wrong."""
     name = table.name
     assert "no column 'statos'. Did you mean 'status'?" in fails(
         "select", name, "--target", "statos", "-k", 2
@@ -1431,6 +1477,7 @@ def test_errors_in_the_data(fails, run, table):
 
 
 def test_errors_in_the_groups(fails, table, groups):
+    """A bad file of groups would end in a traceback."""
     command = ("select", table, "--target", "status", "-k", 2, "--group-file", groups, "--groups")
     assert "n_groups must be between 1 and 4 (the groups with a non" in fails(*command, 5)
     assert "counts the groups of forced features: it must be at least 2; got 1" in fails(
@@ -1446,6 +1493,7 @@ def test_errors_in_the_groups(fails, table, groups):
 
 
 def test_input_files_are_not_overwritten(fails, run, table):
+    """The user's data would be lost."""
     content = table.read_bytes()
     for arguments in (
         ("select", table, "--target", "status", "-k", 2, "-o", table),
@@ -1461,16 +1509,19 @@ def test_input_files_are_not_overwritten(fails, run, table):
 
 
 def test_a_file_comes_before_the_built_in_data(fails, tmp_path):
+    """A file called golub could not be read."""
     (tmp_path / "golub").write_text("a,b\n1,2\n")
     assert "labels are needed" in fails("select", "golub", "-k", 1)
 
 
 def test_debug_shows_the_traceback(run):
+    """--debug would hide where an error comes from."""
     result = run("select", "none.csv", "-k", 3, "--debug", code=1)
     assert isinstance(result.exception, zeronorm.files.MissingFileError)
 
 
 def test_unexpected_error(fails, monkeypatch):
+    """A bug would end in a traceback that a user cannot read."""
     def broken(*_, **__):
         raise KeyError("lost")
 
@@ -1487,6 +1538,7 @@ def test_unexpected_error(fails, monkeypatch):
     ],
 )
 def test_the_machine_fails(fails, monkeypatch, error, message):
+    """A full disk would end in a traceback, or leave half a file."""
     def broken(*_, **__):
         raise error
 
@@ -1496,6 +1548,7 @@ def test_the_machine_fails(fails, monkeypatch, error, message):
 
 
 def test_interrupt(run, monkeypatch):
+    """Ctrl-C would leave half a file, or end with the code of success."""
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
@@ -1512,6 +1565,7 @@ COMMAND = [sys.executable, "-c", "from zeronorm.cli import main; main()"]
 
 
 def test_process(tmp_path):
+    """The installed command would differ from what is tested inside one process."""
     def call(*arguments):
         return subprocess.run(
             [*COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120
@@ -1575,6 +1629,7 @@ def test_closed_streams_are_no_error(tmp_path, arguments, closed, code):
 
 
 def test_help_imports_nothing_heavy():
+    """--help would take seconds."""
     code = (
         "import sys\n"
         "from zeronorm.cli import app\n"
@@ -1587,6 +1642,7 @@ def test_help_imports_nothing_heavy():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_a_fit_and_leaves_nothing(tmp_path):
+    """Ctrl-C would be noticed only after the fit."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 3000)).astype(np.float32)
     np.savez(tmp_path / "a.npz", X=X, y=(X[:, :50].sum(axis=1) > 0).astype(int))

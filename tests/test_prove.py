@@ -86,6 +86,7 @@ def optima(X, y, C, k, *, intercept, weight=None):
 
 @pytest.mark.parametrize("q", [1, 2, 3, 7])
 def test_support_norm_is_that_of_the_definition(q):
+    """The relaxation would minimise another penalty, and its bounds be false."""
     rng = np.random.default_rng(q)
     for _ in range(50):
         u = rng.standard_normal(7) * (rng.random(7) < 0.7)
@@ -121,6 +122,7 @@ def test_proximal_shares_minimise(curvature):
 @pytest.mark.parametrize("loss", list(LOSSES))
 @pytest.mark.parametrize("intercept", [False, True])
 def test_relaxation_agrees_with_a_conic_solver(loss, intercept):
+    """The bound at the root would not be that of the convex relaxation."""
     for seed in range(6):
         X, y = instance(seed, n=25, p=9)
         for k in (1, 3, 6):
@@ -193,6 +195,7 @@ def test_bounds_and_decisions_of_hundreds_of_instances_are_safe():
 
 @pytest.mark.parametrize("intercept", [False, True])
 def test_proven_optima_are_those_of_enumeration(intercept):
+    """A support would be called the best one that is not."""
     for seed in range(24):
         X, y = instance(seed)
         C, k = (0.05, 0.5, 5.0)[seed % 3], 2 + seed % 3
@@ -208,6 +211,7 @@ def test_proven_optima_are_those_of_enumeration(intercept):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_gap_and_history_are_true(seed):
+    """A proof would end above the wanted gap, or report bounds that do not hold."""
     X, y = instance(seed, n=60, p=14)
     values, _ = optima(X, y, 1.0, 4, intercept=True)
     rows = []
@@ -228,6 +232,7 @@ def test_gap_and_history_are_true(seed):
 
 
 def test_weights_and_forced_features_count():
+    """The proof would be of a problem without weights or forced features."""
     X, y = instance(3)
     rng = np.random.default_rng(0)
     weight = rng.integers(0, 4, 30).astype(float)
@@ -249,6 +254,7 @@ def test_weights_and_forced_features_count():
 
 
 def test_storages_agree():
+    """A proof would depend on how X is stored."""
     X, y = instance(8, n=50, p=20)
     X = np.where(np.abs(X) > 0.8, X, 0.0).astype(np.float32)
     expected = None
@@ -262,6 +268,7 @@ def test_storages_agree():
 
 
 def test_squared_hinge_of_a_feature_generating_machine():
+    """The proof would be of another loss than the model."""
     X, y = instance(4, n=40, p=10)
     model = FeatureGeneratingMachine(3, C=0.5).fit(X, y)
     proof = zeronorm.prove(model, X, y, gap=0)
@@ -275,6 +282,7 @@ def test_squared_hinge_of_a_feature_generating_machine():
 
 
 def test_classes_have_proofs_of_their_own():
+    """The proof of one class would be shown for another."""
     X, _ = instance(5, n=60, p=12)
     y = np.digitize(X[:, 0] + 0.5 * X[:, 3], [-0.5, 0.8])
     model = L0LogisticRegression(2, C=0.3, gap=0).fit(X, y)
@@ -305,6 +313,7 @@ def test_golub_is_proven_and_read_from_a_pickle():
 
 
 def test_limits_keep_what_is_proven_and_the_search_goes_on():
+    """What was proven before a limit would be lost."""
     X, y = load_golub(return_X_y=True)
     model = L0LogisticRegression(n_features=8).fit(X, y)
     short = zeronorm.prove(model, X, y, gap=0, max_nodes=20)
@@ -326,6 +335,7 @@ def test_limits_keep_what_is_proven_and_the_search_goes_on():
 
 
 def test_time_limit_is_reported():
+    """A search that ran out of time would pass for one that ended."""
     X, y = load_golub(return_X_y=True)
     model = L0LogisticRegression(n_features=8).fit(X, y)
     proof = zeronorm.prove(model, X, y, gap=0, time_limit=1e-9)
@@ -376,6 +386,7 @@ def test_data_that_separate_are_proven():
 
 @pytest.mark.parametrize("gap", [0.01, 0.02, 0.03])
 def test_a_gap_is_at_most_the_wanted_one(gap):
+    """A proof would end before the wanted gap is reached."""
     X, y = load_golub(return_X_y=True)
     proof = zeronorm.prove(np.arange(6), X, y, gap=gap)
     assert proof.status is Status.GAP
@@ -383,6 +394,7 @@ def test_a_gap_is_at_most_the_wanted_one(gap):
 
 
 def test_interrupt_keeps_what_is_proven():
+    """Ctrl-C would throw away hours of a search."""
     X, y = load_golub(return_X_y=True)
     model = L0LogisticRegression(n_features=8).fit(X, y)
 
@@ -562,6 +574,7 @@ def test_interrupt_ends_the_proofs_of_all_sizes():
 
 
 def test_cross_validation_does_not_prove():
+    """Every fold would branch for nothing that its score needs."""
     X, y = load_golub(return_X_y=True)
     rows = []
     model = L0LogisticRegression([3, 8], gap=0)
@@ -576,6 +589,7 @@ def test_cross_validation_does_not_prove():
 
 
 def test_too_many_candidates_are_said(monkeypatch):
+    """Memory would run out, or a search that was left out pass for a proof."""
     X, y = load_golub(return_X_y=True)
     monkeypatch.setattr("zeronorm.solvers._prove.CANDIDATE_BYTES", 1000)
     proof = zeronorm.prove(np.arange(8), X, y, gap=0)
@@ -588,6 +602,7 @@ def test_too_many_candidates_are_said(monkeypatch):
 
 
 def test_any_support_is_certified():
+    """Supports of other packages would be refused, or read otherwise."""
     X, y = load_golub(return_X_y=True)
     ranking = SelectKBest(k=6).fit(X, y)
     lasso = LinearSVC(penalty="l1", dual=False, C=0.01).fit(X, y)
@@ -602,6 +617,7 @@ def test_any_support_is_certified():
 
 
 def test_problem_is_that_of_the_model():
+    """The certificate would be of another C, weight or scaling than the model."""
     X, y = instance(9, n=60, p=12)
     weights = {-1.0: 1.0, 1.0: 3.0}
     model = BudgetClassifier(
@@ -617,6 +633,7 @@ def test_problem_is_that_of_the_model():
 
 
 def test_weight_of_the_loss_that_a_measure_has_by_default():
+    """C='auto' would be certified as another number."""
     X, y = instance(9, n=60, p=12)
     model = MeasureClassifier("f1", n_features=3).fit(X, y)
     assert model.C == "auto"
@@ -637,6 +654,7 @@ def test_certify_is_never_looser_than_the_fit():
 
 
 def test_equal_columns_are_named():
+    """A user would take one of two equal columns for the only choice."""
     X, y = instance(2, n=50, p=10)
     X = np.column_stack([X, X[:, 3], -2.0 * X[:, 0], X[:, 3] + 1e-3 * X[:, 1]])
     certificate = zeronorm.certify([0, 3, 5], X, y)
@@ -660,6 +678,7 @@ def forge(certificate, **changes):
 
 
 def test_verifier_sees_through_false_trees():
+    """A tree with a hole in it would pass for a proof."""
     X, y, certificate = proven()
     tree = certificate.tree
     zeronorm.verify(X, y, certificate)
@@ -698,6 +717,7 @@ def test_verifier_sees_through_false_trees():
 
 
 def test_bad_models_are_refused():
+    """What is no support would be certified as one."""
     X, y = instance(1)
     with pytest.raises(ValueError, match="there is nothing to certify"):
         zeronorm.certify([], X, y)
@@ -719,6 +739,7 @@ def test_bad_models_are_refused():
 
 
 def test_bad_options_are_refused():
+    """A wrong option would be ignored, or fail deep inside."""
     X, y = instance(1)
     for options, match in (
         ({"gap": -0.1}, "gap must"),
