@@ -1522,6 +1522,7 @@ def test_debug_shows_the_traceback(run):
 
 def test_unexpected_error(fails, monkeypatch):
     """A bug would end in a traceback that a user cannot read."""
+
     def broken(*_, **__):
         raise KeyError("lost")
 
@@ -1539,6 +1540,7 @@ def test_unexpected_error(fails, monkeypatch):
 )
 def test_the_machine_fails(fails, monkeypatch, error, message):
     """A full disk would end in a traceback, or leave half a file."""
+
     def broken(*_, **__):
         raise error
 
@@ -1549,6 +1551,7 @@ def test_the_machine_fails(fails, monkeypatch, error, message):
 
 def test_interrupt(run, monkeypatch):
     """Ctrl-C would leave half a file, or end with the code of success."""
+
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
@@ -1566,6 +1569,7 @@ COMMAND = [sys.executable, "-c", "from zeronorm.cli import main; main()"]
 
 def test_process(tmp_path):
     """The installed command would differ from what is tested inside one process."""
+
     def call(*arguments):
         return subprocess.run(
             [*COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120
