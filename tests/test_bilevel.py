@@ -284,6 +284,7 @@ def grouped(seed=0, n=120, p=60, size=5, k=4, noise=0.5):
 
 
 def test_regression_recovers_features_and_groups():
+    """The search would miss what is plain in the data."""
     X, y, groups, chosen = grouped()
     model = BilevelRegressor(4, 2, groups=groups).fit(X, y)
     assert model.support_.tolist() == chosen.tolist()
@@ -312,6 +313,7 @@ def test_ridge_and_scaling_of_the_regression():
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_classification_of_groups(solver):
+    """A solver would break a budget, or predict no better than chance."""
     X, y, groups, chosen = grouped(noise=0.1)
     labels = np.where(y > np.median(y), "high", "low")
     model = BilevelClassifier(4, 2, groups=groups, solver=solver).fit(X, labels)
@@ -353,6 +355,7 @@ def test_paths_over_both_budgets():
 
 @pytest.mark.parametrize("solver", ["auto", "ista", "fista"])
 def test_forced_features_and_groups(solver):
+    """Forced ones would be missing, or come on top of a budget."""
     X, y, groups, chosen = grouped()
     forced = int(np.setdiff1d(np.arange(60), chosen)[7])
     options = {"groups": groups, "solver": solver}
@@ -368,6 +371,7 @@ def test_forced_features_and_groups(solver):
 
 
 def test_constant_columns_are_no_features():
+    """A constant column would be selected, or opened as a group."""
     X, y, groups, chosen = grouped()
     X[:, groups == 2] = 7.0
     X[:, chosen[0]] = 0.0
@@ -379,6 +383,7 @@ def test_constant_columns_are_no_features():
 
 
 def test_names_of_groups():
+    """Groups would be reported by numbers that the user never gave."""
     X, y, groups, _ = grouped()
     names = np.array([f"g{number:02d}" for number in range(12)])
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(60)])
@@ -405,6 +410,7 @@ def test_models_without_features(refit_C, capfd):
 
 
 def test_several_classes_and_refit():
+    """Classes would share a selection, or stay without the refit."""
     X, y, groups, _ = grouped()
     labels = np.digitize(y, np.quantile(y, [1 / 3, 2 / 3]))
     model = BilevelClassifier([2, 4], 2, groups=groups, refit_C="loo").fit(X, labels)
@@ -437,6 +443,7 @@ def test_solution_of_the_classifier_is_stationary():
 
 
 def test_warm_start_and_persistence_of_the_object():
+    """A warm start would be lost by pickling, or cost as much as a cold one."""
     X, y, groups, _ = grouped()
     model = BilevelRegressor(4, 2, groups=groups, warm_start=True).fit(X, y)
     first = model.coef_
@@ -449,6 +456,7 @@ def test_warm_start_and_persistence_of_the_object():
 
 
 def test_unconverged_methods_are_told():
+    """A fit that did not converge would pass for one that did."""
     X, y, groups, _ = grouped()
     with pytest.warns(ConvergenceWarning, match=r"solver='ista' did not converge in max_iter=1 st"):
         BilevelRegressor(4, 2, groups=groups, solver="ista", max_iter=1).fit(X, y)
@@ -470,6 +478,7 @@ def frame_of(n=200):
 
 
 def test_columns_of_a_frame_are_groups():
+    """The categories of one column would be torn apart."""
     frame, y = frame_of()
     model = BilevelRegressor(3, 2, groups="columns").fit(frame, y)
     assert model.groups_.tolist() == ["colour", "size"]
@@ -496,6 +505,7 @@ def test_columns_of_a_frame_are_groups():
 
 
 def test_columns_need_a_frame():
+    """An array would be grouped by columns that it does not have."""
     frame, y = frame_of()
     with pytest.raises(ValueError, match=r"groups='columns' needs X as a data frame.*ndarray"):
         BilevelRegressor(2, groups="columns").fit(frame[["size", "noise"]].to_numpy(), y)
@@ -530,6 +540,7 @@ def test_cross_validation_selects_columns():
 
 
 def test_cross_validation_is_what_it_says():
+    """A fold would see held-out rows, or another pair be chosen."""
     X, y, groups, chosen = grouped(noise=1.0)
     folds = list(KFold(4, shuffle=True, random_state=3).split(X))
     grid = {"n_features": [1, 2, 4, 6], "n_groups": [1, 2, 3]}
@@ -554,6 +565,7 @@ def test_cross_validation_is_what_it_says():
 
 
 def test_cross_validation_of_classifiers():
+    """Classifiers would be scored by something else than asked for."""
     X, y, groups, _ = grouped(noise=0.3)
     labels = np.where(y > y.mean(), "b", "a")
     weight = np.random.default_rng(0).integers(0, 3, len(y))
@@ -598,6 +610,7 @@ def test_folds_with_fewer_columns_than_all_data():
     ],
 )
 def test_wrong_searches(options, error, message):
+    """A wrong grid would be searched."""
     X, y, groups, _ = grouped()
     given = {"estimator": BilevelRegressor(groups=groups), "n_features": [2], "n_groups": [1]}
     with pytest.raises(error, match=message):
@@ -644,6 +657,7 @@ GROUPS = np.arange(60) % 12
 )  # fmt: skip
 @pytest.mark.parametrize("model", [BilevelRegressor, BilevelClassifier])
 def test_wrong_parameters(model, options, message):
+    """A wrong option would be ignored, or fail deep inside."""
     X, y, _, _ = grouped()
     given = {"n_features": 3, "n_groups": 2, "groups": GROUPS}
     with pytest.raises(ValueError, match=message):
@@ -651,6 +665,7 @@ def test_wrong_parameters(model, options, message):
 
 
 def test_wrong_data():
+    """Data that cannot be fitted would be, or crash."""
     X, y, groups, _ = grouped()
     with_nan = X.copy()
     with_nan[3, 5] = np.nan
@@ -680,6 +695,7 @@ def test_wrong_data():
 
 
 def test_a_failed_fit_leaves_the_model():
+    """An error would destroy the model of the fit before."""
     X, y, groups, chosen = grouped()
     model = BilevelRegressor(4, 2, groups=groups).fit(X, y)
     with pytest.raises(ValueError, match="n_features"):
@@ -890,6 +906,7 @@ def test_warm_start_after_a_frame():
 
 
 def test_columns_that_cannot_be_encoded():
+    """A column of odd values would be read as numbers."""
     frame, y = frame_of()
     model = BilevelRegressor(3, 2, groups="columns")
     day = pd.date_range("2020-01-01", periods=200)

@@ -80,6 +80,7 @@ def same(X, expected):
 
 
 def test_missing_file_names_similar_ones(write, tmp_path):
+    """A mistyped name would end in an error that does not help."""
     write("genes.csv", "a,b\n1,2\n")
     with pytest.raises(MissingFileError, match=r"no such file\. Did you mean 'genes\.csv'\?"):
         read_table(tmp_path / "gense.csv")
@@ -98,12 +99,14 @@ def test_missing_file_names_similar_ones(write, tmp_path):
     ],
 )
 def test_paths_that_are_no_files(path, message):
+    """A directory or a device would be read, or end in a traceback."""
     with pytest.raises(FileError, match=message):
         read_table(path)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
 def test_unreadable_file(write):
+    """A file without the right to read it would end in a traceback."""
     path = write("a.csv", "a,b\n1,2\n")
     path.chmod(0)
     with pytest.raises(FileError, match="cannot be read"):
@@ -112,6 +115,7 @@ def test_unreadable_file(write):
 
 @pytest.mark.parametrize("name", ["a.csv", "a.svm", "a.npz", "a.npy", "a.parquet", "a.csv.gz", "a"])
 def test_empty_file(write, name):
+    """A file of no bytes would end in a traceback."""
     with pytest.raises(FileError, match="the file is empty"):
         read_table(write(name, b""))
 
@@ -135,12 +139,14 @@ def test_empty_file(write, name):
     ],
 )
 def test_content_that_is_something_else(write, name, content, message):
+    """A file whose name lies about its content would be misread."""
     with pytest.raises(FileError, match=message):
         read_table(write(name, content))
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
 def test_truncated_compression(write, suffix):
+    """Half a compressed file would be read as all of it."""
     rng = np.random.default_rng(0)
     text = "a,b\n" + "\n".join(f"{x!r},1" for x in rng.standard_normal(500).tolist())
     data = COMPRESS[suffix](text.encode())
@@ -150,6 +156,7 @@ def test_truncated_compression(write, suffix):
 
 
 def test_decompression_bomb(write, monkeypatch):
+    """A small file could expand to fill the memory."""
     monkeypatch.setattr(_source, "_BOMB_SIZE", 1 << 16)
     bomb = b"0," * (1 << 19)
     for name, data in (
@@ -166,6 +173,7 @@ def test_decompression_bomb(write, monkeypatch):
 
 
 def test_zip_with_several_files(write):
+    """One of several files would be read without a word."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("../a.csv", "a\n1\n")
@@ -181,6 +189,7 @@ def test_zip_with_several_files(write):
 @pytest.mark.parametrize("name", ["a.svm", "a.txt", "a9a"])
 @pytest.mark.parametrize("zero_based", [False, True])
 def test_svmlight_round_trip(tmp_path, suffix, name, zero_based):
+    """What scikit-learn writes would be read as another matrix."""
     rng = np.random.default_rng(0)
     X = np.where(rng.random((30, 12)) < 0.3, rng.standard_normal((30, 12)).round(6), 0)
     X[0, [0, 11]] = 1.5  # the first and the last feature do occur
@@ -210,6 +219,7 @@ def test_svmlight_round_trip(tmp_path, suffix, name, zero_based):
     ],
 )
 def test_svmlight_variants(write, text):
+    """Comments, blanks or query ids that the format allows would be refused."""
     table = read_table(write("a.svm", text))
     same(table.X, [[0.5, 0, 2], [0, 1, 0]])
     same(table.y, [1, -1])
@@ -247,11 +257,13 @@ def test_svmlight_variants(write, text):
     ],
 )
 def test_svmlight_errors(write, text, message):
+    """A bad line would be read, or refused without its number."""
     with pytest.raises(FileError, match=message):
         read_table(write("a.svm", text))
 
 
 def test_svmlight_target_is_in_the_file(write):
+    """A target that the format has no name for would be ignored."""
     path = write("a.svm", "1 1:1\n-1 2:1\n")
     with pytest.raises(FileError, match="holds its labels, but the target 'y' was given"):
         read_table(path, "y")
@@ -289,6 +301,7 @@ def test_svmlight_like_a_model(write):
     ],
 )
 def test_csv_variants(write, suffix, name, text):
+    """A file as another program writes it would be misread."""
     table = read_table(write(name + suffix, COMPRESS[suffix](text.encode())), "label")
     same(table.X, [[1, 2], [3, -4.5]])
     assert table.feature_names == ["a", "b"]
@@ -298,6 +311,7 @@ def test_csv_variants(write, suffix, name, text):
 
 
 def test_csv_in_zip(write):
+    """A table in a zip file would have to be unpacked by hand."""
     table = read_table(write("a.zip", zipped("a,b\n1,0\n2,1\n")), "b")
     same(table.X, [[1], [2]])
 
@@ -318,6 +332,7 @@ def test_csv_names_of_samples(write, name, text, target):
 
 
 def test_csv_target_by_position_and_without_header(write):
+    """A row of numbers would be taken for names, or another target be read."""
     path = write("a.csv", "1,2,0\n3,4,1\n")
     for target in ("2", "-1"):
         table = read_table(path, target)
@@ -343,6 +358,7 @@ def test_csv_target_by_position_and_without_header(write):
     ],
 )
 def test_csv_types_of_labels(write, labels, kind, values):
+    """Labels would be read as another type."""
     text = "a,y\n" + "".join(f"{j},{label}\n" for j, label in enumerate(labels))
     y = read_table(write("a.csv", text), "y").y
     assert y.dtype.kind == kind
@@ -350,6 +366,7 @@ def test_csv_types_of_labels(write, labels, kind, values):
 
 
 def test_csv_names_that_occur_twice(write):
+    """One of two columns of the same name would be read for the other."""
     table = read_table(write("a.csv", "x,x,z,z,,y\n1,2,3,4,5,0\n"), "y")
     assert table.feature_names == ["x#0", "x#1", "z#2", "z#3", "column#4"]
     assert "5 features share a name or have none" in table.notes[0]
@@ -384,11 +401,13 @@ def test_csv_names_that_occur_twice(write):
     ],
 )
 def test_csv_errors(write, text, target, message):
+    """A bad cell would be read, or refused without its place."""
     with pytest.raises(FileError, match=message):
         read_table(write("a.csv", text), target)
 
 
 def test_csv_encoding(write):
+    """Text that is not UTF-8 would be misread without a word."""
     path = write("a.csv", b"a,b\n1,2\n" + "é,3\n".encode("latin1"))
     with pytest.raises(FileError, match=r"line 3, byte 1: not UTF-8 text; convert it"):
         read_table(path, "b")
@@ -396,11 +415,13 @@ def test_csv_encoding(write):
 
 
 def test_csv_long_field(write):
+    """A field of any length would fill the memory."""
     with pytest.raises(FileError, match="not a table in CSV form"):
         read_table(write("a.csv", "a,b\n1," + "1" * 200_000 + "\n"), "a")
 
 
 def test_csv_like_a_model(write):
+    """New rows would be read by position where the model knows names."""
     layout = Layout(3, ["c", "a"], target_name="y")
     path = write("a.csv", "name,a,y,b,c\nrow,1,0,2,3\n")  # text in an unused column does not matter
     table = read_table(path, like=layout)
@@ -428,6 +449,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
     st.integers(1, 5).flatmap(lambda p: st.lists(st.tuples(*[numbers] * p), min_size=1, max_size=6))
 )
 def test_csv_values_are_exact(tmp_path, rows):
+    """Numbers would be rounded by reading them."""
     p = len(rows[0])
     names = [f"x{j}" for j in range(p)]
     lines = [",".join([*names, "y"])] + [",".join([*map(repr, row), "k"]) for row in rows]
@@ -437,6 +459,7 @@ def test_csv_values_are_exact(tmp_path, rows):
 
 
 def test_fast_reader_reads_the_same(write, monkeypatch):
+    """The fast reader would read another table than the careful one."""
     pytest.importorskip("polars")
     rng = np.random.default_rng(0)
     values = np.vstack([rng.standard_normal((50, 7)) * 10.0 ** rng.integers(-300, 300, (50, 7))])
@@ -464,6 +487,7 @@ def test_fast_reader_reads_the_same(write, monkeypatch):
     "text", ["a,b,y\n1,,0\n", "a,b,y\n1,x,0\n", "a,b,y\n1,2\n", "a,b,y\n1,inf,0\n", "a,b,y\n1,2,\n"]
 )
 def test_fast_reader_leaves_what_is_odd_to_the_careful_one(write, monkeypatch, text):
+    """The fast reader would misread what it does not know."""
     pytest.importorskip("polars")
     path = write("a.csv", text)
     with pytest.raises(FileError) as slow:
@@ -504,6 +528,7 @@ def parquet(columns):
 
 
 def test_parquet(write, engine):
+    """Columns of a Parquet file would be lost or change their type."""
     data = parquet({"a": [1.5, 2.5], "y": ["u", "v"], "b": [1, -2], "c": [True, False]})
     for name, content in (("a.parquet", data), ("a.parquet.gz", gzipped(data)), ("a", data)):
         table = read_table(write(name, content), "y")
@@ -516,6 +541,7 @@ def test_parquet(write, engine):
 
 
 def test_parquet_keeps_small_types(write, engine):
+    """A file of small integers would take eight times its memory."""
     data = parquet({"a": np.ones(3, np.float32), "b": np.zeros(3, np.float32), "y": [0, 1, 0]})
     assert read_table(write("a.parquet", data), "y").X.dtype == np.float32
 
@@ -533,17 +559,20 @@ def test_parquet_keeps_small_types(write, engine):
     ],
 )
 def test_parquet_errors(write, engine, columns, message):
+    """Columns that are no numbers would be read as some."""
     with pytest.raises(FileError, match=message):
         read_table(write("a.parquet", parquet(columns)), "y")
 
 
 def test_parquet_damaged(write, engine):
+    """A damaged file would end in a traceback."""
     data = parquet({"a": [1.0, 2.0], "y": [0, 1]})
     with pytest.raises(FileError, match="not a readable Parquet file"):
         read_table(write("a.parquet", data[:-20]), "y")
 
 
 def test_parquet_without_a_reader(write, monkeypatch):
+    """The error would not say what to install."""
     data = parquet({"a": [1.0], "y": [0]})
     without(monkeypatch, "polars", "pyarrow")
     with pytest.raises(FileError, match=r"pip install 'zeronorm\[files\]'"):
@@ -551,6 +580,7 @@ def test_parquet_without_a_reader(write, monkeypatch):
 
 
 def test_csv_needs_no_extra(write, monkeypatch):
+    """Plain text could not be read without the optional packages."""
     monkeypatch.setattr(_delimited, "_FAST_SIZE", 0)
     without(monkeypatch, "polars", "pyarrow", "pandas")
     same(read_table(write("a.csv", "a,y\n1,0\n"), "y").X, [[1]])
@@ -562,6 +592,7 @@ def test_csv_needs_no_extra(write, monkeypatch):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.uint8])
 def test_npy_is_mapped(write, tmp_path, order, dtype):
+    """Data larger than the memory could not be read."""
     X = np.asarray(np.arange(12).reshape(4, 3), dtype, order=order)
     write("y.npy", npy(np.array([0, 1, 0, 1])))
     table = read_table(write("a.npy", npy(X)), str(tmp_path / "y.npy"))
@@ -591,11 +622,13 @@ def test_npy_is_mapped(write, tmp_path, order, dtype):
     ],
 )
 def test_npy_errors(write, content, message):
+    """An array that is no table would be read as one."""
     with pytest.raises(FileError, match=message):
         read_table(write("a.npy", content))
 
 
 def test_npy_target_is_a_file(write):
+    """A file without labels would be read as if it had some."""
     with pytest.raises(
         FileError, match=r"labels of a \.npy file stand in a file of their own; no f"
     ):
@@ -603,6 +636,7 @@ def test_npy_target_is_a_file(write):
 
 
 def test_npy_huge_shape_is_not_allocated(write):
+    """A false shape in a header would fill the memory."""
     content = npy(np.ones((100, 300))).replace(b"(100, 300), }", b"(100, 3000000000000), }")
     content = content.replace(b" " * 10 + b"\n", b"\n")  # the length of the header stays
     with pytest.raises(FileError, match=r"truncated or damaged: the shape \(100, 3000000000000\)"):
@@ -610,6 +644,7 @@ def test_npy_huge_shape_is_not_allocated(write):
 
 
 def test_npz_dense(write):
+    """Arrays of an archive would be lost or exchanged."""
     names = np.array(["g1", "g2"])
     content = npz(X=np.eye(2, dtype=np.float32), y=np.array([b"no", b"yes"]), feature_names=names)
     table = read_table(write("a.npz", content))
@@ -625,6 +660,7 @@ def test_npz_dense(write):
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("kind", ["array", "matrix"])
 def test_npz_sparse(write, tmp_path, form, kind):
+    """What SciPy saves would be read as another matrix, or made dense."""
     X = sp.random_array((20, 9), density=0.2, rng=np.random.default_rng(0), format=form)
     path = tmp_path / "X.npz"
     sp.save_npz(path, X if kind == "array" else getattr(sp, f"{form}_matrix")(X))
@@ -683,17 +719,20 @@ def csr_parts(**changes):
     ],
 )
 def test_npz_errors(write, content, message):
+    """An archive that is no table would be read as one."""
     with pytest.raises(FileError, match=message):
         read_table(write("a.npz", content))
 
 
 def test_npz_unknown_target(write):
+    """A mistyped name of an array would end in a traceback."""
     path = write("a.npz", npz(X=np.eye(2), status=np.array([1, 2])))
     with pytest.raises(FileError, match=r"no array 'statos'; .* Did you mean 'status'\?"):
         read_table(path, "statos")
 
 
 def test_npz_objects_are_never_unpickled(write, tmp_path):
+    """A data file from the net could run code."""
     flag = tmp_path / "executed"
 
     class Evil:
@@ -706,6 +745,7 @@ def test_npz_objects_are_never_unpickled(write, tmp_path):
 
 
 def test_npz_bit_flip_in_the_data(write):
+    """Damaged numbers would be read without a word."""
     content = bytearray(npz(X=np.ones((50, 50)), y=np.arange(50) % 2))
     content[content.index(b"\xf0?") + 40] ^= 1
     with pytest.raises(FileError, match="truncated or damaged"):
@@ -727,6 +767,7 @@ def test_npz_bit_flip_in_the_data(write):
     ],
 )
 def test_labels_from_a_file(write, name, content):
+    """Labels in a file of their own would be read otherwise."""
     labels = write(name, content)
     for data in (write("X.npy", npy(np.eye(2))), write("X.csv", "p,q\n1,0\n0,1\n")):
         assert read_table(data, str(labels)).y.tolist() == ["a", "b"]
@@ -741,6 +782,7 @@ def test_labels_from_a_file(write, name, content):
     ],
 )
 def test_labels_from_a_file_errors(write, name, content, message):
+    """A file that holds no labels would be read as some."""
     labels = write(name, content)
     with pytest.raises(FileError, match=message):
         read_table(write("X.npy", npy(np.eye(2))), str(labels))
@@ -812,6 +854,7 @@ def test_groups_of_features_errors(write, table, content, message):
 
 
 def test_no_file_of_groups(tmp_path):
+    """A missing file of groups would end in a traceback."""
     with pytest.raises(MissingFileError, match=r"none.tsv: no such file"):
         read_groups(tmp_path / "none.tsv", ABC)
 

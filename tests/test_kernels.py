@@ -933,6 +933,7 @@ def test_sweep_with_extreme_values(name, q):
 
 
 def test_smoothing_gives_the_same_bits_twice():
+    """Two runs of one sweep would differ."""
     problem = smoothing_problem(6, 100, (30, 30, 30), np.float32)
     order = np.random.default_rng(6).permutation(100)
     first, second = (

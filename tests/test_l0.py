@@ -178,6 +178,7 @@ def test_swaps_go_on_where_splicing_ends():
 
 
 def test_swaps_without_choice():
+    """With all features chosen a swap would look for others."""
     X, y, weight = pooled(p=8)
     assert swapped(X, y, weight, np.arange(8)).tolist() == list(range(8))
     keep = np.array([1, 3])
@@ -229,6 +230,7 @@ def test_sizes_help_each_other():
 
 
 def test_the_best_of_a_size_is_never_given_up():
+    """A later scan would replace a support by a worse one."""
     X, y, _ = pooled(1)
     search = Search(Task(as_design(X), y, np.ones(len(y)), "none"), 0.5, [3], 1e-6)
     search.add(np.arange(40)[::-1])
@@ -305,6 +307,7 @@ def test_little_ridge_is_reached_from_more_of_it(seed):
 
 
 def test_warm_start_has_the_old_candidates():
+    """A second fit would scan for what the first one has found."""
     X, y = make_classification(60, 200, seed=6)
     model = L0LogisticRegression(4, warm_start=True, solver="splicing").fit(X, y)
     first, scans = model.support_, model.n_scans_
@@ -313,6 +316,7 @@ def test_warm_start_has_the_old_candidates():
 
 
 def test_several_classes_and_persistence(tmp_path):
+    """Classes would share a support, or be lost in a file."""
     X, y = make_classification(90, 25, seed=8, n_classes=3)
     model = L0LogisticRegression(3).fit(X, y)
     assert len(model.estimators_) == 3
@@ -323,6 +327,7 @@ def test_several_classes_and_persistence(tmp_path):
 
 
 def test_bad_parameters():
+    """A wrong option would be ignored, or fail deep inside."""
     X, y = make_classification(30, 8, seed=0)
     for options, message in (
         ({"solver": "magic"}, "solver"), ({"C": 0}, "C"), ({"tol": -1}, "tol"),

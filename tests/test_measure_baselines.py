@@ -94,6 +94,7 @@ def test_a_gram_matrix_that_cannot_be_factored_leaves_the_fit_to_liblinear(monke
 
 
 def test_more_rows_than_a_gram_matrix_is_for(monkeypatch):
+    """With many rows a matrix of their products would fill the memory."""
     X, y = instance()
     exact = SVMRFE(8).fit(X, y)
     monkeypatch.setattr(svm, "GRAM_ROWS", 59)
@@ -183,6 +184,7 @@ def test_several_classes_are_one_against_the_others(model):
 
 
 def test_constant_columns_leave_first():
+    """A constant column would survive the elimination."""
     X, y = instance(0)
     X[:, [0, 5]] = 3.0
     model = SVMRFE(10).fit(X, y)
@@ -337,6 +339,7 @@ def test_bmrm_reads_sparse_data(name):
 
 
 def test_bmrm_says_where_it_stopped():
+    """A fit that did not converge would pass for one that did."""
     X, y = instance(9, n=100, p=60)
     with pytest.warns(ConvergenceWarning, match=r"gap of .* Use a larger max_iter than 2"):
         model = L1Bmrm("f1", C=1.0, max_iter=2).fit(X, y)
@@ -359,6 +362,7 @@ def test_bmrm_without_features():
 
 @pytest.mark.parametrize("model", [SVMRFE(2), L1SVM(2), L1Bmrm(C=0.1)])
 def test_there_are_no_probabilities(model):
+    """Margins of a hinge would be given as probabilities."""
     X, y = instance()
     model = clone(model).fit(X, y)
     for name in ("predict_proba", "predict_log_proba"):
@@ -382,6 +386,7 @@ def test_models_are_saved(model, n_classes, tmp_path):
 
 
 def test_there_are_no_criteria():
+    """Criteria of a likelihood would be given for a model without one."""
     X, y = instance()
     for model in (SVMRFE([2, 5]), L1Bmrm(C=0.1)):
         criteria = clone(model).fit(X, y).criteria_
@@ -425,6 +430,7 @@ def test_classes_of_other_sizes_have_one_name():
     ],
 )  # fmt: skip
 def test_parameters_are_checked(model, message):
+    """A wrong option would be ignored, or fail deep inside."""
     X, y = instance()
     with pytest.raises(ValueError, match=re.escape(message)):
         model.fit(X, y)
@@ -432,6 +438,7 @@ def test_parameters_are_checked(model, message):
 
 @pytest.mark.parametrize("model", [SVMRFE(2), L1SVM(2), L1Bmrm()])
 def test_data_are_checked(model):
+    """Data without two classes would give a model."""
     X, y = instance()
     with pytest.raises(ValueError, match="y must have at least two classes; got one class"):
         model.fit(X, np.ones(60))
@@ -443,6 +450,7 @@ def test_data_are_checked(model):
 
 
 def test_weights_need_a_measure_that_has_them():
+    """Weights would be ignored by a measure that counts rows."""
     X, y = instance()
     weight = np.linspace(0.5, 2.0, y.size)
     with pytest.raises(
@@ -467,6 +475,7 @@ def test_weights_count_in_the_threshold():
 
 
 def test_a_model_without_features_is_saved(tmp_path):
+    """A model without features could not be saved, or not predict."""
     X, y = instance()
     model = L1Bmrm("f1", C=1e-4).fit(X, y)
     assert model.support_.size == 0

@@ -539,6 +539,7 @@ def test_threshold_of_losses_that_are_not_finite():
 
 
 def test_threshold_of_the_largest_scores_parts_no_ties():
+    """Rows with equal scores would be given different labels."""
     rng = np.random.default_rng(11)
     y = labels(rng, 9, 31)
     tied = np.r_[np.full(10, 2.0), np.full(30, 1.0)]

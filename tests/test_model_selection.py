@@ -247,6 +247,7 @@ def test_rows_without_features_are_of_the_first_class():
 
 
 def test_measure_of_several_classes_is_the_mean(skewed):
+    """Classes would be weighted, or one of them be left out."""
     X, _ = skewed
     y = np.digitize(X[:, 3] - X[:, 7], [-0.8, 0.8])
     found = cross_validate(BudgetClassifier(2), X, y, cv=3, measure="auc")

@@ -158,6 +158,7 @@ def test_budgets_by_other_methods(method):
 
 
 def test_bad_method():
+    """A misspelt method would be ignored."""
     X, y = make_classification(60, 10, informative=3, seed=0)
     with pytest.raises(ValueError, match=r"method must be one of .*got 'lasso'"):
         BudgetClassifier(3, method="lasso").fit(X, y)
@@ -189,6 +190,7 @@ def test_the_estimator_solves_the_stages():
 @pytest.mark.parametrize("weights", ["log", "capped"])
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 def test_the_estimator_gives_exactly_k(weights, loss):
+    """A user who asks for k features would get another number."""
     X, y = make_classification(120, 60, informative=8, seed=1)
     model = ReweightedL1LogisticRegression(n_features=5, weights=weights, loss=loss).fit(X, y)
     assert model.support_.size == 5
@@ -200,6 +202,7 @@ def test_the_estimator_gives_exactly_k(weights, loss):
 
 
 def test_parameters_of_the_other_rule_are_refused():
+    """A parameter would be ignored where the rule has no use for it."""
     X, y = make_classification(60, 10, informative=3, seed=0)
     with pytest.raises(ValueError, match=r"epsilon is of weights='log'; got epsilon=1.0"):
         ReweightedL1LogisticRegression(epsilon=1.0, weights="capped").fit(X, y)
