@@ -820,7 +820,7 @@ def test_data_that_overflow_are_refused():
 
 
 def test_paths_are_checked():
-    """A wrong path would be followed."""
+    """A wrong option would be ignored, or fail deep inside."""
     X, y, groups = instance("logistic")
     cases = [
         ({"loss": "hinge"}, "loss must be"),

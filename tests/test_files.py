@@ -415,7 +415,7 @@ def test_csv_encoding(write):
 
 
 def test_csv_long_field(write):
-    """A field of any length would fill the memory."""
+    """A file that is no table would be read as one huge field."""
     with pytest.raises(FileError, match="not a table in CSV form"):
         read_table(write("a.csv", "a,b\n1," + "1" * 200_000 + "\n"), "a")
 
