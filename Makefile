@@ -11,6 +11,9 @@ BIN = $(VENV)/bin
 NATIVE = pyproject.toml CMakeLists.txt $(shell find src -name '*.cpp' -o -name '*.hpp')
 SOURCES = $(NATIVE) $(shell find src -type f ! -name '*.pyc')
 
+# Tests run in a process per core, so that none of them needs threads of BLAS.
+PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal
+
 # Stamps say what the environment holds, so that a second `make` has nothing to install:
 # `package` a plain install (make demo), `editable` an install that follows the Python files
 # (make test), `tools` the checkers as well. Each of the first two replaces the other.
@@ -31,11 +34,11 @@ demo: $(if $(wildcard $(EDITABLE)),$(EDITABLE),$(PACKAGE))
 
 ## make test        the main test suite
 test: $(EDITABLE)
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(PYTEST) -m "not slow"
 
 ## make test-all    the slow tests as well
 test-all: $(EDITABLE)
-	$(BIN)/python -m pytest -q
+	$(PYTEST)
 
 ## make lint        ruff and clang-format, without changing a file
 lint: $(TOOLS)

@@ -159,6 +159,7 @@ def simulation(active, seed):
 
 
 def test_the_prox_is_the_published_number():
+    """The penalty would not be that of the paper."""
     v = np.random.default_rng(0).standard_normal(6)
     penalty = Penalty(np.full(6, 0.1), np.full(2, 0.2), np.array([0, 3, 6]))
     wanted = [0.0162354387, -0.0202577560, 0.3409997451,
@@ -184,6 +185,7 @@ def test_the_prox_minimises(seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_dual_norm_is_where_a_group_first_enters(seed):
+    """The path would begin at another penalty, or a gap be false."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 6, 8)
     start = np.concatenate([[0], np.cumsum(sizes)])
@@ -228,6 +230,7 @@ def test_the_sparse_group_lasso_solves_its_problem(loss, l1, l2, intercept, weig
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_standardised_columns_are_what_is_penalised(loss):
+    """The units of a column would change its penalty."""
     X, y, groups = instance(loss, seed=3)
     weight = np.random.default_rng(1).uniform(0.5, 2, len(y))
     model = SPARSE_GROUP[loss](2.0, 1.0, groups=groups, tol=1e-9).fit(X, y, weight)
@@ -295,6 +298,7 @@ def test_groups_enter_where_there_are_many(loss):
 
 
 def test_lasso_is_scikit_learns():
+    """Without groups the model would not be the lasso."""
     X, y, _ = instance("least_squares", seed=8)
     ours = SparseGroupLassoRegressor(4.0, 0.0, standardize=False, tol=1e-10, max_iter=10**5)
     theirs = Lasso(alpha=4.0 / len(y), tol=1e-12, max_iter=10**6).fit(X, y)
@@ -304,6 +308,7 @@ def test_lasso_is_scikit_learns():
 
 
 def test_l1_logistic_is_the_other_solver_of_this_package():
+    """Two solvers of one problem would disagree."""
     X, y, _ = instance("logistic", seed=8)
     ours = SparseGroupLassoClassifier(2.0, 0.0, tol=1e-10).fit(X, y)
     theirs = L1LogisticRegression(0.5, standardize=True, tol=1e-10).fit(X, y)
@@ -332,6 +337,7 @@ def test_the_model_is_empty_exactly_where_the_condition_says(loss, ratio):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_path_has_the_models_of_single_fits(loss):
+    """A model of the path would not be that of its penalty."""
     X, y, groups = instance(loss, seed=4)
     path = sparse_group_lasso_path(
         X, y, groups, loss=loss, l1_ratio=0.7, penalties=6, penalty_ratio=0.1, tol=1e-9
@@ -353,6 +359,7 @@ def test_the_path_has_the_models_of_single_fits(loss):
 
 
 def test_few_steps_are_told():
+    """A fit that did not converge would pass for one that did."""
     X, y, groups = instance("least_squares")
     model = SparseGroupLassoRegressor(0.01, 0.01, groups=groups, max_iter=3)
     with pytest.warns(ConvergenceWarning, match="stopped at a certified gap of") as caught:
@@ -367,6 +374,7 @@ def test_few_steps_are_told():
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("norm", [1, 2])
 def test_fractional_models_are_fixed_points_of_the_reweighting(loss, norm):
+    """Passes would end before the model stays."""
     X, y, groups = instance(loss, seed=6)
     model = FRACTIONAL[loss](3.0, norm, groups=groups, max_passes=200, tol=1e-9).fit(X, y)
     Z, x = standardise(X), np.ravel(model.coef_) * X.std(axis=0)
@@ -407,6 +415,7 @@ def truncated(x, groups, tau):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_penalised_dc_model_never_rises_and_is_stationary(loss, seed):
+    """A pass would raise the objective, or end where it still falls."""
     X, y, groups = instance(loss, seed)
     model = DC[loss](1.0, 0.5, 0.4, groups=groups, max_passes=100, tol=1e-9).fit(X, y)
     x = np.ravel(model.coef_) * X.std(axis=0)
@@ -496,6 +505,7 @@ def test_the_constrained_dc_model_finds_the_best_supports(loss, seed, n, k, g, b
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_pass_of_the_constrained_dc_model_is_solved(loss, seed):
+    """The convex problem of a pass would not be solved."""
     X, y, groups = instance(loss, seed)
     model = CONSTRAINED[loss](4, 2, 0.3, groups=groups, max_passes=1, tol=1e-8).fit(X, y)
     Z = standardise(X)
@@ -514,6 +524,7 @@ def test_a_pass_of_the_constrained_dc_model_is_solved(loss, seed):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_projection_onto_two_balls_is_nearest(seed):
+    """Steps would go to another point than the projection."""
     rng = np.random.default_rng(seed)
     groups = np.repeat(np.arange(4), [1, 4, 2, 3])
     features, few = rng.random(10) < 0.8, rng.random(4) < 0.8
@@ -561,6 +572,7 @@ def pursuit(X, y, groups, steps, weight=None):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("weighted", [False, True])
 def test_omp_and_group_omp_are_the_plain_ones(seed, weighted):
+    """Features would enter in another order than the algorithm's."""
     X, y, groups = instance("least_squares", seed)
     weight = np.random.default_rng(2).uniform(0, 2, len(y)) if weighted else None
     single = np.arange(14)
@@ -603,6 +615,7 @@ def test_dependent_columns_of_a_group_are_shared():
 
 
 def test_pursuit_ends_where_nothing_is_left():
+    """Steps on rounding would add features for nothing."""
     X, _, _ = instance("least_squares", seed=1)
     y = 2 * X[:, 3] - X[:, 5]
     with pytest.warns(ConvergenceWarning, match="ended after 2 of 4 steps") as caught:
@@ -628,6 +641,7 @@ def logistic_fit(Z, y, ridge):
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_logistic_pursuit_is_the_plain_one(grouped):
+    """Features would enter by another gradient than that of the loss."""
     X, y, groups = instance("logistic", seed=5, n=120)
     labels, steps = (groups, 2) if grouped else (np.arange(14), 4)
     model = GroupOMPClassifier(2, groups=groups) if grouped else OMPClassifier(4)
@@ -683,42 +697,8 @@ def test_the_simulation_comes_out_as_it_should(seed):
 # ----------------------------------------------------------------- the scikit-learn contract
 
 
-@pytest.mark.parametrize("cls", ALL)
-def test_models_follow_scikit_learn(cls):
-    """Clone, parameters, weights of rows as repetition, names of columns, transform."""
-    loss = "least_squares" if cls.__name__.endswith("Regressor") else "logistic"
-    X, y, groups = instance(loss, seed=11, n=60)
-    model = cls()
-    if "groups" in model.get_params():
-        model.set_params(groups=groups)
-    if "n_features" in model.get_params():
-        model.set_params(n_features=4)
-    if "n_groups" in model.get_params():
-        model.set_params(n_groups=2)
-    if "l1" in model.get_params():
-        model.set_params(l1=0.2, l2=0.2)
-    if "tol" in model.get_params():
-        model.set_params(tol=1e-10)
-    weight = np.random.default_rng(0).integers(0, 3, 60)
-    weighted = clone(model).fit(X, y, weight)
-    index = np.repeat(np.arange(60), weight)
-    repeated = clone(model).fit(X[index], y[index])
-    np.testing.assert_array_equal(weighted.support_, repeated.support_)
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-4)
-    shown = weighted.predict(X)
-    assert shown.shape == (60,)
-    names = [f"x{j}" for j in range(14)]
-    framed = clone(model).fit(pd.DataFrame(X, columns=names), y, weight)
-    np.testing.assert_array_equal(framed.get_feature_names_out(), np.array(names)[framed.support_])
-    assert weighted.transform(X).shape == (60, weighted.support_.size)
-    if loss == "logistic":
-        assert weighted.coef_.shape == (1, 14)
-        named = clone(model).fit(X, np.where(y > 0, "yes", "no"), weight)
-        np.testing.assert_array_equal(named.predict(X) == "yes", shown == 1)
-        np.testing.assert_allclose(named.predict_proba(X).sum(axis=1), 1)
-
-
 def test_a_grid_search_chooses():
+    """Comparisons could not tune these methods."""
     X, y, groups = instance("least_squares", seed=12, n=80)
     named = {f"g{g}": [f"x{j}" for j in np.flatnonzero(groups == g)] for g in np.unique(groups)}
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(14)])
@@ -769,12 +749,14 @@ def test_a_grid_search_chooses():
     ],
 )
 def test_parameters_are_checked(model, message):
+    """A wrong option would be ignored, or fail deep inside."""
     X, y, _ = instance("logistic")
     with pytest.raises(ValueError, match=re.escape(message)):
         model.fit(X, y)
 
 
 def test_data_are_checked():
+    """Data that the methods do not take would be read otherwise."""
     X, y, _ = instance("logistic")
     bad = X.copy()
     bad[3, 2] = np.nan
@@ -807,8 +789,9 @@ def test_data_are_checked():
     ],
 )
 def test_groups_without_features_are_none(model):
-    # Sums over an empty group would be those of its neighbour; with as many groups as features,
-    # features would be taken for groups.
+    """Sums over an empty group would be those of its neighbour; with as many groups as
+    features, features would be taken for groups.
+    """
     X, y, _ = instance("logistic")
     X = X[:, :6]
     filled = {"b": [0, 1], "d": [2, 3], "f": [4, 5]}
@@ -822,7 +805,7 @@ def test_groups_without_features_are_none(model):
 
 
 def test_data_that_overflow_are_refused():
-    # FISTA would double its constant for ever, or return a model of zeros.
+    """FISTA would double its constant for ever, or return a model of zeros."""
     X, y, _ = instance("logistic")
     for model in (SparseGroupLassoRegressor(standardize=False), DCRegressor(standardize=False)):
         with pytest.raises(ValueError, match="standardize=False needs columns of X"):
@@ -837,6 +820,7 @@ def test_data_that_overflow_are_refused():
 
 
 def test_paths_are_checked():
+    """A wrong option would be ignored, or fail deep inside."""
     X, y, groups = instance("logistic")
     cases = [
         ({"loss": "hinge"}, "loss must be"),

@@ -56,6 +56,7 @@ def digests(sources, tmp_path, suffix, *texts):
 
 
 def test_comments_docstrings_and_layout_of_python_do_not_count(sources, tmp_path):
+    """A comment would make every result doubtful."""
     other = PYTHON.replace("A module", "Another").replace("Add two numbers.", "Add.")
     other = other.replace("(a, b):", "(  # of what?\n    a,\n    b,\n):")
     one, same, bare = digests(
@@ -75,11 +76,13 @@ def test_comments_docstrings_and_layout_of_python_do_not_count(sources, tmp_path
     ],
 )
 def test_a_change_of_python_code_counts(sources, tmp_path, old, new):
+    """Results of other code would pass for those of the present one."""
     one, other = digests(sources, tmp_path, ".py", PYTHON, PYTHON.replace(old, new, 1))
     assert one != other
 
 
 def test_comments_and_layout_of_cpp_do_not_count(sources, tmp_path):
+    """A comment in a kernel would make every result doubtful."""
     other = CPP.replace("// adds\n", "").replace("/* no\n    more */", "// it's \" other")
     other = other.replace("{\n    return a + b;", "{ return a+b;")
     one, same = digests(sources, tmp_path, ".cpp", CPP, other)
@@ -90,11 +93,13 @@ def test_comments_and_layout_of_cpp_do_not_count(sources, tmp_path):
     ("old", "new"), [("a + b", "a - b"), ("// kept", "// lost"), ("'\"'", "'x'")]
 )
 def test_a_change_of_cpp_code_counts(sources, tmp_path, old, new):
+    """Results of other kernels would pass for those of the present ones."""
     one, other = digests(sources, tmp_path, ".hpp", CPP, CPP.replace(old, new))
     assert one != other
 
 
 def test_record_has_the_package_the_kernels_and_the_scripts_that_ran(sources):
+    """A change of a file that ran would not be noticed."""
     made = sources.record([BENCHMARKS / "_peers.py"])
     assert {
         "CMakeLists.txt",
@@ -108,7 +113,7 @@ def test_record_has_the_package_the_kernels_and_the_scripts_that_ran(sources):
 
 
 def test_writing_a_result_adds_its_record_and_that_of_what_is_kept(sources, monkeypatch, tmp_path):
-    # A process of its own: `_common` is a script's, and reads what ran from sys.modules.
+    """A process of its own: `_common` is a script's, and reads what ran from sys.modules."""
     code = (
         "import pathlib, _common as common\n"
         f"folder = pathlib.Path({str(tmp_path)!r})\n"
@@ -125,6 +130,7 @@ def test_writing_a_result_adds_its_record_and_that_of_what_is_kept(sources, monk
 
 
 def test_records_that_say_the_same_of_the_code_are_kept_once(sources):
+    """Files of results would grow with every run."""
     one = {"date": "a", "files": {"code.py": "1"}, "edited_meanwhile": []}
     other = {**one, "files": {"code.py": "2"}}
     lost = [sources.unknown("a"), sources.unknown("b")]
@@ -133,6 +139,7 @@ def test_records_that_say_the_same_of_the_code_are_kept_once(sources):
 
 
 def test_a_report_says_what_to_be_wary_of(sources):
+    """Timings on a busy machine would look like any others."""
     quiet = {"commit": "0123456789", "uncommitted": [], "load_at_end": 0.1}
     busy = {"commit": None, "uncommitted": ["code.py"], "load_at_end": 1e6}
     assert sources.short([quiet]) == "Commit 0123456."
@@ -157,6 +164,7 @@ def tree(sources, root, *, edited=()):
 
 
 def test_results_of_the_present_code_are_not_listed(check, sources, tmp_path):
+    """The list would name results that are in order."""
     path = tree(sources, tmp_path)
     assert check.verdict(path, tmp_path) == ""
 
@@ -169,17 +177,20 @@ def test_results_of_the_present_code_are_not_listed(check, sources, tmp_path):
     ],
 )
 def test_results_of_other_code_are_listed_with_the_files(check, sources, tmp_path, change, words):
+    """The list would not say which change made a result doubtful."""
     path = tree(sources, tmp_path)
     change(tmp_path / "code.py")
     assert words in check.verdict(path, tmp_path)
 
 
 def test_files_edited_during_the_run_are_listed(check, sources, tmp_path):
+    """A result of half-edited code would pass for a good one."""
     path = tree(sources, tmp_path, edited=["code.py"])
     assert "code.py (edited during the run)" in check.verdict(path, tmp_path)
 
 
 def test_results_without_a_record_say_when_they_were_written(check, tmp_path):
+    """Old results would look like new ones."""
     path = tmp_path / "results" / "old.json"
     path.parent.mkdir()
     path.write_text("{}")
@@ -200,6 +211,7 @@ def git(root, command):
 
 
 def test_the_list_names_the_pages_and_strict_fails(check, sources, tmp_path, monkeypatch, capsys):
+    """Pages with doubtful figures would not be found."""
     path = tree(sources, tmp_path)
     assert check.citations(path, tmp_path) == ["README.md:2"]
     report = path.parent / "made_by_hand.md"

@@ -128,6 +128,7 @@ def test_scale_equals_that_of_fits_on_the_folds(refit_C, sparse):
 
 
 def test_folds_are_stratified_and_hold_every_row_out_once():
+    """A row would be scored by a model that has seen it, or a class be absent."""
     y = np.repeat([0, 1, 2], [7, 20, 33])
     number = fold_numbers(np.random.default_rng(0).standard_normal(60), y)
     counts = np.array([np.bincount(number[y == label], minlength=5) for label in range(3)])
@@ -147,29 +148,14 @@ def test_equal_rows_share_a_fold():
         assert np.unique(number[drawn == row]).size <= 1
 
 
-def test_order_of_rows_does_not_matter():
-    X, y = weak()
-    order = np.random.default_rng(5).permutation(y.size)
-    one = BudgetClassifier(4).fit(X, y).path_[4]
-    other = BudgetClassifier(4).fit(X[order], y[order]).path_[4]
-    assert other.scale == pytest.approx(one.scale, rel=1e-6)
-    assert other.cv_log_loss == pytest.approx(one.cv_log_loss, rel=1e-6)
-
-
 def test_weights_equal_repeated_rows():
+    """The scale would count rows in place of weights."""
     X, y = weak()
     weight = 1 + np.arange(y.size) % 3
     one = BudgetClassifier(4).fit(X, y, sample_weight=weight).path_[4]
     other = BudgetClassifier(4).fit(np.repeat(X, weight, 0), np.repeat(y, weight)).path_[4]
     assert other.scale == pytest.approx(one.scale, rel=1e-6)
     assert other.cv_log_loss == pytest.approx(one.cv_log_loss, rel=1e-6)
-
-
-def test_the_same_bits_for_any_number_of_threads():
-    X, y = weak(p=3000)
-    one, two = (BudgetClassifier(4, n_threads=n).fit(X, y) for n in (1, 2))
-    np.testing.assert_array_equal(one.coef_, two.coef_)
-    assert one.path_[4].scale == two.path_[4].scale
 
 
 def test_auto_counts_weights():
@@ -234,6 +220,7 @@ def test_columns_that_are_constant_in_a_fold(standardize):
 
 
 def test_groups_and_class_weights():
+    """Models of groups, or with weights of classes, would stay without a scale."""
     X, y = weak()
     groups = np.arange(40) // 4
     model = MinimaxLogisticRegression(groups=groups, n_groups=[1, 3], class_weight="balanced")
@@ -268,12 +255,14 @@ def test_cross_validation_does_not_calibrate_inside_its_folds():
 
 @pytest.mark.parametrize("make", [MinimaxLogisticRegression, FeatureGeneratingMachine])
 def test_published_models_are_not_scaled(make):
+    """A published method would be another one than its paper's."""
     X, y = weak()
     assert make.as_published(10).fit(X, y).path_[10].scale == 1.0
 
 
 @pytest.mark.parametrize("value", ["always", None, 1, "True"])
 def test_calibrate_is_checked(value):
+    """A wrong option would be taken for True."""
     X, y = weak()
     with pytest.raises(ValueError, match="calibrate must be 'auto', True or False; got"):
         BudgetClassifier(2, calibrate=value).fit(X, y)

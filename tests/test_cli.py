@@ -92,6 +92,7 @@ def rows_of(path):
 
 
 def test_the_demo(run, tmp_path):
+    """The first command that a newcomer types would not say what it found."""
     text = run("select", "golub", "--features", 8).stdout
     assert "38 samples \u00d7 3,051 features" in text
     assert "ALL 27, AML 11" in text
@@ -109,8 +110,9 @@ def test_the_demo(run, tmp_path):
     assert "accuracy 1.0000" in text
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+@pytest.mark.parametrize("width", [40, pytest.param(60, marks=pytest.mark.slow), 120])
 def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
+    """Tables would be broken into pieces by a narrow terminal."""
     monkeypatch.setenv("COLUMNS", str(width))
     for command in (
         ("select", "golub", "-k", "3,5"),
@@ -126,6 +128,7 @@ def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
 
 
 def test_json(run):
+    """A program that reads --json would miss a field, or find another number than the text has."""
     result = run("select", "golub", "-k", "2,5", "--json")
     document = json.loads(result.stdout)
     assert result.stderr == ""
@@ -159,6 +162,7 @@ def test_json(run):
 
 
 def test_the_model_is_that_of_the_estimator(run):
+    """The command would fit another model than the library."""
     run("select", "golub", "-k", 4, "--no-cv", "-o", "m.npz", "--C", "0.2", "--refit-c", "3")
     golub = load_golub()
     expected = zeronorm.BudgetClassifier(4, C=0.2, refit_C=3.0).fit(golub.X, golub.y)
@@ -172,6 +176,7 @@ def test_the_model_is_that_of_the_estimator(run):
 
 
 def test_several_sizes(run, tmp_path):
+    """Sizes would overwrite each other's files, or the report name no choice."""
     text = run("select", "golub", "-k", "8,2,4", "-o", "out.model.npz").stdout
     assert "is the smallest of these sizes within one standard error of the best" in text
     names = sorted(path.name for path in tmp_path.iterdir())
@@ -209,6 +214,7 @@ def test_a_criterion_chooses_among_the_sizes(run, tmp_path):
 
 
 def test_a_criterion_with_folds_and_classes(run, multiclass):
+    """The table would leave out the criterion where folds are shown too."""
     X, y = multiclass
     np.savez("m.npz", X=X, y=y)
     text = run("select", "m.npz", "-k", "1:2", "--criterion", "bic", "--cv", 3).stdout
@@ -217,17 +223,20 @@ def test_a_criterion_with_folds_and_classes(run, multiclass):
 
 
 def test_the_largest_size_chosen_is_a_warning(run):
+    """A user would not learn that the range of sizes was too short."""
     text = run("select", "golub", "-k", 2, "--criterion", "aic", "--no-cv", "--no-save").stdout
     assert "it is the largest of them, so that more may be better" in " ".join(text.split())
 
 
 def test_ranges_of_sizes(run):
+    """A range in -k would be read as other sizes."""
     document = json.loads(run("select", "golub", "-k", "2:4,7", "--no-cv", "--json").stdout)
     assert [model["n_features"] for model in document["models"]] == [2, 3, 4, 7]
     assert document["chosen"] == 7
 
 
 def test_options_reach_the_estimator(run, table):
+    """An option of the command would be ignored."""
     result = run(
         "select", table, "--target", "status", "-k", 3, "--force", "x1", "--force", "x5",
         "--no-intercept", "--no-standardize", "--class-weight", "balanced", "--threads", 1,
@@ -246,6 +255,7 @@ def test_options_reach_the_estimator(run, table):
 
 
 def test_csv_and_its_predictions(run, table):
+    """Columns in another order would be predicted from, or names be lost."""
     text = run("select", table, "--target", "status", "-k", 2, "--no-cv").stdout
     assert "x3" in text
     assert "x7" in text
@@ -273,6 +283,7 @@ def test_csv_and_its_predictions(run, table):
 
 
 def test_sparse_files(run, tmp_path):
+    """svmlight files would be made dense, or their columns be numbered from 0."""
     rng = np.random.default_rng(0)
     X = sp.random_array((80, 30), density=0.4, rng=rng, format="csr")
     y = np.where(X[:, [4]].toarray().ravel() > 0.2, 1, -1)
@@ -290,6 +301,7 @@ def test_sparse_files(run, tmp_path):
 
 
 def test_several_classes(run, multiclass):
+    """The report would not say which class a feature speaks for."""
     X, y = multiclass
     np.savez("m.npz", X=X, y=np.array(["red", "green", "blue"])[y])
     text = run("select", "m.npz", "-k", 3).stdout
@@ -303,7 +315,7 @@ def test_several_classes(run, multiclass):
 
 
 def test_labels_in_another_type(run):
-    # Strings at training, numbers in the file to predict: compared as text.
+    """Strings at training, numbers in the file to predict: compared as text."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 5))
     y = (X[:, 2] > 0).astype(int)
@@ -327,6 +339,7 @@ def test_labels_in_another_type(run):
 
 
 def test_few_samples_of_a_class(run):
+    """Fewer folds than asked for would be used without a word."""
     X = np.random.default_rng(0).standard_normal((12, 5))
     np.savez("a.npz", X=X, y=[0] * 9 + [1] * 3)
     result = run("select", "a.npz", "-k", 1)
@@ -345,7 +358,7 @@ def test_few_samples_of_a_class(run):
 
 
 def test_quiet_prints_results_only(run):
-    # Otherwise: a script that asks for silence has to skip legends, timings and blank lines.
+    """A script that asks for silence has to skip legends, timings and blank lines."""
     for command in (("select", "golub", "-k", 3, "-q"), ("predict", "golub-k3.model.npz", "golub")):
         text = run(*command, "-q").stdout
         assert text.startswith("golub   38 samples")
@@ -355,7 +368,7 @@ def test_quiet_prints_results_only(run):
 
 
 def test_no_blanks_at_the_ends_of_lines(run):
-    # Otherwise: what is piped into a file differs from line to line in blanks nobody sees.
+    """What is piped into a file differs from line to line in blanks nobody sees."""
     for command in (
         ("select", "golub", "-k", "3,5"),
         ("predict", "golub-k5.model.npz", "golub", "--proba"),
@@ -379,7 +392,7 @@ def patients(table, tmp_path):
 
 
 def test_names_of_samples(run, fails, patients):
-    # Otherwise: a table with names of samples cannot be read, or they are taken for a feature.
+    """A table with names of samples cannot be read, or they are taken for a feature."""
     line = fails("select", patients, "--target", "status", "-k", 2)
     assert line.endswith("; if it names the samples, say --id patient.")
     command = ("select", patients, "--target", "status", "-k", 2, "--id", "patient", "--no-cv")
@@ -390,7 +403,7 @@ def test_names_of_samples(run, fails, patients):
 
 
 def test_labels_are_asked_for_before_cells_are_read(fails, patients):
-    # Otherwise: the first message is about a cell, and the user drops the column of labels.
+    """The first message is about a cell, and the user drops the column of labels."""
     line = fails("select", patients, "-k", 2)
     assert line.endswith(
         "labels are needed; say where they are with --target. The last column is 'status'; "
@@ -399,13 +412,14 @@ def test_labels_are_asked_for_before_cells_are_read(fails, patients):
 
 
 def test_force_of_a_name_of_two_columns(fails, tmp_path):
-    # Otherwise: the user is told that a column that is there does not exist.
+    """The user is told that a column that is there does not exist."""
     (tmp_path / "a.csv").write_text("a,g,b,g,y\n1,2,3,4,u\n4,3,2,1,v\n1,2,3,5,u\n4,3,2,0,v\n")
     line = fails("select", "a.csv", "--target", "y", "-k", 1, "--force", "g")
     assert "'g' is the name of 2 columns: g#1, g#3; name one of these." in line
 
 
 def test_many_features_are_cut_in_the_table_only(run):
+    """--json would leave out features that the table has no room for."""
     rng = np.random.default_rng(0)
     np.savez("a.npz", X=rng.standard_normal((100, 80)), y=np.arange(100) % 2)
     assert "20 more; --json lists them all." in run("select", "a.npz", "-k", 70, "--no-cv").stdout
@@ -414,7 +428,7 @@ def test_many_features_are_cut_in_the_table_only(run):
 
 
 def test_hostile_names(run):
-    # A name can neither drive the terminal, nor be markup, nor become a formula.
+    """A name can neither drive the terminal, nor be markup, nor become a formula."""
     names = ["\x1b[31mred\x07", "[bold]b[/bold]", "new\nline", "\u202egnp.exe", "x" * 10_000]
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 5))
@@ -444,6 +458,7 @@ def test_hostile_names(run):
 
 
 def test_numbers_are_no_formulas(run):
+    """Negative labels would be quoted as if a spreadsheet could run them."""
     np.savez(
         "a.npz", X=np.random.default_rng(0).standard_normal((40, 5)), y=np.arange(40) % 2 * 2 - 1
     )
@@ -464,6 +479,7 @@ def test_numbers_are_no_formulas(run):
     ],
 )
 def test_methods(run, method, head, fact):
+    """--method would run another method, or show figures of another one."""
     command = ("select", "golub", "-k", 5, "--method", method, "--no-cv", "--no-save")
     document = json.loads(run(*command, "--json").stdout)
     golub = load_golub()
@@ -481,7 +497,7 @@ def test_methods(run, method, head, fact):
 
 
 def test_when_features_entered_says_what_is_true(run):
-    # The l1 path of golub has no 40 features: scores choose the others.
+    """The l1 path of golub has no 40 features: scores choose the others."""
     text = run("select", "golub", "-k", 40, "--method", "l1", "--no-cv", "--no-save").stdout
     assert "point: the point of the path at which it entered, - where its" in " ".join(text.split())
     assert any(line.endswith(" -") for line in text.splitlines())
@@ -559,6 +575,7 @@ def test_the_positive_class_of_a_measure(run, rare):
 
 @pytest.mark.parametrize("measure", ["precision@10", "recall@2p", "prbep", "auc", "ap", "hamming"])
 def test_every_measure(run, rare, measure):
+    """--measure would select for another measure, or report another score."""
     path, _, _ = rare
     command = (
         "select", path, "--target", "status", "-k", 2, "--measure", measure, "--positive", "fraud",
@@ -609,7 +626,9 @@ def test_options_reach_the_measure_classifier(run, rare, monkeypatch):
     assert validated[1].get_params() == beside.set_params(n_features=[3]).get_params()
 
 
+@pytest.mark.slow
 def test_a_measure_of_several_classes(run, multiclass):
+    """Classes would share features, or a bound be missing."""
     X, y = multiclass
     dump_svmlight_file(X, y, "m.svm")
     document = json.loads(run("select", "m.svm", "-k", 4, "--measure", "f1", "--json").stdout)
@@ -679,6 +698,7 @@ def test_groups(run, table, groups):
 
 
 def test_options_reach_the_bilevel_estimator(run, table, groups):
+    """An option would be ignored where groups are selected."""
     command = (
         "select", table, "--target", "status", "-k", 3, "--groups", 2, "--group-file", groups,
         "--force", "x1", "--C", 0.3, "--refit-c", 2, "--no-intercept", "--no-standardize",
@@ -716,6 +736,7 @@ def test_groups_of_several_classes_and_numbers(run, multiclass):
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_groups_fit_the_terminal(run, monkeypatch, table, groups, width):
+    """Long names of groups would break the table."""
     monkeypatch.setenv("COLUMNS", str(width))
     text = groups.read_text().replace("set", "a set of features whose name is of some length:")
     groups.write_text(text)
@@ -731,7 +752,7 @@ def test_groups_fit_the_terminal(run, monkeypatch, table, groups, width):
 # --- proofs --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", [(), ("--method", "l0")])
+@pytest.mark.parametrize("method", [(), pytest.param(("--method", "l0"), marks=pytest.mark.slow)])
 def test_proof(run, method):
     """The proof is that of the estimator, and the report says what it is."""
     command = ("select", "golub", "-k", 7, "--prove", "--gap", 0, "--no-cv", *method)
@@ -761,6 +782,7 @@ def test_proof(run, method):
 
 
 def test_proof_of_a_gap_and_its_end(run, monkeypatch):
+    """The report would claim more than was proven, or not say why it ended."""
     command = ("select", "golub", "-k", 8, "--prove", "--no-cv", "--no-save")
     text = " ".join(run(*command).stdout.split())
     assert "certificate proven: no 8 features lower the objective by more than 0.82%" in text
@@ -773,6 +795,7 @@ def test_proof_of_a_gap_and_its_end(run, monkeypatch):
 
 
 def test_proof_goes_with_the_other_options(run, table):
+    """--prove would drop another option, or leave out a size."""
     command = (
         "select", table, "--target", "status", "-k", "1:4", "--criterion", "bic", "--prove",
         "--force", "x5", "--class-weight", "balanced", "--cv", 3, "--gap", 0,
@@ -795,6 +818,7 @@ def test_proof_goes_with_the_other_options(run, table):
 
 
 def test_proof_of_several_classes(run, multiclass):
+    """The proof of a class would be missing in the report or in the file."""
     X, y = multiclass
     np.savez("m.npz", X=X, y=np.array(["red", "green", "blue"])[y])
     text = run("select", "m.npz", "-k", 2, "--prove", "--gap", 0, "--no-cv").stdout
@@ -813,6 +837,7 @@ def test_proof_of_several_classes(run, multiclass):
 
 
 def test_duplicates_are_named(run):
+    """A user would take one of two equal columns for the only choice."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 6))
     y = (X[:, 1] + 0.3 * rng.standard_normal(60) > 0).astype(int)
@@ -860,6 +885,7 @@ def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
 
 
 def test_progress_of_a_proof(run, monkeypatch):
+    """A long proof would show nothing, or that of a fold."""
     rows = []
     monkeypatch.setattr(Progress, "searched", lambda _, state: rows.append(state))
     run("select", "golub", "-k", 8, "--prove", "--gap", 0, "--cv", 2, "--no-save")
@@ -870,6 +896,7 @@ def test_progress_of_a_proof(run, monkeypatch):
 
 
 def test_what_the_progress_line_says(monkeypatch):
+    """The line would show wrong numbers, or those of a phase that is over."""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with Progress(quiet=False) as progress:
         progress.phase("Selecting")
@@ -882,6 +909,7 @@ def test_what_the_progress_line_says(monkeypatch):
 
 
 def test_certificate_of_any_method(run):
+    """--certificate would write nothing where nothing is proven."""
     run("select", "golub", "-k", "3,4", "--no-cv", "--no-save", "--certificate", "c.npz")
     assert sorted(os.listdir()) == ["c-k3.npz", "c-k4.npz"]
     document = json.loads(run("verify", "golub", "c-k4.npz", "--json").stdout)
@@ -898,6 +926,7 @@ def proven(run):
 
 
 def test_verify(run, proven):
+    """A valid certificate would not be said to be one, or without what it states."""
     text = " ".join(run("verify", "golub", proven).stdout.split())
     assert "verified proven: no other 4 features lower the objective" in text
     assert re.search(r"from a tree of \d+ nodes", text)
@@ -913,6 +942,7 @@ def test_verify(run, proven):
 
 @pytest.mark.parametrize("change", [{"bound": 1.2}, {"objective": 0.9, "bound": 0.9}])
 def test_a_certificate_that_claims_too_much(run, proven, change):
+    """A false certificate would pass."""
     golub = load_golub()
     (certificate,) = persistence.load_certificate(proven).certificates
     change = {"objective": 1.2, **change}
@@ -941,6 +971,7 @@ def test_verify_says_what_the_budget_counts(run):
 
 
 def test_verify_with_other_data(run, fails, proven):
+    """A certificate would pass for data that it is not about."""
     golub = load_golub()
     names = list(golub.feature_names)
     X = golub.X.copy()
@@ -965,6 +996,7 @@ def test_verify_with_other_data(run, fails, proven):
 
 
 def test_verify_refuses_what_does_not_fit_into_memory(fails, proven, monkeypatch):
+    """The verifier would be killed for want of memory."""
     monkeypatch.setattr(persistence._saved_certificate, "_MAX_DENSE", 2**19)
     line = fails("verify", "golub", proven)
     assert "X must be at most 0.00049 GiB as dense float64" in line
@@ -972,6 +1004,7 @@ def test_verify_refuses_what_does_not_fit_into_memory(fails, proven, monkeypatch
 
 
 def test_verify_sparse_files_and_labels_of_another_type(run):
+    """A certificate would be tied to one format of its data."""
     rng = np.random.default_rng(0)
     X = sp.random_array((80, 30), density=0.4, rng=rng, format="csr")
     y = np.where(X[:, [4]].toarray().ravel() > 0.2, 1, -1)
@@ -1025,6 +1058,7 @@ def test_verify_says_which_problem_it_was(run):
 
 
 def test_path_is_that_of_the_library(run):
+    """The command would follow another path than the library."""
     golub = load_golub()
     options = ("--points", 40, "--ratio", 30, "--class-weight", "balanced", "--tol", "1e-5")
     document = json.loads(run("path", "golub", *options, "--json").stdout)
@@ -1054,6 +1088,7 @@ def test_path_is_that_of_the_library(run):
 
 
 def test_path_options_reach_the_library(run, table):
+    """An option of the path would be ignored."""
     options = (
         "--no-standardize", "--no-intercept", "--l1-ratio", 0.8, "--loss", "squared_hinge",
         "--max-features", 4, "--points", 50, "--threads", 1,
@@ -1072,6 +1107,7 @@ def test_path_options_reach_the_library(run, table):
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_path_with_cross_validation(run, limited):
+    """Another C would be chosen than by the library."""
     golub = load_golub()
     limits = {"C_ratio": 20.0, "max_features": 10} if limited else {}
     options = ("--ratio", 20, "--max-features", 10) if limited else ()
@@ -1109,6 +1145,7 @@ def test_path_with_cross_validation(run, limited):
 
 
 def test_path_table_has_what_changes(run):
+    """The rows shown would be any, not those where the number of features changes."""
     document = json.loads(run("path", "golub", "--json").stdout)
     lines = run("path", "golub").stdout.splitlines()
     begin = next(i for i, line in enumerate(lines) if line.startswith("point"))
@@ -1133,6 +1170,7 @@ def test_path_table_has_what_changes(run):
 
 @pytest.mark.parametrize(("width", "columns"), [(80, 6), (60, 5), (40, 3)])
 def test_path_table_leaves_columns_out_before_it_cuts_numbers(run, monkeypatch, width, columns):
+    """Numbers would be cut on a narrow terminal."""
     monkeypatch.setenv("COLUMNS", str(width))
     lines = run("path", "golub", "--points", 5, "--cv", 3).stdout.splitlines()
     begin = next(i for i, line in enumerate(lines) if "log-loss" in line)
@@ -1146,6 +1184,7 @@ def test_path_table_leaves_columns_out_before_it_cuts_numbers(run, monkeypatch, 
 
 
 def test_path_csv(run, table):
+    """The file would lack points, or have coefficients in other columns."""
     command = ("path", table, "--target", "status", "--points", 25)
     text = run(*command, "-o", "p.csv").stdout
     assert "p.csv has all" in text
@@ -1167,6 +1206,7 @@ def test_path_csv(run, table):
 
 
 def test_path_csv_tells_features_from_figures(run):
+    """A feature called C would pass for the column of C, or run as a formula."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))
     np.savez("a.npz", X=X, y=(X.sum(axis=1) > 0) * 1, feature_names=["C", "gap", "=1+x"])
@@ -1176,7 +1216,9 @@ def test_path_csv_tells_features_from_figures(run):
     assert sorted(head[6:]) == ["'=1+x", "C'", "gap'"]
 
 
+@pytest.mark.slow
 def test_path_of_several_classes(run, fails, multiclass):
+    """The classes would be mixed in the table, or one be left out."""
     X, y = multiclass
     labels = np.array(["red", "green", "blue"])[y]
     np.savez("m.npz", X=X, y=labels)
@@ -1201,6 +1243,7 @@ def test_path_of_several_classes(run, fails, multiclass):
 
 
 def test_path_of_small_data(run):
+    """Small data would end in an error, or in fewer folds without a word."""
     X = np.random.default_rng(0).standard_normal((12, 5))
     np.savez("a.npz", X=X, y=[0] * 9 + [1] * 3)
     result = run("path", "a.npz", "--cv", 5, "--points", 8)
@@ -1217,6 +1260,7 @@ def test_path_of_small_data(run):
 
 
 def test_path_without_words(run):
+    """--quiet would still explain."""
     result = run("path", "golub", "-q")
     assert result.stderr == ""
     assert result.stdout.startswith("golub   38 samples")
@@ -1227,6 +1271,7 @@ def test_path_without_words(run):
 
 
 def test_info_and_version(run):
+    """A bug report could not say what is installed, or what is in a file."""
     assert run("--version").stdout == f"zeronorm {zeronorm.__version__}\n"
     assert "kernels" in run("info").stdout
     assert json.loads(run("info", "--json").stdout)["zeronorm"] == zeronorm.__version__
@@ -1239,6 +1284,7 @@ def test_info_and_version(run):
 
 
 def test_help_says_what_there_is(run):
+    """A command or an option would be missing in the help."""
     for arguments in ((), ("--help",), ("-h",)):
         text = run(*arguments).stdout
         assert all(command in text for command in ("select", "verify", "path", "predict", "info"))
@@ -1400,11 +1446,13 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
     ],
 )
 def test_errors(fails, arguments, message):
+    """A mistake would end in a traceback, or leave a file behind."""
     assert message in fails(*arguments)
     assert os.listdir() == []
 
 
 def test_errors_in_the_data(fails, run, table):
+    """Bad data would end in a traceback instead of a line that says what is wrong."""
     name = table.name
     assert "no column 'statos'. Did you mean 'status'?" in fails(
         "select", name, "--target", "statos", "-k", 2
@@ -1430,6 +1478,7 @@ def test_errors_in_the_data(fails, run, table):
 
 
 def test_errors_in_the_groups(fails, table, groups):
+    """A bad file of groups would end in a traceback."""
     command = ("select", table, "--target", "status", "-k", 2, "--group-file", groups, "--groups")
     assert "n_groups must be between 1 and 4 (the groups with a non" in fails(*command, 5)
     assert "counts the groups of forced features: it must be at least 2; got 1" in fails(
@@ -1445,6 +1494,7 @@ def test_errors_in_the_groups(fails, table, groups):
 
 
 def test_input_files_are_not_overwritten(fails, run, table):
+    """The user's data would be lost."""
     content = table.read_bytes()
     for arguments in (
         ("select", table, "--target", "status", "-k", 2, "-o", table),
@@ -1460,16 +1510,20 @@ def test_input_files_are_not_overwritten(fails, run, table):
 
 
 def test_a_file_comes_before_the_built_in_data(fails, tmp_path):
+    """A file called golub could not be read."""
     (tmp_path / "golub").write_text("a,b\n1,2\n")
     assert "labels are needed" in fails("select", "golub", "-k", 1)
 
 
 def test_debug_shows_the_traceback(run):
+    """--debug would hide where an error comes from."""
     result = run("select", "none.csv", "-k", 3, "--debug", code=1)
     assert isinstance(result.exception, zeronorm.files.MissingFileError)
 
 
 def test_unexpected_error(fails, monkeypatch):
+    """A bug would end in a traceback that a user cannot read."""
+
     def broken(*_, **__):
         raise KeyError("lost")
 
@@ -1486,6 +1540,8 @@ def test_unexpected_error(fails, monkeypatch):
     ],
 )
 def test_the_machine_fails(fails, monkeypatch, error, message):
+    """A full disk would end in a traceback, or leave half a file."""
+
     def broken(*_, **__):
         raise error
 
@@ -1495,6 +1551,8 @@ def test_the_machine_fails(fails, monkeypatch, error, message):
 
 
 def test_interrupt(run, monkeypatch):
+    """Ctrl-C would leave half a file, or end with the code of success."""
+
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
@@ -1511,6 +1569,8 @@ COMMAND = [sys.executable, "-c", "from zeronorm.cli import main; main()"]
 
 
 def test_process(tmp_path):
+    """The installed command would differ from what is tested inside one process."""
+
     def call(*arguments):
         return subprocess.run(
             [*COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120
@@ -1529,9 +1589,9 @@ def test_process(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes")
-@pytest.mark.parametrize("option", [[], ["--json"]])
+@pytest.mark.parametrize("option", [[], pytest.param(["--json"], marks=pytest.mark.slow)])
 def test_a_closed_pipe_is_no_error(tmp_path, option):
-    # Otherwise: `zeronorm select ... | head -1` ends with an error after it has done its work.
+    """`zeronorm select ... | head -1` would end with an error after it has done its work."""
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run(
@@ -1545,7 +1605,7 @@ def test_a_closed_pipe_is_no_error(tmp_path, option):
 
 @pytest.mark.parametrize("quiet", [[], ["--quiet"]])
 def test_fewer_folds_than_asked_for_are_said(run, quiet):
-    # Otherwise: --cv 1000 is another number without a word.
+    """--cv 1000 is another number without a word."""
     err = run("select", "golub", "-k", 2, "--cv", 1000, "--no-save", *quiet).stderr
     assert "11 folds in place of 1000: the class AML has 11 samples" in err
 
@@ -1553,12 +1613,16 @@ def test_fewer_folds_than_asked_for_are_said(run, quiet):
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes")
 @pytest.mark.parametrize(
     ("arguments", "closed", "code"),
-    [(["info"], "sys.stdout = None", 0), (["info", "none.npz"], "sys.stderr = None", 2),
-     (["info", "none.npz"], "", 2)],
-    ids=["stdout", "stderr", "pipe"],
-)  # fmt: skip
+    [
+        pytest.param(["info"], "sys.stdout = None", 0, marks=pytest.mark.slow, id="stdout"),
+        pytest.param(
+            ["info", "none.npz"], "sys.stderr = None", 2, marks=pytest.mark.slow, id="stderr"
+        ),
+        pytest.param(["info", "none.npz"], "", 2, id="pipe"),
+    ],
+)
 def test_closed_streams_are_no_error(tmp_path, arguments, closed, code):
-    # Otherwise: `zeronorm ... >&-` or a stderr that nobody reads ends with another exit code.
+    """`zeronorm ... >&-`, or a stderr that nobody reads, would end with another exit code."""
     command = f"import sys; {closed}\nfrom zeronorm.cli import main; main()"
     read_end, write_end = os.pipe()
     os.close(read_end)
@@ -1570,6 +1634,7 @@ def test_closed_streams_are_no_error(tmp_path, arguments, closed, code):
 
 
 def test_help_imports_nothing_heavy():
+    """--help would take seconds."""
     code = (
         "import sys\n"
         "from zeronorm.cli import app\n"
@@ -1582,6 +1647,7 @@ def test_help_imports_nothing_heavy():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_a_fit_and_leaves_nothing(tmp_path):
+    """Ctrl-C would be noticed only after the fit."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 3000)).astype(np.float32)
     np.savez(tmp_path / "a.npz", X=X, y=(X[:, :50].sum(axis=1) > 0).astype(int))

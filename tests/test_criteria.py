@@ -76,6 +76,7 @@ def test_the_criteria_are_their_formulas(make, refit_C):
 
 
 def test_the_criteria_by_hand():
+    """A criterion would not be its formula."""
     found = information_criteria(10.0, 3, 100.0, 50)
     by_hand = {"aic": 26.0, "bic": 33.815511, "ebic": 57.287649, "gic": 37.923085}
     assert found == pytest.approx(by_hand, abs=1e-5)
@@ -106,6 +107,7 @@ def test_the_smallest_criterion_chooses(criterion):
 
 
 def test_criteria_differ_in_what_they_choose():
+    """AIC, BIC and EBIC would penalise alike."""
     X, y = sparse_truth(4, n=150)
     sizes = [
         L0LogisticRegression(9, criterion=name).fit(X, y).support_.size
@@ -126,6 +128,7 @@ def test_the_true_size_is_found(criterion, seed):
 
 @pytest.mark.parametrize("refit_C", ["loo", 1.0])
 def test_weights_are_repeated_rows(refit_C):
+    """Criteria would count rows in place of weights."""
     X, y = make_classification(60, 25, seed=2)
     weight = np.random.default_rng(1).integers(0, 4, 60)
     make = lambda: L0LogisticRegression(6, criterion="bic", refit_C=refit_C, tol=1e-9)  # noqa: E731
@@ -137,6 +140,7 @@ def test_weights_are_repeated_rows(refit_C):
 
 
 def test_class_weights_count_as_sample_weights():
+    """Weights of classes would be left out of a criterion."""
     X, y = make_classification(60, 12, seed=3)
     label = y[0]
     first = L0LogisticRegression(4, criterion="bic", class_weight={label: 2.0}, refit_C=1.0)
@@ -175,6 +179,7 @@ def test_a_number_is_the_largest_size():
 
 @pytest.mark.parametrize("make", [BudgetClassifier, MinimaxLogisticRegression])
 def test_ranges_are_lists_of_sizes(make, tmp_path):
+    """A range would be refused, changed by clone or lost in a file."""
     X, y = make_classification(50, 12, seed=5)
     ranged = make(range(2, 7, 2)).fit(X, y)
     listed = make([2, 4, 6]).fit(X, y)
@@ -187,6 +192,7 @@ def test_ranges_are_lists_of_sizes(make, tmp_path):
 
 
 def test_equal_criteria_choose_the_smallest_size(monkeypatch):
+    """A larger model would be chosen without a reason."""
     X, y = make_classification(40, 6, seed=0)
     model = L0LogisticRegression([1, 2, 3], criterion="gic").fit(X, y)
     equal = {"gic": np.array([5.0, 4.0, 4.0])}
@@ -228,6 +234,7 @@ def test_criteria_of_little_weight(tmp_path):
 @pytest.mark.parametrize("make", [L0LogisticRegression, BudgetClassifier])
 @pytest.mark.parametrize("criterion", ["BIC", "cv", 1, True, ["bic"], np.array(["bic", "aic"])])
 def test_unknown_criteria(make, criterion):
+    """A misspelt criterion would be ignored."""
     X, y = make_classification(30, 8, seed=0)
     message = "criterion must be one of None, 'aic', 'bic', 'ebic', 'gic'; got"
     with pytest.raises(ValueError, match=message):
@@ -235,6 +242,7 @@ def test_unknown_criteria(make, criterion):
 
 
 def test_before_fit_and_parameters():
+    """A model without fit would fail with a confusing error."""
     model = L0LogisticRegression(range(1, 4), criterion="gic")
     with pytest.raises(AttributeError, match="set by fit"):
         _ = model.criteria_
@@ -248,6 +256,7 @@ def test_before_fit_and_parameters():
 
 
 def test_cross_validation_scores_every_size():
+    """Sizes would be chosen inside the folds that are to compare them."""
     X, y = make_classification(60, 10, seed=1)
     found = cross_validate(L0LogisticRegression(3, criterion="bic"), X, y, cv=3)
     assert found.sizes == (1, 2, 3)
@@ -271,6 +280,7 @@ def test_the_objective_never_rises_with_the_size():
 
 
 def test_criteria_are_plain_numbers():
+    """Criteria could not be written as JSON."""
     X, y = make_classification(40, 6, seed=0)
     model = L0LogisticRegression([1, 2]).fit(X, y)
     json.dumps(persistence.tabulate(model.criteria_), allow_nan=False)

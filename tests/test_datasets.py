@@ -10,7 +10,7 @@ from zeronorm.datasets import load_golub, make_paper_synthetic
 
 
 def test_golub_shape_and_names():
-    # The demo, the README and the examples count on these.
+    """The demo, the README and the examples count on these."""
     golub = load_golub()
     assert golub.X.shape == (38, 3051)
     assert golub.X.dtype == np.float32
@@ -23,6 +23,7 @@ def test_golub_shape_and_names():
 
 
 def test_golub_as_a_pair():
+    """X and y would be others than those of the record."""
     X, y = load_golub(return_X_y=True)
     golub = load_golub()
     np.testing.assert_array_equal(X, golub.X)
@@ -30,7 +31,7 @@ def test_golub_as_a_pair():
 
 
 def test_golub_carries_its_licence():
-    # The data are LGPL-3: they must not travel without licence and attribution.
+    """The data are LGPL-3: they must not travel without licence and attribution."""
     folder = resources.files("zeronorm") / "data"
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in (folder / "LICENSE.LGPL-3.txt").read_text()
     assert "GNU GENERAL PUBLIC LICENSE" in (folder / "LICENSE.GPL-3.txt").read_text()
@@ -41,6 +42,7 @@ def test_golub_carries_its_licence():
 
 
 def test_synthetic_is_what_it_says():
+    """Benchmarks would run on other data than the paper's."""
     X, y, support = make_paper_synthetic(2000, 60, 5, random_state=1)
     assert X.shape == (2000, 60)
     assert X.dtype == np.float32
@@ -55,6 +57,7 @@ def test_synthetic_is_what_it_says():
 
 
 def test_synthetic_is_reproducible():
+    """Two runs of a benchmark would have different data."""
     first, again = (make_paper_synthetic(30, 40, 3, random_state=7) for _ in range(2))
     other = make_paper_synthetic(30, 40, 3, random_state=8)
     for a, b in zip(first, again, strict=True):
@@ -73,5 +76,6 @@ def test_synthetic_is_reproducible():
     ],
 )
 def test_synthetic_refuses(arguments, message):
+    """Data that cannot be would be made up."""
     with pytest.raises(ValueError, match=message):
         make_paper_synthetic(*arguments)

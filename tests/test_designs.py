@@ -303,7 +303,7 @@ OPERATIONS = [
 
 @pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS.keys())
 def test_every_operation(pair, wrap):
-    # A solver would see another matrix than the user's on this storage.
+    """A solver would see another matrix than the user's on this storage."""
     X, twin = pair
     design, expected = wrap(as_design(X, n_threads=2), twin)
     gathered = None
@@ -314,7 +314,7 @@ def test_every_operation(pair, wrap):
 
 
 def test_moments_are_summed_in_float64():
-    # Standard deviations of float32 columns would have three digits.
+    """Standard deviations of float32 columns would have three digits."""
     X = gaussian(4001, 5, dtype=np.float32)
     weight = np.random.default_rng(0).uniform(size=4001)
     total, square = as_design(X).moments(weight, 0, 5)
@@ -332,7 +332,7 @@ def test_moments_are_summed_in_float64():
     ],
 )  # fmt: skip
 def test_same_bits_for_any_number_of_threads(X):
-    # A result could not be reproduced on another machine.
+    """A result could not be reproduced on another machine."""
     rng = np.random.default_rng(0)
     v, weight = rng.standard_normal((3000, 3)), rng.uniform(size=3000)
     answers = []
@@ -348,7 +348,7 @@ def test_same_bits_for_any_number_of_threads(X):
 
 @pytest.mark.parametrize("form", ["csc", "csr"])
 def test_blocks_do_not_show(form, monkeypatch):
-    # The storage by row adds up blocks of rows, the converter blocks of columns.
+    """The storage by row adds up blocks of rows, the converter blocks of columns."""
     monkeypatch.setattr(designs._sparse, "ROW_ENTRIES", 10)
     monkeypatch.setattr(designs._sparse, "BLOCK_ENTRIES", 10)
     monkeypatch.setattr(designs._dense, "BLOCK_BYTES", 10)
@@ -372,7 +372,7 @@ def test_blocks_do_not_show(form, monkeypatch):
 
 
 def test_wrappers_split_a_scan():
-    # Folds that share one pass over the base would get wrong scores.
+    """Folds that share one pass over the base would get wrong scores."""
     base = as_design(G)
     index = np.arange(5, 30)
     rows = Rows(base, index)
@@ -393,7 +393,7 @@ def test_wrappers_split_a_scan():
 
 
 def test_designs_pass_through():
-    # A design of the user's own would be converted.
+    """A design of the user's own would be converted."""
     design = as_design(G)
     assert as_design(design) is design
     assert as_design(Scaled(design, None, np.ones(P))).base is design
@@ -402,7 +402,7 @@ def test_designs_pass_through():
 
 
 def test_data_frames():
-    # Users of pandas and polars would have to convert.
+    """Users of pandas and polars would have to convert."""
     pd = pytest.importorskip("pandas")
     pl = pytest.importorskip("polars")
     for table in (pd.DataFrame(G), pl.DataFrame(G)):
@@ -419,7 +419,7 @@ def test_data_frames():
 
 
 def test_slices_are_views_where_storage_permits():
-    # Blocks of columns would be copied for nothing.
+    """Blocks of columns would be copied for nothing."""
     X = gaussian(N, P, order="F")
     view = as_design(X).gather(slice(2, 5))
     assert np.shares_memory(view, X)
@@ -454,7 +454,7 @@ def peak_bytes(function):
     ],
 )
 def test_nothing_of_the_size_of_dense_data_is_copied(make, monkeypatch):
-    # Data that fit in memory once would not fit.
+    """Data that fit in memory once would not fit."""
     monkeypatch.setattr(designs._dense, "CONVERTED", 1 << 15)
     X = make()
     v = np.ones(2000)
@@ -478,7 +478,7 @@ def test_nothing_of_the_size_of_dense_data_is_copied(make, monkeypatch):
     ],
 )  # fmt: skip
 def test_sparse_data_are_not_copied(X):
-    # The same; integers are narrowed into an eighth of their size.
+    """The same; integers are narrowed into an eighth of their size."""
     v = np.ones(2000)
 
     def use():
@@ -492,14 +492,14 @@ def test_sparse_data_are_not_copied(X):
 
 
 def test_memory_map_by_row_is_read_in_one_piece(tmp_path):
-    # Every block would read every page of the file again.
+    """Every block would read every page of the file again."""
     X = mapped(gaussian(8, 50_000), tmp_path)
     assert as_design(X, n_threads=1).block == 50_000
     assert as_design(np.asfortranarray(X), n_threads=1).block == 50_000
 
 
 def test_integers_are_narrowed_exactly():
-    # Counts in int64 would cost eight times their size, or wrap.
+    """Counts in int64 would cost eight times their size, or wrap."""
     for values, dtype in [
         ([0, 255], np.uint8), ([-128, 127], np.int8), ([0, 256], np.float32),
         ([-129, 0], np.float32), ([0, 1 << 24], np.float32), ([0, (1 << 24) + 1], np.float64),
@@ -540,19 +540,19 @@ HOSTILE_DENSE = [
 
 @pytest.mark.parametrize(("X", "error", "text"), HOSTILE_DENSE)
 def test_hostile_dense_input(X, error, text):
-    # A crash, or an answer for another matrix than the user meant.
+    """A crash, or an answer for another matrix than the user meant."""
     with pytest.raises(error, match=text):
         as_design(X)
 
 
 def test_masked_arrays_without_masked_entries():
-    # Arrays that are whole would be refused for their type.
+    """Arrays that are whole would be refused for their type."""
     X = np.ma.masked_equal([[1.0, 2.0], [3.0, 4.0]], 0)
     assert np.array_equal(as_design(X).gather(slice(None)), X.data)
 
 
 def test_numbers_of_any_kind_in_objects():
-    # Tables of mixed integers and floats would be refused.
+    """Tables of mixed integers and floats would be refused."""
     from decimal import Decimal
     from fractions import Fraction
 
@@ -562,7 +562,7 @@ def test_numbers_of_any_kind_in_objects():
 
 
 def test_large_integers_do_not_wrap():
-    # 2**64 - 1 would become -1.
+    """2**64 - 1 would become -1."""
     X = np.array([[2**64 - 1, 0], [2**63, 1]], np.uint64)
     assert np.array_equal(as_design(X).gather(slice(None)), X.astype(float))
     assert np.array_equal(as_design(sp.csr_array(X)).gather(slice(None)).toarray(), X.astype(float))
@@ -570,7 +570,7 @@ def test_large_integers_do_not_wrap():
 
 
 def test_paths(tmp_path):
-    # Unpickling, or a crash, instead of an error.
+    """Unpickling, or a crash, instead of an error."""
     np.save(tmp_path / "objects.npy", np.array([[1, "a"]], object), allow_pickle=True)
     with pytest.raises(ValueError, match=r"the path '.*objects.npy', which cannot be read as one"):
         as_design(tmp_path / "objects.npy")
@@ -590,7 +590,7 @@ def test_paths(tmp_path):
 
 @pytest.mark.parametrize("n_threads", [0, -1, 1.5, True, "2", 1025, 10**11, 10**30])
 def test_wrong_n_threads(n_threads):
-    # A hang or a crash in the kernels.
+    """A hang or a crash in the kernels."""
     with pytest.raises(
         (TypeError, ValueError), match="n_threads must be an integer from 1 to 1024"
     ):
@@ -598,7 +598,7 @@ def test_wrong_n_threads(n_threads):
 
 
 def test_number_of_threads():
-    # Another number would be started than was asked for.
+    """Another number would be started than was asked for."""
     assert as_design(G, n_threads=1024).n_threads == 1024
     assert as_design(G).n_threads == len(os.sched_getaffinity(0))
     assert Scaled(Rows(as_design(S, n_threads=3), np.arange(4)), None, np.ones(P)).n_threads == 3
@@ -692,7 +692,7 @@ HOSTILE_SPARSE = [
 
 @pytest.mark.parametrize(("make", "text"), HOSTILE_SPARSE)
 def test_hostile_sparse_input(make, text):
-    # A kernel, or SciPy itself, would read outside the arrays.
+    """A kernel, or SciPy itself, would read outside the arrays."""
     X = make()
     before = copies(X)
     with pytest.raises(ValueError, match=text):
@@ -701,7 +701,7 @@ def test_hostile_sparse_input(make, text):
 
 
 def test_sparse_objects_are_refused():
-    # Text would be converted.
+    """Text would be converted."""
     X = S.copy()
     X.data = X.data.astype(object)
     with pytest.raises(TypeError, match="X must hold real numbers; got a sparse object"):
@@ -733,7 +733,7 @@ def reversed_entries_nan(X):
     [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")],
 )
 def test_nan_and_infinity_are_located(store, value, text):
-    # The user would have to search for it; or every entry but this one would be checked.
+    """The user would have to search for it; or every entry but this one would be checked."""
     x = gaussian(60, 40)
     for row, column in ((0, 0), (3, 17), (59, 39)):
         poisoned = x.copy()
@@ -763,7 +763,7 @@ def test_nan_and_infinity_are_located(store, value, text):
 
 
 def test_first_of_several_is_named():
-    # The message would change with the blocks.
+    """The message would change with the blocks."""
     x = gaussian(20, 9)
     x[15, 4] = x[7, 4] = np.nan
     x[0, 8] = np.inf
@@ -774,7 +774,7 @@ def test_first_of_several_is_named():
 
 @pytest.mark.parametrize("store", [np.asarray, np.asfortranarray, sp.csc_array, sp.csr_array])
 def test_too_large_values(store):
-    # A silent model without this column.
+    """A silent model without this column."""
     x = gaussian(20, 9)
     x[3, 5] = 1e300
     with pytest.raises(ValueError, match=r"too large in column 5 \(up to 1e\+300 in magnitude\)"):
@@ -788,7 +788,7 @@ def test_too_large_values(store):
 
 
 def test_vector_that_is_not_finite():
-    # X would be blamed.
+    """X would be blamed."""
     v = np.ones(N)
     v[3] = np.inf
     with pytest.raises(ValueError, match="vector of a scan is not finite although X is"):
@@ -798,7 +798,7 @@ def test_vector_that_is_not_finite():
 
 
 def test_shapes_are_checked_before_kernels():
-    # A kernel would read outside the arrays.
+    """A kernel would read outside the arrays."""
     for design in (as_design(G), as_design(S), as_design(S.tocsr()), Rows(as_design(G), [1, 2])):
         n = design.shape[0]
         with pytest.raises(ValueError, match=f"v must have {n} rows"):
@@ -814,7 +814,7 @@ def test_shapes_are_checked_before_kernels():
 
 
 def test_wrong_wrappers():
-    # Rows taken twice would be counted once.
+    """Rows taken twice would be counted once."""
     design = as_design(G)
     with pytest.raises(ValueError, match="index must not name a row twice"):
         Rows(design, np.array([1, 2, 1]))
@@ -838,7 +838,7 @@ def exact_moments(x, weight):
 
 @pytest.mark.parametrize("store", POISON.values(), ids=POISON.keys())
 def test_center_scale(store):
-    # Selection would happen on other scales than stated.
+    """Selection would happen on other scales than stated."""
     x = gaussian(50, 12)
     x[:, 3] = 0.1
     x[:, 7] = 0.0
@@ -870,7 +870,7 @@ def test_center_scale(store):
 @pytest.mark.parametrize("value", [0.1, 1e8, -3e-7, 1e-12, 1.0, 16777217.0, 1e30])
 @pytest.mark.parametrize("n", [3, 1000])
 def test_constant_columns(dtype, value, n):
-    # Rounding of a constant would be selected as a feature.
+    """Rounding of a constant would be selected as a feature."""
     x = np.full((n, 3), value, dtype=dtype)
     x[:, 1] = np.arange(n)
     weight = np.random.default_rng(n).uniform(0.1, 1, n)
@@ -882,7 +882,7 @@ def test_constant_columns(dtype, value, n):
 
 
 def test_constant_where_it_counts():
-    # A column that varies only in rows of weight 0 is constant.
+    """A column that varies only in rows of weight 0 is constant."""
     x = gaussian(30, 4) + 1e5
     x[:20, 2] = 7.0
     weight = np.ones(30)
@@ -896,7 +896,7 @@ def test_constant_where_it_counts():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("offset", [30.0, 1e3, 1e5, 1e6])
 def test_columns_far_from_zero(dtype, order, offset):
-    # Scores of float32 columns with a large mean would be the rounding of a difference.
+    """Scores of float32 columns with a large mean would be the rounding of a difference."""
     rng = np.random.default_rng(0)
     n, p = 2000, 40
     x = rng.standard_normal((n, p))
@@ -932,7 +932,7 @@ def test_columns_far_from_zero(dtype, order, offset):
 
 
 def test_scales_from_tiny_to_huge():
-    # The support would depend on the units.
+    """The support would depend on the units."""
     x = gaussian(80, 25)
     units = 10.0 ** np.arange(-12, 13)
     v = np.random.default_rng(0).standard_normal(80)
@@ -946,7 +946,7 @@ def test_scales_from_tiny_to_huge():
 
 
 def test_denormals_are_constant():
-    # The result would depend on the mode of the processor.
+    """The result would depend on the mode of the processor."""
     x = gaussian(30, 3)
     x[:, 1] *= 1e-310
     model = center_scale(as_design(x), np.ones(30), center=True)
@@ -955,7 +955,7 @@ def test_denormals_are_constant():
 
 
 def test_duplicated_columns_score_the_same():
-    # Ties between equal columns would be broken by rounding.
+    """Ties between equal columns would be broken by rounding."""
     x = gaussian(40, 300, dtype=np.float32)
     x[:, 123] = x[:, 7]
     x[:, 299] = x[:, 7]
@@ -967,7 +967,7 @@ def test_duplicated_columns_score_the_same():
 
 
 def test_scan_error():
-    # A certificate would claim more than its scores prove.
+    """A certificate would claim more than its scores prove."""
     n, p = 5003, 30
     rng = np.random.default_rng(0)
     for dtype in (np.float32, np.float64, np.int8, np.int16, np.float16):
@@ -991,7 +991,7 @@ def test_scan_error():
 
 @pytest.mark.parametrize("k", [0, 1, 4, 39, 40, 100])
 def test_top_features(k):
-    # The wrong features would be picked, or others from run to run.
+    """The wrong features would be picked, or others from run to run."""
     rng = np.random.default_rng(k)
     for scores in (rng.standard_normal(40), rng.integers(-2, 3, 40).astype(float), np.zeros(40)):
         before = scores.copy()
@@ -1005,7 +1005,7 @@ def test_top_features(k):
 
 
 def test_reference_kernels(tmp_path):
-    # Without the native kernels the package would not work, or differently.
+    """Without the native kernels the package would not work, or differently."""
     script = """
 import numpy as np, scipy.sparse as sp, sys
 from zeronorm import _kernels

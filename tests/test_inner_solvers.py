@@ -418,6 +418,7 @@ def test_sparse_columns_equal_dense_ones(solver, loss, intercept):
     np.testing.assert_allclose(sparse.state.coef, dense.state.coef, atol=near)
 
 
+@pytest.mark.slow
 @every_solver
 @each_loss
 @with_intercept

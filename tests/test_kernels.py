@@ -103,7 +103,7 @@ def filled(*shape):
 
 
 def test_every_kernel_has_a_twin():
-    # A kernel would go without specification, or the reference build miss it.
+    """A kernel would go without specification, or the reference build miss it."""
     public = {name for name in dir(native) if not name.startswith("_")}
     twins = {name for name in NAMES if not name.startswith("_")}
     assert public == twins | {"dense_ridge", "dense_exchange"}
@@ -113,7 +113,7 @@ def test_every_kernel_has_a_twin():
 
 
 def test_twins_rest_on_numpy_scipy_and_types_alone():
-    # A twin that calls a solver would specify a kernel by that kernel.
+    """A twin that calls a solver would specify a kernel by that kernel."""
     roots = {"numpy", "scipy", *sys.stdlib_module_names}
     for path in Path(reference.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -139,7 +139,7 @@ def test_twins_rest_on_numpy_scipy_and_types_alone():
 )
 @LOOSE
 def test_dense_correlate(seed, n, p, m, dtype, layout, power):
-    # Scores would be wrong by more than the certificate allows for.
+    """Scores would be wrong by more than the certificate allows for."""
     x = dense(seed, n, p, dtype, layout)
     v = np.random.default_rng(seed).standard_normal((n, m)) * 10.0**power
     v.flags.writeable = False
@@ -166,7 +166,7 @@ def test_dense_correlate(seed, n, p, m, dtype, layout, power):
 )
 @LOOSE
 def test_dense_moments(seed, n, p, dtype, layout):
-    # Columns would be standardised with a wrong mean or scale.
+    """Columns would be standardised with a wrong mean or scale."""
     x = dense(seed, n, p, dtype, layout)
     weight = np.random.default_rng(seed).random(n)
     found, expected = (filled(p), filled(p)), (filled(p), filled(p))
@@ -180,7 +180,7 @@ def test_dense_moments(seed, n, p, dtype, layout):
 @pytest.mark.parametrize("layout", ["F", "C"])
 @pytest.mark.parametrize("n", [8, 300, 5000])
 def test_scan_error_bound_in_the_worst_direction(layout, n):
-    # The certificate's margin for rounding would be too small: all roundings one way.
+    """The certificate's margin for rounding would be too small: all roundings one way."""
     rng = np.random.default_rng(n)
     x = np.asarray(1 + rng.random((n, 4)), dtype=np.float32, order=layout)
     # Each entry of v loses almost half a unit in the last place, all with the same sign.
@@ -198,7 +198,7 @@ def test_scan_error_bound_in_the_worst_direction(layout, n):
 @pytest.mark.parametrize("layout", ["F", "C", "every third column"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_nonfinite_values_propagate(layout, dtype):
-    # The audit by scan would miss a NaN or inf, even where v is zero, or blame its neighbours.
+    """The audit by scan would miss a NaN or inf, even where v is zero, or blame its neighbours."""
     x = np.array(dense(0, 601, 40, dtype, layout), order=layout[0] if len(layout) == 1 else "C")
     x[600, 3], x[0, 17], x[300, 39] = np.nan, np.inf, -np.inf
     v = np.zeros((601, 1))
@@ -211,7 +211,7 @@ def test_nonfinite_values_propagate(layout, dtype):
 
 @pytest.mark.parametrize("layout", ["F", "C"])
 def test_finite_float32_never_overflows(layout):
-    # A column of huge but finite values would be reported as not finite.
+    """A column of huge but finite values would be reported as not finite."""
     x = np.full((1000, 2), np.finfo(np.float32).max, order=layout, dtype=np.float32)
     v = np.full((1000, 2), [1e200, -3.7])
     out = filled(2, 2)
@@ -222,8 +222,9 @@ def test_finite_float32_never_overflows(layout):
 @pytest.mark.parametrize("layout", ["F", "C", "every third column"])
 @pytest.mark.parametrize("dtype", DENSE_TYPES)
 def test_dense_bits(layout, dtype):
-    # A result would depend on the threads, on how columns are cut into blocks, or on which scans
-    # are merged into one pass.
+    """A result would depend on the threads, on how columns are cut into blocks, or on which
+    scans are merged into one pass.
+    """
     x = dense(1, 4500, 300, dtype, layout)
     rng = np.random.default_rng(0)
     v, weight = rng.standard_normal((4500, 11)), rng.random(4500)
@@ -248,7 +249,7 @@ def test_dense_bits(layout, dtype):
 
 
 def test_memory_map(tmp_path):
-    # A file that is larger than memory could not be scanned in place.
+    """A file that is larger than memory could not be scanned in place."""
     x = dense(2, 50, 30, np.float32, "C")
     np.save(tmp_path / "x.npy", x)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
@@ -260,7 +261,7 @@ def test_memory_map(tmp_path):
 
 
 def test_arrays_are_never_converted():
-    # An output of another type would be copied, and the result silently lost.
+    """An output of another type would be copied, and the result silently lost."""
     x, v = np.ones((3, 2), np.float32), np.ones((3, 1))
     read_only = filled(2, 1)
     read_only.flags.writeable = False
@@ -294,7 +295,7 @@ def test_arrays_are_never_converted():
 )
 @LOOSE
 def test_csc(seed, n, p, m, dtype, index, repeats, shuffled):
-    # Scores or moments of sparse columns would be wrong, where storage is canonical or not.
+    """Scores or moments of sparse columns would be wrong, where storage is canonical or not."""
     x = compressed(seed, p, n, dtype, index, repeats, shuffled)
     check_sparse("csc", x, seed, n, p, m)
 
@@ -311,7 +312,7 @@ def test_csc(seed, n, p, m, dtype, index, repeats, shuffled):
 )
 @LOOSE
 def test_csr(seed, n, p, m, dtype, index, repeats, shuffled):
-    # Scores or moments of sparse rows would be wrong, where storage is canonical or not.
+    """Scores or moments of sparse rows would be wrong, where storage is canonical or not."""
     x = compressed(seed, n, p, dtype, index, repeats, shuffled)
     check_sparse("csr", x, seed, n, p, m)
 
@@ -337,7 +338,7 @@ def check_sparse(form, x, seed, n, p, m):
 @pytest.mark.parametrize("unsorted", [False, True])
 @pytest.mark.parametrize("index", INDEX_TYPES)
 def test_sparse_bits(index, unsorted):
-    # A result would depend on the number of threads or on which scans are merged.
+    """A result would depend on the number of threads or on which scans are merged."""
     n, p, rows = big_compressed(index, unsorted)
     x = sp.csr_array(rows[::-1], shape=(n, p))
     columns = sp.csc_array(x)
@@ -372,7 +373,7 @@ def test_sparse_bits(index, unsorted):
 )
 @LOOSE
 def test_csr_gather(seed, n, p, dtype, index, repeats, shuffled, share):
-    # The small problem would be solved on other columns than the ones selected.
+    """The small problem would be solved on other columns than the ones selected."""
     x = compressed(seed, n, p, dtype, index, repeats, shuffled)
     rng = np.random.default_rng(seed)
     wanted = rng.permutation(p)[: int(share * p)]
@@ -391,7 +392,7 @@ def test_csr_gather(seed, n, p, dtype, index, repeats, shuffled, share):
 
 
 def test_csr_gather_from_many_rows():
-    # Blocks of rows would be put together in the wrong order.
+    """Blocks of rows would be put together in the wrong order."""
     _, p, rows = big_compressed(np.int32, unsorted=False)
     position = np.where(np.arange(p) % 7 == 0, np.arange(p) // 7, -1).astype(np.int32)
     k = int(position.max()) + 1
@@ -413,7 +414,7 @@ def test_csr_gather_from_many_rows():
 )
 @LOOSE
 def test_csr_to_csc(seed, n, p, dtype, index, repeats, shuffled):
-    # Entries would change their place, their order or their value.
+    """Entries would change their place, their order or their value."""
     x = compressed(seed, n, p, dtype, index, repeats, shuffled)
     expected = reference.csr_to_csc(*x, p, 1)
     for n_threads in THREADS:
@@ -431,7 +432,7 @@ def test_csr_to_csc(seed, n, p, dtype, index, repeats, shuffled):
 
 
 def test_csr_to_csc_of_many_rows():
-    # The parts of the threads would be put together in the wrong order.
+    """The parts of the threads would be put together in the wrong order."""
     _, p, rows = big_compressed(np.int32, unsorted=False)
     expected = reference.csr_to_csc(*rows, p, 1)
     for n_threads in THREADS:
@@ -448,7 +449,7 @@ def test_csr_to_csc_of_many_rows():
 )
 @LOOSE
 def test_sparse_gram(seed, n, q, index, repeats, shuffled):
-    # Newton steps on sparse columns would use a wrong or unsymmetric Hessian.
+    """Newton steps on sparse columns would use a wrong or unsymmetric Hessian."""
     indptr, indices, data = compressed(seed, q, n, np.float64, index, repeats, shuffled)
     z = (indptr, indices.astype(np.int32), data)
     weight = np.random.default_rng(seed).standard_normal(n)
@@ -478,7 +479,7 @@ def few_columns(dtype, index, n=9000, p=40, shuffled=False):
 @pytest.mark.parametrize("index", INDEX_TYPES)
 @pytest.mark.parametrize("dtype", DENSE_TYPES)
 def test_few_columns_by_row(dtype, index, shuffled):
-    # Tall problems would have another gradient or Hessian, or one that depends on the threads.
+    """Tall problems would have another gradient or Hessian, or one that depends on the threads."""
     x, rows = few_columns(dtype, index, shuffled=shuffled)
     n, p = x.shape
     rng = np.random.default_rng(0)
@@ -516,7 +517,7 @@ def test_few_columns_by_row(dtype, index, shuffled):
 
 
 def test_sparse_gram_bits():
-    # A fit would depend on the number of threads.
+    """A fit would depend on the number of threads."""
     z = compressed(0, 400, 3000)
     weight = np.random.default_rng(0).random(3000)
     results = [filled(400, 400) for _ in THREADS]
@@ -539,7 +540,7 @@ def test_sparse_gram_bits():
 )
 @LOOSE
 def test_audit_of_sound_storage(seed, major, minor, index, repeats, shuffled):
-    # Sound storage would be refused, or its order and duplicates be misjudged.
+    """Sound storage would be refused, or its order and duplicates be misjudged."""
     indptr, indices, _ = compressed(
         seed, major, minor, index=index, repeats=repeats, shuffled=shuffled
     )
@@ -559,7 +560,7 @@ def test_audit_of_sound_storage(seed, major, minor, index, repeats, shuffled):
 )
 @settings(parent=LOOSE, max_examples=300)
 def test_audit_of_anything(indptr, indices, minor, index):
-    # Broken storage would reach a kernel, which reads where it is told to.
+    """Broken storage would reach a kernel, which reads where it is told to."""
     arrays = np.array(indptr, dtype=index), np.array(indices, dtype=index)
     if minor == 2**40 and len(indices) > 1:
         minor = 2**31  # unsorted rows need a marker of this size
@@ -587,7 +588,7 @@ def test_audit_of_anything(indptr, indices, minor, index):
 )
 @pytest.mark.parametrize("index", INDEX_TYPES)
 def test_audit_names_the_first_fault(indptr, indices, expected, index):
-    # The message would point at the wrong entry.
+    """The message would point at the wrong entry."""
     arrays = np.array(indptr, dtype=index), np.array(indices, dtype=index)
     for module in (native, reference):
         assert module.audit_indices(*arrays, 3) == expected
@@ -652,7 +653,7 @@ def coordinate_derivative(problems, alpha, rest):
 
 @pytest.mark.parametrize("n_blocks", [4, 8, 12])
 def test_newton_bisections_find_the_root(n_blocks):
-    # A coordinate would be left outside its box, or where the objective still falls.
+    """A coordinate would be left outside its box, or where the objective still falls."""
     problems = coordinate_problems(n_blocks, 35_000, n_blocks)
     weight = problems[3]
     alpha, rest, bracket, count = solve_coordinates(native, problems, ACCURACY)
@@ -685,7 +686,7 @@ def test_newton_bisections_find_the_root(n_blocks):
 
 @pytest.mark.parametrize("n_blocks", [4, 8, 12])
 def test_newton_bisections_equal_the_reference(n_blocks):
-    # The specification would be of another problem.
+    """The specification would be of another problem."""
     problems = coordinate_problems(100 + n_blocks, 150, n_blocks)
     found = solve_coordinates(native, problems, 1e-12)
     expected = solve_coordinates(reference, problems, 1e-12)
@@ -702,7 +703,7 @@ def test_newton_bisections_equal_the_reference(n_blocks):
 
 
 def test_newton_bisection_with_huge_slopes_stops_early():
-    # Roots below the smallest number would be approached by hundreds of evaluations.
+    """Roots below the smallest number would be approached by hundreds of evaluations."""
     n = 200
     slope = np.zeros((n, 4))
     slope[:, 0] = np.linspace(-2000, 2000, n)
@@ -721,7 +722,7 @@ def test_newton_bisection_with_huge_slopes_stops_early():
 
 
 def test_newton_bisection_ends_at_neighbouring_numbers():
-    # With a spacing of 2.2e-16 the bracket never got below 2e-16: a thousand evaluations.
+    """With a spacing of 2.2e-16 the bracket never got below 2e-16: a thousand evaluations."""
     rng = np.random.default_rng(4)
     n = 3000
     level = np.tile([1e5, 1e5, -np.inf, -np.inf], (n, 1))
@@ -737,7 +738,7 @@ def test_newton_bisection_ends_at_neighbouring_numbers():
 
 @pytest.mark.parametrize("q", [10.0, 100.0])
 def test_newton_bisection_on_the_example_of_the_paper(q):
-    # Figure 2: two levels cross within the interval; Newton's method alone jumps between them.
+    """Figure 2: two levels cross within the interval; Newton's method alone jumps between them."""
     c1, c2 = 0.09, 0.99
     a, b, s = np.array([[0.015, 0.040], [-2.433, 1.380], [1203.074, 1201.6725]])
 
@@ -842,7 +843,7 @@ SHAPES = [(n, depths) for n in (0, 1, 9) for depths in DEPTHS]
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("n", "depths"), SHAPES)
 def test_dense_sweep(n, depths, dtype):
-    # Coordinate descent would walk along other rows than those of the data.
+    """Coordinate descent would walk along other rows than those of the data."""
     for padded, q in ((0, 0.1), (1, 3.0), (3, 1.0)):
         problem = smoothing_problem(n + depths[0], n, depths, dtype, padded)
         order = np.random.default_rng(1).permutation(n)
@@ -857,7 +858,7 @@ def test_dense_sweep(n, depths, dtype):
 @pytest.mark.parametrize("index", INDEX_TYPES)
 @pytest.mark.parametrize(("n", "depths"), SHAPES)
 def test_csr_sweep(n, depths, index):
-    # Sparse rows would be another problem than dense ones.
+    """Sparse rows would be another problem than dense ones."""
     problem = smoothing_problem(n + depths[0], n, depths)
     order = np.random.default_rng(2).permutation(n)
     storage = csr_rows(*problem[:2], index)
@@ -873,7 +874,7 @@ def test_csr_sweep(n, depths, index):
 
 @pytest.mark.parametrize("name", ["dense", "csr"])
 def test_sweep_visits_what_it_is_told_to(name):
-    # Coordinates would be skipped, or visited once where the order has them twice.
+    """Coordinates would be skipped, or visited once where the order has them twice."""
     problem = smoothing_problem(0, 6, (3,))
     storage = problem[:2] if name == "dense" else csr_rows(*problem[:2], np.int32)
     function = getattr(native, f"{name}_smoothing_sweep")
@@ -892,7 +893,7 @@ def test_sweep_visits_what_it_is_told_to(name):
 @pytest.mark.parametrize("q", [1e-4, 1e-2, 1.0, 1e2, 1e4])
 @pytest.mark.parametrize("scale", [0.05, 1.0, 10.0])
 def test_sweep_never_increases_the_objective(q, scale, ratio):
-    # The descent would not be one; the levels kept along the way would drift from the truth.
+    """The descent would not be one; the levels kept along the way would drift from the truth."""
     n, used = 200, 7
     problem = smoothing_problem(3, n, (5, 5), scale=scale)
     weight = problem[3]
@@ -921,7 +922,7 @@ def test_sweep_never_increases_the_objective(q, scale, ratio):
 @pytest.mark.parametrize("q", [1e-10, 1.0, 1e15])
 @pytest.mark.parametrize("name", ["dense", "csr"])
 def test_sweep_with_extreme_values(name, q):
-    # One NaN among the coordinates makes all levels NaN.
+    """One NaN among the coordinates makes all levels NaN."""
     n, used = 60, 3
     rows, starts, _, weight, alpha, *_ = smoothing_problem(5, n, (4,))
     rows[:10] = 0
@@ -952,6 +953,7 @@ def test_sweep_with_extreme_values(name, q):
 
 
 def test_smoothing_gives_the_same_bits_twice():
+    """Two runs of one sweep would differ."""
     problem = smoothing_problem(6, 100, (30, 30, 30), np.float32)
     order = np.random.default_rng(6).permutation(100)
     first, second = (
@@ -970,7 +972,9 @@ def test_smoothing_gives_the_same_bits_twice():
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 8, 255, 256, 257, 1027])
 @pytest.mark.parametrize("size", [1e-12, 1e-3, 1.0, 30.0, 900.0])
 def test_logistic_loss(n, size):
-    # Values, gradients and curvatures would lose digits, at the ends of the range or of the array.
+    """Values, gradients and curvatures would lose digits, at the ends of the range or of the
+    array.
+    """
     rng = np.random.default_rng(n)
     z, y = size * rng.standard_normal(n), rng.choice([-1.0, 1.0], n)
     weight = rng.random(n) * (rng.random(n) < 0.9)
@@ -987,7 +991,9 @@ def test_logistic_loss(n, size):
 
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 257])
 def test_logistic_conjugate(n):
-    # Bounds would be no bounds: a share of 1e-17, or of 1 up to rounding, would lose its digits.
+    """Bounds would be no bounds: a share of 1e-17, or of 1 up to rounding, would lose its
+    digits.
+    """
     rng = np.random.default_rng(n)
     for share in (
         rng.random(n), 10 ** rng.uniform(-320, 0, n), 1 - 10 ** rng.uniform(-17, 0, n),
@@ -1006,7 +1012,7 @@ def test_logistic_conjugate(n):
 
 @pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
 def test_losses_of_numbers_that_are_none(module):
-    # NaN would vanish in a comparison, and a diverged fit look fine.
+    """NaN would vanish in a comparison, and a diverged fit look fine."""
     y, ones = np.ones(5), np.ones(5)
     for wrong in range(5):
         z = np.arange(5.0)
@@ -1111,7 +1117,7 @@ each_intercept = pytest.mark.parametrize("intercept", [True, False], ids=["inter
 )
 @LOOSE
 def test_ridge(seed, n, p, loss, intercept, layout, tol, warm):
-    # Exchanges would compare supports by wrong objectives, certificates claim wrong bounds.
+    """Exchanges would compare supports by wrong objectives, certificates claim wrong bounds."""
     p = min(n, p)
     problem = ridge_problem(seed, n, p, scale=3.0)
     stored = {
@@ -1138,7 +1144,7 @@ def test_ridge(seed, n, p, loss, intercept, layout, tol, warm):
 @each_intercept
 @pytest.mark.parametrize("shape", [(40, 3), (700, 20), (64, 64)])
 def test_ridge_to_the_last_digit(loss, intercept, shape):
-    # Certificates would not reach the gap they are asked for.
+    """Certificates would not reach the gap they are asked for."""
     problem = ridge_problem(1, *shape)
     found = solved("compiled", problem, loss, intercept, tol=1e-12)
     expected = solved("python", problem, loss, intercept, tol=1e-12)
@@ -1149,7 +1155,7 @@ def test_ridge_to_the_last_digit(loss, intercept, shape):
 @each_way
 @each_loss
 def test_ridge_far_from_the_origin_has_a_dual_point(way, loss):
-    # The intercept has too few digits to balance the classes: the bound would be none.
+    """The intercept has too few digits to balance the classes: the bound would be none."""
     x, columns, y, weight, penalty = ridge_problem(9, 200, 2)
     start = np.full(2, 1e4), -2e10
     problem = np.asfortranarray(x + 1e6), columns, y, weight, penalty
@@ -1161,7 +1167,7 @@ def test_ridge_far_from_the_origin_has_a_dual_point(way, loss):
 @each_loss
 @each_intercept
 def test_ridge_stops_at_a_cutoff(loss, intercept):
-    # A trial that cannot win would be solved to its end.
+    """A trial that cannot win would be solved to its end."""
     problem = ridge_problem(2, 300, 6)
     best = solved("compiled", problem, loss, intercept, tol=1e-12)
     cutoff = 0.5 * best["objective"]
@@ -1177,7 +1183,7 @@ def test_ridge_stops_at_a_cutoff(loss, intercept):
 @each_intercept
 @pytest.mark.parametrize("power", [-150, -70, 70, 150])
 def test_ridge_of_columns_in_any_units(loss, intercept, power):
-    # Squares and their sums would overflow or underflow.
+    """Squares and their sums would overflow or underflow."""
     x, columns, y, weight, penalty = ridge_problem(3, 120, 5)
     units = 10.0 ** (power * np.array([1.0, -1.0, 0.5, 0.0, 1.0, 1.0, 0.0, 1.0]))
     plain = solved("compiled", (x, columns, y, weight, penalty), loss, intercept)
@@ -1191,7 +1197,7 @@ def test_ridge_of_columns_in_any_units(loss, intercept, power):
 @each_loss
 @each_intercept
 def test_ridge_of_columns_that_nearly_agree(loss, intercept):
-    # Rounding makes the Newton system indefinite: the fit would end in NaN, or not at all.
+    """Rounding makes the Newton system indefinite: the fit would end in NaN, or not at all."""
     x, columns, y, weight, _ = ridge_problem(4, 90, 6)
     close = x[:, :1] + 1e-9 * np.abs(x[:, :1]) * x
     problem = close, columns, y, 1e8 * weight, np.full(6, 1e-6)
@@ -1206,7 +1212,7 @@ def test_ridge_of_columns_that_nearly_agree(loss, intercept):
 @each_intercept
 @pytest.mark.parametrize("C", [1e-200, 1e3, 1e9])
 def test_ridge_on_separated_rows(loss, intercept, C):
-    # Huge margins and vanishing dual variables would give NaN, or a bound that is none.
+    """Huge margins and vanishing dual variables would give NaN, or a bound that is none."""
     x, columns, y, weight, penalty = ridge_problem(5, 60, 4)
     problem = np.abs(x) * y[:, None], columns, y, C * weight, penalty
     found = solved("compiled", problem, loss, intercept)
@@ -1222,7 +1228,7 @@ def test_ridge_on_separated_rows(loss, intercept, C):
 @each_way
 @each_loss
 def test_ridge_of_one_class_and_of_no_rows(way, loss):
-    # The intercept goes as far as the loss has digits, not further.
+    """The intercept goes as far as the loss has digits, not further."""
     x, columns, _, _, penalty = ridge_problem(6, 30, 3)
     for rows in (30, 1, 0):
         problem = x[:rows], columns[: min(3, rows)], np.ones(rows), np.ones(rows), penalty[:rows]
@@ -1238,7 +1244,7 @@ def test_ridge_of_one_class_and_of_no_rows(way, loss):
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e200])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_ridge_refuses_what_overflows(way, loss, intercept, wrong):
-    # A step of NaN would be taken for no progress, and the start for the solution.
+    """A step of NaN would be taken for no progress, and the start for the solution."""
     x, columns, y, weight, penalty = ridge_problem(7, 50, 3)
     x = x.copy()
     x[11, columns[1]] = wrong
@@ -1250,7 +1256,7 @@ def test_ridge_refuses_what_overflows(way, loss, intercept, wrong):
 @pytest.mark.parametrize("shape", [(2, 1), (40, 3), (9, 9), (700, 20)])
 @pytest.mark.parametrize("centre", [0.0, -1e4])
 def test_ridge_of_least_squares(intercept, shape, centre):
-    # Coefficients, objective or dual point would not be those of the optimum in closed form.
+    """Coefficients, objective or dual point would not be those of the optimum in closed form."""
     x, columns, y, weight, penalty = ridge_problem(11, *shape)
     y = centre + np.random.default_rng(1).standard_normal(y.size)
     problem = x, columns, y, weight, penalty
@@ -1277,7 +1283,7 @@ def test_ridge_of_least_squares(intercept, shape, centre):
 
 
 def test_exchange_of_least_squares():
-    # The search would weigh columns by another loss: it has to end at the best support.
+    """The search would weigh columns by another loss: it has to end at the best support."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((40, 9))
     y = x[:, [1, 4, 6]] @ [2.0, -1.0, 0.5] + 0.1 * rng.standard_normal(40)
@@ -1292,7 +1298,7 @@ def test_exchange_of_least_squares():
 
 
 def test_no_kernel_takes_a_loss_that_it_does_not_have():
-    # Another loss would be minimised without a word.
+    """Another loss would be minimised without a word."""
     problem = ridge_problem(1, 20, 2)
     for number in (-1, 3):
         out = np.zeros(2), filled(20), filled(20), filled(2)
@@ -1302,7 +1308,7 @@ def test_no_kernel_takes_a_loss_that_it_does_not_have():
 
 @each_loss
 def test_ridge_is_deterministic(loss):
-    # Two fits of the same support would differ by what the memory held before.
+    """Two fits of the same support would differ by what the memory held before."""
     problem = ridge_problem(8, 333, 9)
     first, second = (solved("compiled", problem, loss, True) for _ in range(2))
     assert all(np.array_equal(first[name], second[name]) for name in first)
@@ -1387,7 +1393,7 @@ def test_exchange(seed, n, p, k, loss, intercept, swaps, layout):
 
 @each_way
 def test_exchange_tries_only_what_is_new(way):
-    # Exchanges would be tried again after every scan, or not with the columns of that scan.
+    """Exchanges would be tried again after every scan, or not with the columns of that scan."""
     pool, order = exchange_pool(3, 100, 40)
     support = np.sort(order[:5])
     options = {"loss": Logistic(), "intercept": True, "swaps": True}
@@ -1402,7 +1408,7 @@ def test_exchange_tries_only_what_is_new(way):
 
 @each_loss
 def test_exchange_passes_by_what_overflows(loss):
-    # A column without an estimate would come first, and the fit with it fail.
+    """A column without an estimate would come first, and the fit with it fail."""
     (x, y, weight, is_kept), order = exchange_pool(4, 60, 25)
     x = x.copy(order="F")
     x[:, order[-1]] *= 1e200
@@ -1419,7 +1425,7 @@ def test_exchange_passes_by_what_overflows(loss):
 @each_way
 @each_loss
 def test_exchange_refuses_what_overflows(way, loss):
-    # A support with a column of NaN would be kept as the best one.
+    """A support with a column of NaN would be kept as the best one."""
     (x, y, weight, is_kept), order = exchange_pool(5, 50, 12)
     support = np.sort(order[:3])
     x = x.copy(order="F")
@@ -1432,7 +1438,7 @@ def test_exchange_refuses_what_overflows(way, loss):
 
 
 def test_the_gil_is_released():
-    # Progress bars and Ctrl-C would have to wait for the end of a scan.
+    """Progress bars and Ctrl-C would have to wait for the end of a scan."""
     x = np.ones((3000, 3000), np.float32)
     v, out = np.ones((3000, 40)), filled(3000, 40)
     worker = threading.Thread(target=native.dense_correlate, args=(x, v, out, 1))
@@ -1447,7 +1453,7 @@ def test_the_gil_is_released():
 
 @pytest.mark.parametrize("n_threads", [-1, 0, 1, 10**6])
 def test_any_number_of_threads(n_threads):
-    # More threads than work or than the system has, or none, would crash.
+    """More threads than work or than the system has, or none, would crash."""
     x, v, out = np.ones((100, 50), np.int8), np.ones((100, 1)), filled(50, 1)
     native.dense_correlate(x, v, out, n_threads)
     assert np.all(out == 100)
@@ -1487,7 +1493,7 @@ def bilevel_problem(seed, p, n_groups, k, g, ties):
 )
 @LOOSE
 def test_bilevel(seed, p, n_groups, k, g, ties, squares, power):
-    # The fast search would be compared with a wrong programme, or be wrong itself.
+    """The fast search would be compared with a wrong programme, or be wrong itself."""
     v, *rest = bilevel_problem(seed, p, n_groups, k, g, ties)
     arguments = (v * 10.0**power, *rest)
     expected = selected(reference, "bilevel_program", arguments, squares)
@@ -1507,7 +1513,7 @@ def test_bilevel(seed, p, n_groups, k, g, ties, squares, power):
 @pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
 @pytest.mark.parametrize("name", ["bilevel_select", "bilevel_program"])
 def test_bilevel_says_where_a_value_is_not_finite(module, name):
-    # The message of the caller would name another place.
+    """The message of the caller would name another place."""
     for p in (5, 64, 700):
         for place in {0, p // 2, p - 1}:
             for wrong in (np.nan, np.inf, -np.inf):
@@ -1525,7 +1531,7 @@ def test_bilevel_says_where_a_value_is_not_finite(module, name):
 @pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
 @pytest.mark.parametrize("wrong", [-1, 3])
 def test_bilevel_refuses_groups_that_there_are_not(module, wrong):
-    # Memory outside of the arrays would be read and written.
+    """Memory outside of the arrays would be read and written."""
     v, code, *rest = bilevel_problem(0, 40, 3, 4, 2, False)
     code = code.copy()
     code[np.argmax(np.abs(v))] = wrong
@@ -1536,7 +1542,7 @@ def test_bilevel_refuses_groups_that_there_are_not(module, wrong):
 
 @pytest.mark.parametrize("p", [3000, 40_000])
 def test_bilevel_of_large_groups(p):
-    # Under the sanitizers: the filter, full groups, the residual programme.
+    """Under the sanitizers: the filter, full groups, the residual programme."""
     rng = np.random.default_rng(0)
     code = rng.integers(0, 8, p)
     for v in (rng.standard_normal(p), np.sort(rng.random(p)), np.full(p, 3.0)):

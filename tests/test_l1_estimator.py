@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 import warnings
 from collections import deque
@@ -20,7 +19,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles
 from conftest import make_classification
@@ -297,43 +295,6 @@ def test_flipping_the_labels_flips_the_model(loss, data):
     np.testing.assert_allclose(a.intercept_, -b.intercept_, atol=1e-5)
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
-def test_integer_weights_equal_repeated_rows(standardize, storage, data):
-    """Weights would be another model than the rows that they stand for."""
-    X, y = data
-    weight = np.random.default_rng(62).integers(0, 4, len(y))
-    X2, y2 = oracles.repeat_rows(X, y, weight)
-    options = {"C": 0.4, "tol": TIGHT, "standardize": standardize, "l1_ratio": 0.8}
-    a = L1LogisticRegression(**options).fit(storage(X), y, sample_weight=weight)
-    b = L1LogisticRegression(**options).fit(storage(X2), y2)
-    assert_same(a, b, atol=1e-5)
-    assert a.objective_ == pytest.approx(b.objective_, rel=1e-9)
-
-
-def test_weight_zero_is_removal(data):
-    """Rows of weight zero would still count."""
-    X, y = data
-    keep = np.arange(len(y)) % 3 > 0
-    wild = np.where(keep[:, None], X, 1e3 * X)
-    a = L1LogisticRegression(standardize=True, tol=TIGHT).fit(wild, y, sample_weight=1.0 * keep)
-    b = L1LogisticRegression(standardize=True, tol=TIGHT).fit(X[keep], y[keep])
-    assert_same(a, b)
-
-
-def test_class_weight_is_a_sample_weight(data, multiclass):
-    """class_weight would do something else than multiply the weights of the rows."""
-    for X, y in (data, multiclass):
-        count = np.bincount(y)
-        balanced = len(y) / (len(count) * count)
-        options = {"C": 0.3, "tol": TIGHT}
-        a = L1LogisticRegression(**options, class_weight="balanced").fit(X, y)
-        b = L1LogisticRegression(**options).fit(X, y, sample_weight=balanced[y])
-        c = L1LogisticRegression(**options, class_weight=dict(enumerate(balanced))).fit(X, y)
-        assert_same(a, b)
-        assert_same(c, b)
-
-
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.6])
 def test_standardize_is_fitting_scaled_columns(fit_intercept, l1_ratio, data):
@@ -488,42 +449,6 @@ STORAGES = ["C", "F", "strided", "csc", "csr", "csr_matrix", "coo", "frame", "li
             "path", "rows"]  # fmt: skip
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
-@pytest.mark.parametrize("options", [{}, {"standardize": True, "solver": "newglmnet"}], ids=str)
-def test_storage_does_not_matter(storage, dtype, options, counts, tmp_path):
-    """The model would depend on type or layout of X."""
-    X, y = counts
-    options = {"C": 0.3, "tol": 1e-9, **options}
-    stored = store(X.astype(dtype), storage, tmp_path)
-    model = L1LogisticRegression(**options).fit(stored, y)
-    assert_same(model, L1LogisticRegression(**options).fit(X, y), atol=1e-4)
-    assert model.dual_gap_ <= 1e-9
-    np.testing.assert_allclose(
-        model.decision_function(stored), X @ model.coef_[0] + model.intercept_, atol=1e-5
-    )
-
-
-@pytest.mark.parametrize("storage", ["C", "F", "csc", "csr"])
-def test_input_is_not_touched(storage, counts, tmp_path):
-    """The caller's data, labels or weights would be written to."""
-    X, y = counts
-    stored = store(X, storage, tmp_path)
-    arrays = [stored.data, stored.indices, stored.indptr] if sp.issparse(stored) else [stored]
-    weight = np.linspace(0, 2, len(y))
-    factor = np.ones(25)
-    arrays += [y, weight, factor]
-    before = [a.copy() for a in arrays]
-    for a in arrays:
-        a.flags.writeable = False
-    for solver in L1_SOLVERS:
-        model = L1LogisticRegression(0.1, solver=solver, penalty_factor=factor, standardize=True)
-        model.fit(stored, y, sample_weight=weight).predict_proba(stored)
-    for a, b in zip(arrays, before, strict=True):
-        np.testing.assert_array_equal(a, b)
-    X.flags.writeable = y.flags.writeable = True
-
-
 @pytest.mark.parametrize("options", [{}, {"standardize": True}, {"n_features": 4}], ids=str)
 def test_columns_far_from_zero(data, options):
     """An offset of 1e8 would take away the curvature of a column, and with it all progress."""
@@ -540,16 +465,6 @@ def test_columns_far_from_zero(data, options):
     np.testing.assert_allclose(model.decision_function(far), margins, atol=1e-5)
     again = model.set_params(warm_start=True).fit(far, y)
     assert again.n_iter_ == 0 or options.get("n_features")
-
-
-def test_threads_do_not_change_a_bit():
-    """Results would depend on the number of threads."""
-    X, y = make_classification(300, 400, n_classes=3, seed=65)
-    for stored in (X, np.asfortranarray(X, dtype=np.float32), sp.csc_array(X), sp.csr_array(X)):
-        models = [L1LogisticRegression(0.1, n_threads=t).fit(stored, y) for t in (1, 2, 7)]
-        for model in models[1:]:
-            np.testing.assert_array_equal(model.coef_, models[0].coef_)
-            assert model.dual_gap_ == models[0].dual_gap_
 
 
 # ------------------------------------------------------------------------ attributes, tools, states
@@ -601,29 +516,6 @@ def test_no_probabilities_of_a_margin(data):
             getattr(model, name)
         assert "Probabilities need the logistic loss" in str(error.value.__cause__)
     assert model.score(X, y) > 0.7
-
-
-def test_names_of_the_selected_features(data):
-    """The names of the selected features would be lost."""
-    X, y = data
-    names = [f"gene {j}" for j in range(30)]
-    model = L1LogisticRegression(0.1).fit(pd.DataFrame(X, columns=names), y)
-    chosen = [names[j] for j in model.support_]
-    np.testing.assert_array_equal(model.get_feature_names_out(), chosen)
-
-
-def test_pickle_clone_and_copy(data, multiclass):
-    """A fitted model could not be stored, sent or copied."""
-    for X, y in (data, multiclass):
-        model = L1LogisticRegression(0.3, penalty_factor=np.ones(X.shape[1])).fit(X, y)
-        for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-            np.testing.assert_array_equal(other.coef_, model.coef_)
-            np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
-            assert other.objective_ == model.objective_
-        again = clone(model)
-        assert again.C == 0.3
-        assert not hasattr(again, "support_")
-        np.testing.assert_array_equal(again.fit(X, y).coef_, model.coef_)
 
 
 def test_a_model_does_not_keep_its_rows():
@@ -964,17 +856,6 @@ def test_bad_number_of_features(value, data):
     """A wrong number would be ignored or fail deep inside."""
     with pytest.raises(ValueError, match="n_features must be None or an integer of at least 1"):
         L1LogisticRegression(n_features=value).fit(*data)
-
-
-@parametrize_with_checks(
-    [
-        L1LogisticRegression(n_features=1),
-        L1LogisticRegression(n_features=1, standardize=True, l1_ratio=0.5, class_weight="balanced"),
-    ]
-)
-def test_sklearn_contract_of_a_size(estimator, check):
-    """Models of a given size would not work inside scikit-learn's tools."""
-    check(estimator)
 
 
 def test_size_as_an_array_of_one_and_without_usable_columns(data):

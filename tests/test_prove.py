@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -85,6 +86,7 @@ def optima(X, y, C, k, *, intercept, weight=None):
 
 @pytest.mark.parametrize("q", [1, 2, 3, 7])
 def test_support_norm_is_that_of_the_definition(q):
+    """The relaxation would minimise another penalty, and its bounds be false."""
     rng = np.random.default_rng(q)
     for _ in range(50):
         u = rng.standard_normal(7) * (rng.random(7) < 0.7)
@@ -120,6 +122,7 @@ def test_proximal_shares_minimise(curvature):
 @pytest.mark.parametrize("loss", list(LOSSES))
 @pytest.mark.parametrize("intercept", [False, True])
 def test_relaxation_agrees_with_a_conic_solver(loss, intercept):
+    """The bound at the root would not be that of the convex relaxation."""
     for seed in range(6):
         X, y = instance(seed, n=25, p=9)
         for k in (1, 3, 6):
@@ -159,11 +162,11 @@ def test_interior_points_of_many_columns_have_those_that_count():
         assert found.objective - found.bound <= 1e-5 * found.objective
 
 
-def test_bounds_and_decisions_of_thousands_of_instances_are_safe():
+def test_bounds_and_decisions_of_hundreds_of_instances_are_safe():
     """A bound above the optimum, or a feature of a better model ruled out, would be a lie."""
-    # Where C is large, bounds are far below the optimum and decide nothing: a hundred are enough.
+    # Where C is large, bounds are far below the optimum and decide nothing: thirty are enough.
     Cs, shares = [0.01, 0.03, 0.1, 0.3, 1.0, 10.0, 100.0], [0.19] * 5 + [0.03, 0.02]
-    drawn = np.random.default_rng(0).choice(Cs, 2000, p=shares)
+    drawn = np.random.default_rng(0).choice(Cs, 600, p=shares)
     tight = decided = 0
     for seed, C in enumerate(drawn.tolist()):
         X, y = instance(seed, n=24, p=6)
@@ -183,8 +186,8 @@ def test_bounds_and_decisions_of_thousands_of_instances_are_safe():
         assert np.all([np.isin(np.flatnonzero(known.fixed), support).all() for support in better])
         tight += found.bound > best * (1 - 1e-3)
         decided += known.dropped.sum() + known.fixed.sum()
-    assert tight > 1000
-    assert decided > 2000
+    assert tight > 300
+    assert decided > 600
 
 
 # -------------------------------------------------------------------------------------- the proof
@@ -192,7 +195,8 @@ def test_bounds_and_decisions_of_thousands_of_instances_are_safe():
 
 @pytest.mark.parametrize("intercept", [False, True])
 def test_proven_optima_are_those_of_enumeration(intercept):
-    for seed in range(60):
+    """A support would be called the best one that is not."""
+    for seed in range(24):
         X, y = instance(seed)
         C, k = (0.05, 0.5, 5.0)[seed % 3], 2 + seed % 3
         values, supports = optima(X, y, C, k, intercept=intercept)
@@ -207,6 +211,7 @@ def test_proven_optima_are_those_of_enumeration(intercept):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_gap_and_history_are_true(seed):
+    """A proof would end above the wanted gap, or report bounds that do not hold."""
     X, y = instance(seed, n=60, p=14)
     values, _ = optima(X, y, 1.0, 4, intercept=True)
     rows = []
@@ -227,6 +232,7 @@ def test_gap_and_history_are_true(seed):
 
 
 def test_weights_and_forced_features_count():
+    """The proof would be of a problem without weights or forced features."""
     X, y = instance(3)
     rng = np.random.default_rng(0)
     weight = rng.integers(0, 4, 30).astype(float)
@@ -248,6 +254,7 @@ def test_weights_and_forced_features_count():
 
 
 def test_storages_agree():
+    """A proof would depend on how X is stored."""
     X, y = instance(8, n=50, p=20)
     X = np.where(np.abs(X) > 0.8, X, 0.0).astype(np.float32)
     expected = None
@@ -261,6 +268,7 @@ def test_storages_agree():
 
 
 def test_squared_hinge_of_a_feature_generating_machine():
+    """The proof would be of another loss than the model."""
     X, y = instance(4, n=40, p=10)
     model = FeatureGeneratingMachine(3, C=0.5).fit(X, y)
     proof = zeronorm.prove(model, X, y, gap=0)
@@ -274,6 +282,7 @@ def test_squared_hinge_of_a_feature_generating_machine():
 
 
 def test_classes_have_proofs_of_their_own():
+    """The proof of one class would be shown for another."""
     X, _ = instance(5, n=60, p=12)
     y = np.digitize(X[:, 0] + 0.5 * X[:, 3], [-0.5, 0.8])
     model = L0LogisticRegression(2, C=0.3, gap=0).fit(X, y)
@@ -304,6 +313,7 @@ def test_golub_is_proven_and_read_from_a_pickle():
 
 
 def test_limits_keep_what_is_proven_and_the_search_goes_on():
+    """What was proven before a limit would be lost."""
     X, y = load_golub(return_X_y=True)
     model = L0LogisticRegression(n_features=8).fit(X, y)
     short = zeronorm.prove(model, X, y, gap=0, max_nodes=20)
@@ -325,6 +335,7 @@ def test_limits_keep_what_is_proven_and_the_search_goes_on():
 
 
 def test_time_limit_is_reported():
+    """A search that ran out of time would pass for one that ended."""
     X, y = load_golub(return_X_y=True)
     model = L0LogisticRegression(n_features=8).fit(X, y)
     proof = zeronorm.prove(model, X, y, gap=0, time_limit=1e-9)
@@ -333,10 +344,13 @@ def test_time_limit_is_reported():
     zeronorm.verify(X, y, proof.certificate)
 
 
-def test_every_class_has_its_time():
+def test_every_class_has_its_time(monkeypatch):
+    """The proof of one class would take the time of the others, which run beside it."""
     X, y = load_golub(return_X_y=True)
-    three = np.where(y == "AML", 2, np.arange(y.size) % 2)  # two of them without a reason
-    model = L0LogisticRegression(6, C=1.0).fit(X, three)
+    X, three = X[:, :200], np.arange(y.size) % 3  # labels without a reason: proofs that do not end
+    model = L0LogisticRegression(6, C=1.0, calibrate=False, refit_C=1.0).fit(X, three)
+    ticks = itertools.count()  # a clock that a busy machine does not hurry
+    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks) / 50)
     short = zeronorm.prove(model, X, three, gap=0, time_limit=1)
     onward = zeronorm.prove(model, X, three, gap=0, time_limit=1, resume=short)
     for before, after in zip(short, onward, strict=True):
@@ -372,6 +386,7 @@ def test_data_that_separate_are_proven():
 
 @pytest.mark.parametrize("gap", [0.01, 0.02, 0.03])
 def test_a_gap_is_at_most_the_wanted_one(gap):
+    """A proof would end before the wanted gap is reached."""
     X, y = load_golub(return_X_y=True)
     proof = zeronorm.prove(np.arange(6), X, y, gap=gap)
     assert proof.status is Status.GAP
@@ -379,6 +394,7 @@ def test_a_gap_is_at_most_the_wanted_one(gap):
 
 
 def test_interrupt_keeps_what_is_proven():
+    """Ctrl-C would throw away hours of a search."""
     X, y = load_golub(return_X_y=True)
     model = L0LogisticRegression(n_features=8).fit(X, y)
 
@@ -400,6 +416,7 @@ def test_interrupt_keeps_what_is_proven():
     assert onward.certificate.objective == pytest.approx(best.certificate.objective, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_interrupt_in_the_middle_of_a_node(monkeypatch, after):
     """A node that is half divided would be lost, and the bound would claim too much."""
@@ -557,6 +574,7 @@ def test_interrupt_ends_the_proofs_of_all_sizes():
 
 
 def test_cross_validation_does_not_prove():
+    """Every fold would branch for nothing that its score needs."""
     X, y = load_golub(return_X_y=True)
     rows = []
     model = L0LogisticRegression([3, 8], gap=0)
@@ -571,6 +589,7 @@ def test_cross_validation_does_not_prove():
 
 
 def test_too_many_candidates_are_said(monkeypatch):
+    """Memory would run out, or a search that was left out pass for a proof."""
     X, y = load_golub(return_X_y=True)
     monkeypatch.setattr("zeronorm.solvers._prove.CANDIDATE_BYTES", 1000)
     proof = zeronorm.prove(np.arange(8), X, y, gap=0)
@@ -583,6 +602,7 @@ def test_too_many_candidates_are_said(monkeypatch):
 
 
 def test_any_support_is_certified():
+    """Supports of other packages would be refused, or read otherwise."""
     X, y = load_golub(return_X_y=True)
     ranking = SelectKBest(k=6).fit(X, y)
     lasso = LinearSVC(penalty="l1", dual=False, C=0.01).fit(X, y)
@@ -597,6 +617,7 @@ def test_any_support_is_certified():
 
 
 def test_problem_is_that_of_the_model():
+    """The certificate would be of another C, weight or scaling than the model."""
     X, y = instance(9, n=60, p=12)
     weights = {-1.0: 1.0, 1.0: 3.0}
     model = BudgetClassifier(
@@ -612,6 +633,7 @@ def test_problem_is_that_of_the_model():
 
 
 def test_weight_of_the_loss_that_a_measure_has_by_default():
+    """C='auto' would be certified as another number."""
     X, y = instance(9, n=60, p=12)
     model = MeasureClassifier("f1", n_features=3).fit(X, y)
     assert model.C == "auto"
@@ -620,6 +642,7 @@ def test_weight_of_the_loss_that_a_measure_has_by_default():
     np.testing.assert_array_equal(certificate.support, model.support_)
 
 
+@pytest.mark.slow
 def test_certify_is_never_looser_than_the_fit():
     """A dual point that the fit has would be forgotten."""
     for seed in range(40):
@@ -631,6 +654,7 @@ def test_certify_is_never_looser_than_the_fit():
 
 
 def test_equal_columns_are_named():
+    """A user would take one of two equal columns for the only choice."""
     X, y = instance(2, n=50, p=10)
     X = np.column_stack([X, X[:, 3], -2.0 * X[:, 0], X[:, 3] + 1e-3 * X[:, 1]])
     certificate = zeronorm.certify([0, 3, 5], X, y)
@@ -654,6 +678,7 @@ def forge(certificate, **changes):
 
 
 def test_verifier_sees_through_false_trees():
+    """A tree with a hole in it would pass for a proof."""
     X, y, certificate = proven()
     tree = certificate.tree
     zeronorm.verify(X, y, certificate)
@@ -692,6 +717,7 @@ def test_verifier_sees_through_false_trees():
 
 
 def test_bad_models_are_refused():
+    """What is no support would be certified as one."""
     X, y = instance(1)
     with pytest.raises(ValueError, match="there is nothing to certify"):
         zeronorm.certify([], X, y)
@@ -713,6 +739,7 @@ def test_bad_models_are_refused():
 
 
 def test_bad_options_are_refused():
+    """A wrong option would be ignored, or fail deep inside."""
     X, y = instance(1)
     for options, match in (
         ({"gap": -0.1}, "gap must"),

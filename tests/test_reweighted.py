@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from zeronorm.solvers._columns import Penalty
 
 from conftest import make_classification
 from zeronorm import BudgetClassifier, L1LogisticRegression, ReweightedL1LogisticRegression
@@ -15,7 +15,6 @@ from zeronorm.designs import as_design
 from zeronorm.losses import Logistic
 from zeronorm.result import Status
 from zeronorm.solvers import CappedL1, L1Problem, LogPenalty, reweighted, run, working_set
-from zeronorm.solvers._columns import Penalty
 from zeronorm.solvers._reweighted import FLOOR, reweighted_sizes
 
 RULES = [LogPenalty(0.3), LogPenalty(), CappedL1(0.5), CappedL1()]
@@ -115,7 +114,7 @@ def test_features_without_penalty_stay_without():
 
 
 @each_rule
-@pytest.mark.parametrize("k", [1, 4, 15])
+@pytest.mark.parametrize("k", [1, 15])
 def test_sizes_are_exact(rule, k):
     """A stage would return as many features as its C happens to give."""
     _, problem = posed(5, C=1.0)
@@ -127,6 +126,7 @@ def test_sizes_are_exact(rule, k):
     assert {step.extra["stage"] for step in found[k].result.history} == {1, 2, 3}
 
 
+@pytest.mark.slow
 def test_stages_recover_more_of_the_truth_than_l1():
     """Reweighting would be without effect, or the wrong way round."""
     hits = {"l1": 0, "reweighted-l1": 0}
@@ -158,6 +158,7 @@ def test_budgets_by_other_methods(method):
 
 
 def test_bad_method():
+    """A misspelt method would be ignored."""
     X, y = make_classification(60, 10, informative=3, seed=0)
     with pytest.raises(ValueError, match=r"method must be one of .*got 'lasso'"):
         BudgetClassifier(3, method="lasso").fit(X, y)
@@ -189,6 +190,7 @@ def test_the_estimator_solves_the_stages():
 @pytest.mark.parametrize("weights", ["log", "capped"])
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 def test_the_estimator_gives_exactly_k(weights, loss):
+    """A user who asks for k features would get another number."""
     X, y = make_classification(120, 60, informative=8, seed=1)
     model = ReweightedL1LogisticRegression(n_features=5, weights=weights, loss=loss).fit(X, y)
     assert model.support_.size == 5
@@ -200,6 +202,7 @@ def test_the_estimator_gives_exactly_k(weights, loss):
 
 
 def test_parameters_of_the_other_rule_are_refused():
+    """A parameter would be ignored where the rule has no use for it."""
     X, y = make_classification(60, 10, informative=3, seed=0)
     with pytest.raises(ValueError, match=r"epsilon is of weights='log'; got epsilon=1.0"):
         ReweightedL1LogisticRegression(epsilon=1.0, weights="capped").fit(X, y)
@@ -211,14 +214,3 @@ def test_parameters_of_the_other_rule_are_refused():
         ReweightedL1LogisticRegression(epsilon=-1.0).fit(X, y)
     with pytest.raises(ValueError, match="weights must be one of"):
         ReweightedL1LogisticRegression(weights="candes").fit(X, y)
-
-
-@parametrize_with_checks(
-    [
-        ReweightedL1LogisticRegression(),
-        ReweightedL1LogisticRegression(n_features=1),
-        ReweightedL1LogisticRegression(weights="capped", standardize=True, C=0.3),
-    ]
-)
-def test_sklearn_contract(estimator, check):
-    check(estimator)

@@ -69,7 +69,9 @@ def check_answer(problem, found, tol):
 
 @each
 @pytest.mark.parametrize("case", TABLE, ids=str)
-@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-9])
+@pytest.mark.parametrize(
+    "tol", [1e-4, *(pytest.param(tol, marks=pytest.mark.slow) for tol in (1e-2, 1e-9))]
+)
 def test_tables_within_the_certified_gap(solver, case, tol):
     """A bound would pass the optimum, or the objective be below it."""
     problem, start, optimum = table_problem(case)
@@ -370,6 +372,7 @@ def test_interrupt_between_steps_is_not_swallowed():
         run(problem, interrupt)
 
 
+@pytest.mark.slow
 def test_reference_kernels_give_the_same_answer():
     """The twin would be the specification of another algorithm."""
     script = (

@@ -53,7 +53,7 @@ ENUMERATED = {
 @pytest.mark.parametrize("structure", STRUCTURES, ids=name)
 @given(score=arrays(float, 9, elements=st.integers(-1, 4).map(float)))
 def test_top_is_a_best_support_of_both_budgets(structure, score):
-    # A model would have features that are not the best, beyond a budget, or of no score.
+    """A model would have features that are not the best, beyond a budget, or of no score."""
     found = structure.top(score)
     inside = ENUMERATED[structure]
     assert (inside == np.isin(np.arange(9), found)).all(axis=1).any()
@@ -66,7 +66,7 @@ def test_top_is_a_best_support_of_both_budgets(structure, score):
 @pytest.mark.parametrize("structure", STRUCTURES, ids=name)
 @given(w=arrays(float, 9, elements=VALUES))
 def test_project_is_the_nearest_point(structure, w):
-    # Hard thresholding would step to a point that is not the projection.
+    """Hard thresholding would step to a point that is not the projection."""
     before = w.copy()
     w.flags.writeable = False
     projected = structure.project(w)
@@ -78,7 +78,7 @@ def test_project_is_the_nearest_point(structure, w):
 
 
 def test_ties_in_groups_go_to_the_smaller_index():
-    # Equal groups and duplicated columns would be chosen differently from run to run.
+    """Equal groups and duplicated columns would be chosen differently from run to run."""
     ones = np.ones(9)
     assert np.array_equal(BilevelBudget(2, 1, GROUPS).top(ones), [0, 2])
     assert np.array_equal(BilevelBudget(2, 1, GROUPS).project(-ones), [-1, 0, -1, 0, 0, 0, 0, 0, 0])
@@ -87,7 +87,7 @@ def test_ties_in_groups_go_to_the_smaller_index():
 @pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-200, 1e200, 1e300])
 @pytest.mark.parametrize("structure", STRUCTURES, ids=name)
 def test_scales_do_not_matter(structure, scale):
-    # Sums of squares would overflow, or underflow to ties.
+    """Sums of squares would overflow, or underflow to ties."""
     w = np.array([3.0, 1, 4, 9, 5, 7, 2, 6, 5])
     kept = np.flatnonzero(structure.project(w))
     assert np.array_equal(np.flatnonzero(structure.project(scale * w)), kept)
@@ -96,13 +96,13 @@ def test_scales_do_not_matter(structure, scale):
 
 @pytest.mark.parametrize("k", [0, 1, 5, 499, 500])
 def test_largest_is_a_stable_sort(k):
-    # The order in which features enter would not be reproducible.
+    """The order in which features enter would not be reproducible."""
     values = tied_scores(500)
     assert np.array_equal(largest(values, k), np.argsort(-values, kind="stable")[:k])
 
 
 def test_nan_scores_are_refused():
-    # NaN would win or lose by accident.
+    """NaN would win or lose by accident."""
     with pytest.raises(ValueError, match="scores must be numbers; got NaN"):
         largest(np.array([1.0, np.nan, 2.0]), 1)
 
@@ -111,7 +111,7 @@ def test_nan_scores_are_refused():
 @pytest.mark.parametrize("structure", STRUCTURES[:-1], ids=name)
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_scores_of_groups_must_be_finite(structure, wrong):
-    # NaN would win or lose by accident.
+    """NaN would win or lose by accident."""
     score = np.ones(9)
     score[4] = wrong
     message = f"scores must be finite numbers; got {wrong} at place 4."
@@ -123,7 +123,7 @@ def test_scores_of_groups_must_be_finite(structure, wrong):
 
 @pytest.mark.parametrize("structure", STRUCTURES, ids=name)
 def test_scores_of_other_features(structure):
-    # Scores of another matrix would be read in silence.
+    """Scores of another matrix would be read in silence."""
     message = r"scores must be one for each of the 9 features of groups; got shape \(8,\)."
     with pytest.raises(ValueError, match=message):
         structure.top(np.ones(8))
@@ -132,7 +132,7 @@ def test_scores_of_other_features(structure):
 
 
 def test_forced_features_stay_whatever_their_value():
-    # A feature that the user wants would be dropped, or counted twice.
+    """A feature that the user wants would be dropped, or counted twice."""
     structure = BilevelBudget(3, 2, GROUPS, forced_features=[3, 3], forced_groups=[0, 0])
     assert structure.forced_features == (3,)
     assert structure.forced_groups == (0,)
@@ -196,7 +196,7 @@ def test_forced_features_stay_whatever_their_value():
     ],
 )
 def test_wrong_budgets_of_groups_are_refused(make, error, message):
-    # A wrong budget would turn into a wrong number of groups.
+    """A wrong budget would turn into a wrong number of groups."""
     with pytest.raises(error) as caught:
         make()
     assert str(caught.value) == message

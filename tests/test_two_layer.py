@@ -290,6 +290,7 @@ def test_bounds_hold_and_meet_around_the_relaxed_optimum(name, published):
     assert objectives[-1] - outer[-1] <= 0.5 * zero
 
 
+@pytest.mark.slow
 @each_measure
 def test_l0_bound_is_below_the_best_support(name):
     """A certificate would claim more than enumeration of all supports finds."""

@@ -1,0 +1,114 @@
+"""The contract of scikit-learn: its own checks, on two or three settings of every estimator."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from zeronorm import (
+    BilevelClassifier,
+    BilevelRegressor,
+    BudgetClassifier,
+    FeatureGeneratingMachine,
+    GreedyLogisticRegression,
+    L0LogisticRegression,
+    L1LogisticRegression,
+    L1LogisticRegressionCV,
+    MeasureClassifier,
+    MinimaxLogisticRegression,
+    ReweightedL1LogisticRegression,
+)
+from zeronorm.baselines import L1SVM, SVMRFE, L1Bmrm
+
+FAST = {"calibrate": False}  # else every fit is five
+ROUGH = "it ends within a tolerance, so weights equal repetitions within it"
+COUNTS = "the measure counts rows: weights other than 0 and 1 are refused"
+EQUIVALENCE = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+WEIGHTS = ["check_sample_weights_list", "check_sample_weights_not_overwritten"]
+CLASS_WEIGHTS = "check_class_weight_classifiers"
+EXACT_FIT = "10 features fit the check's 11 distinct rows exactly: no support is the best one"
+NO_SHIFT = "asks for a shifted boundary: no model without an intercept can pass"
+SAME_AUC = "AUC is the same for any weights of the classes"
+
+# Settings, with the checks that they cannot pass and the reason: of every class one, then others.
+SETTINGS = [
+    (BudgetClassifier(class_weight="balanced", standardize=False, refit_C=1.0, **FAST), {}),
+    (MinimaxLogisticRegression(n_features=2, C=1.0, **FAST), {}),
+    (FeatureGeneratingMachine(**FAST), {}),
+    (GreedyLogisticRegression(n_features=2, fit_C=1e8, **FAST), {}),
+    (L0LogisticRegression(1, solver="iht", standardize=False, refit_C=1.0, **FAST), {}),
+    (L1LogisticRegression(), {}),
+    (L1LogisticRegressionCV([0.1, 1.0], cv=2), {}),
+    (ReweightedL1LogisticRegression(), {}),
+    (MeasureClassifier("auc", n_features=1), {CLASS_WEIGHTS: SAME_AUC}),
+    (BilevelClassifier(n_features=1, C=0.1, refit_C="loo"), {}),
+    (BilevelRegressor(n_features=1, solver="fista-c", C=1.0, standardize=False), {}),
+    (SVMRFE(2, tol=1e-10, max_iter=100_000), {}),
+    (L1SVM(C=1.0), {}),
+]
+OTHERS = [
+    (BudgetClassifier(n_features=1), {}),
+    (BudgetClassifier(2, method="l1", fit_intercept=False, **FAST), {CLASS_WEIGHTS: NO_SHIFT}),
+    (
+        MinimaxLogisticRegression(2, solver="smoothing", fit_intercept=False, **FAST),
+        {CLASS_WEIGHTS: NO_SHIFT},
+    ),
+    (FeatureGeneratingMachine(1, max_blocks=2, standardize=False, warm_start=True, **FAST), {}),
+    (GreedyLogisticRegression(class_weight="balanced", warm_start=True, **FAST), {}),
+    (L0LogisticRegression(n_features=2, criterion="ebic", **FAST), {}),
+    (L1LogisticRegression(loss="squared_hinge", solver="newglmnet", class_weight="balanced"), {}),
+    (L1LogisticRegression(n_features=1, standardize=True, l1_ratio=0.5, warm_start=True), {}),
+    (L1LogisticRegressionCV(5, cv=2, loss="squared_hinge", scoring="accuracy", tol=1e-10), {}),
+    (ReweightedL1LogisticRegression(n_features=1), {}),
+    (ReweightedL1LogisticRegression(C=0.3, weights="capped", standardize=True), {}),
+    (MeasureClassifier(), dict.fromkeys(EQUIVALENCE, ROUGH)),
+    (
+        MeasureClassifier("recall@1p", 1, solver="two-layer", refit=False, standardize=False),
+        dict.fromkeys([*EQUIVALENCE, *WEIGHTS, CLASS_WEIGHTS], COUNTS),
+    ),
+    (
+        BilevelClassifier(n_features=2, loss="squared_hinge", fit_intercept=False),
+        {CLASS_WEIGHTS: NO_SHIFT},
+    ),
+    (BilevelRegressor(), dict.fromkeys(EQUIVALENCE, EXACT_FIT)),
+    (L1Bmrm("hamming", C=1.0, tol=1e-4), {}),
+]
+# These try eleven formats of sparse matrices each.
+FORMATS = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
+
+
+def each(settings, *, formats):
+    """Run a test for every check of every setting: those of sparse formats, or the others."""
+    cases = []
+    for estimator, reasons in settings:
+        for _, check in estimator_checks_generator(estimator, legacy=True):
+            name = check.func.__name__
+            if (name in FORMATS) == formats:
+                marks = pytest.mark.xfail(reason=reasons[name]) if name in reasons else ()
+                label = f"{estimator!r}-{name}"
+                cases.append(pytest.param(clone(estimator), check, marks=marks, id=label))
+    return pytest.mark.parametrize(("estimator", "check"), cases)
+
+
+@pytest.mark.filterwarnings("ignore:No features were selected")  # of noise: the rule is right
+@each(SETTINGS, formats=False)
+def test_scikit_learn_accepts(estimator, check):
+    """The estimators would not work inside scikit-learn's tools."""
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:No features were selected")
+@each(SETTINGS, formats=True)
+def test_scikit_learn_accepts_sparse_formats(estimator, check):
+    """A sparse matrix would have to be CSC or CSR, with indices of one type."""
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:No features were selected")
+@each(OTHERS, formats=False)
+def test_scikit_learn_accepts_other_settings(estimator, check):
+    """An option would break the contract that the defaults keep."""
+    check(estimator)
