@@ -18,6 +18,7 @@ from sklearn.model_selection import KFold
 import oracles
 from zeronorm import BilevelClassifier, BilevelCV, BilevelRegressor, L0LogisticRegression
 from zeronorm.designs import Scaled, as_design
+from zeronorm.designs._columns import GatheredColumns
 from zeronorm.groups import Groups
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.result import Status
@@ -25,7 +26,6 @@ from zeronorm.solvers import _bilevel as solver_module
 from zeronorm.solvers import run
 from zeronorm.solvers._bilevel import SOLVERS, BilevelTask, select_bilevel
 from zeronorm.solvers._bilevel_pool import Pool
-from zeronorm.solvers._cutting_plane import GatheredColumns
 from zeronorm.solvers._hard_thresholding import VARIANTS, Objective, Thresholding
 
 LOSSES = {"ls": LeastSquares(), "log": Logistic(), "hinge": SquaredHinge()}
@@ -64,7 +64,7 @@ def task_of(X, objective, groups, **options):
 
 def fitted(X, objective, columns):
     """The fit on some columns, by the pool."""
-    pool = Pool(objective, GatheredColumns(as_design(X), 0))
+    pool = Pool(objective, GatheredColumns(as_design(X)))
     pool.add(np.arange(X.shape[1]))
     return pool, pool.fit(np.asarray(columns, np.int64))
 

@@ -306,10 +306,11 @@ def test_bound_and_fixing_hold_over_all_choices_of_groups(seed, case):
             assert found.bound <= models[0][0] * (1 + 1e-9)
             assert found.n_groups == n_groups
             fit = oracles.ridge(X[:, support], y, 0.1, **options)
-            alpha = balance(fit.alpha, y) if case == "intercept" else fit.alpha
+            dual = fit.alpha * y
+            dual = balance(dual) if case == "intercept" else dual
             proof = bound_at(
-                LOSSES[options["loss"]], alpha, y, 0.1 * options["weight"],
-                np.abs(X.T @ (alpha * y)), n_groups, forced, value, Groups.of(groups, 12),
+                LOSSES[options["loss"]], dual, y, 0.1 * options["weight"],
+                np.abs(X.T @ dual), n_groups, forced, value, Groups.of(groups, 12),
             )  # fmt: skip
             for other, better in models:
                 if other < value * (1 - 1e-9):
@@ -325,12 +326,13 @@ def test_decisions_are_those_of_the_stated_inequalities():
     chosen = oracles.enumerate_groups(X, y, 0.02, 2, groups)
     support = chosen[0][1]
     fit = oracles.ridge(X[:, support], y, 0.02)
-    c = X.T @ (fit.alpha * y)
+    dual = fit.alpha * y
+    c = X.T @ dual
     proof = bound_at(
-        Logistic(), fit.alpha, y, np.full(60, 0.02), np.abs(c), 2, NONE, chosen[0][0],
+        Logistic(), dual, y, np.full(60, 0.02), np.abs(c), 2, NONE, chosen[0][0],
         Groups.of(groups, 12),
     )  # fmt: skip
-    square = np.bincount(groups, (X.T @ (proof.dual * y)) ** 2)
+    square = np.bincount(groups, (X.T @ proof.dual) ** 2)
     order = np.argsort(-square)
     limit = chosen[0][0] * (1 + 1e-9)
     dropped = [g for g in order[2:] if proof.value + (square[order[1]] - square[g]) / 2 > limit]

@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 
 from zeronorm._kernels import _native as native
 from zeronorm._kernels import reference
+from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.solvers import ridge
 
@@ -1178,7 +1179,10 @@ def test_ridge_on_separated_rows(squared_hinge, intercept, C):
     assert found["bound"] <= found["objective"] * (1 + 1e-12)
     loss = SquaredHinge() if squared_hinge else Logistic()
     x, columns, y, weight, penalty = problem
-    fit = ridge(x, y, weight, loss, columns=columns, penalty=penalty, intercept=intercept, tol=1e-7)
+    fit = ridge(
+        as_columns(x), y, weight, loss, columns=columns, penalty=penalty, intercept=intercept,
+        tol=1e-7,
+    )  # fmt: skip
     assert fit.bound <= fit.objective * (1 + 1e-12)
     assert fit.gap <= 1e-7
 

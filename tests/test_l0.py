@@ -14,6 +14,7 @@ from zeronorm import BudgetClassifier, L0LogisticRegression, persistence
 from zeronorm.certificate import verify
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
+from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.solvers import Task, run
 from zeronorm.solvers._exchange import Exchanges
@@ -145,7 +146,7 @@ def test_swaps_end_where_no_single_exchange_helps(form, seed):
     place = swapped(Z, y, weight, start)
 
     def value(support):
-        return ridge(X[:, support], y, weight, LOGISTIC, tol=1e-9).objective
+        return ridge(as_columns(X[:, support]), y, weight, LOGISTIC, tol=1e-9).objective
 
     assert place.size == 8
     assert value(place) < value(start)
@@ -170,7 +171,7 @@ def test_swaps_go_on_where_splicing_ends():
         spliced = exchanges.splice(exchanges.fit(np.arange(6)))
         better_still = exchanges.swap(spliced)
         first, second = (
-            ridge(X[:, support], y, weight, LOGISTIC, tol=1e-9).objective
+            ridge(as_columns(X[:, support]), y, weight, LOGISTIC, tol=1e-9).objective
             for support in (spliced.columns, better_still.columns)
         )
         assert second <= first * (1 + 1e-9)
@@ -342,7 +343,7 @@ def test_little_ridge_is_reached_from_more_of_it(seed):
     for stage in (0.1, 1.0):
         easier = L0LogisticRegression(5, C=stage).fit(X, y)
         Z = (X - X.mean(axis=0)) / X.std(axis=0)
-        fit = ridge(np.asfortranarray(Z[:, easier.support_]), y, np.full(50, C), LOGISTIC, tol=1e-9)
+        fit = ridge(as_columns(Z[:, easier.support_]), y, np.full(50, C), LOGISTIC, tol=1e-9)
         assert objective <= fit.objective * (1 + 1e-3)
     # The steps are those of the problem that was asked for.
     values = [step.objective for step in model.history_]

@@ -26,7 +26,7 @@ from zeronorm.losses import Logistic
 from zeronorm.result import Status
 from zeronorm.solvers import L1Problem, run
 from zeronorm.solvers import l1_path as solve_path
-from zeronorm.solvers._columns import Penalty
+from zeronorm.solvers._descent import Penalty
 from zeronorm.solvers._l1_path import l1_sizes
 
 RENAMED = LogisticRegression().l1_ratio is not None  # scikit-learn since 1.8

@@ -15,6 +15,7 @@ import oracles
 from conftest import make_classification
 from test_l0 import specified
 from zeronorm import L0LogisticRegression, persistence
+from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.result import Status
 from zeronorm.solvers import SplitProblem, Splitting, _l0, asalm, salm
@@ -114,7 +115,7 @@ def test_all_features_are_the_unconstrained_fit(name, intercept):
     weight = np.full(len(y), 0.3)
     method, options = with_options(name, tol=TIGHT, rho=0.5, max_iter=5000)
     found = method(SplitProblem(X, y, weight, LOGISTIC, intercept), 8, options)
-    expected = ridge(X, y, weight, LOGISTIC, intercept=intercept, tol=1e-13)
+    expected = ridge(as_columns(X), y, weight, LOGISTIC, intercept=intercept, tol=1e-13)
     assert found.status is Status.CONVERGED
     np.testing.assert_allclose(found.coef, expected.coef, atol=1e-6)
     assert found.intercept == pytest.approx(expected.intercept, abs=1e-6)
@@ -151,7 +152,7 @@ def test_other_losses(name):
     method, options = with_options(name, rho=3.0, tol=TIGHT, max_iter=5000)
     found = method(problem, 4, options)
     assert found.status is Status.CONVERGED
-    fit = ridge(X[:, found.support], y, problem.weight, SquaredHinge(), tol=1e-13)
+    fit = ridge(as_columns(X[:, found.support]), y, problem.weight, SquaredHinge(), tol=1e-13)
     np.testing.assert_allclose(found.coef, fit.coef, atol=1e-6)
 
 
