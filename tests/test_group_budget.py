@@ -23,6 +23,7 @@ from zeronorm import (
 )
 from zeronorm.certificate import CertificateError
 from zeronorm.designs import as_design
+from zeronorm.designs._columns import as_columns
 from zeronorm.designs._operations import scan, score_errors
 from zeronorm.groups import Groups
 from zeronorm.losses import Logistic, SquaredHinge, balance
@@ -350,7 +351,7 @@ def test_forced_features_without_scores_stay_fixed(groups):
     for value in (0.0, 1.0):
         magnitude = np.array([0.0, 0.0, 0.0, value])
         proof = bound_at(
-            Logistic(), np.full(2, 0.1), y, np.ones(2), magnitude, 2, np.array([0]), 99.0, groups
+            Logistic(), 0.1 * y, y, np.ones(2), magnitude, 2, np.array([0]), 99.0, groups
         )
         assert proof.fixed.tolist() == [True, False, False, False]
         assert not proof.dropped.any()
@@ -362,10 +363,10 @@ def test_bound_at_any_dual_point_is_below_the_optimum():
     rng = np.random.default_rng(6)
     best = oracles.enumerate_groups(X, y, 0.3, 2, groups)[0][0]
     for _ in range(50):
-        alpha = 0.3 * rng.uniform(0, 1, 60) ** 2
-        magnitude = np.abs(X.T @ (alpha * y))
+        dual = 0.3 * y * rng.uniform(0, 1, 60) ** 2
+        magnitude = np.abs(X.T @ dual)
         bound = bound_at(
-            Logistic(), alpha, y, np.full(60, 0.3), magnitude, 2, NONE, best, Groups.of(groups, 12)
+            Logistic(), dual, y, np.full(60, 0.3), magnitude, 2, NONE, best, Groups.of(groups, 12)
         )
         assert bound.value <= best
 
@@ -510,11 +511,11 @@ def test_the_dual_point_of_the_relaxation_is_feasible():
     weight = np.full(60, 0.3)
     slope = Logistic().value_gradient(X[:, 0] + 0.5, y, weight)[1]
     assert abs(slope.sum()) > 0.5
-    problem = Relaxed(np.asfortranarray(columns), code, y, weight, Logistic(), 1, 2, True)
-    bound, alpha = problem._bound(slope)
-    assert abs(alpha @ y) <= 1e-12 * alpha.sum()
-    square = np.bincount(code, (columns.T @ (alpha * y)) ** 2)
-    expected = oracles.dual_value("logistic", alpha, 0.3, np.ones(60))
+    problem = Relaxed(as_columns(columns), code, y, weight, Logistic(), 1, 2, True)
+    bound, dual = problem._bound(slope)
+    assert abs(dual.sum()) <= 1e-12 * np.abs(dual).sum()
+    square = np.bincount(code, (columns.T @ dual) ** 2)
+    expected = oracles.dual_value("logistic", dual * y, 0.3, np.ones(60))
     expected -= 0.5 * (square[0] + oracles.top_sum(square[1:], 2))  # the first group is fixed in
     assert bound == pytest.approx(expected, rel=1e-12)
 

@@ -141,7 +141,7 @@ def swapped(Z, y, weight, support, keep=None):
 def test_swaps_end_where_no_single_exchange_helps(form, seed):
     """A swap would raise the objective, or one that helps be missed."""
     X, y, weight = pooled(seed)
-    Z = sp.csc_array(X) if form == "sparse" else X
+    Z = as_columns(sp.csc_array(X) if form == "sparse" else X)
     start = np.arange(32, 40)
     place = swapped(Z, y, weight, start)
 
@@ -167,7 +167,7 @@ def test_swaps_go_on_where_splicing_ends():
     better = 0
     for seed in range(30):
         X, y, weight = pooled(seed, n=60, p=40, C=1.0)
-        exchanges = Exchanges(X, y, weight, LOGISTIC)
+        exchanges = Exchanges(as_columns(X), y, weight, LOGISTIC)
         spliced = exchanges.splice(exchanges.fit(np.arange(6)))
         better_still = exchanges.swap(spliced)
         first, second = (
@@ -296,12 +296,12 @@ def test_exchanges_go_on_in_a_pool_that_grows():
     for form in (np.asfortranarray, sp.csc_array):
         for seed in range(6):
             X, y, weight = pooled(seed, n=100)
-            exchanges = Exchanges(form(X[:, :20]), y, weight, LOGISTIC)
+            exchanges = Exchanges(as_columns(form(X[:, :20])), y, weight, LOGISTIC)
             found = exchanges.improve(exchanges.fit(np.arange(16, 20)))
             assert exchanges.improve(found) is found
-            exchanges.extend(form(X))
+            exchanges.extend(as_columns(form(X)))
             later = exchanges.improve(found)
-            anew = Exchanges(form(X), y, weight, LOGISTIC)
+            anew = Exchanges(as_columns(form(X)), y, weight, LOGISTIC)
             assert later.objective <= found.objective
             best = anew.improve(anew.fit(found.columns)).objective
             np.testing.assert_allclose(later.objective, best, rtol=1e-6)

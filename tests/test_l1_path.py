@@ -20,6 +20,7 @@ import oracles
 from conftest import make_classification
 from generators import sparse
 from zeronorm import L1LogisticRegression, L1LogisticRegressionCV, l1_path
+from zeronorm._typing import Design
 from zeronorm.designs import as_design
 from zeronorm.designs._operations import scan
 from zeronorm.losses import Logistic
@@ -460,7 +461,7 @@ def test_no_data_are_copied(data):
     design = as_design(X)
     shapes = []
 
-    class Watched:
+    class Watched(Design):
         """A design that notes what is gathered."""
 
         shape, block = design.shape, design.block

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
+from zeronorm._typing import Design
 from zeronorm.designs import Rows, Scaled, as_design
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
@@ -458,14 +459,22 @@ def test_scaled_and_row_wrappers_equal_the_explicit_matrix(signed):
 # --------------------------------------------------------------------------------- the driver
 
 
-class Counting:
+class Counting(Design):
     """A design that counts complete passes and can fail in the middle of one."""
 
     def __init__(self, base, fail_at=None, block=None):
         self.inner, self.fail_at = base, fail_at
-        self.shape, self.block = base.shape, block or base.block
+        self.columns_per_block = block or base.block
         self.columns = 0
         self.vectors = []
+
+    @property
+    def shape(self):
+        return self.inner.shape
+
+    @property
+    def block(self):
+        return self.columns_per_block
 
     @property
     def passes(self):
@@ -653,7 +662,7 @@ def test_elimination_is_nested_and_keeps_what_it_must(intercept):
     """Backward elimination would miss a size, or drop a forced feature."""
     Z, y, weight = pool_problem(0, p=30)
     keep = np.array([3, 17])
-    exchanges = Exchanges(Z, y, weight, Logistic(), intercept=intercept, keep=keep)
+    exchanges = Exchanges(as_columns(Z), y, weight, Logistic(), intercept=intercept, keep=keep)
     found = exchanges.eliminate(np.arange(30), [2, 5, 11, 30])
     assert sorted(found) == [2, 5, 11, 30]
     for size, support in found.items():
@@ -667,12 +676,14 @@ def test_elimination_drops_the_smallest_coefficient():
     for seed in range(5):
         Z, y, weight = pool_problem(seed)
         fit = oracles.ridge(Z, y, 0.3, intercept=True)
-        found = Exchanges(Z, y, weight, Logistic()).eliminate(np.arange(9), [8], tol=1e-10)
+        found = Exchanges(as_columns(Z), y, weight, Logistic()).eliminate(
+            np.arange(9), [8], tol=1e-10
+        )
         assert set(range(9)) - set(found[8]) == {int(np.abs(fit.coef).argmin())}
 
 
 def spliced(Z, y, weight, support, loss=LOSSES["logistic"], **options):
-    exchanges = Exchanges(Z, y, weight, loss, **options)
+    exchanges = Exchanges(as_columns(Z), y, weight, loss, **options)
     return exchanges.splice(exchanges.fit(support)).columns
 
 
@@ -818,12 +829,31 @@ def test_ridge_of_no_columns():
     assert found.coef.shape == (0,)
 
 
-@pytest.mark.parametrize("shape", [(40, 3), (4, 6)])
-def test_ridge_refuses_a_loss_that_has_no_conjugate(shape):
-    """Least squares would get wrong coefficients, and a gap of 0 with them."""
-    X = np.random.default_rng(15).standard_normal(shape)
-    with pytest.raises(TypeError, match=r"loss must be of labels -1 and 1 .*; got LeastSquares\."):
-        ridge(as_columns(X), X[:, 0], np.ones(shape[0]), LeastSquares())
+@with_intercept
+@pytest.mark.parametrize("shape", [(40, 3), (12, 30)])
+@pytest.mark.parametrize("form", [np.asfortranarray, sp.csc_array], ids=["dense", "sparse"])
+def test_ridge_of_least_squares_meets_the_normal_equations(shape, form, intercept):
+    """Least squares would get the coefficients of another model, or a bound that is none."""
+    rng = np.random.default_rng(15)
+    X = (rng.standard_normal(shape) + 2) * (rng.random(shape) < 0.5)
+    y, weight = 5 * rng.standard_normal(shape[0]) + 3, rng.uniform(0.2, 2, shape[0])
+    penalty = rng.uniform(0.5, 2, shape[1])
+    found = ridge(
+        as_columns(form(X)), y, weight, LeastSquares(), penalty=penalty, intercept=intercept,
+        tol=1e-12,
+    )  # fmt: skip
+    Z = np.column_stack([X, np.ones(shape[0])]) if intercept else X
+    H = Z.T @ (weight[:, None] * Z) + np.diag(np.append(penalty, 0.0)[: Z.shape[1]])
+    expected = np.linalg.solve(H, Z.T @ (weight * y))
+    np.testing.assert_allclose(found.coef, expected[: shape[1]], rtol=0, atol=1e-10)
+    assert found.intercept == pytest.approx(expected[-1] if intercept else 0.0, abs=1e-10)
+    residual = y - Z @ expected
+    value = 0.5 * (weight @ residual**2 + penalty @ expected[: shape[1]] ** 2)
+    assert found.objective == pytest.approx(value, rel=1e-12)
+    assert value * (1 - 1e-10) <= found.bound <= value * (1 + 1e-12)
+    assert found.gap <= 1e-12
+    np.testing.assert_allclose(found.dual, weight * residual, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.scores, X.T @ found.dual, rtol=0, atol=1e-9)
 
 
 def test_ridge_on_separated_data_is_finite():
