@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import _validate
-from .._typing import IndexArray
+from .._typing import Design, IndexArray
 from ..criteria import information_criteria
-from ..designs import Scaled
 from ..designs._columns import gather
 from ..designs._operations import center_scale, on_scaling_of_x
 from ..losses import Logistic, SquaredHinge
@@ -172,7 +171,6 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
         if task.scaling == "none":
             center = task.intercept and not design.is_sparse
             design, spread = unscaled(center_scale(design, task.sample_weight, center=center))
-        assert isinstance(design, Scaled)
         problem = BilevelTask(
             design, objective, task.groups,
             np.empty(0, np.int64) if task.forced is None else task.forced,
@@ -188,7 +186,7 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
         return Path(selections, order[np.sort(first)], path.history, Status.BUDGET)
 
     def _selection(
-        self, task: Task, design: Scaled, fit: BilevelFit, entered: IndexArray
+        self, task: Task, design: Design, fit: BilevelFit, entered: IndexArray
     ) -> Selection:
         """Return the model of a size; design: the task's, on which it was selected."""
         n_rows = float(task.sample_weight.sum())
