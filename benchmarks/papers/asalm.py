@@ -99,7 +99,9 @@ def measured(
     """Return the row of a selection and its refit."""
     begin = time.process_time()
     support, row = select()
-    fit = ridge(as_columns(X[:, support]), y, np.full(y.size, 1.0 / (MU * y.size)), Logistic(), tol=1e-9)
+    fit = ridge(
+        as_columns(X[:, support]), y, np.full(y.size, 1.0 / (MU * y.size)), Logistic(), tol=1e-9
+    )
     seconds = time.process_time() - begin
     return {**row, "seconds": seconds, "refit": MU * fit.objective,
             "true": int(np.isin(support, true).sum())}  # fmt: skip
