@@ -48,10 +48,10 @@ from sklearn.model_selection import train_test_split
 import _common as common
 import _protocol as protocol
 from zeronorm import BudgetClassifier
+from zeronorm.designs._columns import gather
 from zeronorm.result import Path as SizedPath
 from zeronorm.solvers import Exchanges, Task, certify_supports, select
 from zeronorm.solvers._drive import Solver
-from zeronorm.solvers._ridge import take
 from zeronorm.solvers._select import refit_support
 
 Row = dict[str, Any]
@@ -157,13 +157,13 @@ class Candidate(BudgetClassifier):
         (k,) = sizes
         path = yield from select(task, sizes, C=self.C, certify=False)
         pool = np.sort(path.order)
-        Z = task.design.gather(pool)
+        Z = gather(task.design, pool)
         weight = CANDIDATE_C * task.sample_weight
         exchanges = Exchanges(Z, task.y, weight, task.loss, intercept=task.intercept)
         chosen = exchanges.eliminate(np.arange(pool.size), [k])[k]
         chosen = exchanges.improve(exchanges.fit(chosen), swaps=False).columns
         support = pool[chosen]
-        fit = refit_support(task, take(Z, chosen), support, self.refit_C)
+        fit = refit_support(task, Z.take(chosen), support, self.refit_C)
         (certificate,) = yield from certify_supports(
             task.design, task.y, task.loss, [support], C=CANDIDATE_C,
             sample_weight=task.sample_weight, scaling=task.scaling, intercept=task.intercept,

@@ -24,10 +24,9 @@ import scipy.sparse as sp
 import _common as common
 import l1
 from zeronorm.designs import as_design
-from zeronorm.designs._operations import arranged
 from zeronorm.losses import Logistic
 from zeronorm.solvers import L1Problem, run
-from zeronorm.solvers._columns import Penalty
+from zeronorm.solvers._descent import Penalty
 from zeronorm.solvers._l1 import Run
 from zeronorm.solvers._working_set import solve_over
 
@@ -51,8 +50,8 @@ def screened(problem: L1Problem, length: np.ndarray) -> list[tuple[float, float]
         yield from state.begin()
         while True:
             scale = 1.0 / max(1.0, float(state.pull.max()))
-            alpha = scale * state.candidate.alpha
-            bound = -problem.loss.conjugate(alpha, problem.y, problem.weight)
+            dual = scale * state.candidate.dual
+            bound = -problem.loss.conjugate(dual, problem.y, problem.weight)
             point = state.point
             objective = point.value + float(np.abs(point.u).sum())
             radius = np.sqrt(problem.weight.max() * (objective - bound) / 2.0)
@@ -76,7 +75,7 @@ def main() -> None:
     records, body = [], []
     for name in options.sets.split(","):
         X, y = l1.SETS[name].read(common.data_folder(options.data))
-        m, design, length = X.shape[1], arranged(as_design(X)), norms(X)
+        m, design, length = X.shape[1], as_design(X).arranged(), norms(X)
         everything = np.full(m, np.inf)
         penalty = Penalty(np.ones(m), np.zeros(m), -everything, everything)
         for k, C in l1.SETS[name].C.items():

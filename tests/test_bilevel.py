@@ -17,6 +17,7 @@ from sklearn.model_selection import KFold
 import oracles
 from zeronorm import BilevelClassifier, BilevelCV, BilevelRegressor, L0LogisticRegression
 from zeronorm.designs import Scaled, as_design
+from zeronorm.designs._columns import GatheredColumns, as_columns
 from zeronorm.groups import Groups
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.result import Status
@@ -24,7 +25,6 @@ from zeronorm.solvers import _bilevel as solver_module
 from zeronorm.solvers import run
 from zeronorm.solvers._bilevel import SOLVERS, BilevelTask, select_bilevel
 from zeronorm.solvers._bilevel_pool import Pool
-from zeronorm.solvers._cutting_plane import GatheredColumns
 from zeronorm.solvers._hard_thresholding import VARIANTS, Objective, Thresholding
 
 LOSSES = {"ls": LeastSquares(), "log": Logistic(), "hinge": SquaredHinge()}
@@ -63,7 +63,7 @@ def task_of(X, objective, groups, **options):
 
 def fitted(X, objective, columns):
     """The fit on some columns, by the pool."""
-    pool = Pool(objective, GatheredColumns(as_design(X), 0))
+    pool = Pool(objective, GatheredColumns(as_design(X)))
     pool.add(np.arange(X.shape[1]))
     return pool, pool.fit(np.asarray(columns, np.int64))
 
@@ -126,7 +126,7 @@ def test_descent_of_the_published_methods(solver, loss, intercept):
         values = [state.current.objective]
         going = True
         while going and len(values) < 5000:
-            going = state.step(X.T @ state.vector, lambda features, X=X: X[:, features])
+            going = state.step(X.T @ state.vector, as_columns(X).take)
             values.append(state.current.objective)
             assert state.current.support.size <= 6
             assert groups.of_features(state.current.support).size <= 3
@@ -157,7 +157,7 @@ def test_a_step_is_its_formula():
     state = Thresholding(objective, admit, VARIANTS["ista"], 1e-9)
     descent = X.T @ (objective.weight * objective.y / 2)
     target = descent / (0.5 + objective.weight.sum() / 4)
-    state.step(descent, lambda features: X[:, features])
+    state.step(descent, as_columns(X).take)
     support = admit(target)
     assert np.array_equal(state.current.support, support)
     ratio = state.current.coef / target[support]
@@ -172,7 +172,7 @@ def iterates_of(X, objective, groups, size, solver, tol):
     state = Thresholding(objective, admit, VARIANTS[solver], tol)
     points, curvatures, going = [state.current], [np.nan], True
     while going:
-        going = state.step(X.T @ state.vector, lambda features: X[:, features])
+        going = state.step(X.T @ state.vector, as_columns(X).take)
         points.append(state.current)
         curvatures.append(state.curvature)
     return points, curvatures

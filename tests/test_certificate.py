@@ -119,11 +119,12 @@ def test_bound_at_random_dual_points_is_below_the_optimum(seed, loss):
     for k in (1, 2, 3):
         best = oracles.enumerate_supports(X, y, 1.0, k, loss=loss, weight=weight)[0][0]
         for spread in (0.05, 0.5, 1.0):
-            alpha = weight * rng.uniform(0, spread, 60)
-            magnitude = np.abs(X.T @ (alpha * y))
-            bound = bound_at(LOSSES[loss], alpha, y, weight, magnitude, k, NONE, best)
+            dual = y * weight * rng.uniform(0, spread, 60)
+            magnitude = np.abs(X.T @ dual)
+            bound = bound_at(LOSSES[loss], dual, y, weight, magnitude, k, NONE, best)
             assert bound.value <= best
-            again = oracles.unscaled_bound(X, y, 1.0, k, bound.dual, loss=loss, weight=weight)
+            alpha = bound.dual * y
+            again = oracles.unscaled_bound(X, y, 1.0, k, alpha, loss=loss, weight=weight)
             assert again == pytest.approx(bound.value, rel=1e-9, abs=1e-9)
 
 
@@ -141,10 +142,10 @@ def test_bound_with_a_free_intercept_is_below_the_optimum(seed):
             assert certificate.bound <= optimum + 1e-9
             assert abs(certificate.dual @ y) <= 1e-9 * certificate.dual.sum()
             assert certificate.objective >= optimum - 1e-9
-        alpha = balance(0.3 * rng.uniform(0, 1, 60), y)
-        magnitude = np.abs(X.T @ (alpha * y))
+        dual = balance(0.3 * y * rng.uniform(0, 1, 60))
+        magnitude = np.abs(X.T @ dual)
         weight = np.full(60, 0.3)
-        bound = bound_at(Logistic(), alpha, y, weight, magnitude, k, NONE, optimum)
+        bound = bound_at(Logistic(), dual, y, weight, magnitude, k, NONE, optimum)
         assert bound.value <= optimum
 
 
@@ -259,7 +260,7 @@ def test_scans_of_few_scores_certify_the_same(monkeypatch, at_once):
     X, y, _ = oracles.certificate_instance(0)
     supports = [np.array([0, 1, 2]), np.array([4]), np.array([0, 7]), np.array([1, 5, 8, 9])]
     fits = [oracles.ridge(X[:, support], y, 0.3, intercept=True) for support in supports[:2]]
-    known = {k: BestDual(0.0, balance(fit.alpha, y)) for k, fit in ((3, fits[0]), (2, fits[1]))}
+    known = {k: BestDual(0.0, balance(fit.alpha * y)) for k, fit in ((3, fits[0]), (2, fits[1]))}
     alone = [certify(X, y, support, intercept=True, known=known) for support in supports]
     # As many vectors as have room for their scores, but one at least.
     room = 11 if at_once == 1 else 12 * at_once + 11
@@ -374,12 +375,19 @@ def test_fixing_is_never_wrong(seed, case):
         for upper in (models[0][0], models[2][0]):
             better = [set(s) for value, s in models if value < upper * (1 - 1e-9)]
             proof = bound_at(
-                LOSSES[name], fit.alpha, y, weight, np.abs(X.T @ (fit.alpha * y)), k, forced, upper
+                LOSSES[name],
+                fit.alpha * y,
+                y,
+                weight,
+                np.abs(X.T @ (fit.alpha * y)),
+                k,
+                forced,
+                upper,
             )
             bound = proof.value
             assert bound <= models[0][0] + 1e-9
             # The sets follow from the documented inequalities.
-            square = (X.T @ (proof.dual * y)) ** 2
+            square = (X.T @ proof.dual) ** 2
             free = np.where(np.isin(np.arange(12), forced), -1, square)
             order = np.argsort(-free, kind="stable")
             n_free = k - len(forced)
@@ -409,15 +417,15 @@ def test_models_as_good_as_the_best_known_one_are_not_ruled_out(loss):
     """Features of a model with the same objective, but for rounding, would be decided."""
     X, y, _ = oracles.certificate_instance(0)
     y, weight = y.astype(float), np.full(60, 0.03)
-    alpha = oracles.ridge(X[:, :3], y, 0.03, loss=loss).alpha
-    magnitude = np.abs(X.T @ (alpha * y))
+    dual = oracles.ridge(X[:, :3], y, 0.03, loss=loss).alpha * y
+    magnitude = np.abs(X.T @ dual)
 
     def decided(upper):
-        found = bound_at(LOSSES[loss], alpha, y, weight, magnitude, 3, NONE, upper)
+        found = bound_at(LOSSES[loss], dual, y, weight, magnitude, 3, NONE, upper)
         return found.dropped, found.fixed
 
     best = best_features(magnitude**2, 3, NONE)
-    value, scale = dual_bound(LOSSES[loss], alpha, y, weight, 0.5 * best.value)
+    value, scale = dual_bound(LOSSES[loss], dual, y, weight, 0.5 * best.value)
     out, into = np.flatnonzero(best.entering > 0)[0], best.chosen[0]
     for kind, feature, cost in ((0, out, best.entering[out]), (1, into, best.leaving[0])):
         reached = value + 0.5 * scale**2 * cost  # at least, in models without, or with, the feature

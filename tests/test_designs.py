@@ -15,14 +15,10 @@ from zeronorm._kernels import FLOAT32_SCAN_ERROR
 from zeronorm._typing import Design, Wrapper
 from zeronorm.designs import Dense, Rows, Scaled, Sparse, as_design
 from zeronorm.designs._operations import (
-    arranged,
     center_scale,
     locate_nonfinite,
     margins,
-    resident_columns,
-    resident_rows,
     scan,
-    scan_error,
     score_errors,
     top_features,
 )
@@ -219,7 +215,7 @@ WRAPPERS = {
 def bound(design, twin, v):
     """An error bound of scores; scaled designs amplify that of their storage a little."""
     columns = np.linalg.norm(np.abs(twin) + 20, axis=0)
-    return 4 * (scan_error(design) + 1e-15) * np.outer(columns, np.linalg.norm(v, axis=0))
+    return 4 * (design.scan_error + 1e-15) * np.outer(columns, np.linalg.norm(v, axis=0))
 
 
 def check_shape(design, twin, centred):
@@ -977,13 +973,13 @@ def test_scan_error():
             v = rng.standard_normal(n) * 10.0 ** rng.uniform(-6, 0, n)
             exact = x.astype(np.longdouble).T @ v.astype(np.longdouble)
             norms = np.linalg.norm(x.astype(float), axis=0) * np.linalg.norm(v)
-            error = scan_error(design)
+            error = design.scan_error
             assert np.all(np.abs(scan(design, v) - exact) <= error * norms)
             native = np.dtype(dtype) in (np.float32, np.int8)
             assert error == FLOAT32_SCAN_ERROR if native else error < 1e-11
             wrapped = Scaled(Rows(design, np.arange(9)), None, np.ones(p))
-            assert scan_error(wrapped) == error
-    assert scan_error(as_design(sparse(N, P, dtype=np.float32))) < 1e-13
+            assert wrapped.scan_error == error
+    assert as_design(sparse(N, P, dtype=np.float32)).scan_error < 1e-13
 
 
 # top_features.
@@ -1051,14 +1047,14 @@ def test_arranged_by_column(form, dtype, index):
     rng = np.random.default_rng(0)
     dense = (rng.integers(0, 100, (70, 40)) * (rng.random((70, 40)) < 0.2)).astype(dtype)
     design = as_design(stored_as(dense, form, index))
-    found = arranged(design)
+    found = design.arranged()
     assert (found is design) == (form == "csc" and dtype in (np.float32, np.float64))
-    assert resident_columns(found) is not None
-    assert resident_columns(found)[2].dtype == (np.float64 if dtype == np.float64 else np.float32)
+    assert found.resident_columns() is not None
+    assert found.resident_columns()[2].dtype == (np.float64 if dtype == np.float64 else np.float32)
     np.testing.assert_array_equal(found.gather(slice(0, 40)).toarray(), dense.astype(float))
     v = rng.standard_normal(70)
     np.testing.assert_allclose(found.correlate(v, 3, 30), dense[:, 3:30].T.astype(float) @ v)
-    assert arranged(found) is found
+    assert found.arranged() is found
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
@@ -1069,26 +1065,25 @@ def test_arranged_by_row(form, dtype, index):
     rng = np.random.default_rng(0)
     dense = (rng.integers(1, 100, (9000, 40)) * (rng.random((9000, 40)) < 0.2)).astype(dtype)
     design = as_design(stored_as(dense, form, index))
-    found = arranged(design)
+    found = design.arranged()
     assert (found is design) == (form == "csr")
-    assert resident_columns(found) is None
-    indptr, indices, values = resident_rows(found)
+    assert found.resident_columns() is None
+    indptr, indices, values = found.resident_rows()
     assert values.dtype == (np.float32 if form == "csc" and dtype == np.int8 else dtype)
     np.testing.assert_array_equal(
         sp.csr_array((values, indices, indptr), shape=dense.shape).toarray(), dense
     )
-    assert arranged(found) is found
+    assert found.arranged() is found
 
 
 def test_arranged_by_row_only_where_gram_matrices_are_cheap():
     """Products of pairs in long rows, of many columns or few rows would cost more than sweeps."""
     rng = np.random.default_rng(0)
     for n, p, density in ((9000, 40, 0.9), (4000, 600, 0.02), (1200, 320, 0.09), (500, 40, 0.2)):
-        design = arranged(
-            as_design(sp.random_array((n, p), density=density, rng=rng, format="csr"))
-        )
-        assert resident_columns(design) is not None
-        assert resident_rows(design) is None
+        X = sp.random_array((n, p), density=density, rng=rng, format="csr")
+        design = as_design(X).arranged()
+        assert design.resident_columns() is not None
+        assert design.resident_rows() is None
 
 
 def test_arranged_leaves_other_designs_alone(monkeypatch):
@@ -1096,10 +1091,10 @@ def test_arranged_leaves_other_designs_alone(monkeypatch):
     X = np.ones((5, 3))
     rows = Rows(as_design(sp.csr_array(X)), np.arange(4))
     for design in (as_design(X), rows):
-        assert arranged(design) is design
+        assert design.arranged() is design
     monkeypatch.setattr("zeronorm.designs._sparse.MOST_CONVERTED", 14)
     design = as_design(sp.csr_array(X))
-    assert arranged(design) is design
+    assert design.arranged() is design
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-22, 1e-3, 1.0, 1e10, 1e15])

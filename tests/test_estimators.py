@@ -40,6 +40,7 @@ from zeronorm import (
     l1_path,
     validate,
 )
+from zeronorm._typing import Design
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.estimators._minimax import SMOOTHING
@@ -284,9 +285,11 @@ def test_prediction_reads_only_the_support(make, binary):
     model = make(n_features=5).fit(X, y)
     reads = []
 
-    class Watching:
+    class Watching(Design):
         def __init__(self, base):
-            self.base_design, self.shape, self.block = base, base.shape, base.block
+            self.base_design = base
+
+        shape, block = X.shape, X.shape[1]
 
         def correlate(self, v, start, stop):
             raise AssertionError("predicting scans X")

@@ -87,7 +87,7 @@ def test_outer_loop_of_the_published_form(seed, C):
         generated = [np.sort(features[column > 0]) for column in members[t].T]
         np.testing.assert_array_equal(generated, blocks)
         assert step.objective == pytest.approx(1 / (4 * value), rel=1e-7)
-        np.testing.assert_allclose(answer.alpha, alpha / (2 * value), atol=3e-4 * C)
+        np.testing.assert_allclose(answer.dual * y, alpha / (2 * value), atol=3e-4 * C)
         u = published_weights(X, y, C, blocks, value, alpha) / (2 * value)
         found = np.zeros(14)
         found[features] = answer.state.coef

@@ -22,6 +22,7 @@ from zeronorm import (
     verify,
 )
 from zeronorm.designs import as_design
+from zeronorm.designs._columns import as_columns
 from zeronorm.designs._operations import scan, score_errors
 from zeronorm.groups import Groups
 from zeronorm.losses import Logistic, SquaredHinge, balance
@@ -293,10 +294,11 @@ def test_bound_and_fixing_hold_over_all_choices_of_groups(seed, case):
             assert found.bound <= models[0][0] * (1 + 1e-9)
             assert found.n_groups == n_groups
             fit = oracles.ridge(X[:, support], y, 0.1, **options)
-            alpha = balance(fit.alpha, y) if case == "intercept" else fit.alpha
+            dual = fit.alpha * y
+            dual = balance(dual) if case == "intercept" else dual
             proof = bound_at(
-                LOSSES[options["loss"]], alpha, y, 0.1 * options["weight"],
-                np.abs(X.T @ (alpha * y)), n_groups, forced, value, Groups.of(groups, 12),
+                LOSSES[options["loss"]], dual, y, 0.1 * options["weight"],
+                np.abs(X.T @ dual), n_groups, forced, value, Groups.of(groups, 12),
             )  # fmt: skip
             for other, better in models:
                 if other < value * (1 - 1e-9):
@@ -312,12 +314,13 @@ def test_decisions_are_those_of_the_stated_inequalities():
     chosen = oracles.enumerate_groups(X, y, 0.02, 2, groups)
     support = chosen[0][1]
     fit = oracles.ridge(X[:, support], y, 0.02)
-    c = X.T @ (fit.alpha * y)
+    dual = fit.alpha * y
+    c = X.T @ dual
     proof = bound_at(
-        Logistic(), fit.alpha, y, np.full(60, 0.02), np.abs(c), 2, NONE, chosen[0][0],
+        Logistic(), dual, y, np.full(60, 0.02), np.abs(c), 2, NONE, chosen[0][0],
         Groups.of(groups, 12),
     )  # fmt: skip
-    square = np.bincount(groups, (X.T @ (proof.dual * y)) ** 2)
+    square = np.bincount(groups, (X.T @ proof.dual) ** 2)
     order = np.argsort(-square)
     limit = chosen[0][0] * (1 + 1e-9)
     dropped = [g for g in order[2:] if proof.value + (square[order[1]] - square[g]) / 2 > limit]
@@ -335,7 +338,7 @@ def test_forced_features_without_scores_stay_fixed(groups):
     for value in (0.0, 1.0):
         magnitude = np.array([0.0, 0.0, 0.0, value])
         proof = bound_at(
-            Logistic(), np.full(2, 0.1), y, np.ones(2), magnitude, 2, np.array([0]), 99.0, groups
+            Logistic(), 0.1 * y, y, np.ones(2), magnitude, 2, np.array([0]), 99.0, groups
         )
         assert proof.fixed.tolist() == [True, False, False, False]
         assert not proof.dropped.any()
@@ -347,10 +350,10 @@ def test_bound_at_any_dual_point_is_below_the_optimum():
     rng = np.random.default_rng(6)
     best = oracles.enumerate_groups(X, y, 0.3, 2, groups)[0][0]
     for _ in range(50):
-        alpha = 0.3 * rng.uniform(0, 1, 60) ** 2
-        magnitude = np.abs(X.T @ (alpha * y))
+        dual = 0.3 * y * rng.uniform(0, 1, 60) ** 2
+        magnitude = np.abs(X.T @ dual)
         bound = bound_at(
-            Logistic(), alpha, y, np.full(60, 0.3), magnitude, 2, NONE, best, Groups.of(groups, 12)
+            Logistic(), dual, y, np.full(60, 0.3), magnitude, 2, NONE, best, Groups.of(groups, 12)
         )
         assert bound.value <= best
 
@@ -495,11 +498,11 @@ def test_the_dual_point_of_the_relaxation_is_feasible():
     weight = np.full(60, 0.3)
     slope = Logistic().value_gradient(X[:, 0] + 0.5, y, weight)[1]
     assert abs(slope.sum()) > 0.5
-    problem = Relaxed(np.asfortranarray(columns), code, y, weight, Logistic(), 1, 2, True)
-    bound, alpha = problem._bound(slope)
-    assert abs(alpha @ y) <= 1e-12 * alpha.sum()
-    square = np.bincount(code, (columns.T @ (alpha * y)) ** 2)
-    expected = oracles.dual_value("logistic", alpha, 0.3, np.ones(60))
+    problem = Relaxed(as_columns(columns), code, y, weight, Logistic(), 1, 2, True)
+    bound, dual = problem._bound(slope)
+    assert abs(dual.sum()) <= 1e-12 * np.abs(dual).sum()
+    square = np.bincount(code, (columns.T @ dual) ** 2)
+    expected = oracles.dual_value("logistic", dual * y, 0.3, np.ones(60))
     expected -= 0.5 * (square[0] + oracles.top_sum(square[1:], 2))  # the first group is fixed in
     assert bound == pytest.approx(expected, rel=1e-12)
 

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 import oracles
 from zeronorm.designs import as_design
+from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge, dual_bound, fit_intercept
 from zeronorm.result import Status
 from zeronorm.solvers import run
@@ -55,7 +56,7 @@ def inner_problem(X, y, blocks, C, loss="logistic", intercept=False, weight=None
     weight = C * (np.ones(len(y)) if weight is None else np.asarray(weight, float))
     scale = fit_intercept(LOSSES[loss], np.zeros(len(y)), y, weight)[1]
     Z = np.asfortranarray(X[:, members], dtype=float)
-    problem = Blocks(Z, membership, y, weight, LOSSES[loss], intercept, scale)
+    problem = Blocks(as_columns(Z), membership, y, weight, LOSSES[loss], intercept, scale)
     return problem, State(np.zeros(len(members)), 0.0, np.full(len(blocks), 1 / len(blocks)))
 
 
@@ -79,7 +80,7 @@ def objective_of(problem, state):
     used = state.coef != 0
     assert np.all(d[used] > 0)
     name = "logistic" if isinstance(problem.loss, Logistic) else "squared_hinge"
-    margins = problem.y * (problem.Z @ state.coef + state.intercept)
+    margins = problem.y * (problem.Z.times(state.coef) + state.intercept)
     return 0.5 * np.sum(state.coef[used] ** 2 / d[used]) + problem.weight @ oracles.loss_values(
         name, margins
     )
@@ -127,7 +128,7 @@ def test_machine_with_a_free_margin_is_the_squared_hinge(solver, C):
     problem, start = inner_problem(X, y, blocks, C, "squared_hinge")
     found = solver(problem, start, 1e-12)
     assert found.objective == pytest.approx(1 / (4 * value), rel=1e-8)
-    np.testing.assert_allclose(found.alpha, alpha / (2 * value), atol=2e-4 * C)
+    np.testing.assert_allclose(found.dual * y, alpha / (2 * value), atol=2e-4 * C)
 
 
 @every_solver
@@ -157,9 +158,9 @@ def test_optimality_conditions(solver, loss, intercept, C):
     problem, start = inner_problem(X, y, blocks, C, loss, intercept)
     found = solver(problem, start, 1e-12)
     u, b, lam = found.state.coef, found.state.intercept, found.state.block_weight
-    slope, _ = oracles.loss_slopes(loss, y * (problem.Z @ u + b))
+    slope, _ = oracles.loss_slopes(loss, y * (problem.Z.times(u) + b))
     alpha = C * slope
-    c = problem.Z.T @ (alpha * y)
+    c = problem.Z.dot(alpha * y)
     mass = 0.5 * problem.membership.T @ c**2
     assert lam.min() >= 0
     assert lam.sum() == pytest.approx(1, abs=1e-12)
@@ -167,7 +168,7 @@ def test_optimality_conditions(solver, loss, intercept, C):
     np.testing.assert_allclose(mass[lam > 1e-6], mass.max(), rtol=1e-4)
     if intercept:
         assert abs(alpha @ y) <= 1e-9 * alpha.sum()
-    np.testing.assert_allclose(found.alpha, alpha, atol=1e-6 * C)
+    np.testing.assert_allclose(found.dual * y, alpha, atol=1e-6 * C)
 
 
 @each_loss
@@ -249,7 +250,7 @@ def test_blocks_of_single_columns_against_the_conic_solver(solver, loss):
     assert found.objective == pytest.approx(conic.objective, rel=1e-6)
     norm = 0.5 * np.abs(found.state.coef).sum() ** 2
     slope = objective_of(problem, found.state) - norm
-    at = problem.y * (problem.Z @ found.state.coef)
+    at = problem.y * (problem.Z.times(found.state.coef))
     assert slope == pytest.approx(problem.weight @ oracles.loss_values(loss, at), rel=1e-6)
 
 
@@ -320,7 +321,7 @@ def test_history_and_certificate_are_what_they_say(solver, loss, intercept):
     assert np.all(np.diff([row.seconds for row in history]) > 0)
     assert history[0].seconds >= 0
     # The certificate, from the answer alone.
-    lam, alpha = found.state.block_weight, found.alpha
+    lam, alpha = found.state.block_weight, found.dual * problem.y
     assert lam.min() >= 0
     assert lam.sum() == pytest.approx(1, abs=1e-12)
     assert objective_of(problem, found.state) == pytest.approx(found.objective, rel=1e-12)
@@ -331,8 +332,8 @@ def test_history_and_certificate_are_what_they_say(solver, loss, intercept):
         assert abs(alpha @ problem.y) <= 1e-12 * alpha.sum()
     else:
         assert found.state.intercept == 0
-    worst = 0.5 * (problem.membership.T @ (problem.Z.T @ (alpha * problem.y)) ** 2).max()
-    bound = dual_bound(problem.loss, alpha, problem.y, problem.weight, worst)[0]
+    worst = 0.5 * (problem.membership.T @ problem.Z.dot(found.dual) ** 2).max()
+    bound = dual_bound(problem.loss, found.dual, problem.y, problem.weight, worst)[0]
     assert bound == pytest.approx(found.bound, abs=1e-6 * problem.scale)
 
 
@@ -411,7 +412,7 @@ def test_sparse_columns_equal_dense_ones(solver, loss, intercept):
     problem, start = inner_problem(X, y, blocks, 2.0, loss, intercept)
     tol = TIGHT[solver]
     dense = solver(problem, start, tol)
-    sparse = solver(replace(problem, Z=sp.csc_array(problem.Z)), start, tol)
+    sparse = solver(replace(problem, Z=as_columns(sp.csc_array(problem.Z.array))), start, tol)
     assert dense.status is sparse.status is Status.CONVERGED
     assert abs(sparse.objective - dense.objective) <= (2 * tol + 1e-13) * problem.scale
     near = np.sqrt(8 * tol * problem.scale)  # the objective is 1-strongly convex in u
@@ -558,7 +559,7 @@ def test_proximal_map_satisfies_its_optimality_conditions():
 def test_fista_finds_its_step_in_any_units(unit):
     """The step constant would fit columns of unit variance only."""
     problem, start = random_problem(11, C=1.0)
-    scaled = replace(problem, Z=problem.Z * unit, weight=problem.weight)
+    scaled = replace(problem, Z=as_columns(problem.Z.array * unit), weight=problem.weight)
     found = fista(scaled, start, 1e-6)
     expected = newton(scaled, start, 1e-9)
     assert found.status is Status.CONVERGED

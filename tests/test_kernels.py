@@ -16,6 +16,7 @@ from scipy.optimize import brentq
 
 from zeronorm._kernels import _native as native
 from zeronorm._kernels import reference
+from zeronorm.designs._columns import as_columns
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.solvers import ridge
 from zeronorm.solvers._exchange import RULE, WON_BACK, Exchanges
@@ -1220,7 +1221,10 @@ def test_ridge_on_separated_rows(loss, intercept, C):
     assert found["objective"] == pytest.approx(expected["objective"], rel=1e-6, abs=1e-300)
     assert found["bound"] <= found["objective"] * (1 + 1e-12)
     x, columns, y, weight, penalty = problem
-    fit = ridge(x, y, weight, loss, columns=columns, penalty=penalty, intercept=intercept, tol=1e-7)
+    fit = ridge(
+        as_columns(x), y, weight, loss, columns=columns, penalty=penalty, intercept=intercept,
+        tol=1e-7,
+    )  # fmt: skip
     assert fit.bound <= fit.objective * (1 + 1e-12)
     assert fit.gap <= 1e-7
 

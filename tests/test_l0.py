@@ -13,6 +13,7 @@ from conftest import make_classification
 from zeronorm import BudgetClassifier, L0LogisticRegression, persistence
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
+from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.solvers import Task, run
 from zeronorm.solvers._exchange import Exchanges
@@ -139,12 +140,12 @@ def swapped(Z, y, weight, support, keep=None):
 def test_swaps_end_where_no_single_exchange_helps(form, seed):
     """A swap would raise the objective, or one that helps be missed."""
     X, y, weight = pooled(seed)
-    Z = sp.csc_array(X) if form == "sparse" else X
+    Z = as_columns(sp.csc_array(X) if form == "sparse" else X)
     start = np.arange(32, 40)
     place = swapped(Z, y, weight, start)
 
     def value(support):
-        return ridge(X[:, support], y, weight, LOGISTIC, tol=1e-9).objective
+        return ridge(as_columns(X[:, support]), y, weight, LOGISTIC, tol=1e-9).objective
 
     assert place.size == 8
     assert value(place) < value(start)
@@ -165,11 +166,11 @@ def test_swaps_go_on_where_splicing_ends():
     better = 0
     for seed in range(30):
         X, y, weight = pooled(seed, n=60, p=40, C=1.0)
-        exchanges = Exchanges(X, y, weight, LOGISTIC)
+        exchanges = Exchanges(as_columns(X), y, weight, LOGISTIC)
         spliced = exchanges.splice(exchanges.fit(np.arange(6)))
         better_still = exchanges.swap(spliced)
         first, second = (
-            ridge(X[:, support], y, weight, LOGISTIC, tol=1e-9).objective
+            ridge(as_columns(X[:, support]), y, weight, LOGISTIC, tol=1e-9).objective
             for support in (spliced.columns, better_still.columns)
         )
         assert second <= first * (1 + 1e-9)
@@ -252,12 +253,12 @@ def test_exchanges_go_on_in_a_pool_that_grows():
     for form in (np.asfortranarray, sp.csc_array):
         for seed in range(6):
             X, y, weight = pooled(seed, n=100)
-            exchanges = Exchanges(form(X[:, :20]), y, weight, LOGISTIC)
+            exchanges = Exchanges(as_columns(form(X[:, :20])), y, weight, LOGISTIC)
             found = exchanges.improve(exchanges.fit(np.arange(16, 20)))
             assert exchanges.improve(found) is found
-            exchanges.extend(form(X))
+            exchanges.extend(as_columns(form(X)))
             later = exchanges.improve(found)
-            anew = Exchanges(form(X), y, weight, LOGISTIC)
+            anew = Exchanges(as_columns(form(X)), y, weight, LOGISTIC)
             assert later.objective <= found.objective
             best = anew.improve(anew.fit(found.columns)).objective
             np.testing.assert_allclose(later.objective, best, rtol=1e-6)
@@ -299,7 +300,7 @@ def test_little_ridge_is_reached_from_more_of_it(seed):
     for stage in (0.1, 1.0):
         easier = L0LogisticRegression(5, C=stage).fit(X, y)
         Z = (X - X.mean(axis=0)) / X.std(axis=0)
-        fit = ridge(np.asfortranarray(Z[:, easier.support_]), y, np.full(50, C), LOGISTIC, tol=1e-9)
+        fit = ridge(as_columns(Z[:, easier.support_]), y, np.full(50, C), LOGISTIC, tol=1e-9)
         assert objective <= fit.objective * (1 + 1e-3)
     # The steps are those of the problem that was asked for.
     values = [step.objective for step in model.history_]

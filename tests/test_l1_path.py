@@ -20,12 +20,14 @@ import oracles
 from conftest import make_classification
 from generators import sparse
 from zeronorm import L1LogisticRegression, L1LogisticRegressionCV, l1_path
+from zeronorm._typing import Design
 from zeronorm.designs import as_design
 from zeronorm.designs._operations import scan
 from zeronorm.losses import Logistic
 from zeronorm.result import Status
 from zeronorm.solvers import L1Problem, run
 from zeronorm.solvers import l1_path as solve_path
+from zeronorm.solvers._descent import Penalty
 from zeronorm.solvers._l1_path import l1_sizes
 
 RENAMED = LogisticRegression().l1_ratio is not None  # scikit-learn since 1.8
@@ -464,7 +466,7 @@ def test_no_data_are_copied(data):
     design = as_design(X)
     shapes = []
 
-    class Watched:
+    class Watched(Design):
         """A design that notes what is gathered."""
 
         shape, block = design.shape, design.block

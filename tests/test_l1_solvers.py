@@ -12,7 +12,7 @@ from zeronorm.solvers._columns import Penalty, RowSet
 import oracles
 from zeronorm._kernels.reference._descent import _Random
 from zeronorm.designs import Rows, Scaled, as_design
-from zeronorm.designs._operations import resident_columns
+from zeronorm.designs._column_sets import RowSet
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.result import Status
 from zeronorm.solvers import (
@@ -25,6 +25,7 @@ from zeronorm.solvers import (
     run_together,
     working_set,
 )
+from zeronorm.solvers._descent import Penalty
 from zeronorm.solvers._l1 import Run, Start
 from zeronorm.solvers._prox_newton import largest_steps, prox_newton
 
@@ -173,7 +174,7 @@ def test_storages_give_the_same_model(storage):
     """Columns in place and gathered ones would not be the same."""
     X, y = data(4)
     stored = STORAGES[storage](X)
-    assert (resident_columns(as_design(stored)) is None) == (storage not in ("F", "csc"))
+    assert (as_design(stored).resident_columns() is None) == (storage not in ("F", "csc"))
     expected = solve(posed(np.asfortranarray(X), y))
     result = solve(posed(stored, y))
     np.testing.assert_array_equal(result.support, expected.support)
@@ -200,7 +201,7 @@ def test_subsets_of_rows_and_files(tmp_path):
         result = solve(one)
         np.testing.assert_array_equal(result.support, expected.support)
         np.testing.assert_allclose(result.coef, expected.coef, rtol=1e-5)
-    assert resident_columns(as_design(mapped)) is None
+    assert as_design(mapped).resident_columns() is None
 
 
 def test_scores_in_float32_do_not_spoil_the_certificate():

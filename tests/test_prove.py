@@ -23,6 +23,7 @@ from zeronorm import (
     MeasureClassifier,
 )
 from zeronorm.datasets import load_golub
+from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.model_selection import cross_validate
 from zeronorm.result import Status
@@ -127,7 +128,16 @@ def test_relaxation_agrees_with_a_conic_solver(loss, intercept):
         X, y = instance(seed, n=25, p=9)
         for k in (1, 3, 6):
             conic = oracles.full_problem(X, y, k, 0.4, loss=loss, intercept=intercept)
-            found = relax(X, y, np.full(25, 0.4), LOSSES[loss], 0, k, intercept=intercept, tol=1e-9)
+            found = relax(
+                as_columns(X),
+                y,
+                np.full(25, 0.4),
+                LOSSES[loss],
+                0,
+                k,
+                intercept=intercept,
+                tol=1e-9,
+            )
             assert found.objective == pytest.approx(conic.objective, rel=1e-6)
             assert found.bound == pytest.approx(conic.objective, rel=1e-6)
             assert found.bound <= found.objective + 1e-12
@@ -149,7 +159,7 @@ def test_relaxations_of_a_small_ridge_and_collinear_columns_are_solved(loss, n_f
     for seed in range(20):
         X, y, C, k = hard(seed)
         weight = np.full(len(y), C)
-        found = relax(X, y, weight, LOSSES[loss], n_fixed, k - n_fixed, tol=1e-6)
+        found = relax(as_columns(X), y, weight, LOSSES[loss], n_fixed, k - n_fixed, tol=1e-6)
         assert found.objective - found.bound <= 1e-6 * found.objective
 
 
@@ -158,7 +168,7 @@ def test_interior_points_of_many_columns_have_those_that_count():
     for seed in range(4):
         X, y = instance(seed, n=30, p=350)
         weight = np.full(30, 300.0)
-        found = relax(X, y, weight, Logistic(), 0, 3, tol=1e-5)
+        found = relax(as_columns(X), y, weight, Logistic(), 0, 3, tol=1e-5)
         assert found.objective - found.bound <= 1e-5 * found.objective
 
 
@@ -175,12 +185,12 @@ def test_bounds_and_decisions_of_hundreds_of_instances_are_safe():
         weight = np.full(24, C)
         values, supports = optima(X, y, C, k, intercept=intercept)
         best = values.min()
-        found = relax(X, y, weight, Logistic(), 0, k, intercept=intercept)
+        found = relax(as_columns(X), y, weight, Logistic(), 0, k, intercept=intercept)
         assert found.bound <= best * (1 + 1e-9)
         # As if the third best model were the best known one.
         upper = np.sort(values)[min(2, len(values) - 1)]
-        scores = np.abs(X.T @ (found.alpha * y))
-        known = bound_at(Logistic(), found.alpha, y, weight, scores, k, NONE, upper)
+        scores = np.abs(X.T @ found.dual)
+        known = bound_at(Logistic(), found.dual, y, weight, scores, k, NONE, upper)
         better = supports[values < upper * (1 - 1e-8)]
         assert not known.dropped[better].any()
         assert np.all([np.isin(np.flatnonzero(known.fixed), support).all() for support in better])

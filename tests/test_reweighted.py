@@ -15,6 +15,7 @@ from zeronorm.designs import as_design
 from zeronorm.losses import Logistic
 from zeronorm.result import Status
 from zeronorm.solvers import CappedL1, L1Problem, LogPenalty, reweighted, run, working_set
+from zeronorm.solvers._descent import Penalty
 from zeronorm.solvers._reweighted import FLOOR, reweighted_sizes
 
 RULES = [LogPenalty(0.3), LogPenalty(), CappedL1(0.5), CappedL1()]

@@ -15,6 +15,7 @@ import oracles
 from test_inner_solvers import LOSSES, gap, inner_problem, objective_of, random_problem
 from zeronorm import MinimaxLogisticRegression
 from zeronorm.designs import as_design
+from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic
 from zeronorm.result import Status
 from zeronorm.solvers import run
@@ -53,15 +54,16 @@ def unit_rows(seed, n=300, p=40, T=4, size=8, C=10.0):
 
 def check_answer(problem, found, tol):
     """Assert what every answer promises, whatever the schedule reached."""
-    assert np.all((found.alpha > 0) & (found.alpha < problem.weight))
+    alpha = found.dual * problem.y
+    assert np.all((alpha > 0) & (alpha < problem.weight))
     assert (found.status is Status.CONVERGED) == (gap(problem, found) <= tol)
     assert found.bound <= found.objective + 1e-12 * problem.scale
     assert found.state.intercept == 0
     assert found.state.block_weight.min() >= 0
     assert found.state.block_weight.sum() == pytest.approx(1, abs=1e-12)
     assert objective_of(problem, found.state) == pytest.approx(found.objective, rel=1e-11)
-    c = problem.Z.T @ (found.alpha * problem.y)
-    share = found.alpha / problem.weight
+    c = problem.Z.dot(found.dual)
+    share = alpha / problem.weight
     worst = 0.5 * (problem.membership.T @ c**2).max()
     plain = problem.weight @ oracles.entropy(share) - worst
     assert plain <= found.bound + 1e-9 * problem.scale  # the best scale is not worse
@@ -213,7 +215,7 @@ def test_rows_of_unequal_blocks_take_little_more_than_their_features():
     assert rows.shape == (20, 4 * (300 + 10))
     assert starts.tolist() == [0, *range(1200, 1241, 4)]
     assert np.count_nonzero(rows) == 20 * 340
-    sparse = replace(problem, Z=sp.csc_array(problem.Z))
+    sparse = replace(problem, Z=as_columns(sp.csc_array(problem.Z.array)))
     assert _Rows(sparse, rng)._storage[2].size == 20 * 340
 
 
@@ -227,7 +229,7 @@ def test_unequal_blocks(solver, storage):
     sizes = (1, 12, 2, 30, 1, 5, 1, 9, 3)
     blocks = [np.sort(rng.choice(40, size, replace=False)) for size in sizes]
     problem, start = inner_problem(X, y, blocks, 1.0)
-    found = solver(replace(problem, Z=storage(problem.Z)), start, 1e-4)
+    found = solver(replace(problem, Z=as_columns(storage(problem.Z.array))), start, 1e-4)
     assert found.status is Status.CONVERGED
     check_answer(problem, found, 1e-4)
     optimum = newton(problem, start, 1e-9).objective
@@ -281,7 +283,7 @@ def test_blocks_of_any_shape(name, sparse):
     problem, start = inner_problem(X, y, blocks, 0.3)
     expected = newton(problem, start, 1e-10)
     if sparse:
-        problem = replace(problem, Z=sp.csc_array(problem.Z))
+        problem = replace(problem, Z=as_columns(sp.csc_array(problem.Z.array)))
     found = smoothing(problem, start, 2e-3)
     assert found.status is Status.CONVERGED
     assert found.bound <= expected.objective + 1e-9
@@ -299,7 +301,7 @@ def test_sparse_columns_equal_dense_ones(solver):
     blocks = [np.sort(rng.choice(15, 5, replace=False)) for _ in range(6)]
     problem, start = inner_problem(X, y, blocks, 1.0)
     dense = solver(problem, start, 1e-3)
-    sparse = solver(replace(problem, Z=sp.csc_array(problem.Z)), start, 1e-3)
+    sparse = solver(replace(problem, Z=as_columns(sp.csc_array(problem.Z.array))), start, 1e-3)
     assert (dense.n_iter, dense.status) == (sparse.n_iter, sparse.status)
     assert sparse.objective == pytest.approx(dense.objective, rel=1e-8)
     assert sparse.bound == pytest.approx(dense.bound, rel=1e-8)
@@ -310,7 +312,7 @@ def test_sparse_columns_equal_dense_ones(solver):
 def test_same_bits_twice_and_nothing_changed(solver):
     """A fit could not be repeated, or would change the caller's data."""
     problem, start = random_problem(6)
-    arrays = problem.Z, problem.y, problem.weight, start.coef, start.block_weight
+    arrays = problem.Z.array, problem.y, problem.weight, start.coef, start.block_weight
     before = [array.copy() for array in arrays]
     for array in arrays:
         array.flags.writeable = False
@@ -320,7 +322,7 @@ def test_same_bits_twice_and_nothing_changed(solver):
         second.objective, second.bound, second.n_iter,
     )  # fmt: skip
     np.testing.assert_array_equal(first.state.coef, second.state.coef)
-    np.testing.assert_array_equal(first.alpha, second.alpha)
+    np.testing.assert_array_equal(first.dual, second.dual)
 
 
 def test_warm_start_needs_few_sweeps():

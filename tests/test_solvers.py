@@ -7,14 +7,16 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
+from zeronorm._typing import Design
 from zeronorm.designs import Rows, Scaled, as_design
+from zeronorm.designs._columns import as_columns
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.result import Result, Status
 from zeronorm.solvers import Scan, Task, run, run_together, select, select_nested
-from zeronorm.solvers._cutting_plane import minimax, minimax_pooled
+from zeronorm.solvers._cutting_plane import minimax
 from zeronorm.solvers._exchange import Exchanges
 from zeronorm.solvers._refit import LOO_GRID, leave_one_out_loss, refit
-from zeronorm.solvers._ridge import leverages, ridge, weighted_gram
+from zeronorm.solvers._ridge import leverages, ridge
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 each_loss = pytest.mark.parametrize("loss", list(LOSSES))
@@ -362,7 +364,7 @@ def test_bounds_of_the_budgeted_problem_on_the_way():
         best = answer.l0_bounds[k]
         assert best.bound <= optimum
         assert best.bound > 0
-        again = oracles.scaled_bound(X, y, 0.3, k, best.alpha)
+        again = oracles.scaled_bound(X, y, 0.3, k, best.dual * y)
         assert best.bound == pytest.approx(again, rel=1e-7)
 
 
@@ -392,48 +394,6 @@ def test_more_features_than_there_are_is_refused(signed):
     X, y = signed
     with pytest.raises(ValueError, match="n_features must be between 0"):
         solve(X, y, X.shape[1] + 1)
-
-
-# ----------------------------------------------------------------------------- pool variant
-
-
-def test_pool_variant_selects_the_same_with_few_scans(signed):
-    """Data on disk would be read more often than asked, or give another model."""
-    X, y = signed
-    counting = Counting(as_design(X))
-    pooled = run(
-        minimax_pooled(
-            counting,
-            y,
-            Logistic(),
-            10,
-            C=0.1,
-            block_size=2,
-            sample_weight=np.ones(len(y)),
-            pool_size=60,
-        )
-    ).result
-    plain = solve(X, y, 10, r=2, C=0.1, intercept=True).result
-    np.testing.assert_array_equal(pooled.support, plain.support)
-    np.testing.assert_allclose(pooled.coef, plain.coef, atol=1e-6)
-    assert counting.passes == 4
-    assert pooled.bounds["outer"] <= pooled.objective
-
-
-def test_pool_variant_bound_is_one_of_the_full_problem():
-    """The outer bound of the pool would hold inside the pool only."""
-    rng = np.random.default_rng(8)
-    X = rng.standard_normal((60, 300))
-    y = np.where(X[:, :5].sum(axis=1) + rng.standard_normal(60) > 0, 1.0, -1.0)
-    optimum = full(X, y, 2, 0.3, intercept=True).objective
-    pooled = run(
-        minimax_pooled(
-            as_design(X), y, Logistic(), 6, C=0.3, block_size=2, sample_weight=np.ones(60)
-        )
-    ).result
-    assert pooled.support.size == 6
-    assert pooled.bounds["outer"] <= optimum + 1e-9
-    assert pooled.objective >= optimum - 1e-9
 
 
 # ---------------------------------------------------------------------------------- weights
@@ -499,14 +459,22 @@ def test_scaled_and_row_wrappers_equal_the_explicit_matrix(signed):
 # --------------------------------------------------------------------------------- the driver
 
 
-class Counting:
+class Counting(Design):
     """A design that counts complete passes and can fail in the middle of one."""
 
     def __init__(self, base, fail_at=None, block=None):
         self.inner, self.fail_at = base, fail_at
-        self.shape, self.block = base.shape, block or base.block
+        self.columns_per_block = block or base.block
         self.columns = 0
         self.vectors = []
+
+    @property
+    def shape(self):
+        return self.inner.shape
+
+    @property
+    def block(self):
+        return self.columns_per_block
 
     @property
     def passes(self):
@@ -694,7 +662,7 @@ def test_elimination_is_nested_and_keeps_what_it_must(intercept):
     """Backward elimination would miss a size, or drop a forced feature."""
     Z, y, weight = pool_problem(0, p=30)
     keep = np.array([3, 17])
-    exchanges = Exchanges(Z, y, weight, Logistic(), intercept=intercept, keep=keep)
+    exchanges = Exchanges(as_columns(Z), y, weight, Logistic(), intercept=intercept, keep=keep)
     found = exchanges.eliminate(np.arange(30), [2, 5, 11, 30])
     assert sorted(found) == [2, 5, 11, 30]
     for size, support in found.items():
@@ -708,12 +676,14 @@ def test_elimination_drops_the_smallest_coefficient():
     for seed in range(5):
         Z, y, weight = pool_problem(seed)
         fit = oracles.ridge(Z, y, 0.3, intercept=True)
-        found = Exchanges(Z, y, weight, Logistic()).eliminate(np.arange(9), [8], tol=1e-10)
+        found = Exchanges(as_columns(Z), y, weight, Logistic()).eliminate(
+            np.arange(9), [8], tol=1e-10
+        )
         assert set(range(9)) - set(found[8]) == {int(np.abs(fit.coef).argmin())}
 
 
 def spliced(Z, y, weight, support, loss=LOSSES["logistic"], **options):
-    exchanges = Exchanges(Z, y, weight, loss, **options)
+    exchanges = Exchanges(as_columns(Z), y, weight, loss, **options)
     return exchanges.splice(exchanges.fit(support)).columns
 
 
@@ -829,14 +799,14 @@ def test_ridge_against_plain_newton(loss, intercept, shape, C):
     X = rng.standard_normal(shape) + 0.5
     y = np.where(X[:, 0] + 0.7 * rng.standard_normal(shape[0]) > 0.5, 1.0, -1.0)
     weight = rng.uniform(0.3, 2, shape[0])
-    found = ridge(X, y, C * weight, LOSSES[loss], intercept=intercept, tol=1e-12)
+    found = ridge(as_columns(X), y, C * weight, LOSSES[loss], intercept=intercept, tol=1e-12)
     expected = oracles.ridge(X, y, C, loss=loss, intercept=intercept, weight=weight)
     assert found.objective == pytest.approx(expected.objective, rel=1e-8)
     np.testing.assert_allclose(found.coef, expected.coef, atol=2e-5)
     assert found.intercept == pytest.approx(expected.intercept, abs=2e-5)
     assert found.bound <= found.objective + 1e-12
     assert found.objective - found.bound <= 1e-7 * C * weight.sum()
-    np.testing.assert_allclose(found.scores, X.T @ (found.alpha * y), atol=1e-9)
+    np.testing.assert_allclose(found.scores, X.T @ found.dual, atol=1e-9)
 
 
 def test_ridge_with_a_penalty_per_column():
@@ -845,7 +815,7 @@ def test_ridge_with_a_penalty_per_column():
     X = rng.standard_normal((50, 4))
     y = np.where(X[:, 0] + rng.standard_normal(50) > 0, 1.0, -1.0)
     penalty = np.array([1e-4, 1.0, 30.0, 1e4])
-    found = ridge(X, y, np.full(50, 0.7), Logistic(), penalty=penalty, tol=1e-12)
+    found = ridge(as_columns(X), y, np.full(50, 0.7), Logistic(), penalty=penalty, tol=1e-12)
     expected = oracles.ridge(X / np.sqrt(penalty), y, 0.7, intercept=True)
     np.testing.assert_allclose(found.coef, expected.coef / np.sqrt(penalty), atol=1e-5)
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
@@ -854,17 +824,36 @@ def test_ridge_with_a_penalty_per_column():
 def test_ridge_of_no_columns():
     """A model without features would fail instead of being the intercept."""
     y = np.array([1.0, 1.0, 1.0, -1.0])
-    found = ridge(np.empty((4, 0)), y, np.ones(4), Logistic())
+    found = ridge(as_columns(np.empty((4, 0))), y, np.ones(4), Logistic())
     assert found.intercept == pytest.approx(np.log(3))
     assert found.coef.shape == (0,)
 
 
-@pytest.mark.parametrize("shape", [(40, 3), (4, 6)])
-def test_ridge_refuses_a_loss_that_has_no_conjugate(shape):
-    """Least squares would get wrong coefficients, and a gap of 0 with them."""
-    X = np.random.default_rng(15).standard_normal(shape)
-    with pytest.raises(TypeError, match=r"loss must be of labels -1 and 1 .*; got LeastSquares\."):
-        ridge(X, X[:, 0], np.ones(shape[0]), LeastSquares())
+@with_intercept
+@pytest.mark.parametrize("shape", [(40, 3), (12, 30)])
+@pytest.mark.parametrize("form", [np.asfortranarray, sp.csc_array], ids=["dense", "sparse"])
+def test_ridge_of_least_squares_meets_the_normal_equations(shape, form, intercept):
+    """Least squares would get the coefficients of another model, or a bound that is none."""
+    rng = np.random.default_rng(15)
+    X = (rng.standard_normal(shape) + 2) * (rng.random(shape) < 0.5)
+    y, weight = 5 * rng.standard_normal(shape[0]) + 3, rng.uniform(0.2, 2, shape[0])
+    penalty = rng.uniform(0.5, 2, shape[1])
+    found = ridge(
+        as_columns(form(X)), y, weight, LeastSquares(), penalty=penalty, intercept=intercept,
+        tol=1e-12,
+    )  # fmt: skip
+    Z = np.column_stack([X, np.ones(shape[0])]) if intercept else X
+    H = Z.T @ (weight[:, None] * Z) + np.diag(np.append(penalty, 0.0)[: Z.shape[1]])
+    expected = np.linalg.solve(H, Z.T @ (weight * y))
+    np.testing.assert_allclose(found.coef, expected[: shape[1]], rtol=0, atol=1e-10)
+    assert found.intercept == pytest.approx(expected[-1] if intercept else 0.0, abs=1e-10)
+    residual = y - Z @ expected
+    value = 0.5 * (weight @ residual**2 + penalty @ expected[: shape[1]] ** 2)
+    assert found.objective == pytest.approx(value, rel=1e-12)
+    assert value * (1 - 1e-10) <= found.bound <= value * (1 + 1e-12)
+    assert found.gap <= 1e-12
+    np.testing.assert_allclose(found.dual, weight * residual, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.scores, X.T @ found.dual, rtol=0, atol=1e-9)
 
 
 def test_ridge_on_separated_data_is_finite():
@@ -872,24 +861,9 @@ def test_ridge_on_separated_data_is_finite():
     X = np.array([[1.0], [2.0], [-1.0], [-2.0]])
     y = np.array([1.0, 1.0, -1.0, -1.0])
     for C in (1e3, 1e6, 1e9):
-        found = ridge(X, y, np.full(4, C), Logistic(), tol=1e-8)
+        found = ridge(as_columns(X), y, np.full(4, C), Logistic(), tol=1e-8)
         assert np.isfinite(found.coef).all()
         assert found.bound <= found.objective * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_weighted_gram(kind):
-    """Newton steps would use a wrong curvature."""
-    rng = np.random.default_rng(15)
-    Z = rng.standard_normal((50, 7)) * (rng.uniform(size=(50, 7)) < 0.5)
-    w = rng.uniform(0, 1, 50)
-    stored = sp.csc_array(Z) if kind == "sparse" else Z
-    if kind == "sparse":
-        stored = sp.csc_array(
-            (stored.data, stored.indices.astype(np.int32), stored.indptr.astype(np.int32)),
-            shape=Z.shape,
-        )
-    np.testing.assert_allclose(weighted_gram(stored, w), Z.T @ (w[:, None] * Z), atol=1e-12)
 
 
 @with_intercept
@@ -902,7 +876,7 @@ def test_leverages_against_the_explicit_inverse(intercept, shape):
     Z = np.column_stack([X, np.ones(shape[0])]) if intercept else X
     H = np.diag(np.r_[penalty, 0] if intercept else penalty) + Z.T @ (w[:, None] * Z)
     expected = np.einsum("ij,ji->i", Z, np.linalg.solve(H, Z.T))
-    np.testing.assert_allclose(leverages(X, w, penalty, intercept), expected, rtol=1e-8)
+    np.testing.assert_allclose(leverages(as_columns(X), w, penalty, intercept), expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("C", [0.03, 0.3, 3.0])
@@ -915,7 +889,7 @@ def test_approximate_leave_one_out_is_near_the_exact_one(C):
     plain = float(oracles.softplus(-y * (X @ fit.coef + fit.intercept)).mean())
     exact = oracles.leave_one_out_loss(X, y, C)
     approximate = leave_one_out_loss(
-        X, y, np.ones(40), Logistic(), C, np.ones(3), X @ fit.coef + fit.intercept, True
+        as_columns(X), y, np.ones(40), Logistic(), C, np.ones(3), X @ fit.coef + fit.intercept, True
     )
     assert exact > plain
     assert approximate == pytest.approx(exact, abs=0.1 * (exact - plain))
@@ -928,8 +902,8 @@ def test_approximate_leave_one_out_of_weights_equals_repetition():
     y = np.where(X[:, 0] + rng.logistic(size=30) > 0, 1.0, -1.0)
     weight = rng.integers(1, 4, 30)
     X2, y2 = oracles.repeat_rows(X, y, weight)
-    a = refit(X, np.zeros(3), np.ones(3), y, weight.astype(float), C=0.5, tol=1e-12)
-    b = refit(X2, np.zeros(3), np.ones(3), y2, np.ones(len(y2)), C=0.5, tol=1e-12)
+    a = refit(as_columns(X), np.zeros(3), np.ones(3), y, weight.astype(float), C=0.5, tol=1e-12)
+    b = refit(as_columns(X2), np.zeros(3), np.ones(3), y2, np.ones(len(y2)), C=0.5, tol=1e-12)
     assert a.loo_loss == pytest.approx(b.loo_loss, rel=1e-8)
     np.testing.assert_allclose(a.coef, b.coef, atol=1e-7)
     exact = oracles.leave_one_out_loss(X, y, 0.5, weight=weight)
@@ -943,7 +917,7 @@ def test_refit_with_a_given_penalty_is_ridge_on_the_users_columns():
     y = np.where(X[:, 1] + rng.standard_normal(60) > 0, 1.0, -1.0)
     weight = rng.uniform(0.5, 1.5, 60)
     Z, mean, scale = oracles.standardise(X, weight)
-    found = refit(Z, mean, 1 / scale, y, weight, C=2.0, tol=1e-12)
+    found = refit(as_columns(Z), mean, 1 / scale, y, weight, C=2.0, tol=1e-12)
     expected = oracles.ridge(X, y, 2.0, intercept=True, weight=weight)
     np.testing.assert_allclose(X @ found.coef + found.intercept, X @ expected.coef
                                + expected.intercept, atol=1e-4)  # fmt: skip
@@ -956,7 +930,7 @@ def test_refit_chooses_its_penalty_by_leave_one_out():
     X = rng.standard_normal((50, 3)) * [1, 2, 4]
     y = np.where(X @ [1, 0.5, 0] + rng.logistic(size=50) > 0, 1.0, -1.0)
     Z, mean, scale = oracles.standardise(X)
-    found = refit(Z, mean, 1 / scale, y, np.ones(50), tol=1e-10)
+    found = refit(as_columns(Z), mean, 1 / scale, y, np.ones(50), tol=1e-10)
     grid = np.array(LOO_GRID) / X.var(axis=0).mean()
     assert pytest.approx(grid[np.argmin(np.abs(grid - found.C))]) == found.C
     losses = [oracles.leave_one_out_loss(X, y, C) for C in grid]

@@ -130,7 +130,7 @@ def test_verifier_notices_tampering(claim, what):
         "coef": lambda: {"coef": certificate.coef * 1.05},
         "intercept": lambda: {"intercept": certificate.intercept + 0.2},
         "support": lambda: {"support": np.append(certificate.support[:-1], other[-1])},
-        "dual": lambda: {"dual": balance(dual * rng.uniform(0.3, 1, len(y)), y)},
+        "dual": lambda: {"dual": y * balance(y * dual * rng.uniform(0.3, 1, len(y)))},
         "unbalanced": lambda: {"dual": dual * np.where(y > 0, 0.9, 1)},
         "negative": lambda: {"dual": np.where(dual == dual.max(), -dual, dual)},
         # Both classes as much, so that nothing but the cap is broken.
@@ -481,7 +481,7 @@ def test_dual_points_are_made_feasible(loss, positive):
         X=np.zeros((40, 1)), y=y, weight=weight, usable=np.array([True]), mean=np.zeros(1),
         error=np.zeros(1), told=np.zeros((40, 1)), loss=loss, intercept=True,
     )  # fmt: skip
-    alpha = balance(weight * rng.uniform(0.1, 0.9, 40), y)
+    alpha = y * balance(y * weight * rng.uniform(0.1, 0.9, 40))
     heavier = y > 0 if positive else y < 0
     for excess, feasible in ((5e-10, True), (5e-9, False)):
         other = np.where(heavier, alpha * (1 + excess), alpha)
@@ -721,7 +721,7 @@ def test_columns_far_from_zero():
     verify(few + 2.0**20, y, near, rtol=1e-7)
     rng = np.random.default_rng(0)
     for _ in range(100):
-        dual = balance(c.dual * (1 + 1e-12 * rng.standard_normal(60)), y)
+        dual = y * balance(y * c.dual * (1 + 1e-12 * rng.standard_normal(60)))
         forged = dataclasses.replace(own, dual=dual, bound=c.objective * (1 + 1e-8))
         with pytest.raises(CertificateError):
             verify(few + offset, y, forged)

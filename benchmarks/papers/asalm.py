@@ -27,6 +27,7 @@ import numpy as np
 
 from _mslr import Curve, Panel, common, draw
 from zeronorm.designs import as_design
+from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic
 from zeronorm.solvers import (
     SplitProblem,
@@ -98,7 +99,9 @@ def measured(
     """Return the row of a selection and its refit."""
     begin = time.process_time()
     support, row = select()
-    fit = ridge(X[:, support], y, np.full(y.size, 1.0 / (MU * y.size)), Logistic(), tol=1e-9)
+    fit = ridge(
+        as_columns(X[:, support]), y, np.full(y.size, 1.0 / (MU * y.size)), Logistic(), tol=1e-9
+    )
     seconds = time.process_time() - begin
     return {**row, "seconds": seconds, "refit": MU * fit.objective,
             "true": int(np.isin(support, true).sum())}  # fmt: skip

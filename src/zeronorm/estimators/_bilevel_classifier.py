@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import validate as _validate
-from .._typing import IndexArray
+from .._typing import Design, IndexArray
 from ..criteria import information_criteria
-from ..designs import Scaled
 from ..designs._columns import gather
 from ..designs._operations import center_scale, on_scaling_of_x
 from ..losses import Logistic, SquaredHinge
@@ -170,7 +169,6 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
         if task.scaling == "none":
             center = task.intercept and not design.is_sparse
             design, spread = unscaled(center_scale(design, task.sample_weight, center=center))
-        assert isinstance(design, Scaled)
         problem = BilevelTask(
             design, objective, task.groups,
             task.forced,
@@ -186,7 +184,7 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
         return Path(selections, order[np.sort(first)], path.history, Status.BUDGET)
 
     def _selection(
-        self, task: Task, design: Scaled, fit: BilevelFit, entered: IndexArray
+        self, task: Task, design: Design, fit: BilevelFit, entered: IndexArray
     ) -> Selection:
         """Return the model of a size; design: the task's, on which it was selected."""
         if self.refit_C is None:

@@ -12,7 +12,6 @@ from sklearn.base import RegressorMixin
 
 from .. import validate as _validate
 from .._typing import FloatArray, IndexArray
-from ..designs import Scaled
 from ..designs._operations import center_scale, on_scaling_of_x
 from ..losses import LeastSquares
 from ..result import Status, Step
@@ -205,7 +204,6 @@ class BilevelRegressor(Bilevel, RegressorMixin, SparseLinearModel):  # type: ign
         models = {}
         for size in sorted(path.fits):
             fit = path.fits[size]
-            assert isinstance(task.design, Scaled)
             coef, intercept = on_scaling_of_x(task.design, fit.support, fit.coef, fit.intercept)
             models[size] = RegressionModel(fit.support, coef, intercept, fit.objective, fit.status)
         return models, path.history

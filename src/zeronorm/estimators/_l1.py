@@ -14,7 +14,7 @@ from .. import validate as _validate
 from .._typing import Design, FloatArray, IndexArray, Smooth
 from ..designs import Scaled, as_design
 from ..designs._columns import gather
-from ..designs._operations import center_scale
+from ..designs._operations import center_scale, unscaled
 from ..losses import Logistic, SquaredHinge
 from ..result import Result, Status, Step
 from ..solvers import L1_SOLVERS, L1Problem, refit
@@ -283,9 +283,7 @@ class L1LogisticRegression(LinearClassifier):
         if self.refit_C is None:
             return None
         design, weight = problem.design, problem.risk.weight
-        stored = (
-            design.base if problem.centre is not None and isinstance(design, Scaled) else design
-        )
+        stored = design if problem.centre is None else unscaled(design)[0]
         columns = as_design(stored.gather(support), n_threads=design.n_threads)
         centred = problem.risk.intercept and not columns.is_sparse
         scaled = center_scale(columns, weight, center=centred)

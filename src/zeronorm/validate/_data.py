@@ -47,7 +47,7 @@ def sparse_frame(X: Any) -> Any:
 def feature_names(X: Any) -> list[str] | None:
     """Return the column names of a data frame, None where there are none or no strings."""
     columns = getattr(X, "columns", None)
-    if columns is None or sp.issparse(X):
+    if columns is None or sp.issparse(X) or isinstance(X, Design):
         return None
     names = list(columns)
     kinds = sorted({type(name).__name__ for name in names})
