@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from zeronorm.solvers._columns import Penalty, RowSet
 
 import oracles
 from zeronorm._kernels.reference._descent import _Random

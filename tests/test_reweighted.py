@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from zeronorm.solvers._columns import Penalty
 
 from conftest import make_classification
 from zeronorm import BudgetClassifier, L1LogisticRegression, ReweightedL1LogisticRegression
