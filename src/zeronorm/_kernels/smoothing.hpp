@@ -1,4 +1,5 @@
-// One sweep of smoothing coordinate descent on the dual of the inner minimax problem.
+// One sweep of smoothing coordinate descent on the dual of the inner minimax problem, for the
+// logistic loss alone.
 //
 // The unknowns are 0 < alpha_i < w_i; the objective, for blocks t and the smoothing parameter q, is
 //
