@@ -24,7 +24,7 @@ import math
 import numpy as np
 
 CRITERIA = ("aic", "bic", "ebic", "gic")
-LEAST_ROWS = 3  # from here on log(log n), and so every cost, is positive
+LEAST_ROWS = 3  # With so many rows log(log n), and so every cost, is positive.
 
 
 def information_criteria(

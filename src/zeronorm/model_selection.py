@@ -24,8 +24,8 @@ from .solvers import Progress, run_together
 class CrossValidation:
     """Scores on held-out rows, for every size of the budget."""
 
-    # As the keys of `path_`: numbers, or pairs of features and groups; the number of usable
-    # columns where there is no budget.
+    # They are the keys of `path_`: numbers, or pairs of features and groups. Without a budget the
+    # only size is the number of usable columns.
     sizes: tuple[Any, ...]
     scores: FloatArray  # (n_sizes, n_folds) weighted accuracy, or the measure
     measure: str = "accuracy"

@@ -197,13 +197,13 @@ class Selection:
     log_loss: float  # of the refit, summed over the training rows with their weights
     criteria: Mapping[str, float]  # information criteria of the refit by name, see `criteria`
     proof: Proof | None = None  # where one was asked for; it ends in the certificate
-    # Of the problem of a measure, which has no certificate: its value at the coefficients, and a
+    # The problem of a measure has no certificate. These are its value at the coefficients, and a
     # lower bound of that value over all supports of this size.
     objective: float | None = None
     bound: float | None = None
     scale: float = 1.0  # of the margins, 1 where nothing is calibrated
-    # Mean log-loss, after scaling, of rows held out of the whole selection; of several classes that
-    # of their probabilities, the same for each. NaN where nothing is calibrated.
+    # This is the mean log-loss, after scaling, of rows held out of the whole selection. Several
+    # classes share that of their probabilities. It is NaN where nothing is calibrated.
     cv_log_loss: float = float("nan")
 
     @property

@@ -1,7 +1,7 @@
 """The command `zeronorm`: select features, verify certificates, predict, look at models and paths.
 
 Results go to stdout, everything else to stderr. A command takes a record of its options
-(`_options`), calls the package, gathers what came out (`documents`) and prints it as JSON or for
+(`_options`), calls the package, gathers what came out in a document and prints it as JSON or for
 people (`reports`). Heavy modules are imported in the commands, so that --help is there at once.
 """
 

@@ -17,7 +17,7 @@ from ._messages import show
 if TYPE_CHECKING:
     from ..files import Layout, Table
 
-NO_VALIDATION = "no cross-validation"  # how the note begins that says why
+NO_VALIDATION = "no cross-validation"  # A note that says why begins so.
 FEWER_FOLDS = "folds in place of"
 
 

@@ -1,4 +1,4 @@
-"""What goes to stdout: a document as JSON, or the report of it."""
+"""What goes to stdout, a document as JSON or the report of it; the cells of CSV files."""
 
 from __future__ import annotations
 
@@ -32,3 +32,13 @@ def show_document(
 def print_json(document: Mapping[str, Any]) -> None:
     """Print a document as JSON."""
     typer.echo(json.dumps(document, indent=2, allow_nan=False))
+
+
+def csv_cell(text: str) -> str:
+    """Return text that a spreadsheet does not take for a formula."""
+    if text[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        try:
+            float(text)
+        except ValueError:
+            return "'" + text
+    return text

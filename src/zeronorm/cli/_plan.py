@@ -11,7 +11,7 @@ from typing import Any
 from ._input import check_folder, check_folds
 from ._options import SelectOptions
 
-_MAX_SIZES = 1000  # of one range
+_MAX_SIZES = 1000  # One range has so many sizes at most.
 # Reasons why an option does not go with groups.
 _NOT_OF_GROUPS = {
     "--method": "which is the only one that has a budget of groups",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +15,11 @@ from ._input import (
     refuse_overwriting,
 )
 from ._options import PredictOptions, takes
-from ._output import show_document
+from ._output import csv_cell, show_document
 from ._progress import watched
 
 if TYPE_CHECKING:
+    from ..files import Table
     from ..persistence import LinearModel
 
 
@@ -27,7 +30,6 @@ def predict(options: PredictOptions) -> None:
         work.progress.phase("Starting")
         from .. import persistence
         from .documents._data import describe_data
-        from .documents._predictions import predictions_csv
         from .reports._predictions import print_predictions
 
         data, output = options.data, options.output
@@ -47,7 +49,7 @@ def predict(options: PredictOptions) -> None:
             accuracy, confusion = _compare(table.y, predicted, loaded, work.notes)
         if output is not None:
             persistence.write_file(
-                output, predictions_csv(table, predicted, probabilities, loaded.classes_)
+                output, _predictions_csv(table, predicted, probabilities, loaded.classes_)
             )
     document = {
         "model": options.model,
@@ -69,8 +71,6 @@ def _compare(
     """Return accuracy and confusion of predictions, None where the labels are of other classes."""
     import numpy as np
 
-    from .documents._predictions import confusion
-
     truth = comparable(y, model.classes_)
     unknown = int((~np.isin(truth, model.classes_)).sum())
     if unknown == len(truth):
@@ -82,4 +82,29 @@ def _compare(
     if unknown:
         notes.append(f"{unknown} samples have classes that the model does not know")
     accuracy = float(np.mean(truth == predicted))
-    return accuracy, confusion(truth, predicted, model.classes_)
+    return accuracy, _confusion(truth, predicted, model.classes_)
+
+
+def _confusion(truth: Any, predicted: Any, classes: Any) -> list[list[int]]:
+    """Return counts, a row per true class of the model and a column per predicted class."""
+    return [
+        [int(((truth == actual) & (predicted == guess)).sum()) for guess in classes]
+        for actual in classes
+    ]
+
+
+def _predictions_csv(table: Table, predicted: Any, probabilities: Any, classes: Any) -> bytes:
+    """Return the file of predictions, a row per sample."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    header = ["sample", "prediction"]
+    if probabilities is not None:
+        header += [f"p({csv_cell(str(label))})" for label in classes]
+    writer.writerow(header)
+    names = table.sample_names
+    for row, label in enumerate(predicted.tolist()):
+        cells = [csv_cell(names[row]) if names else row + 1, csv_cell(str(label))]
+        if probabilities is not None:
+            cells += [repr(float(value)) for value in probabilities[row]]
+        writer.writerow(cells)
+    return text.getvalue().encode("utf-8", "backslashreplace")

@@ -5,7 +5,8 @@ It imports no estimator, no solver and no kernel: what checks them must work wit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -27,7 +28,6 @@ def verify(options: VerifyOptions) -> None:
         from .. import persistence
         from ..verification import CertificateError
         from .documents._data import describe_data
-        from .documents._verification import describe_claims
         from .reports._verification import print_verification
 
         saved = persistence.load_certificate(options.certificate)
@@ -47,13 +47,44 @@ def verify(options: VerifyOptions) -> None:
         "data": describe_data(options.data, table),
         "verified": found is not None,
         "reason": reason,
-        **describe_claims(saved, found, table),
+        **_describe_claims(saved, found, table),
         "seconds": work.seconds["total"],
         "notes": work.notes,
     }
     show_document(document, options, print_verification)
     if found is None:
         raise typer.Exit(1)
+
+
+def _describe_claims(
+    saved: SavedCertificate, found: Sequence[Mapping[str, float]] | None, table: Table
+) -> dict[str, Any]:
+    """Return what certificates claim, and what was recomputed.
+
+    found : what the verifier returned, None where a certificate claims too much.
+    """
+    from ..persistence import summarize
+    from .documents._data import describe_equivalents, describe_feature
+
+    claims = []
+    for number, (label, certificate) in enumerate(
+        zip(saved.positive, saved.certificates, strict=True)
+    ):
+        claims.append(
+            {
+                "class": label,
+                "features": [describe_feature(table, j) for j in certificate.support.tolist()],
+                "claimed": summarize(certificate),
+                "recomputed": None if found is None else dict(found[number]),
+                "forced": [describe_feature(table, j) for j in certificate.forced.tolist()],
+                "equivalents": describe_equivalents(certificate, table),
+            }
+        )
+    return {
+        "classes": saved.classes_.tolist(),
+        "class_weight": saved.class_weight.tolist(),
+        "claims": claims,
+    }
 
 
 def _check_names(table: Table, certificate: SavedCertificate, data: str) -> None:

@@ -22,7 +22,7 @@ from ._npy import Member, decoded, listed, load_npz, read_npy, read_npy_header
 from ._source import Source, Stream, is_label_file, similar_files
 from ._table import Request, Table, unique_names
 
-ROW_BYTES = 32  # of every sample: where its entries begin, its label, weight and margin
+ROW_BYTES = 32  # A sample takes so many beside its entries: their begin, label, weight, margin.
 
 
 def read_npy_table(

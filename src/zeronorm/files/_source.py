@@ -31,8 +31,9 @@ _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 _SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zip": "zip"}
 _SVMLIGHT = {".svm", ".svmlight", ".libsvm"}
 
-# What expands beyond both is not data: text compresses 3 to 50 times, a bomb 1000 times.
-_BOMB_SIZE = 1 << 30  # bytes
+# A file that expands to more bytes than this, and by more than the ratio, is not data: text
+# compresses 3 to 50 times, a bomb 1000 times.
+_BOMB_SIZE = 1 << 30
 _BOMB_RATIO = 200
 
 

@@ -15,7 +15,7 @@ from .._kernels import f_labelling
 from .._typing import FloatArray
 from ._measure import Cut, Measure, Weight
 
-MOST_UNITS = 1 << 24  # of the weight of the rows
+MOST_UNITS = 1 << 24  # The weight of the rows has so many units at most.
 SLACK = 1.0  # percent of loss by which a threshold may be worse than the best of the training rows
 Gain: TypeAlias = tuple[float, float]  # a weight, and the sum of its scores
 Sizes: TypeAlias = tuple[float, float]  # of the positives and of the negatives

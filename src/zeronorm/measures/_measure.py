@@ -34,8 +34,8 @@ class Measure(ABC):
     __slots__ = ()
 
     weighted: ClassVar[bool] = False  # whether rows may have different weights
-    # What an intercept does: it is a variable of the problem ("free"), changes nothing as all cuts
-    # have sum(beta) = 0 ("idle"), or would make R vanish as all have the same other sum ("spoils").
+    # An intercept is a variable of the problem ("free"), or changes nothing as all cuts have
+    # sum(beta) = 0 ("idle"), or would make R vanish as all have the same other sum ("spoils").
     intercept: ClassVar[str] = "free"
     labels: ClassVar[bool] = True  # whether beta = y - y' of a labelling y', so 0, 2 or -2
 

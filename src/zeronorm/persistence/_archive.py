@@ -40,7 +40,7 @@ class FileKind:
     """What tells the archives of models and of certificates apart."""
 
     name: str  # in the archive comment, and in messages
-    version: int  # of the format: that of new files, and the only one that is read
+    version: int  # the format of new files, and the only one that is read
     max_size: int  # bytes
     error: type[FileError]
 
@@ -149,7 +149,7 @@ def read_file(kind: FileKind, path: PathLike) -> tuple[str, bytes]:
 def write_file(path: PathLike, data: bytes) -> Path:
     """Write a file so that it is there complete or not at all; an old one stays until then."""
     path = Path(path)
-    final = Path(os.path.realpath(path))  # of a link the file behind it is replaced
+    final = Path(os.path.realpath(path))  # the file behind a link is replaced
     if not final.parent.is_dir():
         raise FileNotFoundError(f"{path}: no such directory {str(final.parent)!r}; create it.")
     if final.is_dir():

@@ -34,10 +34,11 @@ from ._saved_certificate import SavedCertificate, union_support
 # A tree has a GiB of dual points at most, for every class.
 CERTIFICATE = FileKind("certificate", version=1, max_size=1 << 33, error=CertificateFileError)
 
-_MOST_UNEQUAL = 1e9  # class weights
+_MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
 _SHARED = ("metadata", "classes", "class_weight")
-_OF_GROUPS = ("group_of", "group_labels")  # only where groups were selected
-_OF_CERTIFICATE = {  # type and number of dimensions
+_OF_GROUPS = ("group_of", "group_labels")  # They are there only where groups were selected.
+# Each array has this type and number of dimensions.
+_OF_CERTIFICATE = {
     "support": ("<i8", 1),
     "coef": ("<f8", 1),
     "dual": ("<f8", 1),
@@ -224,7 +225,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         and bool((np.isfinite(class_weight) & (class_weight > 0)).all()),
         f"class_weight must be {classes.size} positive float64",
     )
-    # Beside a weight of next to nothing columns that tell the classes apart would be constant.
+    # A class of next to no weight would make columns constant that tell the classes apart.
     require(
         float(class_weight.max()) <= _MOST_UNEQUAL * float(class_weight.min()),
         f"class_weight must not differ by more than {_MOST_UNEQUAL:g}",

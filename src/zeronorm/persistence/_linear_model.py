@@ -35,7 +35,7 @@ class LinearModel:
         """How a file is to be read for this model."""
         return Layout(
             self.n_features_in_,
-            self.feature_names or None,  # of none, no column is to be found by its name
+            self.feature_names or None,  # without features, no column is looked up by its name
             self.metadata["first_index"],
             self.metadata["target_name"],
         )

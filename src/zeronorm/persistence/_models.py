@@ -112,7 +112,7 @@ def save(
 
     classes = np.asarray(estimator.classes_)
     intercept = np.array([model.intercept for model in models], "<f8")
-    if len(classes) == 2 and classes[0] > classes[1]:  # of a `pos_label`; in a file they are sorted
+    if len(classes) == 2 and classes[0] > classes[1]:  # `pos_label` reversed them
         # A score of 0, of a model without weights, is of the first class here as it is there.
         intercept = np.where(intercept == 0.0, np.finfo(float).tiny, -intercept)
         classes, coef = classes[::-1], -coef

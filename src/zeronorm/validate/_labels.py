@@ -26,7 +26,7 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
             f"requires y to be passed, but the target y is None; pass one label per {sample}."
         )
     check_unmasked("y", y)
-    # As arrays sequences would become strings, None and NaN too.
+    # A sequence would become an array of strings, None and NaN too.
     if isinstance(y, Sequence) and not isinstance(y, str):
         _check_labels(y, sample)
     y = column_or_1d(y, warn=True)

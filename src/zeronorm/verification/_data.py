@@ -140,7 +140,7 @@ def read_data(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> D
     away /= scale  # in place, as X may fill the memory
     Z /= scale
     values, told = (away if centred or moved else Z), (away if centred else Z)
-    # Of a score, a sum of n products, and of its entries, whose mean and deviation are such sums.
+    # A score is a sum of n products, and so are the mean and the deviation in its entries.
     error = ROUNDOFF * (4 * n + 8) * np.abs(values).max(axis=0)
     if constant[certificate.support].any():
         raise CertificateError(

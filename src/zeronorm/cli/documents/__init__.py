@@ -1,1 +1,1 @@
-"""What the commands find out: --json prints it, a report shows it. It has types of JSON alone."""
+"""What commands find out: --json prints it, a report shows it. It has types of JSON alone."""

@@ -105,13 +105,3 @@ def _deviations(columns: Any) -> FloatArray:
     mean = np.asarray(columns.sum(axis=0)).ravel() / n_samples
     square = np.asarray(columns.power(2).sum(axis=0)).ravel() / n_samples
     return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
-
-
-def csv_cell(text: str) -> str:
-    """Return text that a spreadsheet does not take for a formula."""
-    if text[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        try:
-            float(text)
-        except ValueError:
-            return "'" + text
-    return text

@@ -12,7 +12,8 @@ import numpy as np
 from ..._typing import Design, IndexArray
 from ...estimators import L1LogisticRegressionCV, L1Path
 from ...files import Table
-from ._data import by_class, csv_cell, describe_feature, describe_features, feature_name
+from .._output import csv_cell
+from ._data import by_class, describe_feature, describe_features, feature_name
 
 
 def describe_path(

@@ -25,7 +25,8 @@ from ._tables import (
     styled,
 )
 
-_POINTS = {  # what the columns of a path say
+# A legend says this of the columns of a path.
+_POINTS = {
     "explained": "the share of the loss that the features take away",
     "certified gap": "how far the objective can be from the best one, as a share of that without "
     "features",

@@ -34,8 +34,8 @@ from ._tables import (
     styled,
 )
 
-# By method: the head of the column that says when a feature entered, and what it counts. The last
-# stage of the reweighted path has all its features from the beginning.
+# Each method has a column that says when a feature entered: its head, and what it counts. The
+# reweighted path has none, as its last stage has all its features from the beginning.
 _ENTERED = {
     "auto": ("block", "the scan at which it entered"),
     "l1": ("point", "the point of the path at which it entered"),
