@@ -21,18 +21,15 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.pipeline import make_pipeline
 
 from test_designs import OPERATIONS, WRAPPERS
-from zeronorm import (
-    BagClassifier,
-    Bags,
+from zeronorm import BagClassifier, Bags, BudgetClassifier, L1LogisticRegression
+from zeronorm import bags as module
+from zeronorm.bags import MilesEmbedding
+from zeronorm.published import (
     BilevelRegressor,
-    BudgetClassifier,
     FeatureGeneratingMachine,
     GreedyLogisticRegression,
     L0LogisticRegression,
-    L1LogisticRegression,
-    MilesEmbedding,
 )
-from zeronorm import bags as module
 
 DATA = Path(os.environ.get("ZERONORM_DATA", "none"))
 

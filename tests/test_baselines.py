@@ -18,7 +18,8 @@ from sklearn.model_selection import GridSearchCV
 
 import oracles
 from zeronorm import L1LogisticRegression
-from zeronorm.baselines import (
+from zeronorm.losses import LeastSquares, Logistic
+from zeronorm.published.baselines import (
     ConstrainedDCClassifier,
     ConstrainedDCRegressor,
     DCClassifier,
@@ -33,11 +34,10 @@ from zeronorm.baselines import (
     SparseGroupLassoRegressor,
     sparse_group_lasso_path,
 )
-from zeronorm.baselines._base import prepare
-from zeronorm.baselines._dc import TwoBalls
-from zeronorm.baselines._penalty import Penalty
-from zeronorm.baselines._sparse_group_lasso import solve
-from zeronorm.losses import LeastSquares, Logistic
+from zeronorm.published.baselines._base import prepare
+from zeronorm.published.baselines._dc import TwoBalls
+from zeronorm.published.baselines._penalty import Penalty
+from zeronorm.published.baselines._sparse_group_lasso import solve
 
 LOSSES = ["least_squares", "logistic"]
 OBJECTS = {"least_squares": LeastSquares(), "logistic": Logistic()}

@@ -16,10 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 import oracles
-from zeronorm import BilevelClassifier, BilevelCV, BilevelRegressor, L0LogisticRegression
+from zeronorm import BilevelCV
 from zeronorm.designs import Scaled, as_design
 from zeronorm.groups import Groups
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
+from zeronorm.published import BilevelClassifier, BilevelRegressor, L0LogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import _bilevel as solver_module
 from zeronorm.solvers import run

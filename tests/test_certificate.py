@@ -10,16 +10,16 @@ import scipy.sparse as sp
 
 import oracles
 import zeronorm
-from zeronorm import (
-    BudgetClassifier,
-    FeatureGeneratingMachine,
-    L0LogisticRegression,
-    MinimaxLogisticRegression,
-)
+from zeronorm import BudgetClassifier
 from zeronorm.certificate import verify
 from zeronorm.designs import as_design
 from zeronorm.groups import Groups
 from zeronorm.losses import Logistic, SquaredHinge, balance, dual_bound
+from zeronorm.published import (
+    FeatureGeneratingMachine,
+    L0LogisticRegression,
+    MinimaxLogisticRegression,
+)
 from zeronorm.result import Certificate
 from zeronorm.solvers import Task as Problem
 from zeronorm.solvers import certify_supports, run, select, select_nested

@@ -18,15 +18,10 @@ from sklearn.metrics import f1_score
 from typer.testing import CliRunner
 
 import zeronorm
-from zeronorm import (
-    BudgetClassifier,
-    MeasureClassifier,
-    MinimaxLogisticRegression,
-    cli,
-    persistence,
-)
+from zeronorm import BudgetClassifier, MeasureClassifier, cli, persistence
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection import cross_validate
+from zeronorm.published import MinimaxLogisticRegression
 from zeronorm.result import Progressed
 from zeronorm.solvers._branch import BranchAndBound
 
@@ -185,7 +180,9 @@ def test_a_criterion_chooses_among_the_sizes(run, tmp_path):
     text = run(*arguments).stdout
     (line,) = [line for line in text.splitlines() if line.endswith("chosen")]
     golub = load_golub()
-    model = zeronorm.L0LogisticRegression(range(1, 6), criterion="aic").fit(golub.X, golub.y)
+    model = zeronorm.published.L0LogisticRegression(range(1, 6), criterion="aic").fit(
+        golub.X, golub.y
+    )
     k = model.support_.size
     assert 1 < k < 5
     assert line.split()[0] == str(k)
@@ -641,7 +638,7 @@ def test_groups(run, table, groups):
     lines = rows_of(table)[1:]
     X, y = np.array([line[:-1] for line in lines], float), np.array([line[-1] for line in lines])
     labels = np.array([f"set {j % 4}" for j in range(12)])
-    fitted = zeronorm.BilevelClassifier([2, 9], 2, groups=labels, refit_C="loo").fit(X, y)
+    fitted = zeronorm.published.BilevelClassifier([2, 9], 2, groups=labels, refit_C="loo").fit(X, y)
     validation = cross_validate(fitted, X, y, cv=3)
     assert document["data"]["n_groups"] == 4
     assert document["chosen"] == 9
@@ -702,7 +699,7 @@ def test_groups_of_several_classes_and_numbers(run, multiclass):
         file.writelines(f"{j + 1} {j // 5}\n" for j in range(25))
     command = ("select", "m.svm", "-k", 4, "--groups", 2, "--group-file", "g.txt", "--no-cv")
     (model,) = json.loads(run(*command, "--json").stdout)["models"]
-    fitted = zeronorm.BilevelClassifier(4, 2, groups=np.arange(25) // 5, refit_C="loo")
+    fitted = zeronorm.published.BilevelClassifier(4, 2, groups=np.arange(25) // 5, refit_C="loo")
     fitted.fit(sp.csr_array(X), y)
     for label, path in enumerate(fitted.path_):
         rows = [row for row in model["features"] if row["class"] == label]
@@ -736,7 +733,7 @@ def test_proof(run, method):
     command = ("select", "golub", "-k", 7, "--prove", "--gap", 0, "--no-cv", *method)
     document = json.loads(run(*command, "--json").stdout)
     golub = load_golub()
-    fitted = zeronorm.L0LogisticRegression(7, gap=0).fit(golub.X, golub.y)
+    fitted = zeronorm.published.L0LogisticRegression(7, gap=0).fit(golub.X, golub.y)
     (model,) = document["models"]
     indices = sorted(row["index"] for row in model["features"])
     assert indices == fitted.support_.tolist()

@@ -9,16 +9,15 @@ import pytest
 from sklearn.base import clone
 
 from conftest import make_classification
-from zeronorm import (
-    BudgetClassifier,
-    GreedyLogisticRegression,
-    L0LogisticRegression,
-    MinimaxLogisticRegression,
-    persistence,
-)
+from zeronorm import BudgetClassifier, persistence
 from zeronorm.criteria import CRITERIA, information_criteria
 from zeronorm.designs import as_design
 from zeronorm.model_selection import cross_validate
+from zeronorm.published import (
+    GreedyLogisticRegression,
+    L0LogisticRegression,
+    MinimaxLogisticRegression,
+)
 from zeronorm.solvers import Task
 from zeronorm.solvers._search import Search
 

@@ -31,15 +31,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import oracles
 from conftest import make_classification
 from zeronorm import (
-    BilevelClassifier,
-    BilevelRegressor,
     BudgetClassifier,
-    FeatureGeneratingMachine,
-    GreedyLogisticRegression,
-    L0LogisticRegression,
     L1LogisticRegression,
     MeasureClassifier,
-    MinimaxLogisticRegression,
     _kernels,
     _validate,
     l1_path,
@@ -49,6 +43,14 @@ from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.estimators._minimax import SMOOTHING
 from zeronorm.model_selection import cross_validate
+from zeronorm.published import (
+    BilevelClassifier,
+    BilevelRegressor,
+    FeatureGeneratingMachine,
+    GreedyLogisticRegression,
+    L0LogisticRegression,
+    MinimaxLogisticRegression,
+)
 from zeronorm.result import Status
 from zeronorm.solvers import INNER_SOLVERS, newton
 

@@ -13,12 +13,13 @@ from sklearn.base import clone
 import generators
 import oracles
 from conftest import make_classification
-from zeronorm import GreedyLogisticRegression, persistence
+from zeronorm import persistence
 from zeronorm.certificate import verify
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.losses import SquaredHinge
 from zeronorm.model_selection import cross_validate
+from zeronorm.published import GreedyLogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import Task, greedy, run
 

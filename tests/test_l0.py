@@ -10,11 +10,12 @@ import scipy.sparse as sp
 
 import oracles
 from conftest import make_classification
-from zeronorm import BudgetClassifier, L0LogisticRegression, persistence
+from zeronorm import BudgetClassifier, persistence
 from zeronorm.certificate import verify
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.published import L0LogisticRegression
 from zeronorm.solvers import Task, run
 from zeronorm.solvers._exchange import Exchanges
 from zeronorm.solvers._l0 import SOLVERS, select_l0

@@ -24,14 +24,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles
 from conftest import make_classification
-from zeronorm import (
-    BilevelRegressor,
-    BudgetClassifier,
-    L1LogisticRegression,
-    ReweightedL1LogisticRegression,
-)
+from zeronorm import BudgetClassifier, L1LogisticRegression
 from zeronorm.designs import Rows, as_design
 from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.published import BilevelRegressor, ReweightedL1LogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import L1_SOLVERS
 

@@ -15,12 +15,12 @@ from sklearn.feature_selection import RFE
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from zeronorm.baselines import L1SVM, SVMRFE, L1Bmrm
-from zeronorm.baselines import _bmrm as bmrm
-from zeronorm.baselines import _svm as svm
-from zeronorm.baselines._svm import elimination_sizes
 from zeronorm.measures import Contingency, parse_measure
 from zeronorm.persistence import load, save
+from zeronorm.published.baselines import L1SVM, SVMRFE, L1Bmrm
+from zeronorm.published.baselines import _bmrm as bmrm
+from zeronorm.published.baselines import _svm as svm
+from zeronorm.published.baselines._svm import elimination_sizes
 
 pytestmark = pytest.mark.filterwarnings("ignore:A coefficient lies on box")
 

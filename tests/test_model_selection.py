@@ -8,17 +8,12 @@ from sklearn.base import clone
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
-from zeronorm import (
-    BilevelClassifier,
-    BudgetClassifier,
-    L1LogisticRegressionCV,
-    MeasureClassifier,
-    MinimaxLogisticRegression,
-)
-from zeronorm.baselines import SVMRFE, L1Bmrm
+from zeronorm import BudgetClassifier, L1LogisticRegressionCV, MeasureClassifier
 from zeronorm.datasets import load_golub
 from zeronorm.measures import Contingency, parse_measure
 from zeronorm.model_selection import cross_validate
+from zeronorm.published import BilevelClassifier, MinimaxLogisticRegression
+from zeronorm.published.baselines import SVMRFE, L1Bmrm
 
 
 @pytest.fixture(scope="module")

@@ -16,18 +16,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
-from zeronorm import (
-    BilevelClassifier,
-    BudgetClassifier,
-    FeatureGeneratingMachine,
-    GreedyLogisticRegression,
-    L0LogisticRegression,
-    L1LogisticRegression,
-    L1LogisticRegressionCV,
-    MinimaxLogisticRegression,
-    ReweightedL1LogisticRegression,
-    certify,
-)
+from zeronorm import BudgetClassifier, L1LogisticRegression, L1LogisticRegressionCV, certify
 from zeronorm.certificate import CertificateError
 from zeronorm.files import FileError, MissingFileError, Table
 from zeronorm.groups import Groups
@@ -44,6 +33,14 @@ from zeronorm.persistence import _models as models
 from zeronorm.persistence._archive import pack
 from zeronorm.persistence._certificates import CERTIFICATE, read_certificate
 from zeronorm.persistence._models import MODEL, read_model
+from zeronorm.published import (
+    BilevelClassifier,
+    FeatureGeneratingMachine,
+    GreedyLogisticRegression,
+    L0LogisticRegression,
+    MinimaxLogisticRegression,
+    ReweightedL1LogisticRegression,
+)
 
 
 @pytest.fixture(scope="module")

@@ -15,15 +15,11 @@ from sklearn.svm import LinearSVC
 
 import oracles
 import zeronorm
-from zeronorm import (
-    BudgetClassifier,
-    FeatureGeneratingMachine,
-    L0LogisticRegression,
-    MeasureClassifier,
-)
+from zeronorm import BudgetClassifier, MeasureClassifier
 from zeronorm.datasets import load_golub
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.model_selection import cross_validate
+from zeronorm.published import FeatureGeneratingMachine, L0LogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers._bounds import bound_at
 from zeronorm.solvers._branch import BranchAndBound

@@ -10,9 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import make_classification
-from zeronorm import BudgetClassifier, L1LogisticRegression, ReweightedL1LogisticRegression
+from zeronorm import BudgetClassifier, L1LogisticRegression
 from zeronorm.designs import as_design
 from zeronorm.losses import Logistic
+from zeronorm.published import ReweightedL1LogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import CappedL1, L1Problem, LogPenalty, reweighted, run, working_set
 from zeronorm.solvers._columns import Penalty

@@ -60,8 +60,8 @@ from _mslr import Curve, Panel, at, common, draw, protocol, split
 from measures_quality import Linear, best_threshold, folds, mean_error
 from zeronorm import MeasureClassifier
 from zeronorm.bags import MilesEmbedding
-from zeronorm.baselines import L1SVM, SVMRFE, L1Bmrm
 from zeronorm.measures import parse_measure
+from zeronorm.published.baselines import L1SVM, SVMRFE, L1Bmrm
 
 Row = dict[str, Any]
 SIZES = (10, 20, 50, 100, 200)

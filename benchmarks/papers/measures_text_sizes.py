@@ -41,7 +41,7 @@ from measures_text import (
     difference,
     trained,
 )
-from zeronorm.baselines import L1SVM, SVMRFE
+from zeronorm.published.baselines import L1SVM, SVMRFE
 
 BUDGETS = (2, 5, 10, 25, 50, 100, 250)
 BLOCKS = 5

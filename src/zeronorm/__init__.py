@@ -6,90 +6,69 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .bags import Bags, MilesEmbedding
+    from . import losses, published
+    from .bags import Bags
     from .certificate import certify, prove, verify
     from .estimators import (
         BagClassifier,
-        BilevelClassifier,
         BilevelCV,
-        BilevelRegressor,
         BudgetClassifier,
-        FeatureGeneratingMachine,
-        GreedyLogisticRegression,
-        L0LogisticRegression,
         L1LogisticRegression,
         L1LogisticRegressionCV,
-        L1Path,
         MeasureClassifier,
-        MinimaxLogisticRegression,
-        ReweightedL1LogisticRegression,
         l1_path,
     )
     from .groups import Groups
-    from .structures import project_bilevel
+    from .model_selection import cross_validate
 
 __version__ = "0.1.0"
 
-_ESTIMATORS = (
-    "BagClassifier",
-    "BilevelCV",
-    "BilevelClassifier",
-    "BilevelRegressor",
-    "BudgetClassifier",
-    "FeatureGeneratingMachine",
-    "GreedyLogisticRegression",
-    "L0LogisticRegression",
-    "L1LogisticRegression",
-    "L1LogisticRegressionCV",
-    "L1Path",
-    "MeasureClassifier",
-    "MinimaxLogisticRegression",
-    "ReweightedL1LogisticRegression",
-    "l1_path",
-)
-_CERTIFICATES = ("certify", "prove", "verify")
-_OTHERS = {
+# Names are imported on use: the command and `import zeronorm` start at once.
+_HOMES = {
+    **dict.fromkeys(
+        (
+            "BagClassifier",
+            "BilevelCV",
+            "BudgetClassifier",
+            "L1LogisticRegression",
+            "L1LogisticRegressionCV",
+            "MeasureClassifier",
+            "l1_path",
+        ),
+        "estimators",
+    ),
+    **dict.fromkeys(("certify", "prove", "verify"), "certificate"),
     "Bags": "bags",
     "Groups": "groups",
-    "MilesEmbedding": "bags",
-    "project_bilevel": "structures",
+    "cross_validate": "model_selection",
 }
+_MODULES = ("losses", "published")
 
 __all__ = [
     "BagClassifier",
     "Bags",
     "BilevelCV",
-    "BilevelClassifier",
-    "BilevelRegressor",
     "BudgetClassifier",
-    "FeatureGeneratingMachine",
-    "GreedyLogisticRegression",
     "Groups",
-    "L0LogisticRegression",
     "L1LogisticRegression",
     "L1LogisticRegressionCV",
-    "L1Path",
     "MeasureClassifier",
-    "MilesEmbedding",
-    "MinimaxLogisticRegression",
-    "ReweightedL1LogisticRegression",
     "__version__",
     "certify",
+    "cross_validate",
     "l1_path",
-    "project_bilevel",
+    "losses",
     "prove",
+    "published",
     "verify",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    # Estimators are imported on use: the command and `import zeronorm` start at once.
-    if name in _ESTIMATORS:
-        return getattr(importlib.import_module(".estimators", __name__), name)
-    if name in _CERTIFICATES:
-        return getattr(importlib.import_module(".certificate", __name__), name)
-    if name in _OTHERS:
-        return getattr(importlib.import_module(f".{_OTHERS[name]}", __name__), name)
+    if name in _HOMES:
+        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -97,7 +97,7 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm import BilevelClassifier
+    >>> from zeronorm.published import BilevelClassifier
     >>> rng = np.random.default_rng(0)
     >>> X, groups = rng.standard_normal((200, 40)), np.repeat(np.arange(8), 5)
     >>> y = X[:, 10] + X[:, 12] - X[:, 30] > 0

@@ -84,7 +84,8 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm import BilevelCV, BilevelRegressor
+    >>> from zeronorm import BilevelCV
+    >>> from zeronorm.published import BilevelRegressor
     >>> rng = np.random.default_rng(0)
     >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
     >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)

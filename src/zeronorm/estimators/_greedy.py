@@ -74,7 +74,7 @@ class GreedyLogisticRegression(GroupBudgetedClassifier):
 
     Examples
     --------
-    >>> from zeronorm import GreedyLogisticRegression
+    >>> from zeronorm.published import GreedyLogisticRegression
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
     >>> model = GreedyLogisticRegression(n_features=3).fit(X, y)

@@ -110,7 +110,7 @@ class L0LogisticRegression(BudgetedClassifier):
 
     Examples
     --------
-    >>> from zeronorm import L0LogisticRegression
+    >>> from zeronorm.published import L0LogisticRegression
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
     >>> model = L0LogisticRegression(n_features=5).fit(X, y)

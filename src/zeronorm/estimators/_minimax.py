@@ -159,7 +159,7 @@ class MinimaxLogisticRegression(MinimaxClassifier):
 
     Examples
     --------
-    >>> from zeronorm import MinimaxLogisticRegression
+    >>> from zeronorm.published import MinimaxLogisticRegression
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
     >>> model = MinimaxLogisticRegression(n_features=[5, 10]).fit(X, y)
@@ -246,7 +246,7 @@ class FeatureGeneratingMachine(MinimaxClassifier):
 
     Examples
     --------
-    >>> from zeronorm import FeatureGeneratingMachine
+    >>> from zeronorm.published import FeatureGeneratingMachine
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
     >>> model = FeatureGeneratingMachine(n_features=5).fit(X, y)

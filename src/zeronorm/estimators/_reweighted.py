@@ -69,7 +69,7 @@ class ReweightedL1LogisticRegression(L1LogisticRegression):
 
     Examples
     --------
-    >>> from zeronorm import ReweightedL1LogisticRegression
+    >>> from zeronorm.published import ReweightedL1LogisticRegression
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
     >>> ReweightedL1LogisticRegression(n_features=5, standardize=True).fit(X, y).support_.size

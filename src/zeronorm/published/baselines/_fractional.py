@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _validate
-from .._typing import FloatArray
-from ..groups import Groups
+from ... import _validate
+from ..._typing import FloatArray
+from ...groups import Groups
 from ._base import Classifier, Data, Fit, Regressor
 from ._passes import InPasses, by_passes
 from ._sparse_group_lasso import MAX_ITER, TOL, solve

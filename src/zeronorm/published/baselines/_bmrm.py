@@ -33,20 +33,20 @@ import numpy as np
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _validate
-from .._typing import FloatArray, IndexArray
-from ..criteria import no_criteria
-from ..designs import Scaled
-from ..designs._operations import margins, on_scaling_of_x
-from ..estimators import MeasureClassifier
-from ..estimators._linear import CALLER_OF_FIT
-from ..estimators._measure import renamed
-from ..measures import Cut, Measure, parse_measure
-from ..result import Path, Selection, Status, Step
-from ..solvers import MeasureTask, Task
-from ..solvers._drive import Scan, Solver
-from ..solvers._stopwatch import PhaseClock
-from ..structures import largest
+from ... import _validate
+from ..._typing import FloatArray, IndexArray
+from ...criteria import no_criteria
+from ...designs import Scaled
+from ...designs._operations import margins, on_scaling_of_x
+from ...estimators import MeasureClassifier
+from ...estimators._linear import CALLER_OF_FIT
+from ...estimators._measure import renamed
+from ...measures import Cut, Measure, parse_measure
+from ...result import Path, Selection, Status, Step
+from ...solvers import MeasureTask, Task
+from ...solvers._drive import Scan, Solver
+from ...solvers._stopwatch import PhaseClock
+from ...structures import largest
 
 COLUMNS = 200  # that enter the linear program at once
 SLACK = 1e-7  # by which |c_j| may exceed 1 outside of the linear program

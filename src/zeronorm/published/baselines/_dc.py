@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from .. import _validate
-from .._typing import FloatArray
-from ..groups import Groups
+from ... import _validate
+from ..._typing import FloatArray
+from ...groups import Groups
 from ._base import Classifier, Data, Fit, Regressor
 from ._fista import fista
 from ._passes import InPasses, by_passes

@@ -21,11 +21,11 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _validate
-from .._typing import FloatArray, IndexArray
-from ..designs import as_design
-from ..groups import Groups
-from ..solvers import Task, greedy, run
+from ... import _validate
+from ..._typing import FloatArray, IndexArray
+from ...designs import as_design
+from ...groups import Groups
+from ...solvers import Task, greedy, run
 from ._base import CALLER_OF_FIT, Classifier, Data, Fit, LinearModel, LinearPath, Regressor
 
 RANK = 1e-8  # columns whose new part is below this share of their length are dependent
@@ -204,7 +204,7 @@ class OMPClassifier(_Pursuit, Classifier):
     """Logistic regression on exactly k features by orthogonal matching pursuit, for two classes.
 
     The fits have a ridge penalty of 1e-6 / 2 ||x||^2 on standardised columns. A choice of the
-    ridge, certificates and any storage of X: `zeronorm.GreedyLogisticRegression`.
+    ridge, certificates and any storage of X: `zeronorm.published.GreedyLogisticRegression`.
 
     Parameters and attributes as of `OMPRegressor`.
     """

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_X_y
 
-from .. import _validate
-from .._typing import FloatArray
-from ..groups import Groups
-from ..losses import LeastSquares, Logistic
-from ..solvers._blas import one_blas_thread
+from ... import _validate
+from ..._typing import FloatArray
+from ...groups import Groups
+from ...losses import LeastSquares, Logistic
+from ...solvers._blas import one_blas_thread
 from ._base import (
     Classifier,
     ConvexLoss,

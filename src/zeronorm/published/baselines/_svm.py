@@ -21,19 +21,19 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.svm import LinearSVC
 
-from .. import _validate
-from .._typing import FloatArray, IndexArray
-from ..criteria import no_criteria
-from ..designs._operations import on_scaling_of_x
-from ..estimators import L1LogisticRegression
-from ..estimators._base import BudgetedClassifier
-from ..estimators._linear import Rowwise
-from ..losses import SquaredHinge
-from ..result import Path, Selection, Status, Step
-from ..solvers import Task
-from ..solvers._drive import Solver
-from ..solvers._stopwatch import PhaseClock
-from ..structures import largest
+from ... import _validate
+from ..._typing import FloatArray, IndexArray
+from ...criteria import no_criteria
+from ...designs._operations import on_scaling_of_x
+from ...estimators import L1LogisticRegression
+from ...estimators._base import BudgetedClassifier
+from ...estimators._linear import Rowwise
+from ...losses import SquaredHinge
+from ...result import Path, Selection, Status, Step
+from ...solvers import Task
+from ...solvers._drive import Solver
+from ...solvers._stopwatch import PhaseClock
+from ...structures import largest
 
 # Rows per column from which on LIBLINEAR's Newton method is used: with fewer, where classes are
 # easily separated, it stalls at a gradient that is small but not small enough.
