@@ -69,7 +69,7 @@ def kept(model: Any) -> Outcome:
     out["intercept"] = np.atleast_1d(model.intercept_).tolist()
     certificates = getattr(model, "certificate_", None)
     if certificates is not None:
-        many = certificates if isinstance(certificates, list) else [certificates]
+        many = certificates if isinstance(certificates, tuple) else [certificates]
         out["bounds"] = [[c.objective, c.bound, c.fixed_in, c.candidates] for c in many]
     for name in ("optimality_gap_", "dual_gap_"):
         if hasattr(model, name):
@@ -156,14 +156,14 @@ problem("l0 criterion", lambda f: simulated(), lambda: published.L0LogisticRegre
     10, criterion="bic"))  # fmt: skip
 for solver in ("auto", "newglmnet", "glmnet", "cdn"):
     problem(f"l1 {solver}", lambda f: simulated(), lambda solver=solver:
-            zn.L1LogisticRegression(0.05, solver=solver))  # fmt: skip
-problem("l1 squared hinge", named("colon_alon"), lambda: zn.L1LogisticRegression(
+            zn.published.L1LogisticRegression(0.05, solver=solver))  # fmt: skip
+problem("l1 squared hinge", named("colon_alon"), lambda: zn.L1Classifier(
     0.1, loss="squared_hinge", standardize=True))  # fmt: skip
-problem("l1 elastic sparse", named("rcv1_small"), lambda: zn.L1LogisticRegression(
+problem("l1 elastic sparse", named("rcv1_small"), lambda: zn.L1Classifier(
     5.0, l1_ratio=0.5))  # fmt: skip
-problem("l1 size", named("colon_alon"), lambda: zn.L1LogisticRegression(
+problem("l1 size", named("colon_alon"), lambda: zn.L1Classifier(
     n_features=10, standardize=True))  # fmt: skip
-problem("l1 cv", lambda f: simulated(), lambda: zn.L1LogisticRegressionCV(20, cv=3))
+problem("l1 cv", lambda f: simulated(), lambda: zn.L1ClassifierCV(20, cv=3))
 problem("reweighted", lambda f: simulated(), lambda: published.ReweightedL1LogisticRegression(0.1))
 problem("bilevel classifier", lambda f: simulated(), lambda: published.BilevelClassifier(
     6, 3, groups=grouped()))  # fmt: skip
@@ -175,8 +175,8 @@ problem("bilevel riboflavin", named("riboflavin"), lambda: published.BilevelRegr
 for measure in ("f1", "auc", "prbep"):
     problem(f"measure {measure}", lambda f: simulated(), lambda measure=measure:
             zn.MeasureClassifier(measure, 8))  # fmt: skip
-problem("measure two-layer", lambda f: simulated(), lambda: zn.MeasureClassifier(
-    "f1", 8, solver="two-layer"))  # fmt: skip
+problem("measure two-layer", lambda f: simulated(), lambda: published.TwoLayerClassifier(
+    "f1", 8))  # fmt: skip
 problem("svm-rfe", golub, lambda: published.baselines.SVMRFE(8))
 
 

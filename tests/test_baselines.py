@@ -17,7 +17,7 @@ from sklearn.linear_model import Lasso, OrthogonalMatchingPursuit
 from sklearn.model_selection import GridSearchCV
 
 import oracles
-from zeronorm import L1LogisticRegression
+from zeronorm import L1Classifier
 from zeronorm.losses import LeastSquares, Logistic
 from zeronorm.published.baselines import (
     ConstrainedDCClassifier,
@@ -306,7 +306,7 @@ def test_lasso_is_scikit_learns():
 def test_l1_logistic_is_the_other_solver_of_this_package():
     X, y, _ = instance("logistic", seed=8)
     ours = SparseGroupLassoClassifier(2.0, 0.0, tol=1e-10).fit(X, y)
-    theirs = L1LogisticRegression(0.5, standardize=True, tol=1e-10).fit(X, y)
+    theirs = L1Classifier(0.5, standardize=True, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
 

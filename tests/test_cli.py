@@ -1075,14 +1075,14 @@ def test_path_with_cross_validation(run, limited):
     Cs = 30
     if limited:
         Cs = zeronorm.l1_path(golub.X, golub.y, Cs=30, standardize=True, **limits).Cs
-    model = zeronorm.L1LogisticRegressionCV(
+    model = zeronorm.L1ClassifierCV(
         Cs, cv=4, scoring="accuracy", standardize=True
     ).fit(golub.X, golub.y)  # fmt: skip
     document = json.loads(run(*command, "--json").stdout)
     points, chosen = document["path"], document["chosen"]
     for name, values in (
         ("C", model.Cs_), ("score", model.mean_score_), ("standard_error", model.standard_error_),
-        ("n_features", model.n_selected_), ("gap", model.path_.dual_gap),
+        ("n_features", model.n_selected_), ("gap", model.l1_path_.dual_gap),
     ):  # fmt: skip
         assert [point[name] for point in points] == values.tolist()
     assert points[chosen["point"] - 1]["C"] == chosen["C"] == model.C_1se_
@@ -1178,7 +1178,7 @@ def test_path_of_several_classes(run, fails, multiclass):
     np.savez("m.npz", X=X, y=labels)
     command = ("path", "m.npz", "--cv", 3, "--points", 12)
     document = json.loads(run(*command, "--json").stdout)
-    model = zeronorm.L1LogisticRegressionCV(12, cv=3, standardize=True).fit(X, labels)
+    model = zeronorm.L1ClassifierCV(12, cv=3, standardize=True).fit(X, labels)
     assert [point["n_features"] for point in document["path"]] == model.n_selected_.tolist()
     assert [point["score"] for point in document["path"]] == model.mean_score_.tolist()
     coef = np.zeros_like(model.coef_)

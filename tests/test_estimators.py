@@ -32,16 +32,17 @@ import oracles
 from conftest import make_classification
 from zeronorm import (
     BudgetClassifier,
-    L1LogisticRegression,
+    BudgetRegressor,
+    L1Classifier,
     MeasureClassifier,
     _kernels,
     _validate,
     l1_path,
+    methods,
 )
 from zeronorm.certificate import verify
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
-from zeronorm.estimators._minimax import SMOOTHING
 from zeronorm.model_selection import cross_validate
 from zeronorm.published import (
     BilevelClassifier,
@@ -49,13 +50,30 @@ from zeronorm.published import (
     FeatureGeneratingMachine,
     GreedyLogisticRegression,
     L0LogisticRegression,
+    L1LogisticRegression,
     MinimaxLogisticRegression,
+    TwoLayerClassifier,
 )
 from zeronorm.result import Status
 from zeronorm.solvers import INNER_SOLVERS, newton
 
 CLASSES = [BudgetClassifier, MinimaxLogisticRegression, FeatureGeneratingMachine]
 each_class = pytest.mark.parametrize("make", CLASSES, ids=lambda c: c.__name__)
+SMOOTHING = ("smoothing", "smoothing-published")
+
+
+def made(make, **parameters):
+    """Return an estimator; options of a method are those of a record for `BudgetClassifier`."""
+    if make is BudgetClassifier:
+        blocks = {name: parameters.pop(name) for name in [*parameters] if name in OPTIONS}
+        if blocks:
+            parameters["method"] = (methods.Minimax if "solver" in blocks else methods.Pool)(
+                **blocks
+            )
+    return make(**parameters)
+
+
+OPTIONS = ("block_size", "max_blocks", "solver")
 
 
 def assert_same_model(a, b, *, atol=1e-8, classes=True):
@@ -113,7 +131,7 @@ def expected_failures(estimator):
         BudgetClassifier(n_features=2),
         BudgetClassifier(fit_intercept=False),
         BudgetClassifier(standardize=False, refit_C=1.0),
-        BudgetClassifier(class_weight="balanced", solver="newton"),
+        BudgetClassifier(class_weight="balanced", method=methods.Pool(max_blocks=2)),
         MinimaxLogisticRegression(),
         MinimaxLogisticRegression(n_features=1),
         MinimaxLogisticRegression(n_features=2, C=1.0),
@@ -140,17 +158,15 @@ def expected_failures(estimator):
         L0LogisticRegression(n_features=2, solver="splicing"),
         L0LogisticRegression(n_features=2, criterion="ebic"),
         L0LogisticRegression(n_features=1, solver="iht", standardize=False, refit_C=1.0),
-        L1LogisticRegression(),
-        L1LogisticRegression(fit_intercept=False),
-        L1LogisticRegression(loss="squared_hinge"),
-        L1LogisticRegression(l1_ratio=0.5, standardize=True, warm_start=True),
-        L1LogisticRegression(class_weight="balanced", C=3.0),
+        L1Classifier(),
+        L1Classifier(fit_intercept=False),
+        L1Classifier(loss="squared_hinge"),
+        L1Classifier(l1_ratio=0.5, standardize=True, warm_start=True),
+        L1Classifier(class_weight="balanced", C=3.0),
         *(L1LogisticRegression(solver=name) for name in ("newglmnet", "cdn")),
         MeasureClassifier(),
         MeasureClassifier("hamming", n_features=2, class_weight="balanced"),
-        MeasureClassifier(
-            "recall@1p", n_features=1, solver="two-layer", refit=False, standardize=False
-        ),
+        TwoLayerClassifier("recall@1p", n_features=1, refit=False, standardize=False),
         MeasureClassifier("auc", n_features=1),
     ],
     expected_failed_checks=expected_failures,
@@ -169,7 +185,6 @@ def test_constructor_stores_and_clone_copies(make):
         "n_features": [3, 5],
         "C": 0.3,
         "refit_C": 2.0,
-        "block_size": 2,
         "forced_features": [1],
         "tol": 1e-4,
     }
@@ -197,9 +212,16 @@ def test_defaults_are_the_documented_ones():
         "warm_start": False,
         "n_threads": None,
     }
-    own = {"criterion": None, "method": "auto", "solver": "auto"}
-    assert BudgetClassifier().get_params() == {**common, **own}
     grouped = {"groups": None, "n_groups": None}
+    own = {
+        **{name: value for name, value in common.items() if name not in OPTIONS}, **grouped,
+        "forced_groups": None, "method": "auto", "C": "auto", "refit_C": "auto", "tol": None,
+    }  # fmt: skip
+    classifier = {"loss": "logistic", "criterion": None}
+    assert BudgetClassifier().get_params() == {**own, **classifier}
+    for name in ("class_weight", "calibrate", "refit_C"):
+        del own[name]
+    assert BudgetRegressor().get_params() == {**own, "loss": "least_squares"}
     own = {"solver": "newton", **grouped}
     assert MinimaxLogisticRegression().get_params() == {**common, **own}
     assert FeatureGeneratingMachine().get_params() == {**common, **own}
@@ -251,7 +273,7 @@ def test_as_published(k, binary):
 def test_exactly_k(make, k, block_size, binary):
     """A user who asks for k features would get another number."""
     X, y = binary
-    model = make(n_features=k, block_size=block_size).fit(X, y)
+    model = made(make, n_features=k, block_size=block_size).fit(X, y)
     assert model.support_.size == k
     assert model.support_.dtype == np.int64
     assert (np.diff(model.support_) > 0).all()
@@ -439,11 +461,11 @@ def test_multiclass_is_one_versus_rest_with_merged_scans(make, multiclass):
     model = make(n_features=4).fit(X, y)
     assert model.coef_.shape == (3, 25)
     assert model.intercept_.shape == (3,)
-    assert len(model.estimators_) == len(model.certificate_) == 3
+    assert len(model.path_) == len(model.certificate_) == 3
     scans, union = [], set()
     for c in range(3):
         alone = make(n_features=4).fit(X, y == c)
-        np.testing.assert_array_equal(model.estimators_[c][4].support, alone.support_)
+        np.testing.assert_array_equal(model.path_[c][4].support, alone.support_)
         np.testing.assert_array_equal(model.coef_[c], alone.coef_[0])
         assert model.intercept_[c] == alone.intercept_[0]
         assert model.certificate_[c].bound == alone.certificate_.bound
@@ -464,7 +486,7 @@ def test_multiclass_sizes_and_labels(make, multiclass):
     assert_same_model(model, plain, classes=False)
     np.testing.assert_array_equal(model.classes_, names)
     np.testing.assert_array_equal(model.predict(X), names[plain.predict(X)])
-    for path in model.estimators_:
+    for path in model.path_:
         assert list(path) == [2, 4]
 
 
@@ -1007,7 +1029,7 @@ def test_pickle_and_copy(make, binary, multiclass):
             np.testing.assert_array_equal(other.coef_, model.coef_)
             np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
             assert other.optimality_gap_ == model.optimality_gap_
-            assert list(other.estimators_[0]) == [2, 4]
+            assert other.size_ == 4
         assert len(pickle.dumps(model)) < 200_000  # no X inside
 
 
@@ -1051,7 +1073,8 @@ def test_certificates_do_not_change_with_the_number_of_sizes(make, binary):
     """Several sizes from one fit would each cost a scan for the certificate."""
     X, y = binary
     one = make(n_features=10).fit(X, y)
-    many = make(n_features=[8, 9, 10], block_size=one.history_[0].entered.size).fit(X, y)
+    block_size = one.history_[0].entered.size
+    many = made(make, n_features=[8, 9, 10], block_size=block_size).fit(X, y)
     assert many.n_scans_ <= one.n_scans_ + 1
 
 
@@ -1214,13 +1237,63 @@ def test_columns_too_large_for_products_are_refused(make, value, binary):
         assert np.isfinite(make(3).fit(X, y).decision_function(X)).all()
 
 
-def test_solvers_of_the_estimators_are_the_registered_ones(binary):
-    """A solver would be offered where it cannot run, or be missing where it can."""
-    assert MinimaxLogisticRegression._solvers == tuple(INNER_SOLVERS)
-    offered = {"newton", "fista", "simplemkl"}
-    assert set(FeatureGeneratingMachine._solvers) == offered
-    with pytest.raises(ValueError, match="solver must be one of 'auto', 'newton'; got 'fista'"):
-        BudgetClassifier(3, solver="fista").fit(*binary)
+def test_a_method_refuses_what_it_cannot_do(binary):
+    """An option, a loss or a budget would be ignored without a word."""
+    offered = "'newton', 'fista', 'simplemkl', 'smoothing', 'smoothing-published'"
+    for make, message in [
+        (MinimaxLogisticRegression(3, solver="other"), f"solver must be one of {offered}"),
+        (FeatureGeneratingMachine(3, solver="smoothing"), "is of the logistic loss alone"),
+        (BudgetClassifier(3, method="lasso"), "method must be one of 'auto', 'pool', 'l1', "),
+        (BudgetClassifier(3, method=methods.L1(), warm_start=True), "warm_start must be False"),
+        (BudgetClassifier(3, loss="least_squares"), "loss must be one of 'logistic', 'squared"),
+        (BudgetClassifier(n_groups=2), "n_groups counts groups, but groups is None"),
+        (BudgetClassifier(groups=np.arange(40)), "groups needs the number of them to select"),
+        (BudgetClassifier(3, groups=np.arange(40)), "groups needs the number of them to select"),
+        (BudgetClassifier(3, n_groups=2, groups=np.arange(40), method="greedy"), "n_features must"),
+        (BudgetClassifier(n_groups=2, groups=np.arange(40), method="l0"), "selects single featur"),
+        (BudgetClassifier(3, method="bilevel", calibrate=True), "calibrate must be 'auto' or Fal"),
+        (BudgetClassifier(3, method="bilevel", criterion="bic"), "criterion chooses among numbers"),
+        (BudgetRegressor(3, method="greedy"), "method='greedy' has no loss='least_squares'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            make.fit(*binary)
+
+
+def test_options_of_a_method_are_parameters(binary):
+    """A grid search could not try the options of a method, or would change that of another."""
+    model = BudgetClassifier(3, method=methods.Minimax(block_size=1))
+    copied = clone(model).set_params(method__block_size=3)
+    assert model.method == methods.Minimax(block_size=1)
+    assert copied.get_params()["method__block_size"] == copied.method.block_size == 3
+    named = BudgetClassifier(3).set_params(method="greedy", method__fit_C=2.0)
+    assert named.method == methods.Greedy(fit_C=2.0)
+    with pytest.raises(ValueError, match="method='auto' has the options"):
+        BudgetClassifier(3).set_params(method__gap=0.1)
+    search = GridSearchCV(named, {"method__fit_C": [0.1, 10.0]}, cv=3).fit(*binary)
+    assert search.best_estimator_.method.fit_C == search.best_params_["method__fit_C"]
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_the_front_door_is_the_published_algorithms(loss, binary):
+    """A method of the front door would be another one than that under its paper's name."""
+    X, y = binary
+    groups = np.repeat(np.arange(20), 2)
+    whole = {"groups": groups, "n_groups": 3}
+    cutting = MinimaxLogisticRegression if loss == "logistic" else FeatureGeneratingMachine
+    pairs = [
+        (BudgetClassifier(4, loss=loss, method="minimax"), cutting(4)),
+        (BudgetClassifier(**whole, loss=loss), cutting(**whole)),
+        (BudgetClassifier(4, **whole, loss=loss), BilevelClassifier(4, **whole, loss=loss)),
+    ]
+    if loss == "logistic":
+        pairs += [
+            (BudgetClassifier(4, method="l0"), L0LogisticRegression(4)),
+            (BudgetClassifier(4, method="greedy"), GreedyLogisticRegression(4)),
+            (BudgetClassifier(**whole, method="greedy"), GreedyLogisticRegression(**whole)),
+            (BudgetRegressor(4, **whole), BilevelRegressor(4, **whole)),
+        ]
+    for front, published in pairs:
+        assert_same_model(front.fit(X, y), published.fit(X, y), classes=hasattr(front, "classes_"))
 
 
 # ---------------------------------------------------------------------------------- callbacks
@@ -1369,7 +1442,7 @@ COUNT = "must be None or an integer of at least 1; got"
 def test_bad_parameter(make, name, value, message, binary):
     """A wrong option would be ignored or fail deep inside."""
     with pytest.raises(ValueError, match=message):
-        make(**{"n_features": 3, name: value}).fit(*binary)
+        made(make, **{"n_features": 3, name: value}).fit(*binary)
 
 
 @each_class
@@ -1670,11 +1743,11 @@ def test_interrupt_inside_a_scan(make, dtype, binary):
 def test_interrupt_between_scans(make):
     """Ctrl-C during the work on the selected features would not end the fit."""
     X, y = make_classification(1500, 3000, seed=38)
-    model = make(n_features=1500, block_size=3, tol=1e-8)
+    model = made(make, n_features=1500, block_size=3, tol=1e-8)
     delay = interrupt_after(1.0, lambda: model.fit(X, y))
     assert delay < 1
     assert not hasattr(model, "support_")
-    model.set_params(n_features=2, block_size=None)
+    model.set_params(n_features=2)
     assert model.fit(X[:100, :20], y[:100]).support_.size == 2
 
 
@@ -1694,7 +1767,7 @@ def test_blas_has_one_thread_from_first_to_last(call, monkeypatch):
     X, y = load_golub(return_X_y=True)
     with threadpool_limits(2):
         {
-            "fit": lambda: L1LogisticRegression().fit(X, y),
+            "fit": lambda: L1Classifier().fit(X, y),
             "path": lambda: l1_path(X, y, Cs=2),
             "validate": lambda: cross_validate(BudgetClassifier(3), X, y, cv=2),
         }[call]()

@@ -394,7 +394,7 @@ def test_cross_validation_is_that_of_separate_fits(binary, grouped):
     for fold, (train, test) in enumerate(folds):
         fitted = clone(model).fit(X[train], y[train])
         assert result.scores[1, fold] == fitted.score(X[test], y[test])
-    assert not hasattr(model, "estimators_")
+    assert not hasattr(model, "path_")
 
 
 @pytest.mark.parametrize("grouped", [False, True])

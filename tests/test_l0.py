@@ -361,8 +361,8 @@ def test_warm_start_has_the_old_candidates():
 def test_several_classes_and_persistence(tmp_path):
     X, y = make_classification(90, 25, seed=8, n_classes=3)
     model = L0LogisticRegression(3).fit(X, y)
-    assert len(model.estimators_) == 3
-    assert all(path[3].support.size == 3 for path in model.estimators_)
+    assert len(model.path_) == 3
+    assert all(path[3].support.size == 3 for path in model.path_)
     persistence.save(model, tmp_path / "model.npz")
     loaded = persistence.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import make_classification
-from zeronorm import BudgetClassifier, L1LogisticRegression
+from zeronorm import BudgetClassifier, L1Classifier
 from zeronorm.designs import as_design
 from zeronorm.losses import Logistic
 from zeronorm.published import ReweightedL1LogisticRegression
@@ -176,7 +176,7 @@ def test_the_estimator_solves_the_stages():
     np.testing.assert_allclose(model.coef_[0, model.support_], result.coef, rtol=1e-6)
     assert {step.extra["stage"] for step in model.history_} == {1, 2, 3}
     one = ReweightedL1LogisticRegression(0.3, n_stages=1, tol=1e-10).fit(X, problem.y)
-    plain = L1LogisticRegression(0.3, tol=1e-10).fit(X, problem.y)
+    plain = L1Classifier(0.3, tol=1e-10).fit(X, problem.y)
     np.testing.assert_array_equal(one.coef_, plain.coef_)
     scale = np.linspace(0.1, 10, X.shape[1])
     options = {"standardize": True, "tol": 1e-10}

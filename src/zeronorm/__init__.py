@@ -6,15 +6,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import losses, published
+    from . import losses, methods, published
     from .bags import Bags
     from .certificate import certify, prove, verify
     from .estimators import (
         BagClassifier,
         BilevelCV,
         BudgetClassifier,
-        L1LogisticRegression,
-        L1LogisticRegressionCV,
+        BudgetRegressor,
+        L1Classifier,
+        L1ClassifierCV,
         MeasureClassifier,
         l1_path,
     )
@@ -30,8 +31,9 @@ _HOMES = {
             "BagClassifier",
             "BilevelCV",
             "BudgetClassifier",
-            "L1LogisticRegression",
-            "L1LogisticRegressionCV",
+            "BudgetRegressor",
+            "L1Classifier",
+            "L1ClassifierCV",
             "MeasureClassifier",
             "l1_path",
         ),
@@ -42,22 +44,24 @@ _HOMES = {
     "Groups": "groups",
     "cross_validate": "model_selection",
 }
-_MODULES = ("losses", "published")
+_MODULES = ("losses", "methods", "published")
 
 __all__ = [
     "BagClassifier",
     "Bags",
     "BilevelCV",
     "BudgetClassifier",
+    "BudgetRegressor",
     "Groups",
-    "L1LogisticRegression",
-    "L1LogisticRegressionCV",
+    "L1Classifier",
+    "L1ClassifierCV",
     "MeasureClassifier",
     "__version__",
     "certify",
     "cross_validate",
     "l1_path",
     "losses",
+    "methods",
     "prove",
     "published",
     "verify",

@@ -18,6 +18,7 @@ import typer
 
 from ._input import (
     FEWER_FOLDS,
+    METHOD_NAMES,
     NO_VALIDATION,
     certificate_files,
     check_classes,
@@ -161,8 +162,8 @@ def select(
         str | None,
         typer.Option(
             metavar="METHOD",
-            help="What finds the features: auto, l1, reweighted-l1, greedy or l0. Default: auto; "
-            "with --prove, l0. With --groups, it is bilevel and no other.",
+            help=f"What finds the features: {', '.join(METHOD_NAMES)}. Default: auto; with "
+            "--prove, l0. With --groups, it is bilevel and no other.",
         ),
     ] = None,
     prove: Annotated[
@@ -273,14 +274,9 @@ def select(
 
     with Progress(quiet) as progress, collect_warnings() as notes:
         progress.phase("Starting")
-        from .. import __version__, persistence
+        from .. import __version__, methods, persistence
         from ..designs import as_design
-        from ..estimators import (
-            BilevelClassifier,
-            BudgetClassifier,
-            L0LogisticRegression,
-            MeasureClassifier,
-        )
+        from ..estimators import BudgetClassifier, MeasureClassifier
         from ..files import check_path, read_groups
         from ..model_selection import CrossValidation, cross_validate
         from . import _documents, _report
@@ -307,7 +303,7 @@ def select(
             "class_weight": class_weight,
             "n_threads": threads,
         }
-        estimator: BilevelClassifier | BudgetClassifier | L0LogisticRegression | MeasureClassifier
+        estimator: BudgetClassifier | MeasureClassifier
         if measure is not None:
             method = "measure"
             # C of a measure weighs another loss: the selection for accuracy has its own.
@@ -321,9 +317,9 @@ def select(
         elif partition is not None:
             method = "bilevel"
             del common["calibrate"]
-            estimator = BilevelClassifier(**common, n_groups=groups, groups=partition)
+            estimator = BudgetClassifier(**common, n_groups=groups, groups=partition)
         elif prove:
-            estimator = L0LogisticRegression(**common, criterion=criterion, **proof)
+            estimator = BudgetClassifier(**common, criterion=criterion, method=methods.L0(**proof))
         else:
             estimator = BudgetClassifier(**common, criterion=criterion, method=method)
         folds = None if no_cv else usable_folds(cv, y, notes)
@@ -360,14 +356,14 @@ def select(
 
         progress.phase("Writing")
         design = as_design(table.X, n_threads=threads)
-        chosen = estimator._size
+        chosen = estimator.size_
         names: dict[str, Any] = {
             "feature_names": table.feature_names,
             "first_index": table.first_index,
             "target_name": table.target_name,
         }
         models = []
-        for size in estimator.estimators_[0]:
+        for size in estimator._paths[0]:
             model = _documents.describe_model(
                 estimator, size, table, design, validation, partition, beside
             )
@@ -381,7 +377,7 @@ def select(
                     model["file"] = str(files[k])
                 if certificates:
                     persistence.save_certificate(
-                        [path[size].certificate for path in estimator.estimators_],
+                        [path[size].certificate for path in estimator._paths],
                         certificates[k],
                         table.X,
                         y,
@@ -391,7 +387,7 @@ def select(
                     model["certificate_file"] = str(certificates[k])
     seconds["total"] = time.perf_counter() - begin
 
-    posed = ("n_features", "n_groups", "groups")
+    stated = ("n_features", "n_groups", "groups", "method", "criterion")
     document = {
         "zeronorm": __version__,
         "data": _documents.describe_data(data, table, partition),
@@ -401,11 +397,15 @@ def select(
             "measure": measure,
             "n_groups": groups,
             "groups": None if group_file is None else str(group_file),
-            **{k: value for k, value in estimator.get_params().items() if k not in posed},
+            **{
+                name: value
+                for name, value in _documents.describe_parameters(estimator).items()
+                if name not in stated
+            },
         },
         "classes": estimator.classes_.tolist(),
         "models": models,
-        "criteria": persistence.tabulate(estimator.criteria_),
+        "criteria": persistence.tabulate(getattr(estimator, "criteria_", None)),
         "chosen": _documents.feature_budget(chosen),
         "n_scans": int(estimator.n_scans_),
         "seconds": seconds,
@@ -528,7 +528,7 @@ def path(
 
     with Progress(quiet) as progress, collect_warnings() as notes:
         progress.phase("Starting")
-        from .. import L1LogisticRegressionCV, __version__, l1_path, persistence
+        from .. import L1ClassifierCV, __version__, l1_path, persistence
         from ..designs import as_design
         from . import _documents, _report
 
@@ -554,7 +554,7 @@ def path(
         }
         grid: dict[str, Any] = {"Cs": points, "C_ratio": ratio, "max_features": max_features}
         progress.phase("Following the path")
-        model: L1LogisticRegressionCV | None = None
+        model: L1ClassifierCV | None = None
         n_scans = 0
         if folds is None or limited:
             with timed(seconds, "path"):
@@ -565,13 +565,14 @@ def path(
                 scoring = "log_loss" if loss == "logistic" else "accuracy"
             # Where the grid has limits, it is the one that the path has gone.
             Cs = paths[0].Cs if limited else points
-            model = L1LogisticRegressionCV(Cs, cv=folds, scoring=scoring, **problem)
+            model = L1ClassifierCV(Cs, cv=folds, scoring=scoring, **problem)
             progress.phase("Cross-validating")
             with timed(seconds, "fit"):
                 fit(model, table.X, y, progress)
             split_phases(seconds, model.seconds_)
             n_scans += model.n_scans_
-            paths = list(model.path_) if isinstance(model.path_, tuple) else [model.path_]
+            found = model.l1_path_
+            paths = list(found) if isinstance(found, tuple) else [found]
 
         progress.phase("Writing")
         rows = _documents.describe_path(paths, model)

@@ -11,6 +11,7 @@ import math
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ import scipy.sparse as sp
 from .. import __version__, _kernels
 from .._typing import Design, FloatArray, IndexArray
 from .._validate import class_factors
-from ..estimators import L1LogisticRegressionCV, L1Path
+from ..estimators import BudgetClassifier, L1ClassifierCV, L1Path
 from ..files import Table
 from ..groups import Groups
 from ..measures import macro_average, parse_measure
@@ -72,7 +73,7 @@ def describe_model(
     for_accuracy : cross-validation, in the measure, of a selection that is trained for accuracy.
     groups : of all features, where the model has a budget of groups; the size is a pair then.
     """
-    paths = estimator.estimators_
+    paths = estimator._paths
     predicted = predict(paths, size, design, estimator.classes_)
     measure = getattr(estimator, "measure", None)
     measure = None if measure is None else parse_measure(measure)
@@ -108,9 +109,18 @@ def describe_model(
     }
 
 
+def describe_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of a fit with those of its method, and its defaults as they are."""
+    found: dict[str, Any] = estimator.get_params(deep=False)
+    if isinstance(estimator, BudgetClassifier):
+        plan = estimator._plan()
+        found |= {"C": plan.C, "refit_C": plan.refit_C, "tol": plan.tol, **asdict(plan.method)}
+    return found
+
+
 def _describe_calibration(estimator: Any, size: Any, table: Table) -> dict[str, float] | None:
     """Return the scale of a model, its log-loss out of fold, and that of the shares of classes."""
-    model = estimator.estimators_[0][size]
+    model = estimator._paths[0][size]
     if not math.isfinite(model.cv_log_loss):
         return None
     y = np.asarray(table.y)
@@ -189,9 +199,7 @@ def describe_claims(
     }
 
 
-def describe_path(
-    paths: Sequence[L1Path], model: L1LogisticRegressionCV | None
-) -> list[dict[str, Any]]:
+def describe_path(paths: Sequence[L1Path], model: L1ClassifierCV | None) -> list[dict[str, Any]]:
     """Return the points of a path: of several classes, the mean explained and the largest gap.
 
     model : that of the cross-validation, with the scores.
@@ -233,7 +241,7 @@ def describe_entries(paths: Sequence[L1Path], table: Table) -> list[dict[str, An
 
 
 def describe_chosen(
-    model: L1LogisticRegressionCV, paths: Sequence[L1Path], table: Table, design: Design
+    model: L1ClassifierCV, paths: Sequence[L1Path], table: Table, design: Design
 ) -> dict[str, Any]:
     """Return the point of the cross-validated model, the best point, and the model."""
     chosen, best = (int(np.flatnonzero(model.Cs_ == C)[0]) for C in (model.C_, model.C_best_))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..methods import METHODS
 from ._messages import show
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 NO_VALIDATION = "no cross-validation"  # how the note begins that says why
 FEWER_FOLDS = "folds in place of"
+METHOD_NAMES = [
+    "auto",
+    *(name for name, method in METHODS.items() if "features" in method.budgets),
+]
 _MAX_SIZES = 1000  # of one range
 # Why an option does not go with groups.
 _NOT_OF_GROUPS = {
@@ -203,6 +208,8 @@ def proof_options(
     prove: bool, method: str | None, gap: float | None, time_limit: float | None
 ) -> tuple[str, dict[str, Any]]:
     """Return the method, l0 for a proof, and the options of the proof; none without."""
+    if method is not None and method not in METHOD_NAMES:
+        raise ValueError(f"--method must be one of {', '.join(METHOD_NAMES)}; got {method!r}.")
     if not prove:
         for option, value in (("--gap", gap), ("--time-limit", time_limit)):
             if value is not None:
@@ -277,8 +284,9 @@ def check_measured_folds(estimator: Any, y: Any, folds: int) -> None:
     import numpy as np
 
     from .. import _validate
+    from .._folds import splits
     from ..measures import parse_measure
-    from ..model_selection import check_folds, splits
+    from ..model_selection import check_folds
 
     labels, weight = np.asarray(y), np.ones(len(y))
     classes, _ = _validate.check_pos_label(np.unique(labels), estimator.pos_label)

@@ -4,16 +4,14 @@ The classes are thin: a signature, a docstring and the machinery of the package.
 of this package imports it. `baselines` has the competitors that are no part of that machinery.
 """
 
-from ..estimators import (
-    BilevelClassifier,
-    BilevelRegressor,
-    FeatureGeneratingMachine,
-    GreedyLogisticRegression,
-    L0LogisticRegression,
-    MinimaxLogisticRegression,
-    ReweightedL1LogisticRegression,
-)
 from . import baselines
+from ._bilevel import BilevelClassifier, BilevelRegressor
+from ._greedy import GreedyLogisticRegression
+from ._l0 import L0LogisticRegression
+from ._l1 import L1LogisticRegression
+from ._minimax import FeatureGeneratingMachine, MinimaxLogisticRegression
+from ._reweighted import ReweightedL1LogisticRegression
+from ._two_layer import TwoLayerClassifier
 
 __all__ = [
     "BilevelClassifier",
@@ -21,7 +19,9 @@ __all__ = [
     "FeatureGeneratingMachine",
     "GreedyLogisticRegression",
     "L0LogisticRegression",
+    "L1LogisticRegression",
     "MinimaxLogisticRegression",
     "ReweightedL1LogisticRegression",
+    "TwoLayerClassifier",
     "baselines",
 ]

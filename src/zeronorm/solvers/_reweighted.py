@@ -132,15 +132,22 @@ def reweighted_sizes(
 
 
 def reweighted_supports(
-    task: Task, sizes: Sequence[int], n_threads: int = 1
+    task: Task,
+    sizes: Sequence[int],
+    *,
+    rule: Rule,
+    stages: int = STAGES,
+    tol: float = TOL,
+    max_iter: int = MAX_ITER,
+    n_threads: int = 1,
 ) -> Solver[tuple[dict[int, IndexArray], Minimax]]:
     """Return for every size k the support of the last stage; the second part has the history."""
     m = task.design.shape[1]
     forced = np.empty(0, np.int64) if task.forced is None else task.forced
     allowed = np.ones(m, bool) if task.usable is None else task.usable
     found = yield from reweighted_sizes(
-        posed(task, forced, allowed), sizes, rule=LogPenalty(), tol=TOL, max_iter=MAX_ITER,
-        forced=forced, ratio=LARGEST_SUPPORT, n_threads=n_threads,
+        posed(task, forced, allowed), sizes, rule=rule, stages=stages, tol=tol,
+        max_iter=max_iter, forced=forced, ratio=LARGEST_SUPPORT, n_threads=n_threads,
     )  # fmt: skip
     supports = {k: model.result.support for k, model in found.items()}
     last = found[max(sizes)].result

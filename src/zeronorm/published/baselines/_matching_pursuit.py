@@ -192,7 +192,7 @@ class OMPRegressor(_Pursuit, Regressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm.baselines import OMPRegressor
+    >>> from zeronorm.published.baselines import OMPRegressor
     >>> X = np.random.default_rng(0).standard_normal((50, 6))
     >>> model = OMPRegressor(2).fit(X, X[:, 0] - 2 * X[:, 4] + 0.1 * X[:, 5])
     >>> model.order_
