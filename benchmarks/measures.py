@@ -34,10 +34,10 @@ import scipy.sparse as sp
 
 import _common as common
 import _protocol as protocol
+from _conic import solve_by_clarabel
 from zeronorm import MeasureClassifier
 from zeronorm.measures import parse_measure
 from zeronorm.solvers import MeasureTask, select_by_measure
-from zeronorm.solvers._conic import solve_by_clarabel
 from zeronorm.solvers._cuts import Master, solve_master
 
 Part = tuple[dict[str, Any], list[dict[str, Any]], str]

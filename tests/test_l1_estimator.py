@@ -37,6 +37,13 @@ from zeronorm.solvers import L1_SOLVERS
 
 LOSSES = ["logistic", "squared_hinge"]
 each_loss = pytest.mark.parametrize("loss", LOSSES)
+
+
+def made(C=1.0, **options):
+    """Return an estimator that has a solver among its options."""
+    return L1LogisticRegression(C, **{"solver": "auto", **options})
+
+
 each_solver = pytest.mark.parametrize("solver", list(L1_SOLVERS))
 TIGHT = 1e-11
 # What scikit-learn calls the l1 penalty, and the elastic net.
@@ -496,8 +503,8 @@ def test_storage_does_not_matter(storage, dtype, options, counts, tmp_path):
     X, y = counts
     options = {"C": 0.3, "tol": 1e-9, **options}
     stored = store(X.astype(dtype), storage, tmp_path)
-    model = L1Classifier(**options).fit(stored, y)
-    assert_same(model, L1Classifier(**options).fit(X, y), atol=1e-4)
+    model = made(**options).fit(stored, y)
+    assert_same(model, made(**options).fit(X, y), atol=1e-4)
     assert model.dual_gap_ <= 1e-9
     np.testing.assert_allclose(
         model.decision_function(stored), X @ model.coef_[0] + model.intercept_, atol=1e-5
@@ -639,7 +646,7 @@ def test_in_a_pipeline_with_a_grid_search(data):
     """C and l1_ratio could not be tuned with scikit-learn's own tools."""
     X, y = data
     pipeline = make_pipeline(StandardScaler(), L1Classifier())
-    grid = {"l1logisticregression__C": [0.01, 0.1], "l1logisticregression__l1_ratio": [0.5, 1.0]}
+    grid = {"l1classifier__C": [0.01, 0.1], "l1classifier__l1_ratio": [0.5, 1.0]}
     search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
     assert search.best_score_ > 0.7
     selector = make_pipeline(L1Classifier(0.1), LogisticRegression(max_iter=2000))
@@ -652,13 +659,13 @@ def test_warm_start(loss, solver, data, multiclass):
     """A warm start would cost as much as a cold one, or end at another solution."""
     options = {"loss": loss, "solver": solver, "tol": 1e-7, "max_iter": 5000}
     for X, y in (data, multiclass):
-        cold = L1Classifier(0.2, **options).fit(X, y)
-        model = L1Classifier(0.2, warm_start=True, **options).fit(X, y)
+        cold = made(0.2, **options).fit(X, y)
+        model = made(0.2, warm_start=True, **options).fit(X, y)
         np.testing.assert_array_equal(model.coef_, cold.coef_)
         assert model.fit(X, y).n_iter_ <= 1
         np.testing.assert_allclose(model.objective_, cold.objective_, rtol=1e-6)
         model.set_params(C=0.22).fit(X, y)
-        other = L1Classifier(0.22, **options).fit(X, y)
+        other = made(0.22, **options).fit(X, y)
         np.testing.assert_allclose(model.objective_, other.objective_, rtol=1e-6)
         assert model.dual_gap_ <= 1e-7
 
@@ -1012,7 +1019,7 @@ def test_warns_where_the_gap_is_open(options, remedy, data):
     X, y = data
     # More columns than a working set has, for one of them not to be enough.
     X = np.hstack([X, np.random.default_rng(0).standard_normal((len(y), 4000))])
-    model = L1Classifier(20.0, tol=1e-8, **options)
+    model = made(20.0, tol=1e-8, **options)
     message = (
         rf"stopped at a certified gap of .* \(asked: tol=1e-08\): the largest number.*{remedy}"
     )
@@ -1135,14 +1142,14 @@ PER_COLUMN = r"one number for every column of X \(30\); got shape"
 def test_bad_parameter(name, value, message, data):
     """A wrong option would be ignored or fail deep inside."""
     with pytest.raises(ValueError, match=message):
-        L1Classifier(**{name: value}).fit(*data)
+        made(**{name: value}).fit(*data)
 
 
 def test_integers_that_cannot_be_printed(data):
     """The message of Python's limit of digits would take the place of ours."""
     for name in ("solver", "fit_intercept", "class_weight", "n_features"):
         with pytest.raises(ValueError, match=f"{name} must be .*; got an integer of thousands of"):
-            L1Classifier(**{name: -(10**5000)}).fit(*data)
+            made(**{name: -(10**5000)}).fit(*data)
     with pytest.raises(ValueError, match=f"C {POSITIVE} an integer of thousands of digits"):
         L1Classifier(10**5000).fit(*data)
 
@@ -1287,7 +1294,7 @@ def test_columns_too_large_for_standardisation(exponent, options, data):
     X, y = data
     X = X * np.where(np.arange(30) == 11, 10.0**exponent, 1.0)
     with pytest.raises(ValueError, match=r"too large in column 11: .*standardize=True does not"):
-        L1Classifier(standardize=True, **options).fit(X, y)
+        made(standardize=True, **options).fit(X, y)
     if not options:
         with pytest.raises(ValueError, match=r"in column 11\. Rescale it\.$"):
             L1Classifier().fit(X, y)

@@ -74,7 +74,6 @@ def test_features_and_groups_equal_fits_on_copied_folds(golub):
             z = X[test][:, found.support] @ found.coef + found.intercept
             right = fitted.classes_[(z > 0).astype(int)] == y[test]
             assert answer.scores[row, column] == pytest.approx(right.mean())
-    assert model._sizes_of_folds is None
 
 
 @pytest.mark.parametrize("budgets", [(2, 3), (None, 3), (2, None), (None, None)])

@@ -545,7 +545,8 @@ def test_interrupt_ends_the_proofs_of_all_sizes():
     model._report = interrupt
     path = model.fit(X, y).path_
     assert path[6].proof.status is Status.INTERRUPTED
-    assert path[7].proof is path[8].proof is model.proof_ is None
+    assert path[7].proof is path[8].proof is None
+    assert not hasattr(model, "proof_")
     for k in path:
         assert path[k].certificate.gap > 0
         np.testing.assert_array_equal(path[k].certificate.support, path[k].support)

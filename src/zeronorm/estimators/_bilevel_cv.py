@@ -172,7 +172,8 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
 
     def _check_parameters(self) -> tuple[Callable[..., float], float]:
         """Return the score of models on held-out rows, and 1 where more is better, else -1."""
-        if not isinstance(self.estimator, (BudgetClassifier, BudgetRegressor)):
+        fits = isinstance(self.estimator, (BudgetClassifier, BudgetRegressor))
+        if not fits or "n_groups" not in self.estimator.get_params():
             raise TypeError(
                 "estimator must be a BudgetClassifier or a BudgetRegressor; got "
                 f"{type(self.estimator).__name__}."

@@ -155,7 +155,7 @@ class Plan:
             model.forced_features, model.forced_groups, getattr(model, "criterion", None),
             bool(model.fit_intercept), bool(model.standardize), getattr(model, "_report", None),
         )  # fmt: skip
-        plan._check_budget()
+        plan._check_budget(by_itself=getattr(model, "method", None) == "auto")
         method.check(loss, plan.fit_intercept)
         return plan
 
@@ -166,8 +166,11 @@ class Plan:
             return "both"
         return "features" if self.groups is None else "groups"
 
-    def _check_budget(self) -> None:
-        """Raise ValueError where budgets, groups and the method do not fit."""
+    def _check_budget(self, by_itself: bool) -> None:
+        """Raise ValueError where budgets, groups and the method do not fit.
+
+        by_itself : whether the method follows from the budgets.
+        """
         _validate.check_option("criterion", self.criterion, [None, *CRITERIA])
         if self.groups is None and self.forced_groups is not None:
             raise ValueError(
@@ -179,14 +182,16 @@ class Plan:
                 "criterion chooses among numbers of single features; got "
                 f"criterion={self.criterion!r} with groups. Use cross_validate."
             )
-        if self.counts == "both":
+        if self.counts == "both" and not by_itself:
             return
         if self.groups is None and self.n_groups is not None:
             raise ValueError(
                 f"n_groups counts groups, but groups is None; got n_groups={self.n_groups!r}. "
                 "Pass the group of every column as groups, or use n_features."
             )
-        if self.groups is None:
+        if self.groups is not None and self.n_groups is None:
+            raise ValueError("groups needs the number of them to select: pass n_groups.")
+        if self.groups is None or self.counts == "both":
             return
         if "groups" not in self.method.budgets:
             raise ValueError(
@@ -198,8 +203,6 @@ class Plan:
                 "n_features must be None with groups, which enter as a whole; got "
                 f"n_features={self.n_features!r}. Use n_groups."
             )
-        if self.n_groups is None:
-            raise ValueError("groups needs the number of them to select: pass n_groups.")
         if self.forced_groups is not None:
             raise ValueError(
                 "forced_groups is of bi-level selection; whole groups are forced by "
@@ -294,7 +297,7 @@ class Plan:
         options: dict[str, Any] = {}
         if self.counts == "both":
             options["forced_groups"] = self._forced_groups(task.groups)
-        if self.report is not None:
+        if isinstance(self.method, L0):
             options["report"] = self.report
         return self.method.select(
             task, sizes, C=self.C, refit_C=self.refit_C, tol=self.tol, start=start,

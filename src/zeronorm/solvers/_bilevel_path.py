@@ -72,7 +72,9 @@ def bilevel_path(
     }
     order = np.concatenate([step.entered for step in found.history])
     _, first = np.unique(order, return_index=True)
-    return Path(models, order[np.sort(first)], found.history, Status.BUDGET)
+    unfinished = [fit.status for fit in found.fits.values() if fit.status is not Status.CONVERGED]
+    status = unfinished[0] if unfinished else Status.CONVERGED
+    return Path(models, order[np.sort(first)], found.history, status)
 
 
 def _unscaled(scaled: Scaled) -> tuple[Scaled, FloatArray]:

@@ -283,7 +283,7 @@ class DCRegressor(_DC, Regressor):
     Attributes
     ----------
     As of `SparseGroupLassoRegressor`; `dual_gap_` is the worst of the convex problems, and
-    `history_` has the objective after every pass.
+    `objectives_` has the objective after every pass.
     """
 
 

@@ -146,7 +146,7 @@ class _Pursuit(LinearModel):
                 stacklevel=CALLER_OF_FIT - 1,
             )
         self.order_ = groups.labels[order]
-        self.path_ = LinearPath.of(range(len(models)), [data.unscale(x) for x in models])
+        self.steps_ = LinearPath.of(range(len(models)), [data.unscale(x) for x in models])
         return Fit(models[-1], data.value(models[-1]), np.nan, len(order))
 
 
@@ -186,7 +186,7 @@ class OMPRegressor(_Pursuit, Regressor):
     coef_ : (n_features_in_,), of a classifier (1, n_features_in_).
     intercept_ : float, of a classifier (1,).
     order_ : the features (the labels of the groups) in order of entry.
-    path_ : `LinearPath` of the models after 0, 1, ... steps, `coef_` the last.
+    steps_ : `LinearPath` of the models after 0, 1, ... steps, `coef_` the last.
     objective_ : the loss, summed.
 
     Examples

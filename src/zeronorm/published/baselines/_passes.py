@@ -74,7 +74,7 @@ class InPasses(LinearModel):
         tol = float(self.tol)
         fit = self._run(data, groups, int(self.max_passes), tol, int(self.max_iter))
         warn_of_gap(fit.gap, tol, SLOW)
-        self.history_ = fit.history
+        self.objectives_ = fit.history
         return fit
 
 
