@@ -59,7 +59,7 @@ def eliminated(problem: Problem, sizes: Sequence[int]) -> tuple[dict[int, Scores
     scores = {}
     for k in sizes:
         columns = []
-        for path in model.estimators_:
+        for path in model._paths:
             one = path[k]
             columns.append(problem.X_test[:, one.support] @ one.coef + one.intercept)
         scores[k] = np.column_stack(columns)
