@@ -124,7 +124,8 @@ def expected_failures(estimator):
         BilevelClassifier(n_features=2, solver="ista", fit_intercept=False),
         BilevelClassifier(n_features=2, loss="squared_hinge"),
         BilevelRegressor(),
-        BilevelRegressor(n_features=2, C=1.0, standardize=False),
+        BudgetRegressor(),
+        BudgetRegressor(n_features=2, C=1.0, standardize=False),
         BilevelRegressor(n_features=1, solver="fista-c"),
         BudgetClassifier(),
         BudgetClassifier(n_features=1),
@@ -147,7 +148,7 @@ def expected_failures(estimator):
         *(MinimaxLogisticRegression(solver=name, fit_intercept=False) for name in SMOOTHING),
         *(
             BudgetClassifier(n_features=2, method=name)
-            for name in ("l1", "reweighted-l1", "greedy", "l0")
+            for name in ("l1", "reweighted-l1", "greedy", "l0", "minimax", "bilevel")
         ),
         GreedyLogisticRegression(),
         GreedyLogisticRegression(n_features=1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import fields
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -46,6 +47,15 @@ def test_nothing_imports_the_published_algorithms() -> None:
         if path.is_relative_to(SOURCE / "published") or path == SOURCE / "__init__.py":
             continue
         assert not any(name.startswith("zeronorm.published") for name in imported(path)), path
+
+
+def test_the_documentation_has_every_method() -> None:
+    # A method or an option would be there that nobody can find, or be described and not be there.
+    text = (SOURCE.parents[1] / "docs" / "api.md").read_text()
+    for name, kind in METHODS.items():
+        options = ", ".join(f"{one.name}={one.default!r}" for one in fields(kind))
+        assert f'`{kind.__name__}({options})` | "{name}"'.replace("'", '"') in text
+        assert {kind.__name__, "METHODS"} <= set(dir(methods))
 
 
 def test_public_names() -> None:
