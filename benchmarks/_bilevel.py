@@ -25,8 +25,8 @@ import numpy as np
 from scipy.signal import lfilter
 
 import _common as common
-from zeronorm import BilevelClassifier, BilevelRegressor
-from zeronorm.baselines import (
+from zeronorm.published import BilevelClassifier, BilevelRegressor
+from zeronorm.published.baselines import (
     ConstrainedDCClassifier,
     ConstrainedDCRegressor,
     FractionalClassifier,

@@ -49,7 +49,7 @@ Coefs = Iterator[np.ndarray]
 
 def zeronorm(X: np.ndarray, y: np.ndarray, groups: np.ndarray, k: int, g: int) -> np.ndarray:
     """BilevelRegressor."""
-    from zeronorm import BilevelRegressor
+    from zeronorm.published import BilevelRegressor
 
     return np.asarray(BilevelRegressor(k, g, groups=groups, n_threads=1).fit(X, y).coef_)
 

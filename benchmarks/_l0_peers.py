@@ -47,7 +47,7 @@ Found = tuple[np.ndarray, str]  # support, how the size was reached
 
 def zeronorm(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
     """L0LogisticRegression, tol=1e-5."""
-    from zeronorm import L0LogisticRegression
+    from zeronorm.published import L0LogisticRegression
 
     model = L0LogisticRegression(k, C=C, calibrate=False, tol=1e-5, n_threads=threads).fit(X, y)
     return model.support_, f"{model.n_scans_} scans"

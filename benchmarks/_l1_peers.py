@@ -46,7 +46,7 @@ def zeronorm(
     X: Any, y: np.ndarray, C: float, tol: float, threads: int, solver: str = "auto"
 ) -> np.ndarray:
     """L1LogisticRegression; tol is the certified gap over f(0)."""
-    from zeronorm import L1LogisticRegression
+    from zeronorm.published import L1LogisticRegression
 
     model = L1LogisticRegression(
         C=C, fit_intercept=False, tol=tol, n_threads=threads, solver=solver
@@ -62,10 +62,10 @@ def zeronorm_along(X: Any, y: np.ndarray, Cs: Any, tol: float, threads: int) -> 
 
 
 def zeronorm_sized(X: Any, y: np.ndarray, k: int, threads: int) -> int:
-    """zeronorm.L1LogisticRegression at the largest C with k features; their number."""
-    from zeronorm import L1LogisticRegression
+    """zeronorm.L1Classifier at the largest C with k features; their number."""
+    from zeronorm import L1Classifier
 
-    model = L1LogisticRegression(
+    model = L1Classifier(
         n_features=k, refit_C=None, fit_intercept=False, n_threads=threads
     )  # fmt: skip
     return int(model.fit(X, y).support_.size)
@@ -404,8 +404,8 @@ class Worker(PeerWorker):
         if self.r is not None:
             return {"version": self.r.ask("version")}
         module = importlib.import_module(self.environment)
-        if self.method == "zeronorm" and not hasattr(module, "L1LogisticRegression"):
-            raise ImportError("there is no zeronorm.L1LogisticRegression")
+        if self.method == "zeronorm" and not hasattr(module, "L1Classifier"):
+            raise ImportError("there is no zeronorm.L1Classifier")
         return super().version({})
 
     def warm(self, request: dict[str, Any]) -> dict[str, Any]:

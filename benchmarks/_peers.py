@@ -252,7 +252,7 @@ class Budget:
 
 
 class Minimax(Budget):
-    """zeronorm.MinimaxLogisticRegression(n_features=k), default options otherwise."""
+    """zeronorm.published.MinimaxLogisticRegression(n_features=k), default options otherwise."""
 
     def fit(self, k: int, **options: Any) -> Found:
         """Select k features."""
@@ -264,7 +264,7 @@ class Minimax(Budget):
 
 
 class Published(Budget):
-    """zeronorm.MinimaxLogisticRegression.as_published(k): the paper's settings."""
+    """zeronorm.published.MinimaxLogisticRegression.as_published(k): the paper's settings."""
 
     def fit(self, k: int, **options: Any) -> Found:
         """Select k features."""

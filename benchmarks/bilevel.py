@@ -12,10 +12,10 @@ zeronorm, OMP and abess are told the numbers of features or of groups. The other
 instead. From the smallest penalty whose model is empty it goes down by a tenth at a time, and the
 first model with at least 50 features of at least 10 groups is taken: who knows both numbers would
 do the same. Two times are reported: "path", that search with warm starts, and "fit", a cold fit at
-the penalty that the search found, as if it had been known. Both are compared: a user who
-does not know the penalty has to search it. asgl has
-no warm start: its penalty is found by `zeronorm.baselines`, which solves the same problem, and its
-"path" is not measured. Group lasso selects whole groups, so that its features cannot be exact.
+the penalty that the search found, as if it had been known. Both are compared: a user who does not
+know the penalty has to search it. asgl has no warm start: its penalty is found by
+`zeronorm.published.baselines`, which solves the same problem, and its "path" is not measured. Group
+lasso selects whole groups, so that its features cannot be exact.
 `_bilevel_peers.py` says what each is asked, and to what tolerance: their own.
 
 What the seconds hold: one complete call from X (dense, float64, column order), all conversions
@@ -36,7 +36,7 @@ import numpy as np
 import _bilevel_peers as peers
 import _common as common
 from _bilevel import Drawn, draw, largest_penalty, recovery
-from zeronorm.baselines import sparse_group_lasso_path
+from zeronorm.published.baselines import sparse_group_lasso_path
 
 SIZES = "1000x50000"
 N_GROUPS, PER_GROUP, GROUP = 10, 5, 100

@@ -16,7 +16,8 @@ import numpy as np
 
 import _common as common
 import _protocol as protocol
-from zeronorm import BilevelClassifier, BilevelCV, BilevelRegressor
+from zeronorm import BilevelCV
+from zeronorm.published import BilevelClassifier, BilevelRegressor
 
 MOST_FEATURES = {"splice": 14, "bardet": 15}
 MOST_GROUPS = {"splice": 7, "bardet": 6}

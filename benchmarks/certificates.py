@@ -43,7 +43,7 @@ import _common as common
 import _protocol as protocol
 import zeronorm
 from l0 import refit, standardise
-from zeronorm import L0LogisticRegression
+from zeronorm.published import L0LogisticRegression
 from zeronorm.result import Certificate, Proof, Status
 
 NAME = "certificates"

@@ -49,6 +49,7 @@ import _common as common
 import _protocol as protocol
 from zeronorm import BudgetClassifier
 from zeronorm.designs._columns import gather
+from zeronorm.methods import Pool
 from zeronorm.result import Path as SizedPath
 from zeronorm.solvers import Exchanges, Task, certify_supports, select
 from zeronorm.solvers._drive import Solver
@@ -143,19 +144,13 @@ FRESH: dict[str, Reader] = {
 # ----------------------------------------------------------------------------------------- runs
 
 
-class Candidate(BudgetClassifier):
+class Candidate(Pool):
     """The default but for the C of elimination, splicing and certificate."""
 
-    def _solver(
-        self,
-        task: Task,
-        sizes: tuple[int, ...],
-        start: Sequence[np.ndarray] = (),
-        seconds: dict[str, float] | None = None,
-        certify: bool = True,
-    ) -> Solver[SizedPath]:
+    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[SizedPath]:
+        """Return the generator of scans."""
         (k,) = sizes
-        path = yield from select(task, sizes, C=self.C, certify=False)
+        path = yield from select(task, sizes, C=common["C"], certify=False)
         pool = np.sort(path.order)
         Z = gather(task.design, pool)
         weight = CANDIDATE_C * task.sample_weight
@@ -163,7 +158,7 @@ class Candidate(BudgetClassifier):
         chosen = exchanges.eliminate(np.arange(pool.size), [k])[k]
         chosen = exchanges.improve(exchanges.fit(chosen), swaps=False).columns
         support = pool[chosen]
-        fit = refit_support(task, Z.take(chosen), support, self.refit_C)
+        fit = refit_support(task, Z.take(chosen), support, common["refit_C"])
         (certificate,) = yield from certify_supports(
             task.design, task.y, task.loss, [support], C=CANDIDATE_C,
             sample_weight=task.sample_weight, scaling=task.scaling, intercept=task.intercept,
@@ -176,7 +171,7 @@ class Candidate(BudgetClassifier):
         return replace(path, selections={k: model})
 
 
-ARMS = {"0.1": BudgetClassifier, "candidate": Candidate}
+ARMS = {"0.1": Pool(), "candidate": Candidate()}
 
 
 def standardised(X: Any, train: np.ndarray) -> Any:
@@ -198,8 +193,8 @@ def measure(name: str, X: Any, y: np.ndarray, repeats: int) -> list[Row]:
         for k in SIZES:
             if 2 * k > X.shape[1]:
                 continue
-            for arm, kind in ARMS.items():
-                model = kind(k, n_threads=1)
+            for arm, method in ARMS.items():
+                model = BudgetClassifier(k, method=method, n_threads=1)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     model.fit(Z[train], y[train])

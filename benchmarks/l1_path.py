@@ -10,7 +10,7 @@ number of features. What counts is the largest relative gap of all points, (f - 
 here in float64, with f* the best of all contestants and of zeronorm at 1e-8: the seconds are those
 at the loosest tolerance with all points within 1e-4. Seconds hold the whole call on the user's X,
 conversions included. Two more lines have the seconds to a model of 300 features, whose C nobody
-knows: `L1LogisticRegression(n_features=300)`, and adelie's path of 100 values of its own
+knows: `L1Classifier(n_features=300)`, and adelie's path of 100 values of its own
 (C from the smallest to 100 times that), stopped when it has 300.
 """
 

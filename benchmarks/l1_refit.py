@@ -1,4 +1,4 @@
-"""What the refit of `L1LogisticRegression(n_features=k)` is worth on new rows.
+"""What the refit of `L1Classifier(n_features=k)` is worth on new rows.
 
     python benchmarks/l1_refit.py
 
@@ -17,7 +17,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 
 import _common as common
 import _protocol as protocol
-from zeronorm import L1LogisticRegression
+from zeronorm import L1Classifier
 
 SETS = ("colon_alon", "basehock", "mice:albino", "w8a")
 SIZES = (5, 20, 50)
@@ -30,7 +30,7 @@ def measure(problem: protocol.Problem, k: int) -> dict[str, dict[str, float]]:
     """Return the outcomes of both arms on one split."""
     found = {}
     for arm, refit_C in ARMS.items():
-        model = L1LogisticRegression(n_features=k, refit_C=refit_C, n_threads=1)
+        model = L1Classifier(n_features=k, refit_C=refit_C, n_threads=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(problem.user, problem.y)

@@ -34,10 +34,10 @@ import scipy.sparse as sp
 
 import _common as common
 import _protocol as protocol
+from _conic import solve_by_clarabel
 from zeronorm import MeasureClassifier
 from zeronorm.measures import parse_measure
 from zeronorm.solvers import MeasureTask, select_by_measure
-from zeronorm.solvers._conic import solve_by_clarabel
 from zeronorm.solvers._cuts import Master, solve_master
 
 Part = tuple[dict[str, Any], list[dict[str, Any]], str]
@@ -94,13 +94,13 @@ def by_clarabel(
     return Master(*solve_by_clarabel(grams, delta, g, C))
 
 
-class Published(MeasureClassifier):
-    """The published algorithm with a master of one's choice, and a limit of CPU seconds."""
+class Timed(MeasureClassifier):
+    """A training with a master of one's choice, and a limit of CPU seconds."""
 
     master: Any = staticmethod(solve_master)
     limit = np.inf
 
-    def _solver(self, task: Any, sizes: tuple[int, ...], *rest: Any, **more: Any) -> Any:
+    def _select(self, task: Any, sizes: tuple[int, ...], **more: Any) -> Any:
         end = time.process_time() + self.limit
         self.programs = self.program_seconds = 0
 
@@ -116,8 +116,14 @@ class Published(MeasureClassifier):
         return select_by_measure(
             MeasureTask(task, parse_measure(self.measure), self._loss_weight()), sizes,
             block_size=self.block_size, max_blocks=self.max_blocks, tol=self.tol, refit=False,
-            published=self.solver == "two-layer", master=master,
+            published=self._published, master=master,
         )  # fmt: skip
+
+
+class Published(Timed):
+    """The published algorithm."""
+
+    _published = True
 
 
 class PublishedByClarabel(Published):
@@ -127,9 +133,9 @@ class PublishedByClarabel(Published):
 
 
 WAYS = {
-    "auto": (Published, "auto"),
-    "published, Clarabel": (PublishedByClarabel, "two-layer"),
-    "published, native": (Published, "two-layer"),
+    "auto": Timed,
+    "published, Clarabel": PublishedByClarabel,
+    "published, native": Published,
 }
 
 
@@ -149,13 +155,13 @@ def fit(options: Any) -> Part:
     over: set[tuple[str, str]] = set()
     for turn in range(options.turns_fit):
         for measure in MEASURES:
-            for way, (kind, solver) in WAYS.items():
+            for way, kind in WAYS.items():
                 if (measure, way) in over:
                     continue
                 kind.limit = options.limit
                 model = kind(
                     measure, 50, C=1.0, block_size=10, max_blocks=5, refit=False,
-                    standardize=False, solver=solver, n_threads=1,
+                    standardize=False, n_threads=1,
                 )  # fmt: skip
                 record: dict[str, Any] = {"measure": measure, "way": way, "turn": turn}
                 with common.log(f"{measure}, {way}"):
@@ -229,7 +235,7 @@ def news(options: Any) -> Part:
             with common.log(f"news20ng, {name}, standardize={standardize}"):
                 wall, cpu, _ = common.clock(partial(model.fit, X[rows], y[rows]))
             score = model.score(X[test], y[test]) if rows is train else float("nan")
-            gap = max(path.gap for path in model.estimators_)
+            gap = max(path.gap for path in model._paths)
             records.append(
                 {"rows": name, "n": rows.size, "standardize": standardize, "wall": wall, "cpu": cpu,
                  "f1": score, "scans": model.n_scans_, "seconds": dict(model.seconds_), "gap": gap}
@@ -257,7 +263,7 @@ def classes(options: Any) -> Part:
         )  # fmt: skip
         wall, cpu, _ = common.clock(lambda: model.fit(X[train], y[train]))
     score = model.score(X[test], y[test])
-    gap = max(path.gap for path in model.estimators_)
+    gap = max(path.gap for path in model._paths)
     rows = data["X"][train]
     megabytes = (rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes) / 1e6
     records.append(

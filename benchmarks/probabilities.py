@@ -66,13 +66,13 @@ from scipy.special import expit
 
 import _common as common
 import _protocol as protocol
-from zeronorm import (
-    BudgetClassifier,
+from zeronorm import BudgetClassifier
+from zeronorm.published import (
     GreedyLogisticRegression,
     L0LogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.baselines import SVMRFE
+from zeronorm.published.baselines import SVMRFE
 from zeronorm.solvers import _calibrate
 from zeronorm.solvers._calibrate import best_scale
 

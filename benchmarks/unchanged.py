@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 import _common as common
 import zeronorm as zn
-from zeronorm import baselines
+from zeronorm import published
 from zeronorm.datasets import load_golub
 
 Outcome = dict[str, Any]
@@ -69,7 +69,7 @@ def kept(model: Any) -> Outcome:
     out["intercept"] = np.atleast_1d(model.intercept_).tolist()
     certificates = getattr(model, "certificate_", None)
     if certificates is not None:
-        many = certificates if isinstance(certificates, list) else [certificates]
+        many = certificates if isinstance(certificates, tuple) else [certificates]
         out["bounds"] = [[c.objective, c.bound, c.fixed_in, c.candidates] for c in many]
     for name in ("optimality_gap_", "dual_gap_"):
         if hasattr(model, name):
@@ -127,51 +127,57 @@ problem("budget colon weights", named("colon_alon"), lambda: zn.BudgetClassifier
 for method in ("l1", "reweighted-l1", "greedy", "l0"):
     problem(f"budget colon {method}", named("colon_alon"),
             lambda method=method: zn.BudgetClassifier(8, method=method))  # fmt: skip
-problem("minimax golub", golub, lambda: zn.MinimaxLogisticRegression([5, 10]))
-problem("minimax colon C=1", named("colon_alon"), lambda: zn.MinimaxLogisticRegression(8, C=1.0))
-problem("minimax groups", lambda f: simulated(), lambda: zn.MinimaxLogisticRegression(
+problem("minimax golub", golub, lambda: published.MinimaxLogisticRegression([5, 10]))
+problem(
+    "minimax colon C=1",
+    named("colon_alon"),
+    lambda: published.MinimaxLogisticRegression(8, C=1.0),
+)
+problem("minimax groups", lambda f: simulated(), lambda: published.MinimaxLogisticRegression(
     groups=grouped(), n_groups=3))  # fmt: skip
 for inner in ("fista", "simplemkl", "smoothing", "smoothing-published"):
     problem(f"minimax {inner}", lambda f: simulated(), lambda inner=inner:
-            zn.MinimaxLogisticRegression(9, solver=inner, fit_intercept=False))  # fmt: skip
+            published.MinimaxLogisticRegression(9, solver=inner, fit_intercept=False))  # fmt: skip
 problem("minimax published", named("colon_alon"),
-        lambda: zn.MinimaxLogisticRegression.as_published(10))  # fmt: skip
-problem("fgm golub", golub, lambda: zn.FeatureGeneratingMachine(10))
+        lambda: published.MinimaxLogisticRegression.as_published(10))  # fmt: skip
+problem("fgm golub", golub, lambda: published.FeatureGeneratingMachine(10))
 problem("fgm published", lambda f: simulated(),
-        lambda: zn.FeatureGeneratingMachine.as_published(10))  # fmt: skip
-problem("greedy golub", golub, lambda: zn.GreedyLogisticRegression([2, 6]))
-problem("greedy groups", lambda f: simulated(), lambda: zn.GreedyLogisticRegression(
+        lambda: published.FeatureGeneratingMachine.as_published(10))  # fmt: skip
+problem("greedy golub", golub, lambda: published.GreedyLogisticRegression([2, 6]))
+problem("greedy groups", lambda f: simulated(), lambda: published.GreedyLogisticRegression(
     groups=grouped(), n_groups=[1, 3]))  # fmt: skip
 for solver in ("auto", "splicing", "iht", "salm", "asalm"):
     problem(f"l0 {solver}", lambda f: simulated(), lambda solver=solver:
-            zn.L0LogisticRegression(6, solver=solver))  # fmt: skip
-problem("l0 gap 0", lambda f: simulated(100, 60), lambda: zn.L0LogisticRegression(4, gap=0.0))
-problem("l0 criterion", lambda f: simulated(), lambda: zn.L0LogisticRegression(
+            published.L0LogisticRegression(6, solver=solver))  # fmt: skip
+problem(
+    "l0 gap 0", lambda f: simulated(100, 60), lambda: published.L0LogisticRegression(4, gap=0.0)
+)
+problem("l0 criterion", lambda f: simulated(), lambda: published.L0LogisticRegression(
     10, criterion="bic"))  # fmt: skip
 for solver in ("auto", "newglmnet", "glmnet", "cdn"):
     problem(f"l1 {solver}", lambda f: simulated(), lambda solver=solver:
-            zn.L1LogisticRegression(0.05, solver=solver))  # fmt: skip
-problem("l1 squared hinge", named("colon_alon"), lambda: zn.L1LogisticRegression(
+            zn.published.L1LogisticRegression(0.05, solver=solver))  # fmt: skip
+problem("l1 squared hinge", named("colon_alon"), lambda: zn.L1Classifier(
     0.1, loss="squared_hinge", standardize=True))  # fmt: skip
-problem("l1 elastic sparse", named("rcv1_small"), lambda: zn.L1LogisticRegression(
+problem("l1 elastic sparse", named("rcv1_small"), lambda: zn.L1Classifier(
     5.0, l1_ratio=0.5))  # fmt: skip
-problem("l1 size", named("colon_alon"), lambda: zn.L1LogisticRegression(
+problem("l1 size", named("colon_alon"), lambda: zn.L1Classifier(
     n_features=10, standardize=True))  # fmt: skip
-problem("l1 cv", lambda f: simulated(), lambda: zn.L1LogisticRegressionCV(20, cv=3))
-problem("reweighted", lambda f: simulated(), lambda: zn.ReweightedL1LogisticRegression(0.1))
-problem("bilevel classifier", lambda f: simulated(), lambda: zn.BilevelClassifier(
+problem("l1 cv", lambda f: simulated(), lambda: zn.L1ClassifierCV(20, cv=3))
+problem("reweighted", lambda f: simulated(), lambda: published.ReweightedL1LogisticRegression(0.1))
+problem("bilevel classifier", lambda f: simulated(), lambda: published.BilevelClassifier(
     6, 3, groups=grouped()))  # fmt: skip
-problem("bilevel regressor", lambda f: simulated(target="number"), lambda: zn.BilevelRegressor(
-    6, 3, groups=grouped()))  # fmt: skip
-problem("bilevel ista", lambda f: simulated(target="number"), lambda: zn.BilevelRegressor(
+problem("bilevel regressor", lambda f: simulated(target="number"),
+        lambda: published.BilevelRegressor(6, 3, groups=grouped()))  # fmt: skip
+problem("bilevel ista", lambda f: simulated(target="number"), lambda: published.BilevelRegressor(
     [4, 6], 3, groups=grouped(), solver="ista"))  # fmt: skip
-problem("bilevel riboflavin", named("riboflavin"), lambda: zn.BilevelRegressor(10, C=1.0))
+problem("bilevel riboflavin", named("riboflavin"), lambda: published.BilevelRegressor(10, C=1.0))
 for measure in ("f1", "auc", "prbep"):
     problem(f"measure {measure}", lambda f: simulated(), lambda measure=measure:
             zn.MeasureClassifier(measure, 8))  # fmt: skip
-problem("measure two-layer", lambda f: simulated(), lambda: zn.MeasureClassifier(
-    "f1", 8, solver="two-layer"))  # fmt: skip
-problem("svm-rfe", golub, lambda: baselines.SVMRFE(8))
+problem("measure two-layer", lambda f: simulated(), lambda: published.TwoLayerClassifier(
+    "f1", 8))  # fmt: skip
+problem("svm-rfe", golub, lambda: published.baselines.SVMRFE(8))
 
 
 def proofs(folder: Path) -> Outcome:

@@ -21,19 +21,16 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.pipeline import make_pipeline
 
 from test_designs import OPERATIONS, WRAPPERS
-from zeronorm import (
-    BagClassifier,
-    Bags,
+from zeronorm import BagClassifier, Bags, BudgetClassifier, L1Classifier
+from zeronorm.designs import _miles as module
+from zeronorm.estimators import MilesEmbedding
+from zeronorm.estimators import _miles as embedding_module
+from zeronorm.published import (
     BilevelRegressor,
-    BudgetClassifier,
     FeatureGeneratingMachine,
     GreedyLogisticRegression,
     L0LogisticRegression,
-    L1LogisticRegression,
-    MilesEmbedding,
 )
-from zeronorm.designs import _miles as module
-from zeronorm.estimators import _miles as embedding_module
 
 DATA = Path(os.environ.get("ZERONORM_DATA", "none"))
 
@@ -310,8 +307,8 @@ ESTIMATORS = [
     FeatureGeneratingMachine(n_features=3),
     GreedyLogisticRegression(n_features=2, refit_C=1.0),
     L0LogisticRegression(n_features=2),
-    L1LogisticRegression(n_features=4),
-    L1LogisticRegression(C=3.0, loss="squared_hinge"),
+    L1Classifier(n_features=4),
+    L1Classifier(C=3.0, loss="squared_hinge"),
 ]
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
 
@@ -615,7 +612,7 @@ def test_before_fit():
     with pytest.raises(AttributeError, match="set by fit"):
         BagClassifier(LAST).selected_instances_  # noqa: B018
     assert not hasattr(BagClassifier(FeatureGeneratingMachine), "selected_instances_")
-    assert not hasattr(BagClassifier(L1LogisticRegression(loss="squared_hinge")), "predict_proba")
+    assert not hasattr(BagClassifier(L1Classifier(loss="squared_hinge")), "predict_proba")
 
 
 # ---------------------------------------------------------------------------------------- sparse

@@ -17,8 +17,9 @@ from sklearn.linear_model import Lasso, OrthogonalMatchingPursuit
 from sklearn.model_selection import GridSearchCV
 
 import oracles
-from zeronorm import L1LogisticRegression
-from zeronorm.baselines import (
+from zeronorm import L1Classifier
+from zeronorm.losses import LeastSquares, Logistic
+from zeronorm.published.baselines import (
     ConstrainedDCClassifier,
     ConstrainedDCRegressor,
     DCClassifier,
@@ -33,11 +34,10 @@ from zeronorm.baselines import (
     SparseGroupLassoRegressor,
     sparse_group_lasso_path,
 )
-from zeronorm.baselines._base import prepare
-from zeronorm.baselines._dc import TwoBalls
-from zeronorm.baselines._penalty import Penalty
-from zeronorm.baselines._sparse_group_lasso import solve
-from zeronorm.losses import LeastSquares, Logistic
+from zeronorm.published.baselines._base import prepare
+from zeronorm.published.baselines._dc import TwoBalls
+from zeronorm.published.baselines._penalty import Penalty
+from zeronorm.published.baselines._sparse_group_lasso import solve
 
 LOSSES = ["least_squares", "logistic"]
 OBJECTS = {"least_squares": LeastSquares(), "logistic": Logistic()}
@@ -311,7 +311,7 @@ def test_l1_logistic_is_the_other_solver_of_this_package():
     """Two solvers of one problem would disagree."""
     X, y, _ = instance("logistic", seed=8)
     ours = SparseGroupLassoClassifier(2.0, 0.0, tol=1e-10).fit(X, y)
-    theirs = L1LogisticRegression(0.5, standardize=True, tol=1e-10).fit(X, y)
+    theirs = L1Classifier(0.5, standardize=True, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
 
@@ -386,7 +386,7 @@ def test_fractional_models_are_fixed_points_of_the_reweighting(loss, norm):
     l1, l2 = (3.0 * w[code], 0 * w) if norm == 1 else (0 * x, 3.0 * w)
     best = conic(loss, Z, y, groups, l1, l2)[2]
     assert value + penalty_value(x, groups, l1, l2) <= best * (1 + 1e-5)
-    history = np.array(model.history_)
+    history = np.array(model.objectives_)
     assert len(history) > 2
     assert np.all(np.diff(history) <= 1e-6 * history[0])
     assert history[-1] == pytest.approx(value + 3.0 * np.sum((lengths + 1e-4) ** (2 / 3)), rel=1e-9)
@@ -422,7 +422,7 @@ def test_the_penalised_dc_model_never_rises_and_is_stationary(loss, seed):
     counts = truncated(x, groups, 0.4)
     value = model_value(model, loss, X, y)
     assert model.objective_ == pytest.approx(value + counts[0] + 0.5 * counts[1], rel=1e-9)
-    history = np.array(model.history_)
+    history = np.array(model.objectives_)
     assert np.all(np.diff(history) <= 1e-8 * history[0])
     assert history[-1] < history[0]
     # The next pass would not find anything better.
@@ -496,7 +496,7 @@ def test_the_constrained_dc_model_finds_the_best_supports(loss, seed, n, k, g, b
     counts = truncated(x, groups, 0.1)
     assert counts[0] <= k + 1e-5
     assert counts[1] <= g + 1e-5
-    history = np.array(model.history_)
+    history = np.array(model.objectives_)
     assert np.all(np.diff(history) <= 1e-6 * history[0])
     assert model.objective_ == pytest.approx(model_value(model, loss, A, y), rel=1e-9)
     assert model.objective_ == pytest.approx(best, rel=1e-3)
@@ -586,8 +586,8 @@ def test_omp_and_group_omp_are_the_plain_ones(seed, weighted):
         assert model.intercept_ == pytest.approx(b)
         for size in range(steps):
             before = pursuit(X, y, labels, size, weight)[1]
-            np.testing.assert_allclose(model.path_.coef[[size]].toarray()[0], before, atol=1e-9)
-        np.testing.assert_allclose(model.path_.decision_function(X)[:, -1], model.predict(X))
+            np.testing.assert_allclose(model.steps_.coef[[size]].toarray()[0], before, atol=1e-9)
+        np.testing.assert_allclose(model.steps_.decision_function(X)[:, -1], model.predict(X))
 
 
 def test_omp_is_scikit_learns():
@@ -622,7 +622,7 @@ def test_pursuit_ends_where_nothing_is_left():
         model = OMPRegressor(4).fit(X, y)
     assert caught[0].filename == __file__
     assert set(model.order_) == {3, 5} == set(model.support_)
-    assert len(model.path_) == 3
+    assert len(model.steps_) == 3
 
 
 def logistic_fit(Z, y, ridge):
@@ -662,7 +662,7 @@ def test_logistic_pursuit_is_the_plain_one(grouped):
     z = Z[:, chosen] @ x + b
     np.testing.assert_allclose(model.decision_function(X), z, atol=1e-4)
     np.testing.assert_array_equal(model.support_, np.flatnonzero(chosen))
-    np.testing.assert_allclose(model.path_.decision_function(X)[:, -1], z, atol=1e-4)
+    np.testing.assert_allclose(model.steps_.decision_function(X)[:, -1], z, atol=1e-4)
 
 
 # ------------------------------------------------------------------- the published simulation

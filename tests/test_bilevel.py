@@ -15,11 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 import oracles
-from zeronorm import BilevelClassifier, BilevelCV, BilevelRegressor, L0LogisticRegression
+from zeronorm import BilevelCV
 from zeronorm.designs import Scaled, as_design
 from zeronorm.designs._columns import GatheredColumns, as_columns
 from zeronorm.groups import Groups
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
+from zeronorm.published import BilevelClassifier, BilevelRegressor, L0LogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import _bilevel as solver_module
 from zeronorm.solvers import run
@@ -341,11 +342,12 @@ def test_paths_over_both_budgets():
     for solver in ("auto", "ista"):
         model = BilevelRegressor(range(1, 7), [1, 2, 4], groups=groups, solver=solver).fit(X, y)
         assert sorted(model.path_) == [(k, g) for k in range(1, 7) for g in (1, 2, 4)]
-        for (k, g), one in model.path_.items():
+        for k, g in model.path_:
+            one = model.path_[k, g]
             assert one.support.size <= k
             assert np.unique(groups[one.support]).size <= g
             for other in ((k - 1, g), (k, g // 2)):
-                if other in model.path_:
+                if other in list(model.path_):
                     assert one.objective <= model.path_[other].objective * (1 + 1e-9)
         assert model.support_.tolist() == model.path_[6, 4].support.tolist()
     alone = BilevelRegressor(4, 2, groups=groups).fit(X, y).path_[4, 2].objective
@@ -596,7 +598,7 @@ def test_folds_with_fewer_columns_than_all_data():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"estimator": L0LogisticRegression()}, TypeError, "a BilevelClassifier or a BilevelRegr"),
+        ({"estimator": L0LogisticRegression()}, TypeError, "a BudgetClassifier or a BudgetRegres"),
         ({"scoring": "accuracy"}, ValueError, "scoring of a regressor must be None or 'squared_e"),
         ({"scoring": "r2"}, ValueError, "scoring must be one of None, 'squared_error'"),
         ({"rule": "min"}, ValueError, "rule must be one of '1se', 'best'; got 'min'"),
@@ -883,17 +885,18 @@ def test_grids_over_many_features_take_several_scans(monkeypatch):
     parts = BilevelRegressor(**options).fit(X, y)
     assert (3,) in widths
     assert parts.n_scans_ > whole.n_scans_
-    for size, model in parts.path_.items():
-        assert model.objective == pytest.approx(whole.path_[size].objective, rel=1e-6)
+    for size in parts.path_:
+        wanted = pytest.approx(whole.path_[size].objective, rel=1e-6)
+        assert parts.path_[size].objective == wanted
 
 
 def test_an_unfinished_search_is_told(monkeypatch):
     """A search cut short would call itself converged."""
     X, y, groups, _ = grouped(noise=2.0)
     model = BilevelRegressor(4, 2, groups=groups)
-    assert model.fit(X, y).path_[4, 2].status is Status.CONVERGED
+    assert model.fit(X, y).path_.status is Status.CONVERGED
     monkeypatch.setattr(solver_module, "MAX_ROUNDS", 0)
-    assert model.fit(X, y).path_[4, 2].status is Status.MAX_ITER
+    assert model.fit(X, y).path_.status is Status.MAX_ITER
 
 
 def test_warm_start_after_a_frame():

@@ -9,15 +9,15 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit
 from sklearn.base import clone
 
-from zeronorm import (
-    BudgetClassifier,
+from zeronorm import BudgetClassifier
+from zeronorm.model_selection import cross_validate
+from zeronorm.persistence import load, save
+from zeronorm.published import (
     FeatureGeneratingMachine,
     GreedyLogisticRegression,
     L0LogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.model_selection import cross_validate
-from zeronorm.persistence import load, save
 from zeronorm.solvers._calibrate import best_scale, fold_numbers
 
 EVERY = [

@@ -10,15 +10,15 @@ import scipy.sparse as sp
 
 import oracles
 import zeronorm
-from zeronorm import (
-    BudgetClassifier,
+from zeronorm import BudgetClassifier
+from zeronorm.designs import as_design
+from zeronorm.groups import Groups
+from zeronorm.losses import Logistic, SquaredHinge, balance, dual_bound
+from zeronorm.published import (
     FeatureGeneratingMachine,
     L0LogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.designs import as_design
-from zeronorm.groups import Groups
-from zeronorm.losses import Logistic, SquaredHinge, balance, dual_bound
 from zeronorm.result import Certificate
 from zeronorm.solvers import Task as Problem
 from zeronorm.solvers import certify_supports, run, select, select_nested

@@ -18,16 +18,11 @@ from sklearn.metrics import f1_score
 from typer.testing import CliRunner
 
 import zeronorm
-from zeronorm import (
-    BudgetClassifier,
-    MeasureClassifier,
-    MinimaxLogisticRegression,
-    cli,
-    persistence,
-)
+from zeronorm import BudgetClassifier, MeasureClassifier, cli, persistence
 from zeronorm.cli._progress import Progress
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection import cross_validate
+from zeronorm.published import MinimaxLogisticRegression
 from zeronorm.result import Progressed
 from zeronorm.solvers._branch import BranchAndBound
 
@@ -191,7 +186,9 @@ def test_a_criterion_chooses_among_the_sizes(run, tmp_path):
     text = run(*arguments).stdout
     (line,) = [line for line in text.splitlines() if line.endswith("chosen")]
     golub = load_golub()
-    model = zeronorm.L0LogisticRegression(range(1, 6), criterion="aic").fit(golub.X, golub.y)
+    model = zeronorm.published.L0LogisticRegression(range(1, 6), criterion="aic").fit(
+        golub.X, golub.y
+    )
     k = model.support_.size
     assert 1 < k < 5
     assert line.split()[0] == str(k)
@@ -661,7 +658,7 @@ def test_groups(run, table, groups):
     lines = rows_of(table)[1:]
     X, y = np.array([line[:-1] for line in lines], float), np.array([line[-1] for line in lines])
     labels = np.array([f"set {j % 4}" for j in range(12)])
-    fitted = zeronorm.BilevelClassifier([2, 9], 2, groups=labels, refit_C="loo").fit(X, y)
+    fitted = zeronorm.published.BilevelClassifier([2, 9], 2, groups=labels, refit_C="loo").fit(X, y)
     validation = cross_validate(fitted, X, y, cv=3)
     assert document["data"]["n_groups"] == 4
     assert document["chosen"] == 9
@@ -723,7 +720,7 @@ def test_groups_of_several_classes_and_numbers(run, multiclass):
         file.writelines(f"{j + 1} {j // 5}\n" for j in range(25))
     command = ("select", "m.svm", "-k", 4, "--groups", 2, "--group-file", "g.txt", "--no-cv")
     (model,) = json.loads(run(*command, "--json").stdout)["models"]
-    fitted = zeronorm.BilevelClassifier(4, 2, groups=np.arange(25) // 5, refit_C="loo")
+    fitted = zeronorm.published.BilevelClassifier(4, 2, groups=np.arange(25) // 5, refit_C="loo")
     fitted.fit(sp.csr_array(X), y)
     for label, path in enumerate(fitted.path_):
         rows = [row for row in model["features"] if row["class"] == label]
@@ -758,7 +755,7 @@ def test_proof(run, method):
     command = ("select", "golub", "-k", 7, "--prove", "--gap", 0, "--no-cv", *method)
     document = json.loads(run(*command, "--json").stdout)
     golub = load_golub()
-    fitted = zeronorm.L0LogisticRegression(7, gap=0).fit(golub.X, golub.y)
+    fitted = zeronorm.published.L0LogisticRegression(7, gap=0).fit(golub.X, golub.y)
     (model,) = document["models"]
     indices = sorted(row["index"] for row in model["features"])
     assert indices == fitted.support_.tolist()
@@ -1115,14 +1112,14 @@ def test_path_with_cross_validation(run, limited):
     Cs = 30
     if limited:
         Cs = zeronorm.l1_path(golub.X, golub.y, Cs=30, standardize=True, **limits).Cs
-    model = zeronorm.L1LogisticRegressionCV(
+    model = zeronorm.L1ClassifierCV(
         Cs, cv=4, scoring="accuracy", standardize=True
     ).fit(golub.X, golub.y)  # fmt: skip
     document = json.loads(run(*command, "--json").stdout)
     points, chosen = document["path"], document["chosen"]
     for name, values in (
         ("C", model.Cs_), ("score", model.mean_score_), ("standard_error", model.standard_error_),
-        ("n_features", model.n_selected_), ("gap", model.path_.dual_gap),
+        ("n_features", model.n_selected_), ("gap", model.l1_path_.dual_gap),
     ):  # fmt: skip
         assert [point[name] for point in points] == values.tolist()
     assert points[chosen["point"] - 1]["C"] == chosen["C"] == model.C_1se_
@@ -1224,7 +1221,7 @@ def test_path_of_several_classes(run, fails, multiclass):
     np.savez("m.npz", X=X, y=labels)
     command = ("path", "m.npz", "--cv", 3, "--points", 12)
     document = json.loads(run(*command, "--json").stdout)
-    model = zeronorm.L1LogisticRegressionCV(12, cv=3, standardize=True).fit(X, labels)
+    model = zeronorm.L1ClassifierCV(12, cv=3, standardize=True).fit(X, labels)
     assert [point["n_features"] for point in document["path"]] == model.n_selected_.tolist()
     assert [point["score"] for point in document["path"]] == model.mean_score_.tolist()
     coef = np.zeros_like(model.coef_)

@@ -12,14 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import zeronorm
-from zeronorm import (
-    BilevelClassifier,
-    BilevelRegressor,
-    BudgetClassifier,
-    GreedyLogisticRegression,
-    L0LogisticRegression,
-    L1LogisticRegression,
-)
+from zeronorm import BudgetClassifier
 from zeronorm._threads import solver_threads
 from zeronorm._typing import Design, Wrapper
 from zeronorm.designs import Rows, Scaled, as_design
@@ -32,6 +25,13 @@ from zeronorm.designs._columns import (
     gather,
 )
 from zeronorm.losses import Logistic
+from zeronorm.published import (
+    BilevelClassifier,
+    BilevelRegressor,
+    GreedyLogisticRegression,
+    L0LogisticRegression,
+    L1LogisticRegression,
+)
 from zeronorm.solvers import run_together
 from zeronorm.solvers._cutting_plane import minimax
 

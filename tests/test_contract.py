@@ -6,20 +6,18 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from zeronorm import (
+from zeronorm import BudgetClassifier, L1ClassifierCV, MeasureClassifier
+from zeronorm.published import (
     BilevelClassifier,
     BilevelRegressor,
-    BudgetClassifier,
     FeatureGeneratingMachine,
     GreedyLogisticRegression,
     L0LogisticRegression,
     L1LogisticRegression,
-    L1LogisticRegressionCV,
-    MeasureClassifier,
     MinimaxLogisticRegression,
     ReweightedL1LogisticRegression,
 )
-from zeronorm.baselines import L1SVM, SVMRFE, L1Bmrm
+from zeronorm.published.baselines import L1SVM, SVMRFE, L1Bmrm
 
 FAST = {"calibrate": False}  # else every fit is five
 ROUGH = "it ends within a tolerance, so weights equal repetitions within it"
@@ -39,7 +37,7 @@ SETTINGS = [
     (GreedyLogisticRegression(n_features=2, fit_C=1e8, **FAST), {}),
     (L0LogisticRegression(1, solver="iht", standardize=False, refit_C=1.0, **FAST), {}),
     (L1LogisticRegression(), {}),
-    (L1LogisticRegressionCV([0.1, 1.0], cv=2), {}),
+    (L1ClassifierCV([0.1, 1.0], cv=2), {}),
     (ReweightedL1LogisticRegression(), {}),
     (MeasureClassifier("auc", n_features=1), {CLASS_WEIGHTS: SAME_AUC}),
     (BilevelClassifier(n_features=1, C=0.1, refit_C="loo"), {}),
@@ -59,7 +57,7 @@ OTHERS = [
     (L0LogisticRegression(n_features=2, criterion="ebic", **FAST), {}),
     (L1LogisticRegression(loss="squared_hinge", solver="newglmnet", class_weight="balanced"), {}),
     (L1LogisticRegression(n_features=1, standardize=True, l1_ratio=0.5, warm_start=True), {}),
-    (L1LogisticRegressionCV(5, cv=2, loss="squared_hinge", scoring="accuracy", tol=1e-10), {}),
+    (L1ClassifierCV(5, cv=2, loss="squared_hinge", scoring="accuracy", tol=1e-10), {}),
     (ReweightedL1LogisticRegression(n_features=1), {}),
     (ReweightedL1LogisticRegression(C=0.3, weights="capped", standardize=True), {}),
     (MeasureClassifier(), dict.fromkeys(EQUIVALENCE, ROUGH)),

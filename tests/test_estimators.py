@@ -28,29 +28,47 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import oracles
 from conftest import make_classification
 from zeronorm import (
-    BilevelClassifier,
-    BilevelRegressor,
     BudgetClassifier,
-    FeatureGeneratingMachine,
-    GreedyLogisticRegression,
-    L0LogisticRegression,
-    L1LogisticRegression,
-    MinimaxLogisticRegression,
+    BudgetRegressor,
+    L1Classifier,
     _kernels,
     l1_path,
+    methods,
     validate,
 )
 from zeronorm._typing import Design
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
-from zeronorm.estimators._minimax import SMOOTHING
 from zeronorm.model_selection import cross_validate
+from zeronorm.published import (
+    BilevelClassifier,
+    BilevelRegressor,
+    FeatureGeneratingMachine,
+    GreedyLogisticRegression,
+    L0LogisticRegression,
+    MinimaxLogisticRegression,
+)
 from zeronorm.result import Status
 from zeronorm.solvers import INNER_SOLVERS, newton
 from zeronorm.verification import verify
 
 CLASSES = [BudgetClassifier, MinimaxLogisticRegression, FeatureGeneratingMachine]
 each_class = pytest.mark.parametrize("make", CLASSES, ids=lambda c: c.__name__)
+SMOOTHING = ("smoothing", "smoothing-published")
+
+
+def made(make, **parameters):
+    """Return an estimator; options of a method are those of a record for `BudgetClassifier`."""
+    if make is BudgetClassifier:
+        blocks = {name: parameters.pop(name) for name in [*parameters] if name in OPTIONS}
+        if blocks:
+            parameters["method"] = (methods.Minimax if "solver" in blocks else methods.Pool)(
+                **blocks
+            )
+    return make(**parameters)
+
+
+OPTIONS = ("block_size", "max_blocks", "solver")
 
 
 def assert_same_model(a, b, *, atol=1e-8, classes=True):
@@ -83,9 +101,16 @@ def test_defaults_are_the_documented_ones():
         "warm_start": False,
         "n_threads": None,
     }
-    own = {"criterion": None, "method": "auto", "solver": "auto"}
-    assert BudgetClassifier().get_params() == {**common, **own}
     grouped = {"groups": None, "n_groups": None}
+    own = {
+        **{name: value for name, value in common.items() if name not in OPTIONS}, **grouped,
+        "forced_groups": None, "method": "auto", "C": "auto", "refit_C": "auto", "tol": None,
+    }  # fmt: skip
+    classifier = {"loss": "logistic", "criterion": None}
+    assert BudgetClassifier().get_params() == {**own, **classifier}
+    for name in ("class_weight", "calibrate", "refit_C"):
+        del own[name]
+    assert BudgetRegressor().get_params() == {**own, "loss": "least_squares"}
     own = {"solver": "newton", **grouped}
     assert MinimaxLogisticRegression().get_params() == {**common, **own}
     assert FeatureGeneratingMachine().get_params() == {**common, **own}
@@ -137,7 +162,7 @@ def test_as_published(k, binary):
 def test_exactly_k_in_blocks_of_any_size(make, k, block_size, binary):
     """A user who asks for k features would get another number."""
     X, y = binary
-    model = make(n_features=k, block_size=block_size, calibrate=False).fit(X, y)
+    model = made(make, n_features=k, block_size=block_size, calibrate=False).fit(X, y)
     assert model.support_.size == k
     assert model.support_.dtype == np.int64
     assert (np.diff(model.support_) > 0).all()
@@ -317,11 +342,11 @@ def test_multiclass_is_one_versus_rest_with_merged_scans(make, multiclass):
     model = make(n_features=4).fit(X, y)
     assert model.coef_.shape == (3, 25)
     assert model.intercept_.shape == (3,)
-    assert len(model.estimators_) == len(model.certificate_) == 3
+    assert len(model.path_) == len(model.certificate_) == 3
     scans, union = [], set()
     for c in range(3):
         alone = make(n_features=4).fit(X, y == c)
-        np.testing.assert_array_equal(model.estimators_[c][4].support, alone.support_)
+        np.testing.assert_array_equal(model.path_[c][4].support, alone.support_)
         np.testing.assert_array_equal(model.coef_[c], alone.coef_[0])
         assert model.intercept_[c] == alone.intercept_[0]
         assert model.certificate_[c].bound == alone.certificate_.bound
@@ -343,7 +368,7 @@ def test_multiclass_sizes_and_labels(make, multiclass):
     assert_same_model(model, plain, classes=False)
     np.testing.assert_array_equal(model.classes_, names)
     np.testing.assert_array_equal(model.predict(X), names[plain.predict(X)])
-    for path in model.estimators_:
+    for path in model.path_:
         assert list(path) == [2, 4]
 
 
@@ -699,7 +724,8 @@ def test_certificates_do_not_change_with_the_number_of_sizes(make, binary):
     """Several sizes from one fit would each cost a scan for the certificate."""
     X, y = binary
     one = make(n_features=10).fit(X, y)
-    many = make(n_features=[8, 9, 10], block_size=one.history_[0].entered.size).fit(X, y)
+    block_size = one.history_[0].entered.size
+    many = made(make, n_features=[8, 9, 10], block_size=block_size).fit(X, y)
     assert many.n_scans_ <= one.n_scans_ + 1
 
 
@@ -848,13 +874,63 @@ def test_columns_too_large_for_products_are_refused(make, value, binary):
         assert np.isfinite(make(3).fit(X, y).decision_function(X)).all()
 
 
-def test_solvers_of_the_estimators_are_the_registered_ones(binary):
-    """A solver would be offered where it cannot run, or be missing where it can."""
-    assert MinimaxLogisticRegression._solvers == tuple(INNER_SOLVERS)
-    offered = {"newton", "fista", "simplemkl"}
-    assert set(FeatureGeneratingMachine._solvers) == offered
-    with pytest.raises(ValueError, match="solver must be one of 'auto', 'newton'; got 'fista'"):
-        BudgetClassifier(3, solver="fista").fit(*binary)
+def test_a_method_refuses_what_it_cannot_do(binary):
+    """An option, a loss or a budget would be ignored without a word."""
+    offered = "'newton', 'fista', 'simplemkl', 'smoothing', 'smoothing-published'"
+    for make, message in [
+        (MinimaxLogisticRegression(3, solver="other"), f"solver must be one of {offered}"),
+        (FeatureGeneratingMachine(3, solver="smoothing"), "is of the logistic loss alone"),
+        (BudgetClassifier(3, method="lasso"), "method must be one of 'auto', 'pool', 'l1', "),
+        (BudgetClassifier(3, method=methods.L1(), warm_start=True), "warm_start must be False"),
+        (BudgetClassifier(3, loss="least_squares"), "loss must be one of 'logistic', 'squared"),
+        (BudgetClassifier(n_groups=2), "n_groups counts groups, but groups is None"),
+        (BudgetClassifier(groups=np.arange(40)), "groups needs the number of them to select"),
+        (BudgetClassifier(3, groups=np.arange(40)), "groups needs the number of them to select"),
+        (BudgetClassifier(3, n_groups=2, groups=np.arange(40), method="greedy"), "n_features must"),
+        (BudgetClassifier(n_groups=2, groups=np.arange(40), method="l0"), "selects single featur"),
+        (BudgetClassifier(3, method="bilevel", calibrate=True), "calibrate must be 'auto' or Fal"),
+        (BudgetClassifier(3, method="bilevel", criterion="bic"), "criterion chooses among numbers"),
+        (BudgetRegressor(3, method="greedy"), "method='greedy' has no loss='least_squares'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            make.fit(*binary)
+
+
+def test_options_of_a_method_are_parameters(binary):
+    """A grid search could not try the options of a method, or would change that of another."""
+    model = BudgetClassifier(3, method=methods.Minimax(block_size=1))
+    copied = clone(model).set_params(method__block_size=3)
+    assert model.method == methods.Minimax(block_size=1)
+    assert copied.get_params()["method__block_size"] == copied.method.block_size == 3
+    named = BudgetClassifier(3).set_params(method="greedy", method__fit_C=2.0)
+    assert named.method == methods.Greedy(fit_C=2.0)
+    with pytest.raises(ValueError, match="method='auto' has the options"):
+        BudgetClassifier(3).set_params(method__gap=0.1)
+    search = GridSearchCV(named, {"method__fit_C": [0.1, 10.0]}, cv=3).fit(*binary)
+    assert search.best_estimator_.method.fit_C == search.best_params_["method__fit_C"]
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_the_front_door_is_the_published_algorithms(loss, binary):
+    """A method of the front door would be another one than that under its paper's name."""
+    X, y = binary
+    groups = np.repeat(np.arange(20), 2)
+    whole = {"groups": groups, "n_groups": 3}
+    cutting = MinimaxLogisticRegression if loss == "logistic" else FeatureGeneratingMachine
+    pairs = [
+        (BudgetClassifier(4, loss=loss, method="minimax"), cutting(4)),
+        (BudgetClassifier(**whole, loss=loss), cutting(**whole)),
+        (BudgetClassifier(4, **whole, loss=loss), BilevelClassifier(4, **whole, loss=loss)),
+    ]
+    if loss == "logistic":
+        pairs += [
+            (BudgetClassifier(4, method="l0"), L0LogisticRegression(4)),
+            (BudgetClassifier(4, method="greedy"), GreedyLogisticRegression(4)),
+            (BudgetClassifier(**whole, method="greedy"), GreedyLogisticRegression(**whole)),
+            (BudgetRegressor(4, **whole), BilevelRegressor(4, **whole)),
+        ]
+    for front, published in pairs:
+        assert_same_model(front.fit(X, y), published.fit(X, y), classes=hasattr(front, "classes_"))
 
 
 # ---------------------------------------------------------------------------------- callbacks
@@ -1004,7 +1080,7 @@ COUNT = "must be None or an integer of at least 1; got"
 def test_bad_parameter(make, name, value, message, binary):
     """A wrong option would be ignored or fail deep inside."""
     with pytest.raises(ValueError, match=message):
-        make(**{"n_features": 3, name: value}).fit(*binary)
+        made(make, **{"n_features": 3, name: value}).fit(*binary)
 
 
 @each_class
@@ -1263,11 +1339,11 @@ def test_interrupt_inside_a_scan(make, dtype, binary):
 def test_interrupt_between_scans(make):
     """Ctrl-C during the work on the selected features would not end the fit."""
     X, y = make_classification(1500, 3000, seed=38)
-    model = make(n_features=1500, block_size=3, tol=1e-8)
+    model = made(make, n_features=1500, block_size=3, tol=1e-8)
     delay = interrupt_after(1.0, lambda: model.fit(X, y))
     assert delay < 1
     assert not hasattr(model, "support_")
-    model.set_params(n_features=2, block_size=None)
+    model.set_params(n_features=2)
     assert model.fit(X[:100, :20], y[:100]).support_.size == 2
 
 
@@ -1287,7 +1363,7 @@ def test_blas_has_one_thread_from_first_to_last(call, monkeypatch):
     X, y = load_golub(return_X_y=True)
     with threadpool_limits(2):
         {
-            "fit": lambda: L1LogisticRegression().fit(X, y),
+            "fit": lambda: L1Classifier().fit(X, y),
             "path": lambda: l1_path(X, y, Cs=2),
             "validate": lambda: cross_validate(BudgetClassifier(3), X, y, cv=2),
         }[call]()

@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 
 import oracles
 from conftest import make_classification
-from zeronorm import FeatureGeneratingMachine, MinimaxLogisticRegression
 from zeronorm.cli import app
 from zeronorm.designs import as_design
 from zeronorm.losses import SquaredHinge
 from zeronorm.model_selection import cross_validate
 from zeronorm.persistence import save
+from zeronorm.published import FeatureGeneratingMachine, MinimaxLogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import INNER_SOLVERS, minimax, newton, run
 from zeronorm.verification import verify

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from conftest import make_classification
-from zeronorm import GreedyLogisticRegression
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.losses import SquaredHinge
 from zeronorm.model_selection import cross_validate
+from zeronorm.published import GreedyLogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import Task, greedy, run
 from zeronorm.verification import verify
@@ -361,7 +361,7 @@ def test_cross_validation_is_that_of_separate_fits(binary, grouped):
     for fold, (train, test) in enumerate(folds):
         fitted = clone(model).fit(X[train], y[train])
         assert result.scores[1, fold] == fitted.score(X[test], y[test])
-    assert not hasattr(model, "estimators_")
+    assert not hasattr(model, "path_")
 
 
 GROUPS = np.arange(40) // 2

@@ -12,21 +12,18 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import oracles
-from zeronorm import (
-    BudgetClassifier,
-    FeatureGeneratingMachine,
-    GreedyLogisticRegression,
-    MinimaxLogisticRegression,
-    certify,
-    prove,
-    verify,
-)
+from zeronorm import BudgetClassifier, certify, prove, verify
 from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
 from zeronorm.designs._operations import scan, score_errors
 from zeronorm.groups import Groups
 from zeronorm.losses import Logistic, SquaredHinge, balance
 from zeronorm.model_selection import cross_validate
+from zeronorm.published import (
+    FeatureGeneratingMachine,
+    GreedyLogisticRegression,
+    MinimaxLogisticRegression,
+)
 from zeronorm.result import Tree
 from zeronorm.solvers import Task, certify_supports, run
 from zeronorm.solvers._bounds import bound_at

@@ -10,11 +10,12 @@ import scipy.sparse as sp
 
 import oracles
 from conftest import make_classification
-from zeronorm import BudgetClassifier, L0LogisticRegression, persistence
+from zeronorm import BudgetClassifier, persistence
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.published import L0LogisticRegression
 from zeronorm.solvers import Task, run
 from zeronorm.solvers._exchange import Exchanges
 from zeronorm.solvers._l0 import SOLVERS, select_l0
@@ -320,8 +321,8 @@ def test_several_classes_and_persistence(tmp_path):
     """Classes would share a support, or be lost in a file."""
     X, y = make_classification(90, 25, seed=8, n_classes=3)
     model = L0LogisticRegression(3).fit(X, y)
-    assert len(model.estimators_) == 3
-    assert all(path[3].support.size == 3 for path in model.estimators_)
+    assert len(model.path_) == 3
+    assert all(path[3].support.size == 3 for path in model.path_)
     persistence.save(model, tmp_path / "model.npz")
     loaded = persistence.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

@@ -1,4 +1,4 @@
-"""L1LogisticRegression: the problem it states, against other solvers; options, storages, errors."""
+"""L1Classifier: the problem it states, against other solvers; options, storages, errors."""
 
 from __future__ import annotations
 
@@ -22,19 +22,26 @@ from sklearn.svm import LinearSVC
 
 import oracles
 from conftest import make_classification
-from zeronorm import (
+from zeronorm import BudgetClassifier, L1Classifier
+from zeronorm.designs import Rows, as_design
+from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.published import (
     BilevelRegressor,
-    BudgetClassifier,
     L1LogisticRegression,
     ReweightedL1LogisticRegression,
 )
-from zeronorm.designs import Rows, as_design
-from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.result import Status
 from zeronorm.solvers import L1_SOLVERS
 
 LOSSES = ["logistic", "squared_hinge"]
 each_loss = pytest.mark.parametrize("loss", LOSSES)
+
+
+def made(C=1.0, **options):
+    """Return an estimator that has a solver among its options."""
+    return L1LogisticRegression(C, **{"solver": "auto", **options})
+
+
 each_solver = pytest.mark.parametrize("solver", list(L1_SOLVERS))
 TIGHT = 1e-11
 # What scikit-learn calls the l1 penalty, and the elastic net.
@@ -153,7 +160,7 @@ def test_smallest_weight_with_a_feature(instance):
     X, y = draw(*instance[:3])
     smallest = instance[4]
     for C, some in ((0.999 * smallest, False), (1.001 * smallest, True)):
-        model = L1LogisticRegression(C, fit_intercept=False, tol=1e-9).fit(X, y)
+        model = L1Classifier(C, fit_intercept=False, tol=1e-9).fit(X, y)
         assert (model.support_.size > 0) == some
         assert model.predict_proba(X).shape == (len(y), 2)
 
@@ -162,7 +169,7 @@ def test_smallest_weight_with_a_feature(instance):
 def test_agrees_with_liblinear(C, data):
     """The logistic problem would not be the one of scikit-learn's liblinear."""
     X, y = data
-    model = L1LogisticRegression(C, fit_intercept=False, tol=TIGHT).fit(X, y)
+    model = L1Classifier(C, fit_intercept=False, tol=TIGHT).fit(X, y)
     other = LogisticRegression(
         C=C, **L1, solver="liblinear", fit_intercept=False, tol=1e-10, max_iter=100_000,
         random_state=0,
@@ -178,7 +185,7 @@ def test_agrees_with_liblinear(C, data):
 def test_agrees_with_the_linear_svm_at_half_its_weight(C, data):
     """The squared hinge would not be LIBLINEAR's with half of our C."""
     X, y = data
-    model = L1LogisticRegression(C, loss="squared_hinge", fit_intercept=False, tol=TIGHT).fit(X, y)
+    model = L1Classifier(C, loss="squared_hinge", fit_intercept=False, tol=TIGHT).fit(X, y)
     other = LinearSVC(
         C=C / 2, penalty="l1", dual=False, fit_intercept=False, tol=1e-10, max_iter=1_000_000,
         random_state=0,
@@ -193,7 +200,7 @@ def test_agrees_with_the_linear_svm_at_half_its_weight(C, data):
 def test_agrees_with_the_elastic_net_of_saga(intercept, data):
     """l1_ratio, or the free intercept, would not be those of scikit-learn."""
     X, y = data
-    model = L1LogisticRegression(0.5, l1_ratio=0.5, fit_intercept=intercept, tol=TIGHT).fit(X, y)
+    model = L1Classifier(0.5, l1_ratio=0.5, fit_intercept=intercept, tol=TIGHT).fit(X, y)
     other = LogisticRegression(
         C=0.5, l1_ratio=0.5, **ELASTIC_NET, solver="saga", fit_intercept=intercept, tol=1e-12,
         max_iter=20_000, random_state=0,
@@ -276,7 +283,7 @@ def test_a_never_penalised_sign_constrained_feature_at_zero(data):
     sign = -np.sign(X[:, strongest] @ (y - y.mean()))
     factor, signs = np.ones(30), np.zeros(30)
     factor[strongest], signs[strongest] = 0, sign
-    model = L1LogisticRegression(penalty_factor=factor, signs=signs, tol=1e-8).fit(X, y)
+    model = L1Classifier(penalty_factor=factor, signs=signs, tol=1e-8).fit(X, y)
     assert strongest not in model.support_
     assert model.dual_gap_ <= 1e-8
 
@@ -288,8 +295,8 @@ def test_a_never_penalised_sign_constrained_feature_at_zero(data):
 def test_flipping_the_labels_flips_the_model(loss, data):
     """The two classes would not be treated alike."""
     X, y = data
-    a = L1LogisticRegression(loss=loss, tol=TIGHT).fit(X, y)
-    b = L1LogisticRegression(loss=loss, tol=TIGHT).fit(X, 1 - y)
+    a = L1Classifier(loss=loss, tol=TIGHT).fit(X, y)
+    b = L1Classifier(loss=loss, tol=TIGHT).fit(X, 1 - y)
     np.testing.assert_array_equal(a.support_, b.support_)
     np.testing.assert_allclose(a.coef_, -b.coef_, atol=1e-5)
     np.testing.assert_allclose(a.intercept_, -b.intercept_, atol=1e-5)
@@ -304,8 +311,8 @@ def test_standardize_is_fitting_scaled_columns(fit_intercept, l1_ratio, data):
     # Without an intercept columns are scaled and not centred.
     scaler = StandardScaler(with_mean=fit_intercept).fit(X)
     options = {"C": 0.3, "l1_ratio": l1_ratio, "fit_intercept": fit_intercept, "tol": TIGHT}
-    model = L1LogisticRegression(**options, standardize=True).fit(X, y)
-    scaled = L1LogisticRegression(**options).fit(scaler.transform(X), y)
+    model = L1Classifier(**options, standardize=True).fit(X, y)
+    scaled = L1Classifier(**options).fit(scaler.transform(X), y)
     np.testing.assert_array_equal(model.support_, scaled.support_)
     np.testing.assert_allclose(model.coef_ * scaler.scale_, scaled.coef_, atol=1e-5)
     np.testing.assert_allclose(
@@ -319,7 +326,7 @@ def test_units_of_columns_do_not_matter_when_standardising(data):
     X, y = data
     units = 10.0 ** np.random.default_rng(63).integers(-12, 13, 30)
     options = {"C": 0.3, "standardize": True, "tol": 1e-9, "max_iter": 20}
-    a, b = L1LogisticRegression(**options).fit(X, y), L1LogisticRegression(**options)
+    a, b = L1Classifier(**options).fit(X, y), L1Classifier(**options)
     b.fit(X * units, y)
     np.testing.assert_array_equal(a.support_, b.support_)
     np.testing.assert_allclose(b.coef_ * units, a.coef_, atol=1e-5)
@@ -330,8 +337,8 @@ def test_units_of_all_columns_are_units_of_the_loss(scale, data):
     """X times t with C / t would not be the coefficients divided by t."""
     X, y = data
     options = {"fit_intercept": False, "tol": 1e-9, "max_iter": 20}
-    a = L1LogisticRegression(0.5, **options).fit(X, y)
-    b = L1LogisticRegression(0.5 / scale, **options).fit(scale * X, y)
+    a = L1Classifier(0.5, **options).fit(X, y)
+    b = L1Classifier(0.5 / scale, **options).fit(scale * X, y)
     np.testing.assert_array_equal(a.support_, b.support_)
     np.testing.assert_allclose(scale * b.coef_, a.coef_, atol=1e-5)
 
@@ -340,11 +347,11 @@ def test_penalty_factor_scales_columns(data):
     """Twice the penalty would not be half the column; factors would be normalised."""
     X, y = data
     factor = np.resize([1.0, 2.0, 0.5], 30)
-    a = L1LogisticRegression(penalty_factor=factor, tol=TIGHT).fit(X, y)
-    b = L1LogisticRegression(tol=TIGHT).fit(X / factor, y)
+    a = L1Classifier(penalty_factor=factor, tol=TIGHT).fit(X, y)
+    b = L1Classifier(tol=TIGHT).fit(X / factor, y)
     np.testing.assert_array_equal(a.support_, b.support_)
     np.testing.assert_allclose(a.coef_, b.coef_ / factor, atol=1e-5)
-    c = L1LogisticRegression(0.5, penalty_factor=0.5 * factor, tol=TIGHT).fit(X, y)
+    c = L1Classifier(0.5, penalty_factor=0.5 * factor, tol=TIGHT).fit(X, y)
     np.testing.assert_allclose(a.coef_, c.coef_, atol=1e-5)
 
 
@@ -369,25 +376,25 @@ def test_signs(loss, data):
     """Coefficients would have a sign that was excluded."""
     X, y = data
     for sign in (-1, 1):
-        model = L1LogisticRegression(loss=loss, signs=sign).fit(X, y)
+        model = L1Classifier(loss=loss, signs=sign).fit(X, y)
         assert model.support_.size
         assert (sign * model.coef_ >= 0).all()
     mixed = np.resize([-1, 0, 1], 30)
-    model = L1LogisticRegression(loss=loss, signs=mixed).fit(X, y)
+    model = L1Classifier(loss=loss, signs=mixed).fit(X, y)
     assert (mixed * model.coef_ >= 0).all()
     assert set(np.sign(model.coef_[0, mixed == 0])) >= {-1, 1}
-    free = L1LogisticRegression(loss=loss, signs=0).fit(X, y)
-    np.testing.assert_array_equal(free.coef_, L1LogisticRegression(loss=loss).fit(X, y).coef_)
+    free = L1Classifier(loss=loss, signs=0).fit(X, y)
+    np.testing.assert_array_equal(free.coef_, L1Classifier(loss=loss).fit(X, y).coef_)
 
 
 def test_three_classes_are_one_versus_rest(multiclass):
     """Several classes would be another model than one fit per class, or cost their scans."""
     X, y = multiclass
     options = {"C": 0.2, "tol": 1e-8}
-    model = L1LogisticRegression(**options).fit(X, y)
+    model = L1Classifier(**options).fit(X, y)
     assert model.coef_.shape == (3, 25)
     assert model.intercept_.shape == (3,)
-    singles = [L1LogisticRegression(**options).fit(X, y == c) for c in range(3)]
+    singles = [L1Classifier(**options).fit(X, y == c) for c in range(3)]
     for c, single in enumerate(singles):
         np.testing.assert_array_equal(model.coef_[c], single.coef_[0])
         assert model.objective_[c] == single.objective_
@@ -409,10 +416,10 @@ def test_constant_columns_are_never_selected_when_standardising(data):
     wide = np.column_stack([np.zeros(100), X, np.full(100, 1e8), np.full(100, -0.1)])
     for fit_intercept in (True, False):
         options = {"standardize": True, "fit_intercept": fit_intercept, "tol": 1e-8}
-        model = L1LogisticRegression(**options).fit(wide, y)
-        plain = L1LogisticRegression(**options).fit(X, y)
+        model = L1Classifier(**options).fit(wide, y)
+        plain = L1Classifier(**options).fit(X, y)
         np.testing.assert_array_equal(model.support_ - 1, plain.support_)
-    penalised = L1LogisticRegression(fit_intercept=False).fit(np.column_stack([X, np.ones(100)]), y)
+    penalised = L1Classifier(fit_intercept=False).fit(np.column_stack([X, np.ones(100)]), y)
     assert penalised.coef_.shape == (1, 31)  # without standardising it is a feature as any other
 
 
@@ -455,8 +462,8 @@ def test_columns_far_from_zero(data, options):
     X, y = data
     offset = np.zeros(30)
     offset[[0, 3, 7]] = [1e8, -1e8, 2e6]
-    model = L1LogisticRegression(0.3, tol=1e-9, **options).fit(X + offset, y)
-    expected = L1LogisticRegression(0.3, tol=1e-9, **options).fit(X, y)
+    model = L1Classifier(0.3, tol=1e-9, **options).fit(X + offset, y)
+    expected = L1Classifier(0.3, tol=1e-9, **options).fit(X, y)
     assert model.dual_gap_ <= 1e-9
     np.testing.assert_array_equal(model.support_, expected.support_)
     np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-5, atol=1e-6)
@@ -500,18 +507,18 @@ def test_not_fitted(data):
     """A model without fit would fail with a confusing error."""
     for method in ("predict", "predict_proba", "decision_function", "transform"):
         with pytest.raises(NotFittedError):
-            getattr(L1LogisticRegression(), method)(data[0])
+            getattr(L1Classifier(), method)(data[0])
     for name in ("coef_", "objective_", "history_", "dual_gap_"):
-        assert not hasattr(L1LogisticRegression(), name)
+        assert not hasattr(L1Classifier(), name)
 
 
 def test_no_probabilities_of_a_margin(data):
     """Scores of a support vector machine would be sold as log-odds."""
     X, y = data
-    model = L1LogisticRegression(loss="squared_hinge").fit(X, y)
+    model = L1Classifier(loss="squared_hinge").fit(X, y)
     for name in ("predict_proba", "predict_log_proba"):
         assert not hasattr(model, name)
-        assert hasattr(L1LogisticRegression(), name)
+        assert hasattr(L1Classifier(), name)
         with pytest.raises(AttributeError) as error:
             getattr(model, name)
         assert "Probabilities need the logistic loss" in str(error.value.__cause__)
@@ -523,18 +530,18 @@ def test_a_model_does_not_keep_its_rows():
     sizes = []
     for n in (100, 4000):
         X, y = make_classification(n, 10, seed=66)
-        sizes.append(len(pickle.dumps(L1LogisticRegression(0.1).fit(X, y))))
+        sizes.append(len(pickle.dumps(L1Classifier(0.1).fit(X, y))))
     assert sizes[1] < sizes[0] + 4000
 
 
 def test_in_a_pipeline_with_a_grid_search(data):
     """C and l1_ratio could not be tuned with scikit-learn's own tools."""
     X, y = data
-    pipeline = make_pipeline(StandardScaler(), L1LogisticRegression())
-    grid = {"l1logisticregression__C": [0.01, 0.1], "l1logisticregression__l1_ratio": [0.5, 1.0]}
+    pipeline = make_pipeline(StandardScaler(), L1Classifier())
+    grid = {"l1classifier__C": [0.01, 0.1], "l1classifier__l1_ratio": [0.5, 1.0]}
     search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
     assert search.best_score_ > 0.7
-    selector = make_pipeline(L1LogisticRegression(0.1), LogisticRegression(max_iter=2000))
+    selector = make_pipeline(L1Classifier(0.1), LogisticRegression(max_iter=2000))
     assert selector.fit(X, y)[-1].n_features_in_ == selector[0].support_.size
 
 
@@ -544,13 +551,13 @@ def test_warm_start(loss, solver, data, multiclass):
     """A warm start would cost as much as a cold one, or end at another solution."""
     options = {"loss": loss, "solver": solver, "tol": 1e-7, "max_iter": 5000}
     for X, y in (data, multiclass):
-        cold = L1LogisticRegression(0.2, **options).fit(X, y)
-        model = L1LogisticRegression(0.2, warm_start=True, **options).fit(X, y)
+        cold = made(0.2, **options).fit(X, y)
+        model = made(0.2, warm_start=True, **options).fit(X, y)
         np.testing.assert_array_equal(model.coef_, cold.coef_)
         assert model.fit(X, y).n_iter_ <= 1
         np.testing.assert_allclose(model.objective_, cold.objective_, rtol=1e-6)
         model.set_params(C=0.22).fit(X, y)
-        other = L1LogisticRegression(0.22, **options).fit(X, y)
+        other = made(0.22, **options).fit(X, y)
         np.testing.assert_allclose(model.objective_, other.objective_, rtol=1e-6)
         assert model.dual_gap_ <= 1e-7
 
@@ -558,23 +565,23 @@ def test_warm_start(loss, solver, data, multiclass):
 def test_warm_start_drops_what_is_no_longer_allowed(data, multiclass):
     """A start outside of the signs, with a fixed intercept, or of other data would be kept."""
     X, y = data
-    model = L1LogisticRegression(warm_start=True, tol=1e-9).fit(X, y)
+    model = L1Classifier(warm_start=True, tol=1e-9).fit(X, y)
     model.set_params(signs=1, fit_intercept=False).fit(X, y)
-    assert_same(model, L1LogisticRegression(signs=1, fit_intercept=False, tol=1e-9).fit(X, y), 1e-4)
+    assert_same(model, L1Classifier(signs=1, fit_intercept=False, tol=1e-9).fit(X, y), 1e-4)
     assert (model.coef_ >= 0).all()
     constant = X.copy()
     constant[:, model.support_[0]] = 1
     model.set_params(signs=None, fit_intercept=True, standardize=True).fit(constant, y)
-    assert_same(model, L1LogisticRegression(standardize=True, tol=1e-9).fit(constant, y), 1e-4)
+    assert_same(model, L1Classifier(standardize=True, tol=1e-9).fit(constant, y), 1e-4)
     model.fit(*multiclass)
-    cold = L1LogisticRegression(standardize=True, tol=1e-9).fit(*multiclass)
+    cold = L1Classifier(standardize=True, tol=1e-9).fit(*multiclass)
     np.testing.assert_array_equal(model.coef_, cold.coef_)
 
 
 def test_estimator_is_unchanged_after_an_error(data):
     """A failed fit would destroy the model of the fit before."""
     X, y = data
-    model = L1LogisticRegression().fit(X, y)
+    model = L1Classifier().fit(X, y)
     state = dict(vars(model))
     bad = X[:, :20].copy()
     bad[3, 4] = np.nan
@@ -605,7 +612,7 @@ def test_exactly_as_many_features_as_asked(loss, options, storage, data, tmp_pat
     weight = np.random.default_rng(80).uniform(0.5, 2, len(y))
     before = 0.0
     for k in (1, 2, 3, 6, 9):
-        model = L1LogisticRegression(n_features=k, refit_C=None, loss=loss, **options)
+        model = L1Classifier(n_features=k, refit_C=None, loss=loss, **options)
         model.fit(store(X, storage, tmp_path), y, sample_weight=weight)
         assert model.support_.size == k
         assert np.isin(np.flatnonzero(model.coef_[0]), model.support_).all()
@@ -613,7 +620,7 @@ def test_exactly_as_many_features_as_asked(loss, options, storage, data, tmp_pat
         before = model.C_
         if "penalty_factor" in options:
             assert 0 in model.support_
-        alone = L1LogisticRegression(model.C_, loss=loss, tol=TIGHT, **options)
+        alone = L1Classifier(model.C_, loss=loss, tol=TIGHT, **options)
         alone.fit(X, y, sample_weight=weight)
         without = model.history_[0].objective * model.C_  # the first pass is at C = 1
         assert model.objective_ >= alone.objective_ - 1e-9 * without
@@ -621,7 +628,7 @@ def test_exactly_as_many_features_as_asked(loss, options, storage, data, tmp_pat
         assert model.dual_gap_ <= 1e-4
         np.testing.assert_allclose(model.coef_, alone.coef_, atol=0.02)
         # C is the largest: a little above it there are more features.
-        more = L1LogisticRegression(1.4 * model.C_, loss=loss, tol=1e-9, **options)
+        more = L1Classifier(1.4 * model.C_, loss=loss, tol=1e-9, **options)
         assert more.fit(X, y, sample_weight=weight).support_.size > k
         assert model.transform(X).shape == (100, k)
 
@@ -632,7 +639,7 @@ def test_equal_columns_are_made_up_to_the_size(data):
     X = np.hstack([X, X])
     sizes = []
     for k in range(1, 9):
-        model = L1LogisticRegression(n_features=k).fit(X, y)
+        model = L1Classifier(n_features=k).fit(X, y)
         assert model.support_.size == k
         assert model.coef_[0, model.support_].any()
         assert model.dual_gap_ <= 1e-3
@@ -646,10 +653,10 @@ def test_a_size_in_between_is_solved_over_its_features(data):
     X, y = data
     strongest = np.abs(X.T @ (y - y.mean())).argmax()
     X = np.hstack([X, X[:, [strongest]]])
-    model = L1LogisticRegression(n_features=1).fit(X, y)
+    model = L1Classifier(n_features=1).fit(X, y)
     assert model.support_.tolist() in ([strongest], [X.shape[1] - 1])
     assert model.coef_[0, model.support_[0]] != 0
-    best = L1LogisticRegression(model.C_, tol=TIGHT).fit(X, y).objective_
+    best = L1Classifier(model.C_, tol=TIGHT).fit(X, y).objective_
     assert model.objective_ == pytest.approx(best, rel=1e-6)
     assert 0 <= model.dual_gap_ <= 1e-6
 
@@ -660,15 +667,15 @@ def test_all_features(sparse):
     rng = np.random.default_rng(81)
     X = rng.standard_normal((400, 8)) * (rng.random((400, 8)) < 0.6)
     y = X @ np.linspace(1, 2, 8) + rng.standard_normal(400) > 0
-    model = L1LogisticRegression(n_features=8).fit(sp.csc_array(X) if sparse else X, y)
+    model = L1Classifier(n_features=8).fit(sp.csc_array(X) if sparse else X, y)
     np.testing.assert_array_equal(model.support_, np.arange(8))
     assert (model.coef_ != 0).all()
     constant = np.hstack([X, np.ones((400, 1))])
     model.fit(constant, y)
     np.testing.assert_array_equal(model.support_, np.arange(8))
     with pytest.raises(ValueError, match=r"between 1 and 8 .the non-constant features.*; got 9"):
-        L1LogisticRegression(n_features=9).fit(constant, y)
-    L1LogisticRegression(n_features=9, fit_intercept=False).fit(constant, y)  # a feature there
+        L1Classifier(n_features=9).fit(constant, y)
+    L1Classifier(n_features=9, fit_intercept=False).fit(constant, y)  # a feature there
 
 
 def test_never_penalised_features_count(data):
@@ -676,22 +683,22 @@ def test_never_penalised_features_count(data):
     X, y = data
     factor = np.r_[0.0, 0.0, np.ones(28)]
     for k in (2, 3):
-        model = L1LogisticRegression(n_features=k, penalty_factor=factor).fit(X, y)
+        model = L1Classifier(n_features=k, penalty_factor=factor).fit(X, y)
         assert model.support_.size == k
         assert {0, 1} <= set(model.support_.tolist())
         assert model.coef_[0, :2].all()
     with pytest.raises(ValueError, match=r"n_features counts .*at least 2 .the zeros of penal"):
-        L1LogisticRegression(n_features=1, penalty_factor=factor).fit(X, y)
+        L1Classifier(n_features=1, penalty_factor=factor).fit(X, y)
 
 
 def test_every_class_has_the_size(multiclass):
     """Classes would share one C, or one support."""
     X, y = multiclass
-    model = L1LogisticRegression(n_features=4).fit(X, y)
+    model = L1Classifier(n_features=4).fit(X, y)
     assert len(model.C_) == 3
     supports = []
     for number, C in enumerate(model.C_):
-        alone = L1LogisticRegression(n_features=4).fit(X, y == number)
+        alone = L1Classifier(n_features=4).fit(X, y == number)
         assert C == alone.C_
         np.testing.assert_array_equal(model.coef_[number], alone.coef_[0])
         supports.append(alone.support_)
@@ -705,7 +712,7 @@ def test_sizes_that_no_solution_has():
     rng = np.random.default_rng(82)
     X = rng.standard_normal((20, 100))
     y = X[:, 0] > 0
-    model = L1LogisticRegression(n_features=60, refit_C=None)
+    model = L1Classifier(n_features=60, refit_C=None)
     message = (
         r"n_features=60: within tol=0.0001 no l1 solution was found that has more than \d+ feat"
         r"ures \(at C=.*chosen by their scores, with coefficients of 0\. Use a smaller"
@@ -718,14 +725,14 @@ def test_sizes_that_no_solution_has():
     assert 0 < n_real < 20
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        exact = L1LogisticRegression(n_features=n_real).fit(X, y)
+        exact = L1Classifier(n_features=n_real).fit(X, y)
     assert exact.support_.size == n_real
     with pytest.warns(UserWarning, match=r"chosen by their scores\. Use a smaller"):
-        refitted = L1LogisticRegression(n_features=60).fit(X, y)
+        refitted = L1Classifier(n_features=60).fit(X, y)
     np.testing.assert_array_equal(refitted.support_, model.support_)
     assert np.count_nonzero(refitted.coef_) == 60
     with pytest.warns(UserWarning, match="no l1 solution was .* more than 0 features"):
-        model = L1LogisticRegression(n_features=2, fit_intercept=False).fit(np.zeros((20, 3)), y)
+        model = L1Classifier(n_features=2, fit_intercept=False).fit(np.zeros((20, 3)), y)
     np.testing.assert_array_equal(model.support_, [0, 1])
     assert not model.coef_.any()
 
@@ -733,9 +740,9 @@ def test_sizes_that_no_solution_has():
 def test_weight_of_the_loss_is_that_of_the_model(data):
     """C_ would be missing, or be that of another model."""
     X, y = data
-    assert L1LogisticRegression(0.3).fit(X, y).C_ == 0.3
-    a = L1LogisticRegression(123.0, n_features=5).fit(X, y)
-    b = L1LogisticRegression(n_features=5).fit(X, y)
+    assert L1Classifier(0.3).fit(X, y).C_ == 0.3
+    a = L1Classifier(123.0, n_features=5).fit(X, y)
+    b = L1Classifier(n_features=5).fit(X, y)
     np.testing.assert_array_equal(a.coef_, b.coef_)
     last = [step.extra.get("C") for step in a.history_][-1]
     assert last == a.C_ == b.C_
@@ -765,7 +772,7 @@ def test_features_of_a_size_are_refitted(loss, options, storage, data, tmp_path)
     X, y = data
     X, weight = X + 0.7, np.random.default_rng(84).uniform(0.5, 2, len(y))
     fits = [
-        L1LogisticRegression(n_features=4, refit_C=C, loss=loss, **options).fit(
+        L1Classifier(n_features=4, refit_C=C, loss=loss, **options).fit(
             store(X, storage, tmp_path), y, sample_weight=weight
         )
         for C in (0.3, None)
@@ -774,7 +781,8 @@ def test_features_of_a_size_are_refitted(loss, options, storage, data, tmp_path)
     np.testing.assert_array_equal(model.support_, solution.support_)
     for name in ("C_", "objective_", "dual_gap_", "n_iter_"):  # they are of the l1 problem
         assert getattr(model, name) == getattr(solution, name)
-    assert (model.refit_C_, solution.refit_C_) == (0.3, None)
+    assert model.refit_C_ == 0.3
+    assert not hasattr(solution, "refit_C_")
     # 1/2 ||w||^2 + C sum_i s_i f(y_i, x_i'w + b) has no slope at the model.
     sign = np.where(y == model.classes_[1], 1.0, -1.0)
     total = weight * np.array([options.get("class_weight", {}).get(label, 1.0) for label in y])
@@ -790,10 +798,10 @@ def test_features_of_a_size_are_refitted(loss, options, storage, data, tmp_path)
 def test_refit_with_the_best_leave_one_out_loss(data, multiclass):
     """C of the refit would not be the one that `BudgetClassifier` finds for the same features."""
     X, y = multiclass
-    model = L1LogisticRegression(n_features=4, standardize=True).fit(X, y)
+    model = L1Classifier(n_features=4, standardize=True).fit(X, y)
     same = BudgetClassifier(4, method="l1", calibrate=False).fit(X, y)
     np.testing.assert_allclose(model.coef_, same.coef_, rtol=1e-6)
-    np.testing.assert_allclose(model.refit_C_, [path[4].refit_C for path in same.estimators_])
+    np.testing.assert_allclose(model.refit_C_, [path[4].refit_C for path in same._paths])
     assert model.seconds_["refit"] > 0
     X, y = data
     weight = np.random.default_rng(85).integers(1, 4, len(y))
@@ -808,7 +816,7 @@ def test_refit_of_features_that_do_not_vary():
     """Without an intercept constant columns are features: their scale would be divided by."""
     y = np.arange(20) % 3 == 0
     X = np.c_[np.full(20, 0.1), np.zeros(20)]
-    model = L1LogisticRegression(n_features=1, fit_intercept=False).fit(X, y)
+    model = L1Classifier(n_features=1, fit_intercept=False).fit(X, y)
     assert model.support_.tolist() == [0]
     assert model.coef_[0, 0] < 0  # as an intercept: fewer rows are True
     assert np.isfinite(model.refit_C_)
@@ -818,11 +826,9 @@ def test_no_refit_without_a_number_of_features(data):
     """The model at a given C would not be the solution of the problem."""
     X, y = data
     for C in ("loo", 0.3):
-        model = L1LogisticRegression(0.3, refit_C=C, signs=1).fit(X, y)
-        np.testing.assert_array_equal(
-            model.coef_, L1LogisticRegression(0.3, signs=1).fit(X, y).coef_
-        )
-        assert model.refit_C_ is None
+        model = L1Classifier(0.3, refit_C=C, signs=1).fit(X, y)
+        np.testing.assert_array_equal(model.coef_, L1Classifier(0.3, signs=1).fit(X, y).coef_)
+        assert not hasattr(model, "refit_C_")
 
 
 @pytest.mark.parametrize(
@@ -837,14 +843,14 @@ def test_no_refit_without_a_number_of_features(data):
 def test_bad_refit(value, message, data):
     """A wrong option would be ignored or fail deep inside."""
     for options in ({}, {"n_features": 3}):
-        for kind in (L1LogisticRegression, ReweightedL1LogisticRegression):
+        for kind in (L1Classifier, ReweightedL1LogisticRegression):
             with pytest.raises(ValueError, match=message):
                 kind(refit_C=value, **options).fit(*data)
 
 
 def test_refit_with_signs(data):
     """A refit would break the promise of signs."""
-    model = L1LogisticRegression(n_features=3, signs=1)
+    model = L1Classifier(n_features=3, signs=1)
     with pytest.raises(ValueError, match=r"refit_C must be None with signs .*; got 'loo'\. Use"):
         model.fit(*data)
     model.set_params(refit_C=None).fit(*data)
@@ -855,22 +861,22 @@ def test_refit_with_signs(data):
 def test_bad_number_of_features(value, data):
     """A wrong number would be ignored or fail deep inside."""
     with pytest.raises(ValueError, match="n_features must be None or an integer of at least 1"):
-        L1LogisticRegression(n_features=value).fit(*data)
+        L1Classifier(n_features=value).fit(*data)
 
 
 def test_size_as_an_array_of_one_and_without_usable_columns(data):
     """An integer of numpy would be refused, and a range of 1 to 0 be asked for."""
     X, y = data
-    assert L1LogisticRegression(n_features=np.array(2)).fit(X, y).support_.size == 2
+    assert L1Classifier(n_features=np.array(2)).fit(X, y).support_.size == 2
     with pytest.raises(ValueError, match=r"X must have a column that is not constant.*all its 3"):
-        L1LogisticRegression(n_features=2).fit(np.ones((100, 3)), y)
+        L1Classifier(n_features=2).fit(np.ones((100, 3)), y)
 
 
 def test_too_many_features(data):
     """More features than there are would be an error without a remedy."""
     X, y = data
     with pytest.raises(ValueError, match=r"between 1 and 30 .the features of X.; got 31"):
-        L1LogisticRegression(n_features=31).fit(X, y)
+        L1Classifier(n_features=31).fit(X, y)
     for solver in ("newglmnet", "glmnet", "cdn"):
         with pytest.raises(ValueError, match="n_features needs a solver that follows a path, 'aut"):
             L1LogisticRegression(n_features=3, solver=solver).fit(X, y)
@@ -894,7 +900,7 @@ def test_warns_where_the_gap_is_open(options, remedy, data):
     X, y = data
     # More columns than a working set has, for one of them not to be enough.
     X = np.hstack([X, np.random.default_rng(0).standard_normal((len(y), 4000))])
-    model = L1LogisticRegression(20.0, tol=1e-8, **options)
+    model = made(20.0, tol=1e-8, **options)
     message = (
         rf"stopped at a certified gap of .* \(asked: tol=1e-08\): the largest number.*{remedy}"
     )
@@ -913,10 +919,10 @@ def test_warns_where_rounding_keeps_the_gap_open(data):
     X, y = data
     X = X * np.where(np.arange(30) == 11, 1e40, 1.0)
     with pytest.warns(ConvergenceWarning, match=r"no further progress.*use standardize=True"):
-        L1LogisticRegression().fit(X, y)
+        L1Classifier().fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        L1LogisticRegression(standardize=True).fit(X, y)
+        L1Classifier(standardize=True).fit(X, y)
 
 
 @each_solver
@@ -935,7 +941,7 @@ def test_no_warning_where_rounding_ends_progress(solver, data):
 def test_extreme_penalties_are_finite_or_refused(loss, C, data):
     """An extreme C would hang, overflow or give NaN."""
     X, y = data
-    model = L1LogisticRegression(C, loss=loss, max_iter=50)
+    model = L1Classifier(C, loss=loss, max_iter=50)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         if C > 1e100:
@@ -1017,16 +1023,16 @@ PER_COLUMN = r"one number for every column of X \(30\); got shape"
 def test_bad_parameter(name, value, message, data):
     """A wrong option would be ignored or fail deep inside."""
     with pytest.raises(ValueError, match=message):
-        L1LogisticRegression(**{name: value}).fit(*data)
+        made(**{name: value}).fit(*data)
 
 
 def test_integers_that_cannot_be_printed(data):
     """The message of Python's limit of digits would take the place of ours."""
     for name in ("solver", "fit_intercept", "class_weight", "n_features"):
         with pytest.raises(ValueError, match=f"{name} must be .*; got an integer of thousands of"):
-            L1LogisticRegression(**{name: -(10**5000)}).fit(*data)
+            made(**{name: -(10**5000)}).fit(*data)
     with pytest.raises(ValueError, match=f"C {POSITIVE} an integer of thousands of digits"):
-        L1LogisticRegression(10**5000).fit(*data)
+        L1Classifier(10**5000).fit(*data)
 
 
 @pytest.mark.parametrize(
@@ -1042,7 +1048,7 @@ def test_integers_that_cannot_be_printed(data):
 def test_bad_weights(weight, message, data):
     """What is no number would be taken for one, or fail deep inside."""
     with pytest.raises(ValueError, match=message):
-        L1LogisticRegression().fit(*data, sample_weight=weight)
+        L1Classifier().fit(*data, sample_weight=weight)
 
 
 MISSING = r"y must have a label for every row of X; got {} at row 1"
@@ -1073,14 +1079,14 @@ def test_mixed_and_missing_labels(labels, message, data):
     """Numbers would become strings, what is missing a class of its own."""
     y = np.tile(labels, 50) if isinstance(labels, np.ndarray) else labels * 50
     with pytest.raises(ValueError, match=message):
-        L1LogisticRegression().fit(data[0], y)
+        L1Classifier().fit(data[0], y)
 
 
 def test_dates_are_labels(data):
     """Labels that are all there would be refused for their type."""
     X, y = data
     dates = np.array(["2020-01-01", "2021-01-01"], "datetime64[D]")
-    model = L1LogisticRegression().fit(X, dates[np.unique(y, return_inverse=True)[1]])
+    model = L1Classifier().fit(X, dates[np.unique(y, return_inverse=True)[1]])
     np.testing.assert_array_equal(model.classes_, dates)
 
 
@@ -1090,18 +1096,18 @@ def test_masked_entries(data):
     masked = np.ma.masked_array(np.ones(100), np.arange(100) == 7)
     words = "must not have masked entries, which have no value; got 1, the first one at 7"
     with pytest.raises(ValueError, match=f"y {words}"):
-        L1LogisticRegression().fit(X, np.ma.masked_array(y, masked.mask))
+        L1Classifier().fit(X, np.ma.masked_array(y, masked.mask))
     with pytest.raises(ValueError, match=f"y {words}"):
         BilevelRegressor(2).fit(X, masked)
     with pytest.raises(ValueError, match=f"sample_weight {words}"):
-        L1LogisticRegression().fit(X, y, masked)
+        L1Classifier().fit(X, y, masked)
     with pytest.raises(ValueError, match="penalty_factor must not have masked entries"):
-        L1LogisticRegression(penalty_factor=np.ma.masked_less(np.arange(30.0), 1)).fit(X, y)
+        L1Classifier(penalty_factor=np.ma.masked_less(np.arange(30.0), 1)).fit(X, y)
     hidden = np.ma.masked_greater(X, 0.9 * X.max())
     with pytest.raises(ValueError, match=r"X must not have masked entries.* the first one at \("):
-        L1LogisticRegression().fit(hidden, y)
+        L1Classifier().fit(hidden, y)
     whole = np.ma.masked_array(X), np.ma.masked_array(y), np.ma.masked_array(np.ones(100))
-    model, expected = L1LogisticRegression().fit(*whole), L1LogisticRegression().fit(X, y)
+    model, expected = L1Classifier().fit(*whole), L1Classifier().fit(X, y)
     np.testing.assert_array_equal(model.coef_, expected.coef_)
     np.testing.assert_array_equal(model.predict(whole[0]), expected.predict(X))
     with pytest.raises(ValueError, match="X must not have masked entries"):
@@ -1114,20 +1120,20 @@ def test_more_features_than_the_only_column(data):
     with pytest.raises(
         ValueError, match=r"between 1 and 1 \(X has 1 feature\(s\) to select\); got 2"
     ):
-        L1LogisticRegression(n_features=2).fit(X[:, :1], y)
+        L1Classifier(n_features=2).fit(X[:, :1], y)
 
 
 def test_one_class(data):
     """One class would give a model that always answers the same."""
     X, y = data
     with pytest.raises(ValueError, match="y must have at least two classes; got one class: 'b'"):
-        L1LogisticRegression().fit(X, np.full(100, "b"))
+        L1Classifier().fit(X, np.full(100, "b"))
     with pytest.raises(ValueError, match="y must have at least two classes; got one class: 'b'"):
-        L1LogisticRegression().fit(X, np.full(100, "b", dtype=object))
+        L1Classifier().fit(X, np.full(100, "b", dtype=object))
     with pytest.raises(ValueError, match="at least two classes; got one class: 1"):
-        L1LogisticRegression().fit(X, y, sample_weight=y)
+        L1Classifier().fit(X, y, sample_weight=y)
     with pytest.raises(ValueError, match="at least two classes; got one class: 1"):
-        L1LogisticRegression(class_weight={0: 0.0}).fit(X, y)
+        L1Classifier(class_weight={0: 0.0}).fit(X, y)
 
 
 @each_solver
@@ -1157,7 +1163,7 @@ def test_huge_values_are_an_error_that_names_the_column(standardize, storage, da
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         with pytest.raises(ValueError, match="column 11"):
-            L1LogisticRegression(standardize=standardize).fit(store(bad, storage, tmp_path), y)
+            L1Classifier(standardize=standardize).fit(store(bad, storage, tmp_path), y)
 
 
 @pytest.mark.parametrize("exponent", [75, 100, 150])
@@ -1169,25 +1175,25 @@ def test_columns_too_large_for_standardisation(exponent, options, data):
     X, y = data
     X = X * np.where(np.arange(30) == 11, 10.0**exponent, 1.0)
     with pytest.raises(ValueError, match=r"too large in column 11: .*standardize=True does not"):
-        L1LogisticRegression(standardize=True, **options).fit(X, y)
+        made(standardize=True, **options).fit(X, y)
     if not options:
         with pytest.raises(ValueError, match=r"in column 11\. Rescale it\.$"):
-            L1LogisticRegression().fit(X, y)
+            L1Classifier().fit(X, y)
 
 
 def test_squares_that_only_a_weight_makes_too_large(data):
     """A large C would do the same to columns that are fine at a small one."""
     X, y = data
     X = X * np.where(np.arange(30) == 11, 1e50, 1.0)
-    assert L1LogisticRegression(standardize=True).fit(X, y).dual_gap_ <= 1e-4
+    assert L1Classifier(standardize=True).fit(X, y).dual_gap_ <= 1e-4
     with pytest.raises(ValueError, match="X has values too large in column 11"):
-        L1LogisticRegression(1e60, standardize=True).fit(X, y)
+        L1Classifier(1e60, standardize=True).fit(X, y)
 
 
 def test_nan_at_predict(data):
     """NaN would be predicted as a class."""
     X, y = data
-    model = L1LogisticRegression().fit(X, y)
+    model = L1Classifier().fit(X, y)
     new = X[:5].copy()
     new[2, model.support_[0]] = np.nan
     for rows in (new, sp.csr_array(new)):

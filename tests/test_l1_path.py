@@ -1,4 +1,4 @@
-"""l1_path and L1LogisticRegressionCV: against single fits, copied rows and scikit-learn."""
+"""l1_path and L1ClassifierCV: against single fits, copied rows and scikit-learn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold
 import oracles
 from conftest import make_classification
 from generators import sparse
-from zeronorm import L1LogisticRegression, L1LogisticRegressionCV, l1_path
+from zeronorm import L1Classifier, L1ClassifierCV, l1_path
 from zeronorm._typing import Design
 from zeronorm.designs import as_design
 from zeronorm.designs._operations import scan
@@ -68,7 +68,7 @@ def test_points_are_single_fits(options, storage, data):
     np.testing.assert_allclose(path.Cs, path.Cs[0] * np.geomspace(1, 30, 30))
     assert (path.dual_gap <= 1e-7).all()
     for i in (0, 1, 11, 29):
-        model = L1LogisticRegression(path.Cs[i], tol=1e-9, **options).fit(X, y)
+        model = L1Classifier(path.Cs[i], tol=1e-9, **options).fit(X, y)
         assert path.objective[i] == pytest.approx(model.objective_, rel=1e-6)
         assert path.bound[i] <= model.objective_ * (1 + 1e-12)
         np.testing.assert_allclose(path.coef[[i]].toarray(), model.coef_, atol=2e-3)
@@ -236,7 +236,7 @@ def test_a_path_needs_two_classes_and_a_feature(data, multiclass):
         with pytest.raises(ValueError, match="X must have a penalised feature that some C brings"):
             l1_path(np.zeros((120, 3)), y, Cs=Cs)
         with pytest.raises(ValueError, match="X must have a penalised feature that some C brings"):
-            L1LogisticRegressionCV(Cs).fit(np.zeros((120, 3)), y)
+            L1ClassifierCV(Cs).fit(np.zeros((120, 3)), y)
 
 
 @pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, np.float32])
@@ -244,7 +244,7 @@ def test_rounding_is_no_score(form, data):
     """Columns that are constant would enter at a C of 1e14."""
     X, y = data
     constant = np.outer(np.ones(120), np.geomspace(0.3, 3e8, 6))
-    for fit in (l1_path, L1LogisticRegressionCV(5).fit):
+    for fit in (l1_path, L1ClassifierCV(5).fit):
         with pytest.raises(ValueError, match="all their scores are 0, but for rounding"):
             fit(form(constant), y)
     # A column in small units has scores below that rounding, and is the one that enters.
@@ -263,7 +263,7 @@ def test_free_features_that_leave_nothing(data):
     factor = np.r_[np.zeros(7), 1.0]
     for fit in (
         lambda: l1_path(X[:, :8], y, penalty_factor=factor),
-        lambda: L1LogisticRegressionCV(5, penalty_factor=factor).fit(X[:, :8], y),
+        lambda: L1ClassifierCV(5, penalty_factor=factor).fit(X[:, :8], y),
     ):
         with pytest.raises(ValueError, match="do the features without a penalty separate the cl"):
             fit()
@@ -346,14 +346,14 @@ def test_folds_are_fits_on_copied_rows(options, scoring, several, storage, data,
     weight = np.random.default_rng(73).uniform(0.5, 2, len(y))
     cv = StratifiedKFold(3, shuffle=True, random_state=5)
     Cs = np.geomspace(0.03, 3, 4)
-    model = L1LogisticRegressionCV(Cs, cv=cv, scoring=scoring, tol=1e-9, **options)
+    model = L1ClassifierCV(Cs, cv=cv, scoring=scoring, tol=1e-9, **options)
     model.fit(storage(X), y, sample_weight=weight)
     np.testing.assert_array_equal(model.Cs_, Cs)
     expected = np.empty((4, 3))
     total = weight if options.get("class_weight") != {0: 2.0} else weight * np.where(y, 1, 2)
     for column, (train, test) in enumerate(cv.split(X, y)):
         for row, C in enumerate(Cs):
-            alone = L1LogisticRegression(
+            alone = L1Classifier(
                 C * total.sum() / total[train].sum(), tol=1e-9, **options
             ).fit(X[train], y[train], sample_weight=weight[train])  # fmt: skip
             expected[row, column] = score_of(alone, X[test], y[test], weight[test], scoring)
@@ -361,7 +361,7 @@ def test_folds_are_fits_on_copied_rows(options, scoring, several, storage, data,
     np.testing.assert_allclose(model.mean_score_, expected.mean(axis=1), atol=1e-4)
     error = expected.std(axis=1, ddof=1) / np.sqrt(3)
     np.testing.assert_allclose(model.standard_error_, error, atol=1e-4)
-    same = L1LogisticRegression(model.C_, tol=1e-9, **options).fit(X, y, sample_weight=weight)
+    same = L1Classifier(model.C_, tol=1e-9, **options).fit(X, y, sample_weight=weight)
     np.testing.assert_allclose(model.coef_, same.coef_, atol=1e-3)
     np.testing.assert_allclose(model.intercept_, same.intercept_, atol=1e-3)
     np.testing.assert_allclose(model.objective_, same.objective_, rtol=1e-7)
@@ -371,23 +371,23 @@ def test_folds_are_fits_on_copied_rows(options, scoring, several, storage, data,
 def test_rules(data):
     """The rule would choose another C than its definition."""
     X, y = data
-    best = L1LogisticRegressionCV(30, rule="best").fit(X, y)
-    near = L1LogisticRegressionCV(30).fit(X, y)
+    best = L1ClassifierCV(30, rule="best").fit(X, y)
+    near = L1ClassifierCV(30).fit(X, y)
     np.testing.assert_array_equal(best.scores_, near.scores_)
     i = best.mean_score_.argmin()
     assert best.C_ == best.C_best_ == best.Cs_[i]
     within = best.mean_score_ <= best.mean_score_[i] + best.standard_error_[i]
     assert near.C_ == near.C_1se_ == near.Cs_[np.flatnonzero(within)[0]]
     assert near.C_ < best.C_
-    accurate = L1LogisticRegressionCV(30, scoring="accuracy", rule="best").fit(X, y)
+    accurate = L1ClassifierCV(30, scoring="accuracy", rule="best").fit(X, y)
     assert accurate.Cs_[np.argmax(accurate.mean_score_.round(9))] == accurate.C_
 
 
 def test_attributes(data):
     """The path or the numbers beside it would be another model's."""
     X, y = data
-    model = L1LogisticRegressionCV(30, cv=3).fit(pd.DataFrame(X).add_prefix("g"), y)
-    path = model.path_
+    model = L1ClassifierCV(30, cv=3).fit(pd.DataFrame(X).add_prefix("g"), y)
+    path = model.l1_path_
     np.testing.assert_array_equal(path.Cs, model.Cs_)
     np.testing.assert_array_equal(path.n_selected, model.n_selected_)
     at = int(np.searchsorted(model.Cs_, model.C_))
@@ -409,18 +409,18 @@ def test_attributes(data):
 def test_several_classes_share_their_grid(multiclass):
     """Classes would end at different C, or have different ones."""
     X, y = multiclass
-    model = L1LogisticRegressionCV(15, cv=3, rule="best").fit(X, y)
-    assert len(model.path_) == 3
-    for path in model.path_:
+    model = L1ClassifierCV(15, cv=3, rule="best").fit(X, y)
+    assert len(model.l1_path_) == 3
+    for path in model.l1_path_:
         np.testing.assert_array_equal(path.Cs, model.Cs_)
     assert model.scores_.shape == (len(model.Cs_), 3)
     assert model.n_selected_[0] == 0
     assert model.n_selected_[1] >= 1
-    each = [path.coef.toarray() != 0 for path in model.path_]
+    each = [path.coef.toarray() != 0 for path in model.l1_path_]
     np.testing.assert_array_equal(model.n_selected_, np.any(each, axis=0).sum(axis=1))
     at = int(np.searchsorted(model.Cs_, model.C_))
     np.testing.assert_array_equal(
-        model.coef_, np.vstack([path.coef[[at]].toarray() for path in model.path_])
+        model.coef_, np.vstack([path.coef[[at]].toarray() for path in model.l1_path_])
     )
 
 
@@ -429,14 +429,14 @@ def test_all_classes_are_followed_to_the_end():
     rng = np.random.default_rng(74)
     X = rng.standard_normal((90, 12))
     y = np.where(X[:, 0] > 0.6, 0, np.where(X[:, 1] + rng.standard_normal(90) > 0, 1, 2))
-    model = L1LogisticRegressionCV(30, cv=3).fit(X, y)
-    explained = np.array([path.explained for path in model.path_])
+    model = L1ClassifierCV(30, cv=3).fit(X, y)
+    explained = np.array([path.explained for path in model.l1_path_])
     assert explained[0, -1] > 0.999
     assert explained[1:].max() < 0.9
     assert len(model.Cs_) == 30
-    separated = L1LogisticRegressionCV(60, cv=3).fit(X, y == 0)
+    separated = L1ClassifierCV(60, cv=3).fit(X, y == 0)
     assert len(separated.Cs_) < 60
-    assert separated.path_.explained[-1] >= 0.999 > separated.path_.explained[-2]
+    assert separated.l1_path_.explained[-1] >= 0.999 > separated.l1_path_.explained[-2]
     assert separated.scores_.shape == (len(separated.Cs_), 3)
 
 
@@ -449,7 +449,7 @@ def test_values_of_c_share_passes(data):
 def test_passes_are_shared(data):
     """Every fold would read the data by itself."""
     X, y = data
-    model = L1LogisticRegressionCV(40, cv=5).fit(X, y)
+    model = L1ClassifierCV(40, cv=5).fit(X, y)
     cv = StratifiedKFold(5, shuffle=True, random_state=0)
     alone = [l1_path(X, y, Cs=model.Cs_).n_scans]
     for train, _ in cv.split(X, y):
@@ -481,7 +481,7 @@ def test_no_data_are_copied(data):
             assert weight.shape == (len(y),)
             return design.moments(weight, start, stop)
 
-    model = L1LogisticRegressionCV(10, cv=5, standardize=True).fit(Watched(), y)
+    model = L1ClassifierCV(10, cv=5, standardize=True).fit(Watched(), y)
     assert shapes[0] == (6,)  # all folds and all data: one pass
     assert model.scores_.shape == (10, 5)
 
@@ -494,7 +494,7 @@ def test_rows_of_weight_zero(data):
     y_wild = np.where(keep, y, "c")  # a class that nobody has
     weight = keep * np.random.default_rng(76).uniform(1, 2, len(y))
     rows = np.flatnonzero(keep)
-    model = L1LogisticRegressionCV(8, cv=3, standardize=True, tol=1e-9)
+    model = L1ClassifierCV(8, cv=3, standardize=True, tol=1e-9)
     a = clone(model).fit(wild, y_wild, sample_weight=weight)
     b = clone(model).fit(X[rows], y[rows], sample_weight=weight[rows])
     np.testing.assert_allclose(a.scores_, b.scores_, atol=1e-6)
@@ -517,10 +517,10 @@ def test_integer_weights_equal_repeated_rows_in_groups(data):
     repeated = np.repeat(groups, weight)
     options = {"Cs": np.geomspace(0.02, 1, 6), "standardize": True, "tol": 1e-9}
     cv = list(GroupKFold(3).split(X, y, groups))
-    a = L1LogisticRegressionCV(cv=cv, **options).fit(X, y, sample_weight=weight)
+    a = L1ClassifierCV(cv=cv, **options).fit(X, y, sample_weight=weight)
     tests = [np.flatnonzero(np.isin(repeated, np.unique(groups[test]))) for _, test in cv]
     cv2 = [(np.setdiff1d(np.arange(len(y2)), test), test) for test in tests]
-    b = L1LogisticRegressionCV(cv=cv2, **options).fit(X2, y2)
+    b = L1ClassifierCV(cv=cv2, **options).fit(X2, y2)
     np.testing.assert_allclose(a.scores_, b.scores_, atol=1e-6)
     np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-5)
 
@@ -530,8 +530,7 @@ def test_sparse_cross_validation():
     X = sparse(150, 60, seed=8)
     y = (X.toarray()[:, :3].sum(axis=1) + 0.3 * np.random.default_rng(0).standard_normal(150)) > 0
     models = [
-        L1LogisticRegressionCV(10, cv=3, tol=1e-8).fit(form, y)
-        for form in (X, X.tocsr(), X.toarray())
+        L1ClassifierCV(10, cv=3, tol=1e-8).fit(form, y) for form in (X, X.tocsr(), X.toarray())
     ]
     for other in models[1:]:
         np.testing.assert_allclose(other.scores_, models[0].scores_, atol=1e-5)
@@ -543,7 +542,7 @@ def test_folds_with_a_column_far_from_zero(data):
     X, y = data
     far = X.copy()
     far[:, 2] += 1e8
-    a, b = (L1LogisticRegressionCV(8, cv=3, random_state=0).fit(Z, y) for Z in (far, X))
+    a, b = (L1ClassifierCV(8, cv=3, random_state=0).fit(Z, y) for Z in (far, X))
     np.testing.assert_allclose(a.C_, b.C_, rtol=1e-6)
     np.testing.assert_allclose(a.scores_, b.scores_, atol=1e-5)
     np.testing.assert_array_equal(a.support_, b.support_)
@@ -571,7 +570,7 @@ def test_folds_with_a_column_far_from_zero(data):
 def test_bad_parameter(options, message, data):
     """A wrong option would be ignored or fail deep inside."""
     with pytest.raises(ValueError, match=message):
-        L1LogisticRegressionCV(**options).fit(*data)
+        L1ClassifierCV(**options).fit(*data)
 
 
 def test_folds_that_cannot_be(data, multiclass):
@@ -580,19 +579,19 @@ def test_folds_that_cannot_be(data, multiclass):
     one = np.flatnonzero(y == "a")
     rest = np.setdiff1d(np.arange(len(y)), one)
     with pytest.raises(ValueError, match=r"cv must leave rows of every class .*fold 0 has none of"):
-        L1LogisticRegressionCV(cv=[(one, rest), (rest, one)]).fit(X, y)
+        L1ClassifierCV(cv=[(one, rest), (rest, one)]).fit(X, y)
     split = (np.setdiff1d(np.arange(len(y)), one[:5]), one[:5])
     with pytest.raises(ValueError, match="scoring='auc' needs held-out rows of both classes"):
-        L1LogisticRegressionCV(cv=[split, split], scoring="auc").fit(X, y)
+        L1ClassifierCV(cv=[split, split], scoring="auc").fit(X, y)
     with pytest.raises(ValueError, match="scoring='auc' needs two classes; got 3"):
-        L1LogisticRegressionCV(scoring="auc").fit(*multiclass)
+        L1ClassifierCV(scoring="auc").fit(*multiclass)
 
 
 def test_warns_where_the_gap_is_open(data):
     """A model that did not converge would pass for one that did."""
     X, y = data
     X = X[:, :30] * np.where(np.arange(30) == 11, 1e20, 1.0)
-    model = L1LogisticRegressionCV([0.3, 1.0], rule="best")
+    model = L1ClassifierCV([0.3, 1.0], rule="best")
     with pytest.warns(ConvergenceWarning, match=r"no further progress.*use standardize=True"):
         model.fit(X, y)
     with warnings.catch_warnings():
@@ -609,12 +608,12 @@ def test_columns_too_large_to_square(data):
     """They would be left out without a word."""
     X, y = data
     X = X[:, :30] * np.where(np.arange(30) == 11, 1e150, 1.0)
-    for fit in (l1_path, L1LogisticRegressionCV(5, cv=2).fit):
+    for fit in (l1_path, L1ClassifierCV(5, cv=2).fit):
         with pytest.raises(ValueError, match=r"=False needs .* in column 11\. Rescale it\.$"):
             fit(X, y)
     for fit in (
         lambda: l1_path(X, y, standardize=True),
-        lambda: L1LogisticRegressionCV(5, cv=2, standardize=True).fit(X, y),
+        lambda: L1ClassifierCV(5, cv=2, standardize=True).fit(X, y),
     ):
         with pytest.raises(ValueError, match=r"X has values too large in column 11"):
             fit()

@@ -22,21 +22,23 @@ import zeronorm
 from conftest import make_classification
 from zeronorm import (
     BagClassifier,
-    BilevelClassifier,
     BilevelCV,
-    BilevelRegressor,
     BudgetClassifier,
+    L1ClassifierCV,
+    MeasureClassifier,
+    persistence,
+)
+from zeronorm.published import (
+    BilevelClassifier,
+    BilevelRegressor,
     FeatureGeneratingMachine,
     GreedyLogisticRegression,
     L0LogisticRegression,
     L1LogisticRegression,
-    L1LogisticRegressionCV,
-    MeasureClassifier,
     MinimaxLogisticRegression,
     ReweightedL1LogisticRegression,
-    persistence,
 )
-from zeronorm.baselines import (
+from zeronorm.published.baselines import (
     L1SVM,
     SVMRFE,
     ConstrainedDCClassifier,
@@ -53,7 +55,7 @@ from zeronorm.baselines import (
     SparseGroupLassoClassifier,
     SparseGroupLassoRegressor,
 )
-from zeronorm.certificate import verify
+from zeronorm.verification import verify
 
 GROUPS = np.array([f"set {j // 2}" for j in range(16)])
 FIXED = {"refit_C": 1.0, "calibrate": False}  # else every fit is five, or ends within a tolerance
@@ -90,7 +92,7 @@ SETTINGS = {
         0.4, loss="squared_hinge", l1_ratio=0.7, standardize=True, solver="newglmnet", **TIGHT
     ),
     "l1-size": L1LogisticRegression(n_features=4, refit_C=1.0, tol=1e-8),
-    "l1-cv": L1LogisticRegressionCV(np.geomspace(0.02, 1, 5), cv=FOLDS, **TIGHT),
+    "l1-cv": L1ClassifierCV(np.geomspace(0.02, 1, 5), cv=FOLDS, **TIGHT),
     "reweighted": ReweightedL1LogisticRegression(n_features=4, refit_C=1.0, tol=1e-8),
     "measure": MeasureClassifier("f1", 4, C=0.05, tol=1e-6),
     "measure-auc": MeasureClassifier("auc", 3, C=1.0, tol=1e-6),

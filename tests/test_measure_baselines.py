@@ -14,12 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE
 from sklearn.svm import LinearSVC
 
-from zeronorm.baselines import L1SVM, SVMRFE, L1Bmrm
-from zeronorm.baselines import _bmrm as bmrm
-from zeronorm.baselines import _svm as svm
-from zeronorm.baselines._svm import elimination_sizes
 from zeronorm.measures import Contingency, parse_measure
 from zeronorm.persistence import load, save
+from zeronorm.published.baselines import L1SVM, SVMRFE, L1Bmrm
+from zeronorm.published.baselines import _bmrm as bmrm
+from zeronorm.published.baselines import _svm as svm
+from zeronorm.published.baselines._svm import elimination_sizes
 
 pytestmark = pytest.mark.filterwarnings("ignore:A coefficient lies on box")
 
@@ -389,8 +389,7 @@ def test_there_are_no_criteria():
     """Criteria of a likelihood would be given for a model without one."""
     X, y = instance()
     for model in (SVMRFE([2, 5]), L1Bmrm(C=0.1)):
-        criteria = clone(model).fit(X, y).criteria_
-        assert np.isnan([criteria[name] for name in ("log_loss", "bic")]).all()
+        assert not hasattr(clone(model).fit(X, y), "criteria_")
 
 
 def test_classes_of_other_sizes_have_one_name():

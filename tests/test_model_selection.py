@@ -8,17 +8,12 @@ from sklearn.base import clone
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
-from zeronorm import (
-    BilevelClassifier,
-    BudgetClassifier,
-    L1LogisticRegressionCV,
-    MeasureClassifier,
-    MinimaxLogisticRegression,
-)
-from zeronorm.baselines import SVMRFE, L1Bmrm
+from zeronorm import BudgetClassifier, L1ClassifierCV, MeasureClassifier
 from zeronorm.datasets import load_golub
 from zeronorm.measures import Contingency, parse_measure
 from zeronorm.model_selection import cross_validate
+from zeronorm.published import BilevelClassifier, MinimaxLogisticRegression
+from zeronorm.published.baselines import SVMRFE, L1Bmrm
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +74,6 @@ def test_features_and_groups_equal_fits_on_copied_folds(golub):
             z = X[test][:, found.support] @ found.coef + found.intercept
             right = fitted.classes_[(z > 0).astype(int)] == y[test]
             assert answer.scores[row, column] == pytest.approx(right.mean())
-    assert model._sizes_of_folds is None
 
 
 @pytest.mark.parametrize("budgets", [(2, 3), (None, 3), (2, None), (None, None)])
@@ -133,7 +127,7 @@ SPLITS = r"cv must be a number of folds, a splitter or splits; got"
 def test_bad_splits(golub, method, cv, message):
     """Masks would be read as rows 0 and 1, other rows than meant be held out."""
     fits = {
-        "CV": L1LogisticRegressionCV(5, cv=cv).fit,
+        "CV": L1ClassifierCV(5, cv=cv).fit,
         "cross_validate": partial(cross_validate, BudgetClassifier(3), cv=cv),
     }
     with pytest.raises(ValueError, match=message):
@@ -147,7 +141,7 @@ def test_bad_seed(golub, seed):
     with pytest.raises(ValueError, match=message):
         cross_validate(BudgetClassifier(3), *golub, random_state=seed)
     with pytest.raises(ValueError, match=message):
-        L1LogisticRegressionCV(random_state=seed).fit(*golub)
+        L1ClassifierCV(random_state=seed).fit(*golub)
 
 
 def test_splits_number_all_rows(golub):

@@ -121,5 +121,5 @@ def test_balanced_weights_equal_repetition():
     weighted = BudgetClassifier(**options).fit(X, y, sample_weight=times)
     repeated = BudgetClassifier(**options).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-7)
-    for a, b in zip(weighted.estimators_, repeated.estimators_, strict=True):
+    for a, b in zip(weighted._paths, repeated._paths, strict=True):
         assert a[3].loo_loss == pytest.approx(b[3].loo_loss, rel=1e-7)

@@ -16,16 +16,12 @@ from sklearn.svm import LinearSVC
 
 import oracles
 import zeronorm
-from zeronorm import (
-    BudgetClassifier,
-    FeatureGeneratingMachine,
-    L0LogisticRegression,
-    MeasureClassifier,
-)
+from zeronorm import BudgetClassifier, MeasureClassifier
 from zeronorm.datasets import load_golub
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.model_selection import cross_validate
+from zeronorm.published import FeatureGeneratingMachine, L0LogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers._bounds import bound_at
 from zeronorm.solvers._branch import BranchAndBound
@@ -576,7 +572,8 @@ def test_interrupt_ends_the_proofs_of_all_sizes():
     model._report = interrupt
     path = model.fit(X, y).path_
     assert path[6].proof.status is Status.INTERRUPTED
-    assert path[7].proof is path[8].proof is model.proof_ is None
+    assert path[7].proof is path[8].proof is None
+    assert not hasattr(model, "proof_")
     for k in path:
         assert path[k].certificate.gap > 0
         np.testing.assert_array_equal(path[k].certificate.support, path[k].support)

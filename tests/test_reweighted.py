@@ -9,9 +9,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from conftest import make_classification
-from zeronorm import BudgetClassifier, L1LogisticRegression, ReweightedL1LogisticRegression
+from zeronorm import BudgetClassifier, L1Classifier
 from zeronorm.designs import as_design
 from zeronorm.losses import Logistic
+from zeronorm.published import ReweightedL1LogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import CappedL1, L1Problem, LogPenalty, reweighted, run, working_set
 from zeronorm.solvers._descent import Penalty
@@ -176,7 +177,7 @@ def test_the_estimator_solves_the_stages():
     np.testing.assert_allclose(model.coef_[0, model.support_], result.coef, rtol=1e-6)
     assert {step.extra["stage"] for step in model.history_} == {1, 2, 3}
     one = ReweightedL1LogisticRegression(0.3, n_stages=1, tol=1e-10).fit(X, problem.y)
-    plain = L1LogisticRegression(0.3, tol=1e-10).fit(X, problem.y)
+    plain = L1Classifier(0.3, tol=1e-10).fit(X, problem.y)
     np.testing.assert_array_equal(one.coef_, plain.coef_)
     scale = np.linspace(0.1, 10, X.shape[1])
     options = {"standardize": True, "tol": 1e-10}

@@ -13,10 +13,10 @@ import scipy.sparse as sp
 
 import oracles
 from test_inner_solvers import LOSSES, gap, inner_problem, objective_of, random_problem
-from zeronorm import MinimaxLogisticRegression
 from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic
+from zeronorm.published import MinimaxLogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import run
 from zeronorm.solvers._cutting_plane import minimax

@@ -14,9 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 import oracles
 from conftest import make_classification
 from test_l0 import specified
-from zeronorm import L0LogisticRegression, persistence
+from zeronorm import persistence
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.published import L0LogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import SplitProblem, Splitting, _l0, asalm, salm
 from zeronorm.solvers._ridge import ridge

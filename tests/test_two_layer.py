@@ -16,8 +16,7 @@ from zeronorm.designs import Dense, Scaled, as_design
 from zeronorm.measures import AUC, Contingency, Cut, Hamming, parse_measure
 from zeronorm.result import Status
 from zeronorm.solvers import MeasureTask, Task, _two_layer, run, select_by_measure
-from zeronorm.solvers import _cuts as cuts_module
-from zeronorm.solvers._cuts import BlockModel, Cuts, solve_master
+from zeronorm.solvers._cuts import BlockModel, Cuts
 from zeronorm.solvers._inner_layer import InnerLayer
 
 ALL = ["hamming", "f1", "f2", "precision@2", "recall@3", "prbep", "auc", "ap"]
@@ -609,28 +608,3 @@ def test_integer_weights_equal_repetition(measure):
     assert first[3].objective == pytest.approx(second[3].objective, rel=1e-5)
     np.testing.assert_allclose(first[3].coef, second[3].coef, atol=2e-3)
     np.testing.assert_allclose(first[3].intercept, second[3].intercept, atol=5e-3)
-
-
-def test_clarabel_takes_over_where_the_native_method_ends_early(monkeypatch):
-    """A program that rounding has spoilt would leave a weak bound, or a wrong dual point."""
-    rng = np.random.default_rng(21)
-    for with_intercept in (False, True):
-        blocks = [rng.standard_normal((12, 5)) for _ in range(3)]
-        grams = np.array([block @ block.T for block in blocks])
-        delta = rng.uniform(0.0, 100.0, 12)
-        g = np.where(np.arange(12) % 2 == 0, 3.0, -2.0) if with_intercept else np.zeros(12)
-        right = solve_master(grams, delta, g, 2.0, 1e-8)
-
-        def spoilt(grams, delta, g, C, tol, alpha, block_weight):
-            alpha[:], block_weight[:] = 0.0, 1.0 / len(grams)
-            return 0.0, 1.0, 0.0, 100
-
-        monkeypatch.setattr(cuts_module, "solve_cuts", spoilt)
-        found = solve_master(grams, delta, g, 2.0, 1e-8)
-        monkeypatch.undo()
-        assert found.bound == pytest.approx(right.bound, rel=1e-6)
-        assert found.value == pytest.approx(right.value, rel=1e-6)
-        assert found.intercept == pytest.approx(right.intercept, rel=1e-3, abs=1e-3)
-        np.testing.assert_allclose(found.block_weight, right.block_weight, atol=1e-3)
-        assert abs(g @ found.alpha) <= 1e-9
-        assert found.alpha.sum() <= 2.0 * (1.0 + 1e-12)

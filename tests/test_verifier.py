@@ -201,9 +201,9 @@ def small(seed):
     X[:, 5], X[:, 6] = -X[:, 1], 3.0
     y = np.where(X[:, 0] - X[:, 2] + rng.standard_normal(36) > 0, "b", "a")
     options = {"C": 0.5, "standardize": seed % 2 == 0, "fit_intercept": seed % 3 > 0}
-    nested = zeronorm.MinimaxLogisticRegression(3, **options).fit(X, y)
-    hinge = zeronorm.FeatureGeneratingMachine(2, forced_features=[3], **options).fit(X, y)
-    grouped = zeronorm.MinimaxLogisticRegression(
+    nested = zeronorm.published.MinimaxLogisticRegression(3, **options).fit(X, y)
+    hinge = zeronorm.published.FeatureGeneratingMachine(2, forced_features=[3], **options).fit(X, y)
+    grouped = zeronorm.published.MinimaxLogisticRegression(
         groups=np.arange(8) % 4, n_groups=2, **options
     ).fit(X, y)
     return X, y, [

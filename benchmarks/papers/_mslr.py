@@ -300,7 +300,7 @@ def cutting_plane(estimator: str, solver: str = "", C: float | None = None) -> S
     """
 
     def select(data: Data, k: float) -> Picked:
-        model = getattr(zeronorm, estimator).as_published(int(k))
+        model = getattr(zeronorm.published, estimator).as_published(int(k))
         loss = SquaredHinge() if estimator == "FeatureGeneratingMachine" else Logistic()
         answer = run(
             minimax(
@@ -407,7 +407,8 @@ def defaults(estimator: str) -> Select:
     """Return the whole `fit` of an estimator of ours with its defaults."""
 
     def select(data: Data, k: float) -> Picked:
-        model = getattr(zeronorm, estimator)(int(k), n_threads=1)
+        home = zeronorm if estimator == "BudgetClassifier" else zeronorm.published
+        model = getattr(home, estimator)(int(k), n_threads=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return Picked(model.fit(data.X, data.y).support_)

@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 
 from _mslr import Curve, Panel, common, draw
-from zeronorm import BilevelRegressor
 from zeronorm.groups import Groups
 from zeronorm.losses import LeastSquares
+from zeronorm.published import BilevelRegressor
 from zeronorm.solvers._hard_thresholding import VARIANTS, Objective, Thresholding
 from zeronorm.structures import BilevelBudget
 

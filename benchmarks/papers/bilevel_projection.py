@@ -6,7 +6,7 @@ more groups alone; more selected groups. p features in G groups of equal size, a
 in at most s2 groups. It reports curves only.
 
 Here: the same 54 settings, v standard normal, groups contiguous or at random places ("scattered").
-`dp` is the paper's programme and `auto` the default of `zeronorm.project_bilevel`, beside a plain
+`dp` is the paper's programme and `auto` the default of `project_bilevel`, beside a plain
 read of v (`np.sum`), soft thresholding of v, and `np.argpartition` of |v|, the usual way to the s1
 largest values (|v| is made before). Groups are made before too. Seconds are CPU seconds of one
 thread, medians of several turns of all methods one after the other; of the programme only as many
@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from _mslr import Curve, Panel, common, draw
-from zeronorm import Groups, project_bilevel
+from zeronorm import Groups
+from zeronorm.structures import project_bilevel
 
 Row = dict[str, Any]
 SHARES = (0.2, 0.4, 0.6)

@@ -58,9 +58,11 @@ from sklearn.linear_model import LogisticRegression
 
 from _mslr import Curve, Panel, at, common, draw, protocol, split
 from measures_quality import Linear, best_threshold, folds, mean_error
-from zeronorm import MeasureClassifier, MilesEmbedding
-from zeronorm.baselines import L1SVM, SVMRFE, L1Bmrm
+from zeronorm import MeasureClassifier
+from zeronorm.estimators import MilesEmbedding
 from zeronorm.measures import parse_measure
+from zeronorm.published import TwoLayerClassifier
+from zeronorm.published.baselines import L1SVM, SVMRFE, L1Bmrm
 
 Row = dict[str, Any]
 SIZES = (10, 20, 50, 100, 200)
@@ -101,13 +103,15 @@ def linear(model: Any) -> Linear:
     return Linear(support, w[support], float(np.ravel(model.intercept_)[0]))
 
 
-def measure_trained(key: str, blocks: int, **options: Any) -> Train:
+def measure_trained(
+    key: str, blocks: int, make: type[MeasureClassifier] = MeasureClassifier
+) -> Train:
     """Return how the published problem is fitted."""
 
     def train(X: np.ndarray, y: np.ndarray, k: float) -> Models:
-        model = MeasureClassifier(
+        model = make(
             key, int(k), C=C, refit=False, block_size=max(1, int(k) // blocks), max_blocks=blocks,
-            **OPTIONS, **options,
+            **OPTIONS,
         ).fit(X, y)  # fmt: skip
         last = model.path_.history[-1]
         share = last.extra["outer_bound"] / last.objective
@@ -191,7 +195,7 @@ def methods(sizes: Sequence[int], rounds: int) -> dict[str, Method]:
     elimination = eliminated(lambda k: SVMRFE(k, C=RFE_C, **OPTIONS), sizes)
     l1 = plain(lambda weight: L1SVM(C=weight, **OPTIONS))
     defaults = plain(lambda k: MeasureClassifier("f1", int(k), n_threads=1))
-    two_layer = measure_trained("f1", few, solver="two-layer")
+    two_layer = measure_trained("f1", few, TwoLayerClassifier)
     return {
         f"FS^F1, {few} blocks": Method(always(measure_trained("f1", few)), "tab:red", sizes),
         f"FS^F1, {many} blocks": Method(

@@ -41,7 +41,7 @@ from measures_text import (
     difference,
     trained,
 )
-from zeronorm.baselines import L1SVM, SVMRFE
+from zeronorm.published.baselines import L1SVM, SVMRFE
 
 BUDGETS = (2, 5, 10, 25, 50, 100, 250)
 BLOCKS = 5
@@ -59,7 +59,7 @@ def eliminated(problem: Problem, sizes: Sequence[int]) -> tuple[dict[int, Scores
     scores = {}
     for k in sizes:
         columns = []
-        for path in model.estimators_:
+        for path in model._paths:
             one = path[k]
             columns.append(problem.X_test[:, one.support] @ one.coef + one.intercept)
         scores[k] = np.column_stack(columns)

@@ -6,92 +6,75 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import losses, methods, published
     from .bags import Bags
     from .certificate import certify, prove
     from .estimators import (
         BagClassifier,
-        BilevelClassifier,
         BilevelCV,
-        BilevelRegressor,
         BudgetClassifier,
-        FeatureGeneratingMachine,
-        GreedyLogisticRegression,
-        L0LogisticRegression,
-        L1LogisticRegression,
-        L1LogisticRegressionCV,
-        L1Path,
+        BudgetRegressor,
+        L1Classifier,
+        L1ClassifierCV,
         MeasureClassifier,
-        MilesEmbedding,
-        MinimaxLogisticRegression,
-        ReweightedL1LogisticRegression,
         l1_path,
     )
     from .groups import Groups
-    from .structures import project_bilevel
+    from .model_selection import cross_validate
     from .verification import verify
 
 __version__ = "0.1.0"
 
-_ESTIMATORS = (
-    "BagClassifier",
-    "BilevelCV",
-    "BilevelClassifier",
-    "BilevelRegressor",
-    "BudgetClassifier",
-    "FeatureGeneratingMachine",
-    "GreedyLogisticRegression",
-    "L0LogisticRegression",
-    "L1LogisticRegression",
-    "L1LogisticRegressionCV",
-    "L1Path",
-    "MeasureClassifier",
-    "MilesEmbedding",
-    "MinimaxLogisticRegression",
-    "ReweightedL1LogisticRegression",
-    "l1_path",
-)
-_OTHERS = {
+# Names are imported on use: the command and `import zeronorm` start at once.
+_HOMES = {
+    **dict.fromkeys(
+        (
+            "BagClassifier",
+            "BilevelCV",
+            "BudgetClassifier",
+            "BudgetRegressor",
+            "L1Classifier",
+            "L1ClassifierCV",
+            "MeasureClassifier",
+            "l1_path",
+        ),
+        "estimators",
+    ),
+    **dict.fromkeys(("certify", "prove"), "certificate"),
     "Bags": "bags",
     "Groups": "groups",
-    "certify": "certificate",
-    "project_bilevel": "structures",
-    "prove": "certificate",
+    "cross_validate": "model_selection",
     "verify": "verification",
 }
+_MODULES = ("losses", "methods", "published")
 
 __all__ = [
     "BagClassifier",
     "Bags",
     "BilevelCV",
-    "BilevelClassifier",
-    "BilevelRegressor",
     "BudgetClassifier",
-    "FeatureGeneratingMachine",
-    "GreedyLogisticRegression",
+    "BudgetRegressor",
     "Groups",
-    "L0LogisticRegression",
-    "L1LogisticRegression",
-    "L1LogisticRegressionCV",
-    "L1Path",
+    "L1Classifier",
+    "L1ClassifierCV",
     "MeasureClassifier",
-    "MilesEmbedding",
-    "MinimaxLogisticRegression",
-    "ReweightedL1LogisticRegression",
     "__version__",
     "certify",
+    "cross_validate",
     "l1_path",
-    "project_bilevel",
+    "losses",
+    "methods",
     "prove",
+    "published",
     "verify",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    # Estimators are imported on use: the command and `import zeronorm` start at once.
-    if name in _ESTIMATORS:
-        return getattr(importlib.import_module(".estimators", __name__), name)
-    if name in _OTHERS:
-        return getattr(importlib.import_module(f".{_OTHERS[name]}", __name__), name)
+    if name in _HOMES:
+        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

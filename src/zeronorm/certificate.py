@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from . import validate
 from ._threads import one_blas_thread
 from ._typing import FloatArray, IndexArray
 from .designs._operations import margins
-from .estimators import L0LogisticRegression
-from .estimators._base import BudgetedClassifier
+from .estimators import BudgetClassifier
+from .estimators._selecting import Selector
 from .groups import Groups
 from .result import Certificate, Progressed, Proof, Tree
 from .solvers import Task, run_together
@@ -54,7 +54,7 @@ def certify(
     model : a fitted classifier of this package or of scikit-learn's kind (with `coef_`, or
         `get_support()`), or the support itself: indices of features, or a mask of all.
     X, y, sample_weight : the data, as for `fit`; X may be anything that `fit` takes.
-    groups : of the columns, as for `MinimaxLogisticRegression`: the support is then certified as
+    groups : of the columns, as for `BudgetClassifier`: the support is then certified as
         one of so many groups as it has features of. None: as in the model.
     C, fit_intercept, standardize : the problem. None: as in the model, if it is one of this
         package with a budget (then its class weights, forced features and loss count too), else
@@ -210,15 +210,15 @@ def _pose(
     options = {"C": C, "fit_intercept": fit_intercept, "standardize": standardize}
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen |= {"n_features": int(supports[0].size), "n_threads": n_threads}
-    if isinstance(model, BudgetedClassifier):
-        if model.groups is not None:
+    if _selected(model):
+        if getattr(model, "groups", None) is not None:
             del chosen["n_features"]
-            chosen["n_groups"] = model._size
-        if model.criterion is not None:
+            chosen["n_groups"] = model.size_
+        if getattr(model, "criterion", None) is not None:
             chosen["criterion"] = None  # the size is chosen
         poser = clone(model).set_params(**chosen)
     else:
-        poser = L0LogisticRegression(**chosen)
+        poser = BudgetClassifier(**chosen)
     data = poser._read(X, y, sample_weight)
     m = data.design.shape[1]
     for support in supports:
@@ -228,42 +228,47 @@ def _pose(
                 "Pass the X that the model was fitted on."
             )
     problem = poser._pose(data)
+    tasks = problem.tasks
     for support in supports:
-        unusable = support[~problem.usable[support]]
+        unusable = support[~tasks[0].usable[support]]
         if unusable.size:
             raise ValueError(
                 f"the support has constant columns of X, {unusable[:5].tolist()}: constant columns "
                 "are no features. Drop them from the support."
             )
-        if not np.isin(problem.forced, support).all():
+        if not np.isin(tasks[0].forced, support).all():
             raise ValueError("the support lacks forced features of the model.")
     if groups is not None:
-        problem = replace(problem, groups=Groups.of(groups, m, data.names))
-    tasks = problem.tasks(bool(poser.fit_intercept))
+        partition = Groups.of(groups, m, data.names)
+        tasks = [replace(task, groups=partition) for task in tasks]
     if len(tasks) != len(supports):
         raise ValueError(
             f"the model has {len(supports)} supports, but y has {len(problem.classes)} classes. "
             "Pass the y that the model was fitted on, or one support and a y of two classes."
         )
     posed = [
-        _Posed(task, support, poser._loss_weight())
-        for task, support in zip(tasks, supports, strict=True)
+        _Posed(task, support, problem.C) for task, support in zip(tasks, supports, strict=True)
     ]
-    if not isinstance(model, BudgetedClassifier):
+    if not _selected(model):
         return posed
-    known = [path[model._size].certificate for path in model.estimators_]
+    known = [path[model.size_].certificate for path in model._paths]
     return [
         one if own is None or not _is_of(one, own) else replace(one, dual=one.task.y * own.dual)
         for one, own in zip(posed, known, strict=True)
     ]
 
 
+def _selected(model: Any) -> bool:
+    """Return whether a model is a classifier of this package with a budget."""
+    return isinstance(model, Selector) and is_classifier(model)
+
+
 def _supports(model: Any) -> list[IndexArray]:
     """Return the sorted support of every binary problem of a model."""
     if hasattr(model, "fit"):
         check_is_fitted(model)
-    if isinstance(model, BudgetedClassifier):
-        return [path[model._size].support for path in model.estimators_]
+    if _selected(model):
+        return [path[model.size_].support for path in model._paths]
     if hasattr(model, "coef_"):
         coef = np.atleast_2d(_dense(model.coef_))
         found = [np.flatnonzero(row) for row in coef]

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
+from sklearn.model_selection import BaseCrossValidator
 
 from . import validate
+from ._folds import splits
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
 from .designs import Rows
 from .designs._operations import margins
+from .estimators._selecting import Selector
 from .measures import Measure, macro_average, parse_measure
 from .result import Path
 from .solvers import Progress, run_together
+from .solvers._drive import Solver
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def cross_validate(
 
     Parameters
     ----------
-    estimator : BudgetClassifier, BilevelClassifier or another with a budget of features
+    estimator : BudgetClassifier, MeasureClassifier or another with a budget of features
         Its parameters are used; it is neither fitted nor changed.
     X, y, sample_weight : as for `fit`.
     cv : number of stratified folds of the rows of positive weight, a scikit-learn splitter, or
@@ -84,29 +86,35 @@ def cross_validate(
         of two classes, and as for `fit`.
     """
     validate.check_seed(random_state)
+    if not isinstance(estimator, Selector):
+        raise TypeError(
+            "estimator must be a classifier of zeronorm with a budget of features; got "
+            f"{type(estimator).__name__}. Use scikit-learn's crossvalidate."
+        )
     scoring = _measure_of(estimator, measure)
     # Rows of weight 0 stay until the splits are known, as these number all rows.
     data = estimator._read(X, y, None)
     weight = validate.check_sample_weight(sample_weight, len(data.labels))
     data = replace(data, sample_weight=weight)
     folds = splits(data.labels, weight, cv, random_state)
-    if hasattr(estimator, "_posed_sizes"):
-        # Budgets of features and groups at most: a fold with fewer usable ones has those it has.
-        estimator = copy(estimator)
-        estimator._sizes_of_folds = estimator._posed_sizes(data.rows(np.flatnonzero(weight > 0)))
-    problems = [estimator._pose(data.rows(train)) for train, _ in folds]
+    # Of budgets of features and groups at most a fold with fewer usable ones has those it has.
+    known = estimator._sizes_of_folds(data.rows(np.flatnonzero(weight > 0)))
+    problems = [estimator._pose(data.rows(train), known) for train, _ in folds]
     if estimator.n_features is None:  # the default size follows the usable columns of a fold
         smallest = min(problem.sizes for problem in problems)
         problems = [replace(problem, sizes=smallest) for problem in problems]
-    ordered = [validate.check_pos_label(problem.classes, pos_label) for problem in problems]
+    classes = [problem.classes for problem in problems if problem.classes is not None]
+    if not classes:
+        raise ValueError("estimator must be a classifier; use scikit-learn's for a regressor.")
+    ordered = [validate.check_pos_label(own, pos_label) for own in classes]
     if scoring is not None:  # before anything is fitted
-        classes_of_folds = [classes for classes, _ in ordered]
+        classes_of_folds = [names for names, _ in ordered]
         check_folds(scoring, data.labels, data.sample_weight, folds, classes_of_folds)
-    solvers, owners = [], []
+    solvers: list[Solver[Path]] = []
+    owners: list[int] = []
     for number, problem in enumerate(problems):
-        for task in problem.tasks(bool(estimator.fit_intercept)):
-            solvers.append(estimator._solver(task, problem.sizes, certify=False))
-            owners.append(number)
+        solvers += problem.solvers(certify=False)
+        owners += [number] * len(problem.tasks)
     paths: list[list[Path]] = [[] for _ in folds]
     for owner, path in zip(
         owners, run_together(solvers, callback, estimator.n_threads), strict=True
@@ -119,14 +127,14 @@ def cross_validate(
         for row, k in enumerate(sizes):
             weight = data.sample_weight[test]
             if scoring is None:
-                found = predict(paths[column], k, held_out, problems[column].classes)
+                found = predict(paths[column], k, held_out, classes[column])
                 scores[row, column] = np.average(found == data.labels[test], weights=weight)
             else:
-                classes, reversed_ = ordered[column]
+                names, reversed_ = ordered[column]
                 z = model_scores(paths[column], k, held_out)
                 # A score of 0 is of the first class, which is the positive one then.
                 z = np.where(z == 0.0, np.finfo(float).tiny, -z) if reversed_ else z
-                scores[row, column] = macro_average(scoring, z, data.labels[test], classes, weight)
+                scores[row, column] = macro_average(scoring, z, data.labels[test], names, weight)
     return CrossValidation(sizes, scores, "accuracy" if scoring is None else scoring.name)
 
 
@@ -181,55 +189,3 @@ def predict(paths: Sequence[Path], k: Any, design: Design, classes: np.ndarray) 
     if scores.shape[1] == 1:
         return np.asarray(classes[(scores[:, 0] > 0).astype(np.int64)])
     return np.asarray(classes[scores.argmax(axis=1)])
-
-
-def splits(
-    labels: np.ndarray, weight: FloatArray, cv: Any, random_state: int | None
-) -> list[tuple[IndexArray, IndexArray]]:
-    """Return (train, test) row numbers of every fold, without the rows of weight 0.
-
-    cv : number of stratified folds; a splitter, or pairs of row numbers, of all rows.
-    """
-    used = np.flatnonzero(weight > 0)
-    if validate.is_integer(cv):
-        return [(used[train], used[test]) for train, test in _folds(labels[used], cv, random_state)]
-    pairs: Any = cv
-    if hasattr(cv, "split") and not isinstance(cv, (str, bytes, type)):
-        pairs = cv.split(np.zeros(len(labels)), labels)
-    elif isinstance(cv, (str, bytes, dict, set)) or not isinstance(cv, Iterable):
-        raise ValueError(
-            f"cv must be a number of folds, a splitter or splits; got {validate.shown(cv)}. "
-            "Splits are (train, test) pairs of row numbers."
-        )
-    folds = [
-        (train[weight[train] > 0], test[weight[test] > 0])
-        for train, test in validate.check_splits(pairs, len(labels))
-    ]
-    for number, (train, test) in enumerate(folds):
-        for rows, deed in ((train, "leave"), (test, "hold out")):
-            if not rows.size:
-                raise ValueError(
-                    f"cv must {deed} a row of positive weight in every fold; fold {number} has "
-                    "none."
-                )
-    return folds
-
-
-def _folds(
-    labels: np.ndarray, cv: Any, random_state: int | None
-) -> list[tuple[IndexArray, IndexArray]]:
-    """Return (train, test) row numbers of stratified folds."""
-    classes, counts = np.unique(labels, return_counts=True)
-    smallest, most = validate.plain(classes[counts.argmin()]), int(counts.min())
-    if most < 2:
-        raise ValueError(
-            "cv needs at least two rows (of positive weight) of every class; got one of class "
-            f"{smallest!r}. Leave that class out, or pass splits."
-        )
-    if not 2 <= cv <= most:
-        raise ValueError(
-            f"cv must be between 2 and {most} (the rows of class {smallest!r}); got "
-            f"{validate.shown(cv)}."
-        )
-    splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
-    return list(splitter.split(np.zeros(len(labels)), labels))

@@ -14,7 +14,13 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from ..methods import METHODS
+
 _Options = TypeVar("_Options")
+METHOD_NAMES = [
+    "auto",
+    *(name for name, method in METHODS.items() if "features" in method.budgets),
+]
 
 
 def takes(
@@ -122,8 +128,8 @@ class SelectOptions:
         str | None,
         typer.Option(
             metavar="METHOD",
-            help="What finds the features: auto, l1, reweighted-l1, greedy or l0. Default: auto; "
-            "with --prove, l0. With --groups, it is bilevel and no other.",
+            help=f"What finds the features: {', '.join(METHOD_NAMES)}. Default: auto; with "
+            "--prove, l0. With --groups, it is bilevel and no other.",
         ),
     ] = None
     prove: Annotated[

@@ -16,7 +16,7 @@ from ._output import show_document
 from ._progress import Work, watched
 
 if TYPE_CHECKING:
-    from .. import L1LogisticRegressionCV, L1Path
+    from ..estimators import L1ClassifierCV, L1Path
     from ..files import Table
 
 
@@ -68,9 +68,9 @@ def path(options: PathOptions) -> None:
 
 def _follow(
     options: PathOptions, table: Table, y: Any, folds: int | None, work: Work
-) -> tuple[list[L1Path], L1LogisticRegressionCV | None, int]:
+) -> tuple[list[L1Path], L1ClassifierCV | None, int]:
     """Return the path of each class, the model that folds choose, and the number of scans."""
-    from .. import L1LogisticRegressionCV, l1_path
+    from .. import L1ClassifierCV, l1_path
 
     work.progress.phase("Following the path")
     problem = _problem(options)
@@ -87,15 +87,16 @@ def _follow(
         scoring = "log_loss" if options.loss == "logistic" else "accuracy"
     # Where the grid has limits, it is the one that the path has gone.
     Cs = paths[0].Cs if paths else options.points
-    model = L1LogisticRegressionCV(Cs, cv=folds, scoring=scoring, **problem)
+    model = L1ClassifierCV(Cs, cv=folds, scoring=scoring, **problem)
     work.progress.phase("Cross-validating")
     work.fit(model, table.X, y)
-    paths = list(model.path_) if isinstance(model.path_, tuple) else [model.path_]
+    found = model.l1_path_
+    paths = list(found) if isinstance(found, tuple) else [found]
     return paths, model, int(n_scans + model.n_scans_)
 
 
 def _describe_chosen(
-    model: L1LogisticRegressionCV, paths: list[L1Path], table: Table, n_threads: int | None
+    model: L1ClassifierCV, paths: list[L1Path], table: Table, n_threads: int | None
 ) -> dict[str, Any]:
     from ..designs import as_design
     from .documents._path import describe_chosen

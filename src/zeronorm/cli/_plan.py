@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ._input import check_folder, check_folds
-from ._options import SelectOptions
+from ._options import METHOD_NAMES, SelectOptions
 
 _MAX_SIZES = 1000  # One range has so many sizes at most.
 # Reasons why an option does not go with groups.
@@ -156,6 +156,8 @@ def _check_measure(measure: str | None, positive: str | None, others: Mapping[st
 def _proof_options(options: SelectOptions) -> tuple[str, dict[str, Any]]:
     """Return the method, l0 for a proof, and the options of the proof; none without."""
     method, gap, time_limit = options.method, options.gap, options.time_limit
+    if method is not None and method not in METHOD_NAMES:
+        raise ValueError(f"--method must be one of {', '.join(METHOD_NAMES)}; got {method!r}.")
     if not options.prove:
         for option, value in (("--gap", gap), ("--time-limit", time_limit)):
             if value is not None:

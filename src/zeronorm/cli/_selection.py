@@ -9,14 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .. import __version__, model_selection, persistence, validate
+from .. import __version__, methods, model_selection, persistence, validate
+from .._folds import splits
 from ..designs import as_design
-from ..estimators import (
-    BilevelClassifier,
-    BudgetClassifier,
-    L0LogisticRegression,
-    MeasureClassifier,
-)
+from ..estimators import BudgetClassifier, MeasureClassifier
 from ..files import Table, did_you_mean, quote
 from ..groups import Groups
 from ..measures import parse_measure
@@ -26,11 +22,9 @@ from ._options import SelectOptions
 from ._plan import Plan
 from ._progress import Work
 from .documents._data import describe_data
-from .documents._selection import describe_model, feature_budget
+from .documents._selection import describe_model, describe_parameters, feature_budget
 
-_Estimator: TypeAlias = (
-    BilevelClassifier | BudgetClassifier | L0LogisticRegression | MeasureClassifier
-)
+_Estimator: TypeAlias = BudgetClassifier | MeasureClassifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +68,10 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         describe_model(
             estimator, size, samples.table, design, validation, samples.groups, for_accuracy
         )
-        for size in estimator.estimators_[0]
+        for size in estimator._paths[0]
     ]
-    for size, model in zip(estimator.estimators_[0], models, strict=True):
-        if options.criterion is None or size == estimator._size:
+    for size, model in zip(estimator._paths[0], models, strict=True):
+        if options.criterion is None or size == estimator.size_:
             with work.timed("write"):
                 _write(options, plan, samples, estimator, size, model)
     return {
@@ -86,8 +80,8 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         "parameters": _parameters(options, plan, estimator),
         "classes": estimator.classes_.tolist(),
         "models": models,
-        "criteria": persistence.tabulate(estimator.criteria_),
-        "chosen": feature_budget(estimator._size),
+        "criteria": persistence.tabulate(getattr(estimator, "criteria_", None)),
+        "chosen": feature_budget(estimator.size_),
         "n_scans": int(estimator.n_scans_),
         "seconds": work.seconds,
         "notes": work.notes,
@@ -108,9 +102,10 @@ def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Esti
         )
     if samples.groups is not None:
         del common["calibrate"]
-        return BilevelClassifier(**common, n_groups=options.groups, groups=samples.groups)
+        return BudgetClassifier(**common, n_groups=options.groups, groups=samples.groups)
     if options.prove:
-        return L0LogisticRegression(**common, criterion=options.criterion, **plan.proof)
+        proof = methods.L0(**plan.proof)
+        return BudgetClassifier(**common, criterion=options.criterion, method=proof)
     return BudgetClassifier(**common, criterion=options.criterion, method=plan.method)
 
 
@@ -156,7 +151,7 @@ def _write(
         model["file"] = str(plan.models[k])
     if plan.certificates:
         persistence.save_certificate(
-            [path[size].certificate for path in estimator.estimators_],
+            [path[size].certificate for path in estimator._paths],
             plan.certificates[k],
             table.X,
             samples.y,
@@ -167,14 +162,18 @@ def _write(
 
 
 def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> dict[str, Any]:
-    posed = ("n_features", "n_groups", "groups")
+    stated = ("n_features", "n_groups", "groups", "method", "criterion")
     return {
         "method": plan.method,
         "criterion": options.criterion,
         "measure": options.measure,
         "n_groups": options.groups,
         "groups": None if options.group_file is None else str(options.group_file),
-        **{k: value for k, value in estimator.get_params().items() if k not in posed},
+        **{
+            name: value
+            for name, value in describe_parameters(estimator).items()
+            if name not in stated
+        },
     }
 
 
@@ -222,7 +221,7 @@ def _check_measured_folds(estimator: Any, y: Any, folds: int) -> None:
     """Refuse a measure that cannot score the rows left out of a fold, before anything is fitted."""
     labels, weight = np.asarray(y), np.ones(len(y))
     classes, _ = validate.check_pos_label(np.unique(labels), estimator.pos_label)
-    pairs = model_selection.splits(labels, weight, folds, 0)
+    pairs = splits(labels, weight, folds, 0)
     model_selection.check_folds(
         parse_measure(estimator.measure), labels, weight, pairs, [classes] * len(pairs)
     )

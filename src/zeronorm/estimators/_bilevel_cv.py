@@ -14,16 +14,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .. import validate as _validate
+from .._folds import splits
 from .._threads import one_blas_thread
 from .._typing import FloatArray, IndexArray
 from ..designs import Rows
 from ..designs._operations import margins
-from ..model_selection import splits
 from ..solvers import run_together
 from ..solvers._drive import Solver
-from ._bilevel_classifier import BilevelClassifier
-from ._bilevel_regressor import BilevelRegressor
-from ._l1_cv import EQUAL, RULES, SCORES, check_fold
+from ..solvers._held_out import SCORES
+from ._budget import BudgetClassifier, BudgetRegressor
+from ._l1_cv import EQUAL, RULES, check_fold
 from ._sparse_linear import Model, Rowwise
 
 SCORINGS = (None, "squared_error", *SCORES)
@@ -49,7 +49,7 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
 
     Parameters
     ----------
-    estimator : BilevelClassifier or BilevelRegressor
+    estimator : BudgetClassifier or BudgetRegressor with groups
         Its other parameters count; it is not changed.
     n_features, n_groups : lists or ranges of int
         The grid. Of pairs with fewer features than groups one is enough: the group budget is slack.
@@ -84,11 +84,11 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm import BilevelCV, BilevelRegressor
-    >>> rng = np.random.default_rng(0)
+    >>> from zeronorm import BilevelCV, BudgetRegressor
+        >>> rng = np.random.default_rng(0)
     >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
     >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
-    >>> search = BilevelCV(BilevelRegressor(groups=groups), range(1, 7), range(1, 4)).fit(X, y)
+    >>> search = BilevelCV(BudgetRegressor(groups=groups), range(1, 7), range(1, 4)).fit(X, y)
     >>> search.n_features_, search.n_groups_
     (3, 2)
     """
@@ -126,7 +126,7 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         weight = _validate.check_sample_weight(sample_weight, len(data.labels))
         data = replace(data, sample_weight=weight)
         folds = self._folds(data)
-        model._sizes_of_folds = self._sizes(model, data)
+        sizes_of_folds = model._sizes_of_folds(data.rows(np.flatnonzero(weight > 0)))
         solvers: list[Solver[Any]] = []
         begun = []
         labels = data.labels
@@ -138,18 +138,18 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         for number, (train, test) in enumerate(folds):
             check_fold(number, every, labels[train], labels[test], self.scoring)
             try:
-                classes, own = model._begin(data.rows(train), {})
+                problem = model._pose(data.rows(train), sizes_of_folds)
             except ValueError as error:
                 raise ValueError(f"{error} (In the training rows of fold {number}.)") from error
-            begun.append((classes, len(own)))
-            solvers += own
+            begun.append((problem.classes, len(problem.tasks)))
+            solvers += problem.solvers()
         results = iter(run_together(solvers, n_threads=model.n_threads))
-        sizes = sorted(model._sizes_of_folds, key=lambda size: (size[1], size[0]))
+        sizes = sorted(sizes_of_folds, key=lambda size: (size[1], size[0]))
         scores = np.empty((len(sizes), len(folds)))
         for number, ((_, test), (classes, count)) in enumerate(zip(folds, begun, strict=True)):
             paths = [next(results) for _ in range(count)]
             for row, size in enumerate(sizes):
-                models = [model._model_of(path, size) for path in paths]
+                models = [path[size] for path in paths]
                 scores[row, number] = score(models, data, test, classes)
         self.sizes_, self.scores_ = sizes, scores
         self.mean_score_ = scores.mean(axis=1)
@@ -172,9 +172,10 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
 
     def _check_parameters(self) -> tuple[Callable[..., float], float]:
         """Return the score of models on held-out rows, and 1 where more is better, else -1."""
-        if not isinstance(self.estimator, (BilevelClassifier, BilevelRegressor)):
+        fits = isinstance(self.estimator, (BudgetClassifier, BudgetRegressor))
+        if not fits or "n_groups" not in self.estimator.get_params():
             raise TypeError(
-                "estimator must be a BilevelClassifier or a BilevelRegressor; got "
+                "estimator must be a BudgetClassifier or a BudgetRegressor; got "
                 f"{type(self.estimator).__name__}."
             )
         _validate.check_option("scoring", self.scoring, SCORINGS)
@@ -224,11 +225,6 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         if len(folds) < 2:
             raise ValueError(f"cv must have at least two folds; got {len(folds)}.")
         return folds
-
-    def _sizes(self, model: Any, data: Rowwise) -> tuple[tuple[int, int], ...]:
-        """Return the pairs of the grid, checked with all rows of positive weight."""
-        rows = np.flatnonzero(data.sample_weight > 0)
-        return tuple(model._posed_sizes(data.rows(rows)))
 
     # ------------------------------------------------------------------ the chosen model
 

@@ -1,60 +1,83 @@
-"""The front door: exactly k features, by the best procedure known."""
+"""The front door of selection: classification and regression on so many features or groups."""
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
+import numpy as np
+from sklearn.base import RegressorMixin
+
 from .. import validate as _validate
-from .._typing import IndexArray
-from ..result import Path
-from ..solvers import Task, greedy, select, select_l0, select_l1
+from .._typing import FloatArray
+from ..losses import LeastSquares
+from ..methods import Method, named
+from ..result import Path, Progressed
+from ..solvers._calibrate import AUTO_ROWS, calibrated
 from ..solvers._drive import Solver
-from ._base import CuttingPlaneClassifier
+from ._frames import EncodedFrame
+from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
+from ._selecting import LOSSES, Plan, Problem, keep_paths, warm_starts
+from ._sparse_linear import SparseLinearModel
 
-# What finds the features in place of the pool, elimination and splicing.
-OTHERS: dict[str, Callable[..., Solver[Path]]] = {
-    "l1": select_l1,
-    "reweighted-l1": partial(select_l1, reweighted=True),
-    "greedy": greedy,
-    "l0": select_l0,
-}
-METHODS = ["auto", *OTHERS]
+REGRESSION_LOSSES: dict[str, Any] = {LeastSquares.name: LeastSquares()}
 
 
-class BudgetClassifier(CuttingPlaneClassifier):
-    """Give me exactly k features, the best you can: a logistic model on exactly k features.
+class BudgetClassifier(LinearClassifier):
+    """Give me exactly k features, the best you can: a linear model on exactly k features.
 
-    A pool of 3k features is found by the minimax cutting plane (about six passes over X), reduced
-    to k by backward elimination and splicing, refitted on the scaling of X, and certified:
-    `certificate_` says how far the support can be from the best one of its size for
+        min_{u, b}  1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)   subject to the budget
 
-        min_{u, b}  1/2 ||u||^2 + C sum_i s_i log(1 + exp(-y_i (x_i'u + b)))  s.t.  ||u||_0 <= k
+    on the selection scaling, with f the logistic loss log(1 + exp(-y z)) or the squared hinge
+    1/2 max(0, 1 - y z)^2. The budget is one of
 
-    on the selection scaling. Several classes are one-versus-rest, with k features each and their
-    scans merged into the same passes.
+    - `n_features`: exactly so many features, ||u||_0 <= k;
+    - `groups` and `n_groups`: exactly so many whole groups of features;
+    - `groups`, `n_groups` and `n_features`: at most so many features in at most so many groups.
+
+    By default a pool of 3k features is found by the minimax cutting plane (about six passes over
+    X), reduced to k by backward elimination and splicing, refitted on the scaling of X, and
+    certified: `certificate_` says how far the support can be from the best one of its size. Several
+    classes are one-versus-rest, each with a budget of its own and their scans merged into the same
+    passes.
 
     Parameters
     ----------
     n_features : int, list or range of int, or None
-        How many features, exactly. A list gives a model of each size from one fit (`path_`);
-        predictions use the largest. None: 10, or all usable columns if fewer.
-    criterion : "aic", "bic", "ebic", "gic" or None
-        What chooses among the sizes, as for `L0LogisticRegression`: the one with the smallest
-        criterion is the model; a single number n_features stands for 1, ..., n_features.
-    C : float
-        Weight of the summed loss during selection, for standardised columns.
-    method : str
-        How the features are found; refit and certificate are the same for all.
+        How many features. A list gives a model of each size from one fit (`path_`); predictions use
+        the largest. None: 10, or all usable columns if fewer; with `groups` whole groups.
+    n_groups : int, list or range of int, or None
+        How many groups; a list gives several models. Only with `groups`.
+    groups : (n_features_in_,) integers or strings, a dict of lists, `Groups`, "columns" or None
+        The group of every column of X, or the columns (indices or names) of every group by its
+        label. "columns": X is a data frame whose categorical columns (of strings, categories or
+        booleans) are one-hot encoded; every column of the frame is a group. Constant columns of a
+        group are left out.
+    loss : "logistic" or "squared_hinge"
+        f, which selects and certifies. The final fit is logistic all the same, unless
+        `refit_C=None`.
+    method : str or a record of `zeronorm.methods`
+        What finds the features: a name for its defaults, or a record with options, such as
+        `methods.L0(gap=0.01)`.
 
-        - "auto": the pool, elimination and splicing, as above.
+        - "auto": "pool" for features, "minimax" for whole groups, "bilevel" for both budgets.
+        - "pool": the pool, elimination and splicing, as above.
+        - "l0": exchanges among all features, and on demand a proof.
+        - "minimax": the cutting plane itself; nested supports, of features or of groups.
+        - "greedy": the feature or group that fits best what is left, a scan for each.
         - "l1": the l1 path, at the largest C with at most k features.
         - "reweighted-l1": the same in stages that penalise large coefficients less.
-        - "greedy": the feature that fits best what is left, k times, a scan for each.
-        - "l0": exchanges among all features, see `L0LogisticRegression`.
-    refit_C : "loo" or float
-        C of the final fit on the scaling of X; "loo" chooses by approximate leave-one-out log-loss.
+        - "bilevel": a search under both budgets, without a certificate; without `groups` every
+          column is a group, and `n_groups` may be None for any number.
+    C : "auto" or float
+        Weight of the summed loss during selection, for standardised columns. "auto": 0.1, and 1 for
+        "bilevel".
+    refit_C : "auto", "loo", float or None
+        C of the final logistic fit on the scaling of X; "loo" chooses by approximate leave-one-out
+        log-loss. None, for "bilevel" only: the solution of the problem above is the model. "auto":
+        "loo", and None for "bilevel".
     calibrate : "auto" or bool
         Whether the margins are multiplied by a number between 0.02 and 1.2 for each size, so that
         probabilities hold on new rows: the final fit does not know of the selection before it, and
@@ -62,26 +85,40 @@ class BudgetClassifier(CuttingPlaneClassifier):
         out of folds, up to five, which repeat the whole selection in the same passes over X and
         with five times the other work. Labels, support and certificate stay what they are; several
         classes share the number. "auto": where the sample weights (times class weights) have a sum
-        below 1000. It is not done where a class has one row only.
-    block_size, max_blocks : int or None
-        Features per scan of the pool, or the number of scans; a fifth of the pool by default.
-        Only for the method "auto", as `solver`, `tol` and `warm_start`.
-    solver : "auto" or "newton"
-        The inner solver of the pool.
+        below 1000, and not for "bilevel", which has no folds. It is not done where a class has one
+        row only.
     fit_intercept : bool
         Whether the model has an intercept; it is never penalised.
     standardize : bool
         Whether columns are standardised during selection (lazily: X is never copied, and sparse
         columns are scaled but not centred). The final fit is on the scaling of X.
     forced_features : list of int or str, or None
-        Always in the model, counted in n_features.
+        Always in the model (with whole groups: their groups), counted in the budgets. With
+        groups="columns" they are encoded columns, "column=category".
+    forced_groups : list of labels, or None
+        Of "bilevel": counted as groups of every model, with or without features of theirs.
+    criterion : "aic", "bic", "ebic", "gic" or None
+        What chooses among numbers of single features: the size with the smallest criterion is the
+        model, the smallest one of equals. With a single number n_features the sizes are 1, ...,
+        n_features (with forced features, from their number on). None: the largest size.
+
+            criterion = 2 l + k a,   a = 2 (aic), log n (bic), log n + 2 log p (ebic),
+                                         log(p) log(log n) (gic)
+
+        with l the log-loss of the final fit summed over the rows with their weights, k the size,
+        n the sum of the weights (which count rows) and p the number of columns that are not
+        constant. Of several classes, the sum over the models of each class against the others, and
+        one size for all. Sources in `zeronorm.criteria`.
     class_weight : dict, "balanced" or None
-    tol : float
-        Certified gap of inner problems, relative to the objective of the model without features.
+    tol : float or None
+        What solves single problems stops at this: a certified gap relative to the objective of the
+        model without features ("pool", "minimax", 1e-3; "l1", 1e-4), or to its own ("greedy",
+        1e-6); or a decrease of the objective as a share of it ("l0", 1e-4; "bilevel", 1e-6). None:
+        that of the method.
     warm_start : bool
-        Whether the pool begins with the features that the previous fit generated, without scanning
-        for them again: after a change of n_features, C or some rows. Not used in the folds of
-        `calibrate`.
+        Whether to begin with the features that the previous fit generated, without scanning for
+        them again: after a change of budgets, C or some rows. Not used in the folds of `calibrate`,
+        and not for paths ("l1").
     n_threads : int or None
         Threads of a scan; all allowed ones by default. The result does not depend on it.
 
@@ -91,17 +128,27 @@ class BudgetClassifier(CuttingPlaneClassifier):
     coef_, intercept_ : the model on all features, (1 or n_classes, n_features_in_); where it is
         calibrated, the final fit times `path_[k].scale`.
     classes_ : labels.
-    path_ : the models of all sizes asked for; `path_[k]` is a `Selection`, with the honest log-loss
-        of rows held out, `cv_log_loss`, where it is calibrated.
-    criteria_ : a row per size: "size", "log_loss", "aic", "bic", "ebic" and "gic" (n_sizes,).
-    certificate_, optimality_gap_ : how far from the best support of its size this one can be.
-    history_ : a row per scan. n_scans_ : passes over X for selection and certificate.
-    seconds_ : by phase.
+    size_ : the size of the model: a number of features, of groups, or the pair of both.
+    path_ : a `Path`, the models of all sizes asked for; `path_[size]` is a `Selection`, with the
+        honest log-loss of rows held out, `cv_log_loss`, where it is calibrated.
+    history_ : a `Step` per scan or round: objective, bound and gap, and the features that entered.
+    certificate_ : how far from the best support of its size this one can be. Not of "bilevel".
+    optimality_gap_ : its gap; the largest of several classes.
+    proof_ : how branch and bound ended, a `Proof`, where `methods.L0(gap=...)` asked for it.
+    criteria_ : a table of all sizes as a dict of its columns (n_sizes,): "size", growing,
+        "log_loss", summed over the training rows, "aic", "bic", "ebic" and "gic". Of several
+        classes, sums over the models of each class against the others. Not where the model has no
+        log-loss.
+    groups_ : the labels of the groups of the selected features, sorted; where there are groups.
+    n_scans_ : passes over X. seconds_ : by phase.
+
+    With three or more classes path_, history_, certificate_ and proof_ are tuples, one entry for
+    each class against the rest in the order of `classes_`.
 
     References
     ----------
     Tan, Tsang and Wang, Minimax sparse logistic regression for very high-dimensional feature
-    selection, IEEE TNNLS 24(10), 2013.
+    selection, IEEE TNNLS 24(10), 2013. `zeronorm.published` has the sources of the other methods.
 
     Examples
     --------
@@ -113,71 +160,287 @@ class BudgetClassifier(CuttingPlaneClassifier):
     5
     """
 
-    _solvers = ("auto", "newton")
+    _report: Callable[[Progressed], None] | None = None  # told where a proof stands
 
     def __init__(
         self,
         n_features: int | Sequence[int] | None = None,
         *,
-        criterion: str | None = None,
-        method: str = "auto",
-        C: float = 0.1,
-        refit_C: float | str = "loo",
+        n_groups: int | Sequence[int] | None = None,
+        groups: Any = None,
+        loss: str = "logistic",
+        method: str | Method = "auto",
+        C: float | str = "auto",
+        refit_C: float | str | None = "auto",
         calibrate: bool | str = "auto",
-        block_size: int | None = None,
-        max_blocks: int | None = None,
-        solver: str = "auto",
         fit_intercept: bool = True,
         standardize: bool = True,
         forced_features: Any = None,
+        forced_groups: Any = None,
+        criterion: str | None = None,
         class_weight: Any = None,
-        tol: float = 1e-3,
+        tol: float | None = None,
         warm_start: bool = False,
         n_threads: int | None = None,
     ) -> None:
         self.n_features = n_features
-        self.criterion = criterion
+        self.n_groups = n_groups
+        self.groups = groups
+        self.loss = loss
         self.method = method
         self.C = C
         self.refit_C = refit_C
         self.calibrate = calibrate
-        self.block_size = block_size
-        self.max_blocks = max_blocks
-        self.solver = solver
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.forced_features = forced_features
+        self.forced_groups = forced_groups
+        self.criterion = criterion
         self.class_weight = class_weight
         self.tol = tol
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    def _solver(
-        self,
-        task: Task,
-        sizes: tuple[int, ...],
-        start: Sequence[IndexArray] = (),
-        seconds: dict[str, float] | None = None,
-        certify: bool = True,
-    ) -> Solver[Path]:
-        if self.method != "auto":
-            return OTHERS[self.method](
-                task, sizes, C=float(self.C), refit_C=self.refit_C, certify=certify,
-                seconds=seconds,
-            )  # fmt: skip
-        return select(
-            task,
-            sizes,
-            C=float(self.C),
-            refit_C=self.refit_C,
-            block_size=self.block_size,
-            max_blocks=self.max_blocks,
-            tol=float(self.tol),
-            start=start,
-            seconds=seconds,
-            certify=certify,
-        )
+    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetClassifier:
+        """Select under the budget and fit the model on the selected features.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
+            (n_samples, n_features). Never copied as a whole, never modified.
+        y : (n_samples,) labels of two or more classes.
+        sample_weight : (n_samples,) not negative; integer weights equal repeated rows (within
+            `tol` for the smoothing solvers, whose path depends on the order of the rows).
+
+        Raises
+        ------
+        ValueError
+            Where a parameter or the data break a rule; the message says which and what to do.
+        """
+        self._fit(X, y, sample_weight)
+        for doubt in self._plan().doubts(self._paths, self.size_):
+            warnings.warn(doubt, stacklevel=CALLER_OF_FIT - 1)
+        return self
+
+    def _method(self, automatic: type[Method]) -> Method:
+        """Return what finds the features; automatic: the method of "auto"."""
+        return named(self.method, automatic)
+
+    def _plan(self) -> Plan:
+        return Plan.of(self, LOSSES)
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
-        _validate.check_option("method", self.method, METHODS)
+        plan = self._plan()
+        _validate.check_calibrate(self.calibrate)
+        if self.calibrate is True and plan.counts == "both":
+            raise ValueError(
+                "calibrate must be 'auto' or False for bi-level selection, which has no folds; got "
+                "True. Use sklearn.calibration.CalibratedClassifierCV."
+            )
+
+    def _loss_weight(self) -> float:
+        return self._plan().C
+
+    def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
+        return _encoded(X, self.groups)
+
+    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
+        return self._pose(data).sizes if self._plan().counts == "both" else None
+
+    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
+        data, unit = self._weigh(data)
+        classes = np.unique(data.labels)
+        targets = one_versus_rest(data.labels, classes)
+        return self._plan().pose(data, targets, classes, unit, sizes)
+
+    def _begin(
+        self, data: Rowwise, seconds: dict[str, float]
+    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
+        begin = time.perf_counter()
+        plan, problem = self._plan(), self._pose(data)
+        seconds["standardize"] = time.perf_counter() - begin
+        tasks = problem.tasks
+        solvers = problem.solvers(warm_starts(self, plan.method, tasks), seconds)
+        n_rows = float(tasks[0].sample_weight.sum())
+        few = self.calibrate is not False and n_rows < AUTO_ROWS
+        if plan.counts == "both" or not (few or self.calibrate is True):
+            return problem.classes, solvers
+        # A fold begins anew: what an earlier fit selected knows the rows that are held out.
+        fold = plan.of_fold()
+        return problem.classes, [
+            calibrated(
+                solvers, tasks, problem.sizes, problem.labels,
+                lambda task, sizes: fold.select(task, tuple(sizes), certify=False),
+                plan.refit_C, seconds,
+            )
+        ]  # fmt: skip
+
+    def _store(self, results: list[Any]) -> None:
+        # A calibration has run the selections of all classes, and has their paths in a list.
+        paths: list[Path] = results[0] if isinstance(results[0], list) else results
+        keep_paths(self, paths, self.criterion)
+        self._plan().keep_groups(self)
+
+    @property
+    def _score_loss(self) -> str:
+        plan = self._plan()
+        return plan.loss.name if plan.refit_C is None else "logistic"
+
+
+class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
+    """Least squares on so many features, or on so many features in so many groups.
+
+        min_{u, b}  1/2 sum_i s_i (x_i'u + b - y_i)^2 + 1/(2 C) ||u||^2
+        subject to  ||u||_0 <= n_features,  #{groups G : u_G != 0} <= n_groups
+
+    on the selection scaling, found as by `BudgetClassifier(method="bilevel")`; without `groups`
+    under the first budget alone.
+
+    Parameters
+    ----------
+    n_features, n_groups, groups, method, forced_features, forced_groups, fit_intercept,
+    standardize, tol, warm_start, n_threads
+        As in `BudgetClassifier`.
+    loss : "least_squares"
+    C : "auto" or float
+        The ridge is 1/(2 C) ||u||^2; inf, and "auto": none. It is the C of `BudgetClassifier`: that
+        objective, with C before the loss, is C times this one.
+
+    Attributes
+    ----------
+    As of `BudgetClassifier`, without those of classes and those that need a certificate or a
+    log-loss; coef_ is (n_columns,) and intercept_ a number.
+
+    References
+    ----------
+    Xiang, Yang and Ye, Simultaneous feature and feature group selection through hard thresholding,
+    KDD 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeronorm import BudgetRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
+    >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
+    >>> model = BudgetRegressor(n_features=3, n_groups=2, groups=groups).fit(X, y)
+    >>> model.support_.tolist(), model.groups_.tolist()
+    ([10, 12, 30], [2, 6])
+    """
+
+    def __init__(
+        self,
+        n_features: int | Sequence[int] | None = None,
+        *,
+        n_groups: int | Sequence[int] | None = None,
+        groups: Any = None,
+        loss: str = "least_squares",
+        method: str | Method = "auto",
+        C: float | str = "auto",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        forced_features: Any = None,
+        forced_groups: Any = None,
+        tol: float | None = None,
+        warm_start: bool = False,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_features = n_features
+        self.n_groups = n_groups
+        self.groups = groups
+        self.loss = loss
+        self.method = method
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.forced_features = forced_features
+        self.forced_groups = forced_groups
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_threads = n_threads
+
+    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetRegressor:
+        """Select under the budget and fit the model on the selected features.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
+            (n_samples, n_features). Never copied as a whole, never modified.
+        y : (n_samples,) finite numbers.
+        sample_weight : (n_samples,) not negative; integer weights equal repeated rows, except
+            where `n_features` fit all different rows exactly and C is inf: many supports do, and
+            rounding chooses among them. A finite C has one best of them.
+
+        Raises
+        ------
+        ValueError
+            Where a parameter or the data break a rule; the message says which and what to do.
+        """
+        self._fit(X, y, sample_weight)
+        for doubt in self._plan().doubts(self._paths, self.size_):
+            warnings.warn(doubt, stacklevel=CALLER_OF_FIT - 1)
+        return self
+
+    def _method(self, automatic: type[Method]) -> Method:
+        """Return what finds the features; automatic: the method of "auto"."""
+        return named(self.method, automatic)
+
+    def _plan(self) -> Plan:
+        return Plan.of(self, REGRESSION_LOSSES)
+
+    def _check_parameters(self) -> None:
+        self._plan()
+
+    def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
+        return _encoded(X, self.groups)
+
+    def _target(self, y: Any, n_samples: int) -> np.ndarray:
+        return _validate.check_response(y, n_samples)
+
+    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
+        return self._pose(data).sizes if self._plan().counts == "both" else None
+
+    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
+        _validate.check_total_weight(1.0, data.sample_weight)
+        target: FloatArray = data.labels.astype(np.float64)
+        return self._plan().pose(data, [target], None, None, sizes)
+
+    def _begin(
+        self, data: Rowwise, seconds: dict[str, float]
+    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
+        begin = time.perf_counter()
+        problem = self._pose(data)
+        seconds["standardize"] = time.perf_counter() - begin
+        starts = warm_starts(self, self._plan().method, problem.tasks)
+        return None, problem.solvers(starts, seconds)
+
+    def _store(self, results: list[Any]) -> None:
+        keep_paths(self, results, None)
+        self._plan().keep_groups(self)
+        self.intercept_ = float(self.intercept_[0])
+
+    @property
+    def coef_(self) -> FloatArray:
+        """Coefficients on all features, (n_columns,), made on demand."""
+        if not hasattr(self, "_support_coef"):
+            raise AttributeError("coef_ is set by fit.")
+        coef = np.zeros(self._n_columns)
+        coef[self.support_] = self._support_coef[0]
+        return coef
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return X[:, support_] @ coef + intercept, (n_samples,)."""
+        return self._scores(X)[:, 0]
+
+
+def _encoded(X: Any, groups: Any) -> tuple[Any, list[str] | None, Any]:
+    """Return X as numbers, one-hot where the columns of a frame are the groups."""
+    if not (isinstance(groups, str) and groups == "columns"):
+        return X, _validate.feature_names(X), None
+    encoding, matrix = EncodedFrame.fit(X)
+    return matrix, encoding.names, encoding
+
+
+__all__ = ["BudgetClassifier", "BudgetRegressor"]

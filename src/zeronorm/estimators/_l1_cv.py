@@ -1,39 +1,41 @@
-"""L1LogisticRegression with its C chosen by cross-validation, all folds in the same passes."""
+"""L1Classifier with its C chosen by cross-validation, all folds in the same passes."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+import warnings
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from scipy.special import log_expit, logsumexp
-from sklearn.metrics import roc_auc_score
 
 from .. import validate as _validate
-from .._typing import FloatArray, IndexArray
-from ..model_selection import splits
+from .._folds import splits
+from .._typing import Design, FloatArray
 from ..result import Result
 from ..solvers import L1Problem
 from ..solvers._drive import Solver
+from ..solvers._held_out import SCORES, HeldOut
 from ..solvers._l1 import Point
 from ..solvers._l1_path import l1_folds
-from ._l1 import L1LogisticRegression, gap_of
-from ._l1_path import L1Path, grid, path_of
-from ._linear import Rowwise, one_versus_rest
+from ..solvers._l1_setting import L1Setting, gap_of
+from . import _doubts
+from ._l1 import check_l1, keep_solutions
+from ._l1_path import grid, path_of
+from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
+from ._selecting import LOSSES, one_or_all
 
 RULES = ("1se", "best")
 EQUAL = 1e-9  # scores that near are equal: integer weights choose as repeated rows do
 
 
-class L1LogisticRegressionCV(L1LogisticRegression):
+class L1ClassifierCV(LinearClassifier):
     """l1-regularised logistic regression (or squared hinge), C chosen by cross-validation.
 
         min_{w, b}  sum_j p_j (r |w_j| + (1 - r)/2 w_j^2) + C sum_i s_i f(y_i, x_i'w + b)
 
-    as in `L1LogisticRegression`, for every C of a growing grid; the model is that of the chosen C.
+    as in `L1Classifier`, for every C of a growing grid; the model is that of the chosen C.
     Several classes are one-versus-rest with one C for all.
 
     A fold is a set of weights: the rows that it holds out get the weight 0. No data are copied, the
@@ -41,7 +43,7 @@ class L1LogisticRegressionCV(L1LogisticRegression):
     X is read as often as the longest of them needs. Everything that depends on data is done in each
     fold, standardisation and "balanced" class weights too. The weights of the training rows are
     scaled to the total of all rows, so that at one C loss and penalty have the same balance: a fold
-    with the share q of the weight is the problem of `L1LogisticRegression(C / q)` on its rows.
+    with the share q of the weight is the problem of `L1Classifier(C / q)` on its rows.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ class L1LogisticRegressionCV(L1LogisticRegression):
         Of the shuffle of stratified folds, from 0 to 2^32 - 1; None shuffles in another way at
         every fit.
     l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, class_weight, tol, max_iter,
-    n_threads : as for `L1LogisticRegression`; tol and max_iter hold at every C.
+    n_threads : as for `L1Classifier`; tol and max_iter hold at every C.
 
     Attributes
     ----------
@@ -76,12 +78,15 @@ class L1LogisticRegressionCV(L1LogisticRegression):
     mean_score_, standard_error_ : (n_Cs,) over the folds; the error is their standard deviation
         divided by the root of their number.
     n_selected_ : (n_Cs,) features with a coefficient (in any class) of the solutions on all data.
-    path_ : `L1Path` of all data; a tuple, one for each class against the others, for several.
-    support_, coef_, intercept_, classes_, objective_, dual_gap_ : as for `L1LogisticRegression`.
+    l1_path_ : `L1Path` of all data.
+    support_, coef_, intercept_, classes_, objective_, dual_gap_ : as for `L1Classifier`.
     n_iter_ : passes of the path of all data; the most of any class.
-    history_ : a `Step` per pass at C_; a list for several classes.
+    history_ : a `Step` per pass at C_.
     n_scans_ : passes over X for scores and certificates, of all folds and classes.
     seconds_ : by phase.
+
+    With three or more classes l1_path_, objective_ and history_ are tuples, one entry for each
+    class against the rest in the order of `classes_`.
 
     Warns
     -----
@@ -95,20 +100,13 @@ class L1LogisticRegressionCV(L1LogisticRegression):
 
     Examples
     --------
-    >>> from zeronorm import L1LogisticRegressionCV
+    >>> from zeronorm import L1ClassifierCV
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
-    >>> model = L1LogisticRegressionCV(standardize=True).fit(X, y)
+    >>> model = L1ClassifierCV(standardize=True).fit(X, y)
     >>> model.C_1se_ <= model.C_best_
     True
     """
-
-    # What the base class has and the path does not.
-    C = 1.0
-    n_features = None
-    refit_C = None
-    solver = "auto"
-    warm_start = False
 
     def __init__(
         self,
@@ -145,6 +143,34 @@ class L1LogisticRegressionCV(L1LogisticRegression):
         self.max_iter = max_iter
         self.n_threads = n_threads
 
+    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> L1ClassifierCV:
+        """Solve the problem at every C, in every fold and on all data.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `L1Classifier`; splits number all rows, of weight 0 too.
+
+        Raises
+        ------
+        ValueError
+            Where a parameter or the data break a rule; the message says which and what to do.
+        """
+        self._fit(X, y, sample_weight)
+        for doubt in _doubts.l1_gap(self._setting(), self._results, 0.0, "auto"):
+            warnings.warn(doubt, stacklevel=CALLER_OF_FIT - 1)
+        return self
+
+    def _stored(self, design: Design) -> Design:
+        return design.arranged()
+
+    def _setting(self) -> L1Setting:
+        """Return the problem but its data."""
+        return L1Setting(
+            LOSSES[self.loss], float(self.l1_ratio), self.penalty_factor, self.signs,
+            bool(self.fit_intercept), bool(self.standardize), float(self.tol), int(self.max_iter),
+        )  # fmt: skip
+
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
         """Validate everything; rows of weight 0 stay, as splits number all rows."""
         data = super()._read(X, y, None)
@@ -165,26 +191,21 @@ class L1LogisticRegressionCV(L1LogisticRegression):
             )
         values = _validate.check_grid(self.Cs)
         _validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
-        ys = one_versus_rest(labels, classes)
-
-        def problems(weight: FloatArray) -> list[L1Problem]:
-            """Return the problem of every class."""
-            penalty = self._penalty(design, weight)
-            return [self._problem(design, y, weight, penalty) for y in ys]
-
-        whole = problems(weight)
+        ys, setting = one_versus_rest(labels, classes), self._setting()
+        whole = setting.problems(design, ys, weight)
         folds: list[list[L1Problem]] = []
-        held_out: list[_HeldOut] = []
+        held_out: list[HeldOut] = []
         pairs = splits(labels, weight, self.cv, self.random_state)
         if len(pairs) < 2:
             raise ValueError(f"cv must have at least two folds; got {len(pairs)}.")
         for train, test in pairs:
             part = self._weights(labels, sample_weight * np.bincount(train, minlength=weight.size))
             check_fold(len(folds), classes, labels[part > 0], labels[test], self.scoring)
-            folds.append(problems(part * (weight.sum() / part.sum())))
+            part *= weight.sum() / part.sum()
+            folds.append(setting.problems(design, ys, part))
             codes = np.searchsorted(classes, labels[test])
             score = SCORES[self.scoring]
-            held_out.append(_HeldOut(test, codes, sample_weight[test], len(ys), score))
+            held_out.append(HeldOut(test, codes, sample_weight[test], len(ys), score))
         seconds["standardize"] = time.perf_counter() - begin
 
         def told(fold: int, number: int, step: int, point: Point) -> None:
@@ -193,10 +214,10 @@ class L1LogisticRegressionCV(L1LogisticRegression):
         def solver() -> Solver[_Solved]:
             Cs, solutions, seconds["solve"] = yield from l1_folds(
                 whole, folds, lambda smallest: grid(values, None, smallest, whole[0]), told,
-                tol=float(self.tol), max_iter=int(self.max_iter),
+                tol=setting.tol, max_iter=setting.max_iter,
                 stop_early=isinstance(values, int), n_threads=design.n_threads,
             )  # fmt: skip
-            self._explain(max(chain(*solutions), key=gap_of), design, weight)
+            setting.explain(max(chain(*solutions), key=gap_of), design, weight)
             scores = np.array([[fold.scores[step] for fold in held_out] for step in range(len(Cs))])
             return _Solved(Cs, scores, solutions, data.names)
 
@@ -217,24 +238,24 @@ class L1LogisticRegressionCV(L1LogisticRegression):
         near = int(np.argmax(mean >= mean[best] - self.standard_error_[best] - EQUAL))
         chosen = near if self.rule == "1se" else best
         solve = self.seconds_["solve"]  # of the folds too
-        super()._store([path[chosen] for path in solved.solutions])
+        results = [path[chosen] for path in solved.solutions]
+        keep_solutions(self, results, float(self.Cs_[chosen]))
         self.seconds_["solve"] = solve
-        self.C_ = float(self.Cs_[chosen])
         self.C_best_, self.C_1se_ = float(self.Cs_[best]), float(self.Cs_[near])
         self.n_iter_ = max(sum(len(one.history) for one in path) for path in solved.solutions)
-        paths = tuple(
+        paths = [
             path_of(
                 self.Cs_, path, self.n_features_in_, self.n_scans_, self.classes_, self.loss,
                 solved.names,
             )
             for path in solved.solutions
-        )  # fmt: skip
-        self.path_: L1Path | tuple[L1Path, ...] = paths[0] if len(paths) == 1 else paths
+        ]  # fmt: skip
+        self.l1_path_ = one_or_all(paths)
         supports = [[one.support for one in ones] for ones in zip(*solved.solutions, strict=True)]
         self.n_selected_ = np.array([np.unique(np.concatenate(some)).size for some in supports])
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
+        check_l1(self)
         _validate.check_grid(self.Cs)
         _validate.check_option("scoring", self.scoring, list(SCORES))
         _validate.check_option("rule", self.rule, RULES)
@@ -244,6 +265,10 @@ class L1LogisticRegressionCV(L1LogisticRegression):
                 f"scoring='log_loss' needs loss='logistic'; got {self.loss!r}, whose scores are no "
                 "log-odds. Use scoring='accuracy' or 'auc'."
             )
+
+    @property
+    def _score_loss(self) -> str:
+        return str(self.loss)
 
 
 def check_fold(
@@ -271,60 +296,3 @@ class _Solved:
     scores: FloatArray  # (n_Cs, n_folds)
     solutions: list[list[Result]]  # of all data: [class][C]
     names: list[str] | None
-
-
-class _HeldOut:
-    """The rows that a fold holds out: scored at a C as soon as all classes have solved it."""
-
-    def __init__(
-        self,
-        rows: IndexArray,
-        codes: IndexArray,
-        weight: FloatArray,
-        n_problems: int,
-        score: Callable[[FloatArray, IndexArray, FloatArray], float],
-    ) -> None:
-        self.scores: dict[int, float] = {}
-        self._rows, self._codes, self._weight = rows, codes, weight
-        self._n_problems, self._score = n_problems, score
-        self._waiting: dict[int, dict[int, FloatArray]] = {}
-
-    def add(self, problem: int, step: int, z: FloatArray) -> None:
-        """Take the margins (n_samples,) of one class at one C."""
-        waiting = self._waiting.setdefault(step, {})
-        waiting[problem] = z[self._rows]
-        if len(waiting) == self._n_problems:
-            del self._waiting[step]
-            margins = np.column_stack([waiting[number] for number in range(self._n_problems)])
-            self.scores[step] = self._score(margins, self._codes, self._weight)
-
-
-def _log_loss(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
-    """Return the mean of -log p of the true class, p as of `predict_proba`."""
-    if margins.shape[1] == 1:
-        log_proba = log_expit(np.where(codes == 1, 1.0, -1.0) * margins[:, 0])
-    else:
-        each = log_expit(margins)
-        log_proba = each[np.arange(codes.size), codes] - logsumexp(each, axis=1)
-    return -float(np.average(log_proba, weights=weight))
-
-
-def _accuracy(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
-    """Return the share of the weight whose label is predicted."""
-    if margins.shape[1] == 1:
-        predicted = (margins[:, 0] > 0).astype(np.int64)
-    else:
-        predicted = margins.argmax(axis=1)
-    return float(np.average(predicted == codes, weights=weight))
-
-
-def _auc(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
-    """Return the area under the ROC curve of two classes."""
-    return float(roc_auc_score(codes, margins[:, 0], sample_weight=weight))
-
-
-SCORES: dict[str, Callable[[FloatArray, IndexArray, FloatArray], float]] = {
-    "log_loss": _log_loss,
-    "accuracy": _accuracy,
-    "auc": _auc,
-}

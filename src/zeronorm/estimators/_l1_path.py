@@ -21,7 +21,9 @@ from ..result import Result
 from ..solvers import L1Problem, run
 from ..solvers import l1_path as solve_path
 from ..solvers._l1_path import saturated
-from ._l1 import L1LogisticRegression, gap_of
+from ..solvers._l1_setting import gap_of
+from ._doubts import l1_remedy
+from ._l1 import L1Classifier
 from ._linear import one_versus_rest
 
 # Of the largest C to the smallest one, with fewer samples than features, and else: as in glmnet.
@@ -146,7 +148,7 @@ def l1_path(
 
         min_{w, b}  sum_j p_j (r |w_j| + (1 - r)/2 w_j^2) + C sum_i s_i f(y_i, x_i'w + b)
 
-    as `L1LogisticRegression` solves it at one C, with the same certificate; p, r, s and f are
+    as `L1Classifier` solves it at one C, with the same certificate; p, r, s and f are
     described there. For two classes.
 
     The strong rule names the features that may enter at the next C; the pass over X that certifies
@@ -167,7 +169,7 @@ def l1_path(
     max_features : int or None
         The path ends with its first solution of more features.
     l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, class_weight, tol, max_iter,
-    n_threads : as for `L1LogisticRegression`; tol and max_iter hold at every C.
+    n_threads : as for `L1Classifier`; tol and max_iter hold at every C.
 
     Returns
     -------
@@ -200,7 +202,7 @@ def l1_path(
     >>> path.support(path.at_most(5)).size <= 5
     True
     """
-    model = L1LogisticRegression(
+    model = L1Classifier(
         l1_ratio=l1_ratio, loss=loss, penalty_factor=penalty_factor, signs=signs,
         fit_intercept=fit_intercept, standardize=standardize, class_weight=class_weight, tol=tol,
         max_iter=max_iter, n_threads=n_threads,
@@ -214,13 +216,14 @@ def l1_path(
     classes = np.unique(data.labels)
     if len(classes) > 2:
         raise ValueError(
-            f"y must have two classes for a path; got {len(classes)}. Use L1LogisticRegressionCV, "
+            f"y must have two classes for a path; got {len(classes)}. Use L1ClassifierCV, "
             "or make one path for each class against the others."
         )
     (signed,) = one_versus_rest(data.labels, classes)
     if not isinstance(values, int):
         _validate.check_total_weight(values[-1], weight)
-    problem = model._problem(design, signed, weight, model._penalty(design, weight))
+    setting = model._setting()
+    (problem,) = setting.problems(design, [signed], weight)
     most = design.shape[1] if max_features is None else int(max_features)
     stop_early = isinstance(values, int)
 
@@ -243,12 +246,12 @@ def l1_path(
     Cs = np.array([C for C, _ in solutions])
     results = [result for _, result in solutions]
     worst = max(results, key=gap_of)
-    model._explain(worst, design, weight)
-    if not model._solved(worst):
+    setting.explain(worst, design, weight)
+    if not setting.solves(worst):
         warnings.warn(
             f"The path has a solution with a certified gap of {gap_of(worst):.2g} (asked: "
             f"tol={tol:g}): {worst.status.value}. `dual_gap` has those of all. "
-            f"{model._remedy(worst)}",
+            f"{l1_remedy(setting, worst)}",
             ConvergenceWarning,
             stacklevel=3,  # the decorator counts
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,22 +13,19 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import validate as _validate
 from .._typing import IndexArray
-from ..designs import Scaled
-from ..groups import Groups
 from ..measures import Measure, macro_average, parse_measure
 from ..ordering import largest
 from ..result import Path
 from ..solvers import MeasureTask, Task, select_by_measure
 from ..solvers._drive import Solver
-from ._base import BudgetedClassifier, Problem
-from ._linear import CALLER_OF_FIT, Rowwise
+from ..solvers._scaling import centred, rounded, selection_scaling
+from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
+from ._selecting import Problem, keep_paths
 
-SOLVERS = ("auto", "two-layer")
 DEFAULT_C, DEFAULT_C_OF_PAIRS = 0.1, 100.0
-MOMENT_BITS = 20
 
 
-class MeasureClassifier(BudgetedClassifier):
+class MeasureClassifier(LinearClassifier):
     """Select exactly k features for F1, precision at k, PRBEP, AUC or another measure.
 
     Solves, by two layers of cutting planes,
@@ -62,9 +60,6 @@ class MeasureClassifier(BudgetedClassifier):
     refit : bool
         Whether the final model is fitted on the selected features alone. False: it is the solution
         over the generated blocks, as published; then only one size can be asked for.
-    solver : str
-        "auto", or "two-layer": the published algorithm, which begins every block without cuts, adds
-        one cut per round and solves all problems to `tol`; slower, to the same gap.
     fit_intercept : "auto" or bool
         "auto": wherever the measure allows it. True is refused for precision and recall at k, where
         a free intercept makes R vanish. PRBEP, AUC and average precision do not depend on it.
@@ -89,10 +84,11 @@ class MeasureClassifier(BudgetedClassifier):
     ----------
     support_ : (k,) selected features, sorted; with several classes the union over the classes.
     coef_, intercept_ : the model on the scaling of X, the threshold subtracted from the intercept.
-    path_ : the models of every size, `path_[k]`; one path per class with several.
-    history_ : a row per scan, with upper and lower bounds of the problem over the blocks.
+    size_ : the number of features of the model.
+    path_, history_ : as in `BudgetClassifier`; a `Step` per scan has upper and lower bounds of the
+        problem over the blocks.
     optimality_gap_ : (objective - bound) / objective of the fit on the support, where the bound
-        holds for all supports of k features; 0 is optimal.
+        holds for all supports of k features; 0 is optimal. Not with refit=False.
     n_scans_, seconds_, classes_, n_features_in_, feature_names_in_ : as in `BudgetClassifier`.
 
     Notes
@@ -126,8 +122,7 @@ class MeasureClassifier(BudgetedClassifier):
     array([3, 7])
     """
 
-    warm_start = False
-    refit_C = None
+    _published = False  # whether the algorithm is the published one
 
     def __init__(
         self,
@@ -138,7 +133,6 @@ class MeasureClassifier(BudgetedClassifier):
         block_size: int | None = None,
         max_blocks: int | None = None,
         refit: bool = True,
-        solver: str = "auto",
         fit_intercept: bool | str = "auto",
         standardize: bool = True,
         forced_features: Any = None,
@@ -153,7 +147,6 @@ class MeasureClassifier(BudgetedClassifier):
         self.block_size = block_size
         self.max_blocks = max_blocks
         self.refit = refit
-        self.solver = solver
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.forced_features = forced_features
@@ -167,7 +160,6 @@ class MeasureClassifier(BudgetedClassifier):
         if not (isinstance(self.C, str) and self.C == "auto"):
             _validate.check_positive("C", self.C)
         _validate.check_positive("tol", self.tol)
-        _validate.check_option("solver", self.solver, list(SOLVERS))
         for name in ("block_size", "max_blocks", "n_threads"):
             _validate.check_count(name, getattr(self, name))
         for name in ("standardize", "refit"):
@@ -181,7 +173,7 @@ class MeasureClassifier(BudgetedClassifier):
                     "labelling of k rows has the same number of positives, so a free intercept "
                     "lowers the loss to 0 for any features. The threshold is set after training."
                 )
-        if not self.refit and np.ndim(self.n_features) > 0:
+        if not self.refit and _validate.dimensions(self.n_features) > 0:
             raise ValueError(
                 "n_features must be one number with refit=False, as the model over the generated "
                 f"blocks is of one size; got {self.n_features!r}. Use refit=True."
@@ -193,44 +185,67 @@ class MeasureClassifier(BudgetedClassifier):
             return DEFAULT_C_OF_PAIRS if pairs else DEFAULT_C
         return float(self.C)
 
-    def _sizes(
-        self, groups: Groups | None, usable: np.ndarray, forced: IndexArray
-    ) -> tuple[Any, ...]:
-        if self.n_features is None:
-            return (int(usable.sum()),)
-        return super()._sizes(groups, usable, forced)
+    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
+        return None
 
-    def _pose(self, data: Rowwise) -> Problem:
+    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
         measure = parse_measure(self.measure)
-        problem = super()._pose(data)
-        if not measure.weighted and np.any(problem.sample_weight != 1.0):
+        data, unit = self._weigh(data)
+        weight, intercept = data.sample_weight, bool(self.fit_intercept)
+        design, scaling, usable = selection_scaling(
+            data.design, weight, center=intercept, standardize=bool(self.standardize)
+        )
+        forced = _validate.check_forced(self.forced_features, usable.size, data.names, usable)
+        if sizes is None:
+            n_usable = int(usable.sum())
+            sizes = (n_usable,)
+            if self.n_features is not None:
+                sizes = _validate.check_sizes(self.n_features, n_usable, usable.size, forced.size)
+        if not measure.weighted and np.any(weight != 1.0):
             raise ValueError(
                 f"sample_weight and class_weight must be 0 or 1 for {measure.name!r}, which counts "
-                f"rows; got weights from {problem.sample_weight.min():g} to "
-                f"{problem.sample_weight.max():g}. Use a measure of the labels, such as 'f1', or "
-                "'auc' with weights."
+                f"rows; got weights from {weight.min():g} to {weight.max():g}. Use a measure of "
+                "the labels, such as 'f1', or 'auc' with weights."
             )
-        if not problem.usable.any():
+        if not usable.any():
             raise ValueError("X must have a column that is not constant; got none.")
-        classes, _ = _validate.check_pos_label(problem.classes, self.pos_label)
-        problem = replace(problem, classes=classes)
-        for task in problem.tasks(True):
-            measure.check(task.y)
-        if measure.intercept == "spoils" and self.fit_intercept:
+        classes, _ = _validate.check_pos_label(np.unique(data.labels), self.pos_label)
+        targets = one_versus_rest(data.labels, classes)
+        for y in targets:
+            measure.check(y)
+        if measure.intercept == "spoils" and intercept:
             # Without an intercept the offset of the columns would take its part.
-            problem = replace(problem, design=_centred(problem, self.standardize))
-        if isinstance(problem.design, Scaled):
-            problem = replace(problem, design=_rounded(problem.design))
-        return problem
+            design = centred(design, weight)
+        tasks = [
+            Task.of(
+                rounded(design), y, weight, scaling, intercept=intercept, forced=forced, unit=unit,
+                usable=usable,
+            )
+            for y in targets
+        ]  # fmt: skip
+        return Problem(tasks, data.labels, classes, sizes, self._select, self._loss_weight())
 
-    def _solver(
+    def _begin(
+        self, data: Rowwise, seconds: dict[str, float]
+    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
+        begin = time.perf_counter()
+        problem = self._pose(data)
+        seconds["standardize"] = time.perf_counter() - begin
+        return problem.classes, problem.solvers(seconds=seconds)
+
+    def _store(self, results: list[Any]) -> None:
+        keep_paths(self, results, None)
+
+    def _select(
         self,
         task: Task,
         sizes: tuple[int, ...],
+        *,
         start: Sequence[IndexArray] = (),
         seconds: dict[str, float] | None = None,
         certify: bool = True,
     ) -> Solver[Path]:
+        """Return the generator of scans that selects for one task; it has no warm start."""
         solver = select_by_measure(
             MeasureTask(task, parse_measure(self.measure), self._loss_weight()),
             None if self.n_features is None else sizes,
@@ -238,10 +253,30 @@ class MeasureClassifier(BudgetedClassifier):
             max_blocks=self.max_blocks,
             tol=float(self.tol),
             refit=bool(self.refit),
-            published=self.solver == "two-layer",
+            published=self._published,
             seconds=seconds,
         )
         return renamed(solver, sizes[0]) if self.n_features is None else solver
+
+    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MeasureClassifier:
+        """Select exactly `n_features` features and fit the model on them.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
+            (n_samples, n_features). Never copied as a whole, never modified.
+        y : (n_samples,) labels of two or more classes.
+        sample_weight : (n_samples,) not negative; integer weights equal repeated rows.
+
+        Raises
+        ------
+        ValueError
+            Where a parameter or the data break a rule; the message says which and what to do.
+        """
+        self._fit(X, y, sample_weight)
+        self._warn_of_gaps(self._paths)
+        return self
 
     def _warn_of_gaps(self, paths: Sequence[Path], stacklevel: int = CALLER_OF_FIT) -> None:
         gap = max(path.gap for path in paths)
@@ -306,13 +341,6 @@ class MeasureClassifier(BudgetedClassifier):
         return np.asarray(largest(scores[:, column], int(k)))
 
     @property
-    def optimality_gap_(self) -> float:
-        """The largest, over classes, of (objective - bound) / objective; NaN with refit=False."""
-        if not hasattr(self, "estimators_"):
-            raise AttributeError("optimality_gap_ is set by fit.")
-        return float(max(path[self._size].gap for path in self.estimators_))
-
-    @property
     def _score_loss(self) -> str:
         return f"measure {parse_measure(self.measure).name}"
 
@@ -324,40 +352,6 @@ def renamed(solver: Solver[Path], size: int) -> Solver[Path]:
     """
     path = yield from solver
     return replace(path, selections={size: path[max(path)]})
-
-
-def _centred(problem: Problem, standardize: bool) -> Scaled:
-    """Return the design of a problem with centred columns, in any storage."""
-    base = problem.design.base if isinstance(problem.design, Scaled) else problem.design
-    scale = np.ones(base.shape[1])
-    if standardize and isinstance(problem.design, Scaled):
-        scale = problem.design.scale
-        if problem.design.mean is not None:
-            return problem.design
-    n_features = base.shape[1]
-    mean = np.empty(n_features)
-    for first in range(0, n_features, base.block):
-        last = min(first + base.block, n_features)
-        mean[first:last] = base.moments(problem.sample_weight, first, last)[0]
-    return Scaled(base, mean / problem.sample_weight.sum(), scale)
-
-
-def _rounded(design: Scaled) -> Scaled:
-    """Return the design with scales of 20 bits, and means in 2^-20 of the standard deviation.
-
-    Sums in another order, by row or by column, of another type, differ in their last bits, and the
-    methods for measures end at another point where any bit differs. No scale needs more digits.
-    """
-    digits, exponent = np.frexp(design.scale)
-    scale = np.ldexp(np.round(np.ldexp(digits, MOMENT_BITS)), exponent - MOMENT_BITS)
-    if design.mean is None:
-        return Scaled(design.base, None, scale)
-    # Of the power of 2 next to the standard deviation; where the scale is 0, of 1.
-    shift = np.where(scale > 0.0, exponent, 0) + MOMENT_BITS
-    with np.errstate(over="ignore"):
-        steps = np.ldexp(design.mean, shift)
-    mean = np.where(np.isfinite(steps), np.ldexp(np.round(steps), -shift), design.mean)
-    return Scaled(design.base, mean, scale)
 
 
 __all__ = ["MeasureClassifier", "renamed"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path as FilePath
 from typing import Any, Protocol
 
@@ -21,6 +21,8 @@ from .._threads import one_blas_thread
 from .._typing import Design, FloatArray, IndexArray
 from ..designs import Rows, as_design
 from ..designs._operations import margins
+from ..methods import METHODS, Method
+from ..result import Path
 from ..solvers import Progress, run_together
 from ..solvers._drive import Solver
 from ..validate import check_unmasked
@@ -91,6 +93,34 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     n_threads: Any
 
     intercept_: Any  # (n_models,), or a number
+
+    # Of those that select under a budget: the path of every class, and the size of the model.
+    _paths: tuple[Path, ...]
+    size_: Any
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; deep: the options of a method too, as "method__gap"."""
+        params: dict[str, Any] = super().get_params(deep=deep)
+        method = params.get("method")
+        if deep and isinstance(method, Method):
+            params |= {f"method__{one.name}": getattr(method, one.name) for one in fields(method)}
+        return params
+
+    def set_params(self, **params: Any) -> SparseLinearModel:
+        """Set parameters; "method__gap" is an option of the method, a record or a name."""
+        options = {name: params.pop(name) for name in [*params] if name.startswith("method__")}
+        super().set_params(**params)
+        if options:
+            given: Any = getattr(self, "method", None)
+            method = METHODS[given]() if isinstance(given, str) and given in METHODS else given
+            known = {one.name for one in fields(method)} if isinstance(method, Method) else set()
+            values = {name.removeprefix("method__"): value for name, value in options.items()}
+            if not isinstance(method, Method) or not set(values) <= known:
+                raise ValueError(
+                    f"method={given!r} has the options {sorted(known)}; got {sorted(values)}."
+                )
+            super().set_params(method=replace(method, **values))
+        return self
 
     @abstractmethod
     def _check_parameters(self) -> None:

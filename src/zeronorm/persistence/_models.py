@@ -79,7 +79,7 @@ def save(
     Parameters
     ----------
     estimator : fitted classifier of this package
-        Of `L1LogisticRegressionCV` the model at `C_` is written.
+        Of `L1ClassifierCV` the model at `C_` is written.
     path : path-like
     n_features : int, pair of int or None
         Which of the sizes that were fitted: numbers of groups where groups were selected, the pair
@@ -163,12 +163,15 @@ class _Contents:
 def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Contents:
     """Return the models of a fitted classifier, those of one size where it has several."""
     # On use: reading a model file needs no estimators.
-    from ..estimators import L1LogisticRegression
-    from ..estimators._base import BudgetedClassifier
-    from ..estimators._l1 import gap_of
+    from sklearn.base import is_classifier
+
+    from ..estimators import L1Classifier, L1ClassifierCV
+    from ..estimators._selecting import Selector
+    from ..solvers._l1_setting import gap_of
 
     kind = type(estimator).__name__
-    if not isinstance(estimator, (BudgetedClassifier, L1LogisticRegression)):
+    selects = isinstance(estimator, Selector) and is_classifier(estimator)
+    if not selects and not isinstance(estimator, L1Classifier | L1ClassifierCV):
         raise TypeError(f"estimator must be a fitted classifier of zeronorm; got {kind}.")
     if not hasattr(estimator, "support_"):
         raise TypeError(
@@ -180,16 +183,16 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
             f"{kind} with groups='columns' encodes the columns of a data frame, which a model file "
             "does not. Fit it on the encoded columns, with their groups."
         )
-    if isinstance(estimator, BudgetedClassifier):
-        paths = estimator.estimators_
+    if selects:
+        paths = estimator._paths
         sizes = list(paths[0])
-        size: Any = estimator._size if n_features is None else n_features
+        size: Any = estimator.size_ if n_features is None else n_features
         if isinstance(size, list):
             size = tuple(size)
         if size not in sizes:
             raise ValueError(f"n_features must be one of the fitted sizes {sizes}; got {size!r}.")
         chosen = [path[size] for path in paths]
-        refit = estimator.refit_C is not None
+        refit = hasattr(estimator, "_plan") and estimator._plan().refit_C is not None
         return _Contents(
             chosen,
             [path.history for path in paths],
@@ -199,7 +202,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
                 summarize_solution(model.refit_C, estimator._score_loss, math.nan, math.nan)
                 for model in chosen
             ],
-            tabulate(estimator.criteria_),
+            tabulate(getattr(estimator, "criteria_", None)),
             summarize_calibration(chosen[0]) if refit else None,
         )  # fmt: skip
     if n_features is not None:
@@ -215,7 +218,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     ]
     none = [None for _ in results]
     histories = [result.history for result in results]
-    refit_C = [] if estimator.refit_C_ is None else np.ravel(estimator.refit_C_).tolist()
+    refit_C = np.ravel(getattr(estimator, "refit_C_", [])).tolist()
     return _Contents(estimator._models, histories, [*none], refit_C, solutions, [], None)
 
 

@@ -100,11 +100,13 @@ def summarize_step(step: Step) -> dict[str, Any]:
     }
 
 
-def tabulate(criteria: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
-    """Return the columns of `criteria_` as rows; null for what is no number.
+def tabulate(criteria: Mapping[str, NDArray[Any]] | None) -> list[dict[str, Any]]:
+    """Return the columns of `criteria_` as rows, none where there are none; null for no number.
 
     A size is a number, or the list of both budgets of a bi-level model, [features, groups].
     """
+    if criteria is None:
+        return []
     sizes = criteria["size"].tolist()
     columns = [[_finite(value) for value in criteria[name]] for name in ("log_loss", *CRITERIA)]
     return [

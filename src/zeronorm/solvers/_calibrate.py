@@ -56,7 +56,7 @@ def calibrated(
     sizes: Sequence[int],
     labels: np.ndarray,
     select: Callable[[Task, Sequence[int]], Solver[Path]],
-    refit_C: float | str,
+    refit_C: float | str | None,
     seconds: dict[str, float] | None = None,
 ) -> Solver[list[Path]]:
     """Run the selections of all classes, and scale their models by what their folds show.

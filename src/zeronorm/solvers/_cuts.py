@@ -21,10 +21,8 @@ from .._typing import Design, FloatArray, IndexArray
 from ..designs._columns import GatheredColumns
 from ..designs._operations import multiply, offsets
 from ..measures import Cut
-from ._conic import has_clarabel, solve_by_clarabel
 from ._drive import Scan, Solver
 
-UNSOLVED = 1e-5  # gap of a program over the cuts that has failed
 CHUNK = 16  # cuts that are products with new columns at a time, of those stored as small integers
 
 
@@ -42,19 +40,12 @@ class Master:
 def solve_master(
     grams: FloatArray, delta: FloatArray, g: FloatArray, C: float, tol: float
 ) -> Master:
-    """Solve the program over the cuts by the native method.
-
-    Where rounding ends it early, Clarabel is asked, if it is installed, and the better bound taken.
-    """
+    """Solve the program over the cuts; where rounding ends it early the bound tells."""
     alpha, block_weight = np.empty(delta.size), np.empty(grams.shape[0])
     bound, value, intercept, _ = solve_cuts(
         np.ascontiguousarray(grams), delta, g, C, tol, alpha, block_weight
     )
-    native = Master(alpha, block_weight, intercept, bound, value)
-    if value - bound <= max(10.0 * tol, UNSOLVED) * abs(value) or not has_clarabel:
-        return native
-    other = Master(*solve_by_clarabel(grams, delta, g, C))
-    return other if other.bound > bound else native
+    return Master(alpha, block_weight, intercept, bound, value)
 
 
 class Cuts:

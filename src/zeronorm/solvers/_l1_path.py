@@ -517,7 +517,12 @@ def _with_history(result: Result, walk: Walk) -> Result:
 
 
 def l1_supports(
-    task: Task, sizes: Sequence[int], n_threads: int = 1
+    task: Task,
+    sizes: Sequence[int],
+    *,
+    tol: float = TOL,
+    max_iter: int = MAX_ITER,
+    n_threads: int = 1,
 ) -> Solver[tuple[dict[int, IndexArray], Minimax]]:
     """Return for every size k the support at the largest C with at most k features, exactly k.
 
@@ -530,7 +535,7 @@ def l1_supports(
         points.append((mark.C, mark.support[np.argsort(-mark.share[mark.support], kind="stable")]))
 
     models = yield from l1_sizes(
-        posed(task), sizes, tol=TOL, max_iter=MAX_ITER, forced=task.forced,
+        posed(task), sizes, tol=tol, max_iter=max_iter, forced=task.forced,
         ratio=LARGEST_SUPPORT, told=told, n_threads=n_threads,
     )  # fmt: skip
     history: list[Step] = []

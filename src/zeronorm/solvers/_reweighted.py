@@ -132,12 +132,19 @@ def reweighted_sizes(
 
 
 def reweighted_supports(
-    task: Task, sizes: Sequence[int], n_threads: int = 1
+    task: Task,
+    sizes: Sequence[int],
+    *,
+    rule: Rule,
+    stages: int = STAGES,
+    tol: float = TOL,
+    max_iter: int = MAX_ITER,
+    n_threads: int = 1,
 ) -> Solver[tuple[dict[int, IndexArray], Minimax]]:
     """Return for every size k the support of the last stage; the second part has the history."""
     found = yield from reweighted_sizes(
-        posed(task), sizes, rule=LogPenalty(), tol=TOL, max_iter=MAX_ITER,
-        forced=task.forced, ratio=LARGEST_SUPPORT, n_threads=n_threads,
+        posed(task), sizes, rule=rule, stages=stages, tol=tol,
+        max_iter=max_iter, forced=task.forced, ratio=LARGEST_SUPPORT, n_threads=n_threads,
     )  # fmt: skip
     supports = {k: model.result.support for k, model in found.items()}
     last = found[max(sizes)].result

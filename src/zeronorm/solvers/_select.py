@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,9 @@ from ._certify import certify_supports
 from ._cutting_plane import CuttingPlane, Minimax, minimax
 from ._drive import Solver
 from ._exchange import Exchanges
-from ._l1_path import l1_supports
+from ._l1_path import MAX_ITER, TOL, l1_supports
 from ._refit import Refit, refit
-from ._reweighted import reweighted_supports
+from ._reweighted import STAGES, Rule, reweighted_supports
 from ._stopwatch import PhaseClock, Stopwatch
 from ._task import Task
 from .inner import InnerSolver, newton
@@ -150,18 +151,31 @@ def select_l1(
     *,
     C: float = 0.1,
     refit_C: float | str = "loo",
-    reweighted: bool = False,
+    tol: float = TOL,
+    max_iter: int = MAX_ITER,
+    rule: Rule | None = None,
+    stages: int = STAGES,
     certify: bool = True,
     seconds: dict[str, float] | None = None,
 ) -> Solver[Path]:
     """Select by the l1 path: the largest C with at most k features, made up to k.
 
     C : of the certificate only; the path has its own.
-    reweighted : whether the path is followed in stages, with the weights of `_reweighted`.
+    tol, max_iter : of every point of the path.
+    rule : None, or how the path is followed in stages, see `_reweighted`.
     """
     clock = PhaseClock(seconds)
-    found = reweighted_supports if reweighted else l1_supports
-    supports, answer = yield from found(task, sizes, task.design.n_threads)
+    options: dict[str, Any] = {
+        "tol": tol,
+        "max_iter": max_iter,
+        "n_threads": task.design.n_threads,
+    }
+    if rule is None:
+        supports, answer = yield from l1_supports(task, sizes, **options)
+    else:
+        supports, answer = yield from reweighted_supports(
+            task, sizes, rule=rule, stages=stages, **options
+        )
     clock.add_history(answer.result.history)
     fits = {}
     with clock.phase("refit"):

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Design, IndexArray
-from ...estimators import L1LogisticRegressionCV, L1Path
+from ...estimators import L1ClassifierCV, L1Path
 from ...files import Table
 from .._output import csv_cell
 from ._data import by_class, describe_feature, describe_features, feature_name
 
 
-def describe_path(
-    paths: Sequence[L1Path], model: L1LogisticRegressionCV | None
-) -> list[dict[str, Any]]:
+def describe_path(paths: Sequence[L1Path], model: L1ClassifierCV | None) -> list[dict[str, Any]]:
     """Return the points of a path: of several classes, the mean explained and the largest gap.
 
     model : that of the cross-validation, with the scores.
@@ -60,7 +58,7 @@ def describe_entries(paths: Sequence[L1Path], table: Table) -> list[dict[str, An
 
 
 def describe_chosen(
-    model: L1LogisticRegressionCV, paths: Sequence[L1Path], table: Table, design: Design
+    model: L1ClassifierCV, paths: Sequence[L1Path], table: Table, design: Design
 ) -> dict[str, Any]:
     """Return the point of the cross-validated model, the best point, and the model."""
     chosen, best = (int(np.flatnonzero(model.Cs_ == C)[0]) for C in (model.C_, model.C_best_))

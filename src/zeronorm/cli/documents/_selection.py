@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from ..._typing import Design
+from ...estimators import BudgetClassifier
 from ...files import Table
 from ...groups import Groups
 from ...measures import macro_average, parse_measure
@@ -32,7 +34,7 @@ def describe_model(
     for_accuracy : cross-validation, in the measure, of a selection that is trained for accuracy.
     groups : of all features, where the model has a budget of groups; the size is a pair then.
     """
-    paths = estimator.estimators_
+    paths = estimator._paths
     predicted = predict(paths, size, design, estimator.classes_)
     measure = getattr(estimator, "measure", None)
     measure = None if measure is None else parse_measure(measure)
@@ -68,6 +70,15 @@ def describe_model(
     }
 
 
+def describe_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of a fit with those of its method, and its defaults as they are."""
+    found: dict[str, Any] = estimator.get_params(deep=False)
+    if isinstance(estimator, BudgetClassifier):
+        plan = estimator._plan()
+        found |= {"C": plan.C, "refit_C": plan.refit_C, "tol": plan.tol, **asdict(plan.method)}
+    return found
+
+
 def feature_budget(size: Any) -> int:
     """Return the number of features of a size, which is a pair where it has one of groups too."""
     return int(size[0] if isinstance(size, tuple) else size)
@@ -75,7 +86,7 @@ def feature_budget(size: Any) -> int:
 
 def _describe_calibration(estimator: Any, size: Any, table: Table) -> dict[str, float] | None:
     """Return the scale of a model, its log-loss out of fold, and that of the shares of classes."""
-    model = estimator.estimators_[0][size]
+    model = estimator._paths[0][size]
     if not math.isfinite(model.cv_log_loss):
         return None
     y = np.asarray(table.y)

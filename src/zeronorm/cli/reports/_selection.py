@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from ...methods import METHODS
 from .._messages import show
 from ._claims import (
     at_least,
@@ -34,25 +35,12 @@ from ._tables import (
     styled,
 )
 
-# Each method has a column that says when a feature entered: its head, and what it counts. The
-# reweighted path has none, as its last stage has all its features from the beginning.
-_ENTERED = {
-    "auto": ("block", "the scan at which it entered"),
-    "l1": ("point", "the point of the path at which it entered"),
-    "greedy": ("step", "the step at which it entered"),
-    "l0": ("step", "the scan or round of exchanges at which it became a candidate"),
-    "bilevel": ("step", "the step of the search at which it became a candidate"),
-    "measure": ("block", "the scan at which it entered"),
-}
-_METHODS = {
-    "l1": "l1: the path, at the largest C with at most {k} features",
-    "reweighted-l1": "reweighted-l1: the path in stages that penalise large coefficients less",
-    "greedy": "greedy: in every scan the feature that fits best what is left",
-    "l0": "l0: exchanges among all features until none is found that helps",
-    "measure": "measure: blocks of features and cuts of the measure, in two layers",
-    "bilevel": "bilevel: exchanges among all features, at most {k} of them in at most {groups} "
-    "groups, until none is found that helps",
-}
+# Training for a measure is no method of `zeronorm.methods`.
+_SENTENCES = {name: one.sentence for name, one in METHODS.items()}
+_SENTENCES["measure"] = "measure: blocks of features and cuts of the measure, in two layers"
+# Of every method, what the moment is called at which a feature entered, and what that counts.
+_ENTERED = {name: one.entered for name, one in METHODS.items()}
+_ENTERED |= dict.fromkeys(("auto", "measure"), _ENTERED["pool"])
 _VACUOUS = 0.995  # A gap above this is not told as a claim.
 
 
@@ -68,7 +56,7 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
         _print_sizes(console, document)
         console.print()
     model = next(model for model in models if model["n_features"] == document["chosen"])
-    head, meaning = _ENTERED.get(document["parameters"]["method"], ("", ""))
+    head, meaning = _ENTERED[document["parameters"]["method"]]
     entered = (head, "block") if head else None
     print_models(console, model["features"], classes, entered, data["n_groups"])
     if not quiet:
@@ -164,7 +152,8 @@ def _facts(
         facts.insert(0, ("size", _choice(document, criterion)))
     if method != "auto":
         facts.insert(
-            0, ("method", _METHODS[method].format(k=model["n_features"], groups=model["n_groups"]))
+            0,
+            ("method", _SENTENCES[method].format(k=model["n_features"], groups=model["n_groups"])),
         )
 
     certificates, proofs = model["certificates"], model["proofs"]

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import validate as _validate
-from .._typing import FloatArray
-from ..groups import Groups
+from ... import validate as _validate
+from ..._typing import FloatArray
+from ...groups import Groups
 from ._base import Classifier, Data, Fit, Regressor
 from ._passes import InPasses, by_passes
 from ._sparse_group_lasso import MAX_ITER, TOL, solve
@@ -110,7 +110,7 @@ class FractionalRegressor(_Fractional, Regressor):
     Attributes
     ----------
     As of `SparseGroupLassoRegressor`; `dual_gap_` is the worst of the convex problems, and
-    `history_` has the objective after every pass, smoothed: of ||x_g|| + 1e-4 in place of ||x_g||.
+    `objectives_` has that after every pass, smoothed: of ||x_g|| + 1e-4 in place of ||x_g||.
     """
 
 

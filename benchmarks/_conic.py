@@ -1,22 +1,20 @@
 """The program over the cuts of a measure by Clarabel, a solver for second-order cones.
 
-It checks the native method, and takes its place where rounding ends that one early.
+It checks the method of the package, which takes no part of it.
 """
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from itertools import pairwise
 
+import clarabel
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dpstrf
 
-from .._typing import FloatArray
+from zeronorm._typing import FloatArray
 
 TOLERANCE = 1e-8  # of its gap
-
-has_clarabel = find_spec("clarabel") is not None
 
 
 def solve_by_clarabel(
@@ -34,8 +32,6 @@ def solve_by_clarabel(
     alpha (K,), feasible; the weights of the blocks (T,); the multiplier b of the equality; the
     bound delta'alpha - max_t 1/2 alpha'G_t alpha; the value of the dual of this program.
     """
-    import clarabel
-
     n_cuts = delta.size
     rows, right, cones = [], [], []
     if np.any(g):

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._typing import IndexArray
-from ..losses import Logistic, SquaredHinge
-from ..result import Path
-from ..solvers import INNER_SOLVERS, Task, select_nested
-from ..solvers._drive import Solver
-from ..solvers.inner import check_supported
-from ._base import CuttingPlaneClassifier, GroupBudgetedClassifier
-
-SMOOTHING = ("smoothing", "smoothing-published")
+from ..estimators import BudgetClassifier
+from ..methods import Method, Minimax
 
 
-class MinimaxClassifier(GroupBudgetedClassifier, CuttingPlaneClassifier):
-    """Base of the classifiers that select by the minimax cutting plane, for the loss `_loss`."""
+class _CuttingPlane(BudgetClassifier):
+    """What both algorithms share: `methods.Minimax`, its options as parameters."""
+
+    criterion = None
+    forced_groups = None
 
     def __init__(
         self,
@@ -56,38 +52,11 @@ class MinimaxClassifier(GroupBudgetedClassifier, CuttingPlaneClassifier):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    def _check_parameters(self) -> None:
-        smoothing = isinstance(self.solver, str) and self.solver in SMOOTHING
-        if smoothing:  # why, before it is said that there is no such option
-            check_supported(self.solver, self._loss)
-        super()._check_parameters()
-        if smoothing:
-            check_supported(self.solver, self._loss, bool(self.fit_intercept))
-
-    def _solver(
-        self,
-        task: Task,
-        sizes: tuple[int, ...],
-        start: Sequence[IndexArray] = (),
-        seconds: dict[str, float] | None = None,
-        certify: bool = True,
-    ) -> Solver[Path]:
-        return select_nested(
-            task,
-            sizes,
-            C=float(self.C),
-            refit_C=self.refit_C,
-            block_size=self.block_size,
-            max_blocks=self.max_blocks,
-            tol=float(self.tol),
-            inner=INNER_SOLVERS[self.solver],
-            start=start,
-            seconds=seconds,
-            certify=certify,
-        )
+    def _method(self, automatic: type[Method]) -> Method:
+        return Minimax(self.block_size, self.max_blocks, self.solver)
 
 
-class MinimaxLogisticRegression(MinimaxClassifier):
+class MinimaxLogisticRegression(_CuttingPlane):
     """Logistic regression on exactly k features by the minimax cutting plane.
 
     Every scan of X adds the block of the r features with the largest |X'(alpha y)|; the problem
@@ -159,7 +128,7 @@ class MinimaxLogisticRegression(MinimaxClassifier):
 
     Examples
     --------
-    >>> from zeronorm import MinimaxLogisticRegression
+    >>> from zeronorm.published import MinimaxLogisticRegression
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
     >>> model = MinimaxLogisticRegression(n_features=[5, 10]).fit(X, y)
@@ -167,8 +136,7 @@ class MinimaxLogisticRegression(MinimaxClassifier):
     [5, 10]
     """
 
-    _loss = Logistic()
-    _solvers = tuple(INNER_SOLVERS)
+    loss = "logistic"
 
     @classmethod
     def as_published(cls, n_features: int) -> MinimaxLogisticRegression:
@@ -190,7 +158,7 @@ class MinimaxLogisticRegression(MinimaxClassifier):
         )
 
 
-class FeatureGeneratingMachine(MinimaxClassifier):
+class FeatureGeneratingMachine(_CuttingPlane):
     """The Feature Generating Machine (FGM): a support vector machine selects exactly k features.
 
     Every scan of X adds the block of the r features with the largest |X'(alpha y)|; the problem
@@ -246,7 +214,7 @@ class FeatureGeneratingMachine(MinimaxClassifier):
 
     Examples
     --------
-    >>> from zeronorm import FeatureGeneratingMachine
+    >>> from zeronorm.published import FeatureGeneratingMachine
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
     >>> model = FeatureGeneratingMachine(n_features=5).fit(X, y)
@@ -254,8 +222,7 @@ class FeatureGeneratingMachine(MinimaxClassifier):
     (5, 'squared_hinge')
     """
 
-    _loss = SquaredHinge()
-    _solvers = tuple(name for name in INNER_SOLVERS if name not in SMOOTHING)
+    loss = "squared_hinge"
 
     @classmethod
     def as_published(cls, n_features: int) -> FeatureGeneratingMachine:

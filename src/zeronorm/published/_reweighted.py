@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import validate as _validate
+from ..estimators import L1Classifier
+from ..methods import check_weights, rule_of
 from ..result import Result
-from ..solvers import CappedL1, L1Problem, LogPenalty, reweighted
+from ..solvers import L1Problem, reweighted
 from ..solvers._drive import Solver
 from ..solvers._l1 import Start
 from ..solvers._l1_path import Sized
 from ..solvers._reweighted import reweighted_sizes
-from ._l1 import L1LogisticRegression
-
-WEIGHTS = ["log", "capped"]
 
 
-class ReweightedL1LogisticRegression(L1LogisticRegression):
+class ReweightedL1LogisticRegression(L1Classifier):
     """Logistic regression (or squared hinge) with a concave penalty, by l1 problems in stages.
 
         min_{w, b}  sum_j p_j omega_j |w_j| + C sum_i s_i f(y_i, x_i'w + b)
 
-    Every stage is the problem of `L1LogisticRegression`, solved to a certified gap, with weights
+    Every stage is the problem of `L1Classifier`, solved to a certified gap, with weights
     omega from the stage before (1 at the first). With a_j = r p_j |w_j| (r the `l1_ratio`),
     `weights` is
 
@@ -35,14 +33,14 @@ class ReweightedL1LogisticRegression(L1LogisticRegression):
     Parameters
     ----------
     C : float
-        Weight of the summed loss, as in `L1LogisticRegression`.
+        Weight of the summed loss, as in `L1Classifier`.
     n_features : int or None
         Exactly so many features (of every class): each stage is solved at its own C, the largest
         one with at most so many; `C_` is that of the last stage. A stage that has no such solution
         (where fewer features separate the classes) is left out.
     refit_C : "loo", float or None
         C of the refit of these features, or None for the last stage itself as the model: as for
-        `L1LogisticRegression`.
+        `L1Classifier`.
     weights : "log" or "capped"
     n_stages : int
         How many l1 problems are solved; 1 is l1.
@@ -51,13 +49,13 @@ class ReweightedL1LogisticRegression(L1LogisticRegression):
     threshold : float or None
         Of "capped"; by default 0.3 of that mean.
     l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, class_weight, tol, max_iter,
-    warm_start, n_threads : as for `L1LogisticRegression`; tol and max_iter hold for every stage.
+    warm_start, n_threads : as for `L1Classifier`; tol and max_iter hold for every stage.
         With `standardize` a_j is that of columns of deviation 1. The l2 part of an elastic net
         keeps its weight.
 
     Attributes
     ----------
-    As of `L1LogisticRegression`; a `Step` of `history_` has its stage in `extra`.
+    As of `L1Classifier`; a `Step` of `history_` has its stage in `extra`.
 
     References
     ----------
@@ -68,14 +66,12 @@ class ReweightedL1LogisticRegression(L1LogisticRegression):
 
     Examples
     --------
-    >>> from zeronorm import ReweightedL1LogisticRegression
+    >>> from zeronorm.published import ReweightedL1LogisticRegression
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
     >>> ReweightedL1LogisticRegression(n_features=5, standardize=True).fit(X, y).support_.size
     5
     """
-
-    solver = "auto"  # the stages have one
 
     def __init__(
         self,
@@ -118,34 +114,18 @@ class ReweightedL1LogisticRegression(L1LogisticRegression):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    def _rule(self) -> LogPenalty | CappedL1:
-        if self.weights == "log":
-            return LogPenalty(None if self.epsilon is None else float(self.epsilon))
-        return CappedL1(None if self.threshold is None else float(self.threshold))
-
     def _solver(self, problem: L1Problem, start: Start | None) -> Solver[Result]:
         return reweighted(
-            problem, rule=self._rule(), stages=int(self.n_stages), tol=float(self.tol),
+            problem, rule=rule_of(self), stages=int(self.n_stages), tol=float(self.tol),
             max_iter=int(self.max_iter), start=start, n_threads=problem.design.n_threads,
         )  # fmt: skip
 
     def _search(self, problem: L1Problem, k: int) -> Solver[dict[int, Sized]]:
         return reweighted_sizes(
-            problem, [k], rule=self._rule(), stages=int(self.n_stages), tol=float(self.tol),
+            problem, [k], rule=rule_of(self), stages=int(self.n_stages), tol=float(self.tol),
             max_iter=int(self.max_iter), n_threads=problem.design.n_threads,
         )  # fmt: skip
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        _validate.check_option("weights", self.weights, WEIGHTS)
-        _validate.check_iterations("n_stages", self.n_stages)
-        for name, rule in (("epsilon", "log"), ("threshold", "capped")):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            _validate.check_positive(name, value)
-            if self.weights != rule:
-                raise ValueError(
-                    f"{name} is of weights={rule!r}; got {name}={value!r} with "
-                    f"weights={self.weights!r}. Leave it out."
-                )
+        check_weights(self)

@@ -14,26 +14,26 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.svm import LinearSVC
 
-from .. import validate as _validate
-from .._typing import FloatArray, IndexArray
-from ..criteria import no_criteria
-from ..designs._operations import on_scaling_of_x
-from ..estimators import L1LogisticRegression
-from ..estimators._base import BudgetedClassifier
-from ..estimators._linear import Rowwise
-from ..losses import SquaredHinge
-from ..ordering import largest
-from ..result import Path, Selection, Status, Step
-from ..solvers import Task
-from ..solvers._drive import Solver
-from ..solvers._stopwatch import PhaseClock
+from ... import validate as _validate
+from ..._typing import FloatArray, IndexArray
+from ...criteria import no_criteria
+from ...designs._operations import on_scaling_of_x
+from ...estimators import BudgetClassifier, L1Classifier
+from ...estimators._linear import Rowwise
+from ...losses import SquaredHinge
+from ...methods import Method
+from ...ordering import largest
+from ...result import Path, Selection, Status, Step
+from ...solvers import Task
+from ...solvers._drive import Solver
+from ...solvers._stopwatch import PhaseClock
 
 # Rows per column from which on LIBLINEAR's Newton method is used: with fewer, where classes are
 # easily separated, it stalls at a gradient that is small but not small enough.
@@ -68,7 +68,98 @@ def elimination_sizes(
     return passed
 
 
-class SVMRFE(BudgetedClassifier):
+@dataclass(frozen=True)
+class Elimination(Method):
+    """Recursive elimination with a linear SVM; the options are those of `SVMRFE`."""
+
+    name = "svm-rfe"
+    sentence = "svm-rfe: recursive elimination of the smallest weights of a linear SVM"
+    refit_C = None
+
+    halve_above: int = 4000
+    share: float = 0.1
+    single_below: int = 100
+    max_iter: int = 2000
+
+    def check(self, loss: Any, fit_intercept: bool) -> None:
+        """Raise ValueError where an option breaks a rule."""
+        _validate.check_share("share", self.share)
+        for name in ("halve_above", "single_below", "max_iter"):
+            _validate.check_iterations(name, getattr(self, name))
+
+    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+        """Return the generator of scans; there are none."""
+        return self._eliminate(task, sizes, common["C"], common["tol"], common["seconds"])
+
+    def _eliminate(
+        self,
+        task: Task,
+        sizes: Sequence[Any],
+        C: float,
+        tol: float,
+        seconds: dict[str, float] | None,
+    ) -> Solver[Path]:
+        yield from ()  # no scans: LIBLINEAR wants the columns in memory
+        clock = PhaseClock(seconds)
+        with clock.phase("gather"):
+            assert task.usable is not None
+            features = np.flatnonzero(task.usable)
+            rows = _by_row(task.design.gather(features))
+        passed = elimination_sizes(
+            features.size, sizes, int(self.halve_above), float(self.share), int(self.single_below)
+        )
+        selections: dict[Any, Selection] = {}
+        history: list[Step] = []
+        removed: list[IndexArray] = []
+        w = np.empty(0)
+        gram = _Gram(task.intercept)
+        for n_features in passed:
+            if n_features < features.size:
+                falling = largest(w * w, w.size)
+                kept = np.sort(falling[:n_features])
+                removed.append(features[falling[n_features:]])
+                features, rows = features[kept], rows[:, kept]
+            begin = time.perf_counter()
+            fitted = None
+            few = task.y.size <= FEW_ROWS or PRIMAL_ROWS * n_features > task.sample_weight.sum()
+            if few and task.y.size <= GRAM_ROWS:
+                fitted = gram.fit(rows, task.y, C * task.sample_weight)
+            w, b, n_iter = self._fit_liblinear(rows, task, C, tol) if fitted is None else fitted
+            spent = {"solve": time.perf_counter() - begin}
+            loss = SquaredHinge().value_gradient(rows @ w + b, task.y, task.sample_weight)[0]
+            objective = 0.5 * float(w @ w + b * b) + 2.0 * C * loss
+            extra = {"n_iter": float(n_iter)}
+            history.append(Step(objective, math.nan, n_features, NOTHING, spent, extra))
+            if n_features in sizes:
+                selections[n_features] = _selection(task, features, w, b, C)
+        clock.add_history(history)
+        order = np.concatenate([features[largest(w * w, w.size)], *removed[::-1]])
+        return Path(selections, order, tuple(history), Status.BUDGET)
+
+    def _fit_liblinear(
+        self, rows: Any, task: Task, C: float, tol: float
+    ) -> tuple[FloatArray, float, int]:
+        """Return w, b and the number of iterations."""
+        n_samples, n_features = rows.shape
+        svm = LinearSVC(
+            C=C, dual=n_samples < PRIMAL_ROWS * n_features,
+            fit_intercept=task.intercept,
+            tol=tol, max_iter=int(self.max_iter), random_state=0,
+        )  # fmt: skip
+        svm.fit(rows, task.y, task.sample_weight)
+        return svm.coef_[0], float(np.ravel(svm.intercept_)[0]), int(np.max(svm.n_iter_))
+
+
+def _selection(task: Task, support: IndexArray, w: FloatArray, b: float, C: float) -> Selection:
+    """Return the model on the user's scaling of X."""
+    coef, intercept = on_scaling_of_x(task.design, support, w, b)
+    return Selection(
+        support, coef, intercept, C, np.ones(support.size, np.int64), None,
+        math.nan, math.nan, no_criteria(),
+    )  # fmt: skip
+
+
+class SVMRFE(BudgetClassifier):
     """Select exactly k features by recursive elimination with a linear SVM.
 
     Solves, first on all features,
@@ -120,15 +211,21 @@ class SVMRFE(BudgetedClassifier):
 
     Examples
     --------
-    >>> from zeronorm.baselines import SVMRFE
+    >>> from zeronorm.published.baselines import SVMRFE
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
     >>> SVMRFE(5).fit(X, y).support_.size
     5
     """
 
-    forced_features = None
+    n_groups = None
+    groups = None
+    loss = "logistic"
     refit_C = None
+    calibrate = False
+    forced_features = None
+    forced_groups = None
+    criterion = None
     warm_start = False
 
     def __init__(
@@ -158,82 +255,12 @@ class SVMRFE(BudgetedClassifier):
         self.max_iter = max_iter
         self.n_threads = n_threads
 
-    def _check_parameters(self) -> None:
-        _validate.check_positive("C", self.C)
-        _validate.check_positive("tol", self.tol)
-        _validate.check_share("share", self.share)
-        for name in ("halve_above", "single_below", "max_iter"):
-            _validate.check_iterations(name, getattr(self, name))
-        _validate.check_count("n_threads", self.n_threads)
-        for name in ("fit_intercept", "standardize"):
-            _validate.check_flag(name, getattr(self, name))
-
-    def _solver(
-        self,
-        task: Task,
-        sizes: tuple[Any, ...],
-        start: Sequence[IndexArray] = (),
-        seconds: dict[str, float] | None = None,
-        certify: bool = True,
-    ) -> Solver[Path]:
-        yield from ()  # no scans: LIBLINEAR wants the columns in memory
-        clock = PhaseClock(seconds)
-        with clock.phase("gather"):
-            features = np.flatnonzero(task.usable)
-            rows = _by_row(task.design.gather(features))
-        passed = elimination_sizes(
-            features.size, sizes, int(self.halve_above), float(self.share), int(self.single_below)
-        )
-        selections: dict[Any, Selection] = {}
-        history: list[Step] = []
-        removed: list[IndexArray] = []
-        w = np.empty(0)
-        gram = _Gram(bool(self.fit_intercept))
-        for n_features in passed:
-            if n_features < features.size:
-                falling = largest(w * w, w.size)
-                kept = np.sort(falling[:n_features])
-                removed.append(features[falling[n_features:]])
-                features, rows = features[kept], rows[:, kept]
-            begin = time.perf_counter()
-            fitted = None
-            few = task.y.size <= FEW_ROWS or PRIMAL_ROWS * n_features > task.sample_weight.sum()
-            if few and task.y.size <= GRAM_ROWS:
-                fitted = gram.fit(rows, task.y, float(self.C) * task.sample_weight)
-            w, b, n_iter = self._fit_liblinear(rows, task) if fitted is None else fitted
-            spent = {"solve": time.perf_counter() - begin}
-            loss = SquaredHinge().value_gradient(rows @ w + b, task.y, task.sample_weight)[0]
-            objective = 0.5 * float(w @ w + b * b) + 2.0 * float(self.C) * loss
-            extra = {"n_iter": float(n_iter)}
-            history.append(Step(objective, math.nan, n_features, NOTHING, spent, extra))
-            if n_features in sizes:
-                selections[n_features] = self._selection(task, features, w, b)
-        clock.add_history(history)
-        order = np.concatenate([features[largest(w * w, w.size)], *removed[::-1]])
-        return Path(selections, order, tuple(history), Status.BUDGET)
-
-    def _fit_liblinear(self, rows: Any, task: Task) -> tuple[FloatArray, float, int]:
-        """Return w, b and the number of iterations."""
-        n_samples, n_features = rows.shape
-        svm = LinearSVC(
-            C=float(self.C), dual=n_samples < PRIMAL_ROWS * n_features,
-            fit_intercept=bool(self.fit_intercept),
-            tol=float(self.tol), max_iter=int(self.max_iter), random_state=0,
-        )  # fmt: skip
-        svm.fit(rows, task.y, task.sample_weight)
-        return svm.coef_[0], float(np.ravel(svm.intercept_)[0]), int(np.max(svm.n_iter_))
+    def _method(self, automatic: type[Method]) -> Method:
+        return Elimination(self.halve_above, self.share, self.single_below, self.max_iter)
 
     def _store(self, results: list[Any]) -> None:
         super()._store(results)
         self.n_iter_ = int(max(step.extra["n_iter"] for path in results for step in path.history))
-
-    def _selection(self, task: Task, support: IndexArray, w: FloatArray, b: float) -> Selection:
-        """Return the model on the user's scaling of X."""
-        coef, intercept = on_scaling_of_x(task.design, support, w, b)
-        return Selection(
-            support, coef, intercept, float(self.C), np.ones(support.size, np.int64), None,
-            math.nan, math.nan, no_criteria(),
-        )  # fmt: skip
 
     @property
     def _score_loss(self) -> str:
@@ -309,12 +336,12 @@ def _by_row(columns: Any) -> Any:
     return rows
 
 
-class L1SVM(L1LogisticRegression):
+class L1SVM(L1Classifier):
     """Linear SVM with the l1 norm.
 
         min_{w, b}  ||w||_1 + C sum_i s_i max(0, 1 - y_i (x_i'w + b))^2
 
-    solved as `zeronorm.L1LogisticRegression` solves its problems: any storage of X, scans of
+    solved as `zeronorm.L1Classifier` solves its problems: any storage of X, scans of
     classes merged, a certified duality gap. b is not penalised.
 
     Parameters
@@ -329,16 +356,16 @@ class L1SVM(L1LogisticRegression):
     standardize : bool
         Whether w_j is penalised as if column j had standard deviation 1.
     class_weight, tol, max_iter, n_threads
-        As of `zeronorm.L1LogisticRegression`.
+        As of `zeronorm.L1Classifier`.
 
     Attributes
     ----------
-    As of `zeronorm.L1LogisticRegression`: support_, coef_, intercept_, C_, objective_, dual_gap_,
+    As of `zeronorm.L1Classifier`: support_, coef_, intercept_, C_, objective_, dual_gap_,
     n_iter_, history_, n_scans_, seconds_.
 
     Examples
     --------
-    >>> from zeronorm.baselines import L1SVM
+    >>> from zeronorm.published.baselines import L1SVM
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
     >>> L1SVM(5).fit(X, y).support_.size
@@ -349,7 +376,6 @@ class L1SVM(L1LogisticRegression):
     loss = "squared_hinge"
     penalty_factor = None
     signs = None
-    solver = "auto"
     refit_C = None
     warm_start = False
 

@@ -33,20 +33,20 @@ import numpy as np
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import validate as _validate
-from .._typing import FloatArray, IndexArray
-from ..criteria import no_criteria
-from ..designs import Scaled
-from ..designs._operations import margins, on_scaling_of_x
-from ..estimators import MeasureClassifier
-from ..estimators._linear import CALLER_OF_FIT
-from ..estimators._measure import renamed
-from ..measures import Cut, Measure, parse_measure
-from ..ordering import largest
-from ..result import Path, Selection, Status, Step
-from ..solvers import MeasureTask, Task
-from ..solvers._drive import Scan, Solver
-from ..solvers._stopwatch import PhaseClock
+from ... import validate as _validate
+from ..._typing import FloatArray, IndexArray
+from ...criteria import no_criteria
+from ...designs import Scaled
+from ...designs._operations import margins, on_scaling_of_x
+from ...estimators import MeasureClassifier
+from ...estimators._linear import CALLER_OF_FIT
+from ...estimators._measure import renamed
+from ...measures import Cut, Measure, parse_measure
+from ...ordering import largest
+from ...result import Path, Selection, Status, Step
+from ...solvers import MeasureTask, Task
+from ...solvers._drive import Scan, Solver
+from ...solvers._stopwatch import PhaseClock
 
 COLUMNS = 200  # that enter the linear program at once
 SLACK = 1e-7  # by which |c_j| may exceed 1 outside of the linear program
@@ -278,7 +278,7 @@ class L1Bmrm(MeasureClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm.baselines import L1Bmrm
+    >>> from zeronorm.published.baselines import L1Bmrm
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((300, 50))
     >>> y = X[:, 3] - X[:, 7] + 0.2 * rng.standard_normal(300) > 2
@@ -291,7 +291,6 @@ class L1Bmrm(MeasureClassifier):
     block_size = None
     max_blocks = None
     refit = True
-    solver = "auto"
     forced_features = None
 
     def __init__(
@@ -325,10 +324,11 @@ class L1Bmrm(MeasureClassifier):
         _validate.check_iterations("max_iter", self.max_iter)
         super()._check_parameters()
 
-    def _solver(
+    def _select(
         self,
         task: Task,
         sizes: tuple[int, ...],
+        *,
         start: Sequence[IndexArray] = (),
         seconds: dict[str, float] | None = None,
         certify: bool = True,
@@ -344,6 +344,7 @@ class L1Bmrm(MeasureClassifier):
         # The size follows from the solution, of each class by itself: the largest names them all.
         size = max(path[max(path)].n_features for path in results)
         super()._store([replace(path, selections={size: path[max(path)]}) for path in results])
+        self.optimality_gap_ = max(float(path.gap) for path in results)
         self.n_iter_ = max(len(path.history) for path in results)
 
     def _warn_of_gaps(self, paths: Sequence[Path], stacklevel: int = CALLER_OF_FIT) -> None:
@@ -368,18 +369,6 @@ class L1Bmrm(MeasureClassifier):
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
-
-    @property
-    def optimality_gap_(self) -> float:
-        """The largest, over classes, of (objective - bound) / objective."""
-        if not hasattr(self, "estimators_"):
-            raise AttributeError("optimality_gap_ is set by fit.")
-        return max(float(path.gap) for path in self.estimators_)
-
-    @property
-    def certificate_(self) -> Any:
-        """Not there: `path_` has the objective and its bound."""
-        raise AttributeError("L1Bmrm has no certificate_: use optimality_gap_.")
 
 
 __all__ = ["L1Bmrm", "LinearMaster", "plain_cutting_planes"]

@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from .. import validate as _validate
-from .._typing import FloatArray
-from ..groups import Groups
+from ... import validate as _validate
+from ..._typing import FloatArray
+from ...groups import Groups
 from ._base import Classifier, Data, Fit, Regressor
 from ._fista import fista
 from ._passes import InPasses, by_passes
@@ -283,7 +283,7 @@ class DCRegressor(_DC, Regressor):
     Attributes
     ----------
     As of `SparseGroupLassoRegressor`; `dual_gap_` is the worst of the convex problems, and
-    `history_` has the objective after every pass.
+    `objectives_` has the objective after every pass.
     """
 
 

@@ -16,13 +16,13 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import validate as _validate
-from .._threads import one_blas_thread
-from .._typing import FloatArray, IndexArray
-from ..designs import as_design
-from ..designs._operations import center_scale
-from ..groups import Groups
-from ..losses import LeastSquares, Logistic
+from ... import validate as _validate
+from ..._threads import one_blas_thread
+from ..._typing import FloatArray, IndexArray
+from ...designs import as_design
+from ...designs._operations import center_scale
+from ...groups import Groups
+from ...losses import LeastSquares, Logistic
 
 ConvexLoss: TypeAlias = LeastSquares | Logistic
 

@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from .. import validate as _validate
-from .._typing import FloatArray
-from ..groups import Groups
+from ... import validate as _validate
+from ..._typing import FloatArray
+from ...groups import Groups
 from ._base import Data, Fit, LinearModel, warn_of_gap
 from ._sparse_group_lasso import SLOW
 
@@ -74,7 +74,7 @@ class InPasses(LinearModel):
         tol = float(self.tol)
         fit = self._run(data, groups, int(self.max_passes), tol, int(self.max_iter))
         warn_of_gap(fit.gap, tol, SLOW)
-        self.history_ = fit.history
+        self.objectives_ = fit.history
         return fit
 
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_X_y
 
-from .. import validate as _validate
-from .._threads import one_blas_thread
-from .._typing import FloatArray
-from ..groups import Groups
-from ..losses import LeastSquares, Logistic
+from ... import validate as _validate
+from ..._threads import one_blas_thread
+from ..._typing import FloatArray
+from ...groups import Groups
+from ...losses import LeastSquares, Logistic
 from ._base import (
     Classifier,
     ConvexLoss,
@@ -217,7 +217,7 @@ class SparseGroupLassoRegressor(_SparseGroupLasso, Regressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm.baselines import SparseGroupLassoRegressor
+    >>> from zeronorm.published.baselines import SparseGroupLassoRegressor
     >>> X = np.random.default_rng(0).standard_normal((50, 6))
     >>> y = X[:, 0] - X[:, 1]
     >>> model = SparseGroupLassoRegressor(5.0, 5.0, groups=[0, 0, 0, 1, 1, 1]).fit(X, y)

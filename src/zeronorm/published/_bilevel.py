@@ -1,37 +1,17 @@
-"""BilevelClassifier: at most k features in at most g groups, for two or more classes."""
+"""Hard thresholding for few features in few groups, as published, and the search beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .. import validate as _validate
-from .._typing import Design, IndexArray
-from ..criteria import information_criteria
-from ..designs._columns import gather
-from ..designs._operations import center_scale, on_scaling_of_x
-from ..losses import Logistic, SquaredHinge
-from ..result import Path, Selection, Status, Step
-from ..solvers import Task
-from ..solvers._bilevel import BilevelFit, BilevelTask, Size
-from ..solvers._drive import Solver
-from ..solvers._hard_thresholding import Objective
-from ..solvers._refit import leave_one_out_loss
-from ..solvers._select import refit_support
-from ._base import BudgetedClassifier, Problem
-from ._bilevel import Bilevel, unscaled
-from ._sparse_linear import CALLER_OF_FIT, Rowwise
-
-LOSSES: dict[str, Logistic | SquaredHinge] = {
-    "logistic": Logistic(),
-    "squared_hinge": SquaredHinge(),
-}
+from ..estimators import BudgetClassifier, BudgetRegressor
+from ..methods import Bilevel, Method
 
 
-class BilevelClassifier(Bilevel, BudgetedClassifier):
+class BilevelClassifier(BudgetClassifier):
     """Classification by at most k features in at most g groups.
 
         min_{u, b}  1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)
@@ -96,7 +76,7 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm import BilevelClassifier
+    >>> from zeronorm.published import BilevelClassifier
     >>> rng = np.random.default_rng(0)
     >>> X, groups = rng.standard_normal((200, 40)), np.repeat(np.arange(8), 5)
     >>> y = X[:, 10] + X[:, 12] - X[:, 30] > 0
@@ -104,6 +84,9 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
     >>> model.support_.tolist(), model.groups_.tolist()
     ([10, 12, 30], [2, 6])
     """
+
+    calibrate = False
+    criterion = None
 
     def __init__(
         self,
@@ -142,94 +125,97 @@ class BilevelClassifier(Bilevel, BudgetedClassifier):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._check_bilevel()
-        _validate.check_option("loss", self.loss, list(LOSSES))
-
-    def _check_refit(self) -> None:
-        if self.refit_C is not None:
-            _validate.check_refit_penalty(self.refit_C)
-
-    def _pose(self, data: Rowwise) -> Problem:
-        problem = super()._pose(data)
-        return replace(problem, loss=LOSSES[self.loss])
-
-    def _solver(
-        self,
-        task: Task,
-        sizes: tuple[Any, ...],
-        start: Sequence[IndexArray] = (),
-        seconds: dict[str, float] | None = None,
-        certify: bool = True,
-    ) -> Solver[Path]:
-        assert task.groups is not None
-        objective = Objective(task.risk(float(self.C)), 1.0)
-        design, spread = task.design, None
-        if task.scaling == "none":
-            center = task.intercept and not design.is_sparse
-            design, spread = unscaled(center_scale(design, task.sample_weight, center=center))
-        problem = BilevelTask(
-            design, objective, task.groups,
-            task.forced,
-            task.groups.places("forced_groups", self.forced_groups), task.usable, spread,
-        )  # fmt: skip
-        path = yield from self._select(problem, sizes, start, seconds)
-        entered = _entry_steps(path.history, task.design.shape[1])
-        selections = {
-            size: self._selection(task, design, path.fits[size], entered) for size in sizes
-        }
-        order = np.concatenate([step.entered for step in path.history])
-        _, first = np.unique(order, return_index=True)
-        return Path(selections, order[np.sort(first)], path.history, Status.BUDGET)
-
-    def _selection(
-        self, task: Task, design: Design, fit: BilevelFit, entered: IndexArray
-    ) -> Selection:
-        """Return the model of a size; design: the task's, on which it was selected."""
-        if self.refit_C is None:
-            coef, intercept = on_scaling_of_x(design, fit.support, fit.coef, fit.intercept)
-            C, loo_loss, log_loss = float(self.C), np.nan, np.nan
-            if self.loss == "logistic":
-                Z = gather(design, fit.support)
-                z = Z.times(fit.coef) + fit.intercept
-                risk = task.risk(1.0)
-                log_loss = risk.value_gradient(z)[0]
-                penalty = np.ones(fit.support.size)
-                loo_loss = leave_one_out_loss(Z, risk, C, penalty, z, task.unit)
-        else:
-            Z = gather(task.design, fit.support)
-            refitted = refit_support(task, Z, fit.support, self.refit_C)
-            coef, intercept, C = refitted.coef, refitted.intercept, refitted.C
-            loo_loss, log_loss = refitted.loo_loss, refitted.loss
-        return Selection(
-            fit.support, coef, intercept, C, entered[fit.support], None,
-            loo_loss, log_loss,
-            information_criteria(log_loss, fit.support.size, task.n_rows, task.n_usable),
-        )  # fmt: skip
-
-    def _warn_of_gaps(self, paths: Sequence[Path], stacklevel: int = CALLER_OF_FIT) -> None:
-        self._warn_of_ends([step for path in paths for step in path.history], stacklevel + 1)
-
-    def _posed_sizes(self, data: Rowwise) -> tuple[Size, ...]:
-        """Return the sizes, checked with these rows."""
-        return self._pose(data).sizes
-
-    def _model_of(self, path: Path, size: Size) -> Selection:
-        """Return the model of a size from what the solver returned."""
-        return path[size]
+    def _method(self, automatic: type[Method]) -> Method:
+        return Bilevel(self.solver, self.max_iter)
 
     @property
-    def _score_loss(self) -> str:
-        return str(self.loss) if self.refit_C is None else "logistic"
+    def n_iter_(self) -> int:
+        """Rows of the history, the most of any class."""
+        return max(len(path.history) for path in self._paths)
 
 
-def _entry_steps(history: Sequence[Step], n_features: int) -> IndexArray:
-    """Return the step, from 1, at which each feature became a candidate; 0: at none."""
-    entered = np.zeros(n_features, np.int64)
-    for number in range(len(history), 0, -1):
-        entered[history[number - 1].entered] = number
-    return entered
+class BilevelRegressor(BudgetRegressor):
+    """Least squares on at most k features in at most g groups.
+
+        min_{u, b}  1/2 sum_i s_i (x_i'u + b - y_i)^2 + 1/(2 C) ||u||^2
+        subject to  ||u||_0 <= n_features,  #{groups G : u_G != 0} <= n_groups
+
+    on the selection scaling, found as by `BilevelClassifier`.
+
+    Parameters
+    ----------
+    n_features, n_groups, groups, solver, tol, max_iter, warm_start
+        As in `BilevelClassifier`.
+    C : float
+        The ridge is 1/(2 C) ||u||^2; inf: none. It is the C of `BilevelClassifier`: that objective,
+        with C before the loss, is C times this one.
+    forced_features, forced_groups
+        As in `BilevelClassifier`; with groups="columns" the names in `forced_features` are of
+        encoded columns, "column=category".
+    fit_intercept, standardize, n_threads
+        As in `BudgetClassifier`.
+
+    Attributes
+    ----------
+    As of `BudgetRegressor`.
+
+    References
+    ----------
+    Xiang, Yang and Ye, Simultaneous feature and feature group selection through hard thresholding,
+    KDD 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeronorm.published import BilevelRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
+    >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
+    >>> model = BilevelRegressor(n_features=3, n_groups=2, groups=groups).fit(X, y)
+    >>> model.support_.tolist(), model.groups_.tolist()
+    ([10, 12, 30], [2, 6])
+    """
+
+    loss = "least_squares"
+
+    def __init__(
+        self,
+        n_features: int | Sequence[int] | None = None,
+        n_groups: int | Sequence[int] | None = None,
+        *,
+        groups: Any = None,
+        solver: str = "auto",
+        C: float = np.inf,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        forced_features: Any = None,
+        forced_groups: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+        warm_start: bool = False,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_features = n_features
+        self.n_groups = n_groups
+        self.groups = groups
+        self.solver = solver
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.forced_features = forced_features
+        self.forced_groups = forced_groups
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.n_threads = n_threads
+
+    def _method(self, automatic: type[Method]) -> Method:
+        return Bilevel(self.solver, self.max_iter)
+
+    @property
+    def n_iter_(self) -> int:
+        """Rows of the history."""
+        return len(self._paths[0].history)
 
 
-__all__ = ["BilevelClassifier"]
+__all__ = ["BilevelClassifier", "BilevelRegressor"]

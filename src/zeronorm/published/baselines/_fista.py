@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._typing import FloatArray
+from ..._typing import FloatArray
 from ._base import CURVATURE, ConvexLoss
 
 CHECK = 10  # iterations between two calls of `done`

@@ -21,11 +21,11 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import validate as _validate
-from .._typing import FloatArray, IndexArray
-from ..designs import as_design
-from ..groups import Groups
-from ..solvers import Task, greedy, run
+from ... import validate as _validate
+from ..._typing import FloatArray, IndexArray
+from ...designs import as_design
+from ...groups import Groups
+from ...solvers import Task, greedy, run
 from ._base import CALLER_OF_FIT, Classifier, Data, Fit, LinearModel, LinearPath, Regressor
 
 RANK = 1e-8  # columns whose new part is below this share of their length are dependent
@@ -146,7 +146,7 @@ class _Pursuit(LinearModel):
                 stacklevel=CALLER_OF_FIT - 1,
             )
         self.order_ = groups.labels[order]
-        self.path_ = LinearPath.of(range(len(models)), [data.unscale(x) for x in models])
+        self.steps_ = LinearPath.of(range(len(models)), [data.unscale(x) for x in models])
         return Fit(models[-1], data.value(models[-1]), np.nan, len(order))
 
 
@@ -186,13 +186,13 @@ class OMPRegressor(_Pursuit, Regressor):
     coef_ : (n_features_in_,), of a classifier (1, n_features_in_).
     intercept_ : float, of a classifier (1,).
     order_ : the features (the labels of the groups) in order of entry.
-    path_ : `LinearPath` of the models after 0, 1, ... steps, `coef_` the last.
+    steps_ : `LinearPath` of the models after 0, 1, ... steps, `coef_` the last.
     objective_ : the loss, summed.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm.baselines import OMPRegressor
+    >>> from zeronorm.published.baselines import OMPRegressor
     >>> X = np.random.default_rng(0).standard_normal((50, 6))
     >>> model = OMPRegressor(2).fit(X, X[:, 0] - 2 * X[:, 4] + 0.1 * X[:, 5])
     >>> model.order_
@@ -204,7 +204,7 @@ class OMPClassifier(_Pursuit, Classifier):
     """Logistic regression on exactly k features by orthogonal matching pursuit, for two classes.
 
     The fits have a ridge penalty of 1e-6 / 2 ||x||^2 on standardised columns. A choice of the
-    ridge, certificates and any storage of X: `zeronorm.GreedyLogisticRegression`.
+    ridge, certificates and any storage of X: `zeronorm.published.GreedyLogisticRegression`.
 
     Parameters and attributes as of `OMPRegressor`.
     """

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import validate as _validate
-from .._typing import IndexArray
-from ..result import Path
-from ..solvers import Task
-from ..solvers._drive import Solver
-from ..solvers._greedy import FIT_C, greedy
-from ._base import GroupBudgetedClassifier, Problem, Rowwise
+from ..estimators import BudgetClassifier
+from ..methods import Greedy, Method
 
 
-class GreedyLogisticRegression(GroupBudgetedClassifier):
+class GreedyLogisticRegression(BudgetClassifier):
     """Logistic regression on exactly k features, or groups of features, by forward greedy steps.
 
     A step correlates what the model so far leaves unexplained, alpha_i y_i, with all columns (one
@@ -74,7 +69,7 @@ class GreedyLogisticRegression(GroupBudgetedClassifier):
 
     Examples
     --------
-    >>> from zeronorm import GreedyLogisticRegression
+    >>> from zeronorm.published import GreedyLogisticRegression
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
     >>> model = GreedyLogisticRegression(n_features=3).fit(X, y)
@@ -82,13 +77,17 @@ class GreedyLogisticRegression(GroupBudgetedClassifier):
     3
     """
 
+    loss = "logistic"
+    criterion = None
+    forced_groups = None
+
     def __init__(
         self,
         n_features: int | Sequence[int] | None = None,
         *,
         groups: Any = None,
         n_groups: int | list[int] | None = None,
-        fit_C: float = FIT_C,
+        fit_C: float = 0.1,
         C: float = 0.1,
         refit_C: float | str = "loo",
         calibrate: bool | str = "auto",
@@ -115,37 +114,8 @@ class GreedyLogisticRegression(GroupBudgetedClassifier):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    def _solver(
-        self,
-        task: Task,
-        sizes: tuple[int, ...],
-        start: Sequence[IndexArray] = (),
-        seconds: dict[str, float] | None = None,
-        certify: bool = True,
-    ) -> Solver[Path]:
-        return greedy(
-            task,
-            sizes,
-            C=float(self.C),
-            fit_C=float(self.fit_C),
-            refit_C=self.refit_C,
-            tol=float(self.tol),
-            start=start,
-            seconds=seconds,
-            certify=certify,
-        )
-
-    def _pose(self, data: Rowwise) -> Problem:
-        problem = super()._pose(data)
-        _validate.check_total_weight(float(self.fit_C), problem.sample_weight)
-        return problem
-
-    def _solver_and_remedy(self) -> tuple[str, str]:
-        return "A fit", "A smaller fit_C helps."
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        _validate.check_positive("fit_C", self.fit_C)
+    def _method(self, automatic: type[Method]) -> Method:
+        return Greedy(self.fit_C)
 
 
 __all__ = ["GreedyLogisticRegression"]

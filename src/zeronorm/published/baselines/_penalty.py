@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray
-from ..losses import LeastSquares
+from ..._typing import FloatArray, IndexArray
+from ...losses import LeastSquares
 from ._base import ConvexLoss
 
 ROUNDS = 200  # of Newton's method for the dual norm; it needs about ten

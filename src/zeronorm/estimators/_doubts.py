@@ -1,0 +1,181 @@
+"""What a fit says where its result is not what was asked for: warnings, with what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ..result import Path, Result, Status
+from ..solvers import Splitting
+from ..solvers._l1_path import LARGEST
+from ..solvers._l1_setting import GAP_SLACK, L1Setting, gap_of
+
+# Rounding ends progress at gaps far below this, however small a tolerance was asked.
+GAP_FLOOR = 1e-6
+SEPARATED = 1e-3  # mean log-loss below which classes count as separated
+
+
+def open_gaps(paths: Sequence[Path], tol: float, solver: str, remedy: str) -> Iterator[Warning]:
+    """Return the warning that a problem was not solved, that of the largest certified gap.
+
+    solver, remedy : what solves the problems of the selection, and what helps where it fails.
+    """
+    limit = max(GAP_SLACK * tol, GAP_FLOOR)
+    steps = [
+        (np.nan_to_num(step.extra.get("gap", 0.0), nan=np.inf), number, step.status)
+        for path in paths
+        for number, step in enumerate(path.history, start=1)
+    ]
+    gap, number, status = max(steps, key=lambda step: step[0], default=(0.0, 0, None))
+    if status is not None and not gap <= limit:
+        yield ConvergenceWarning(
+            f"{solver} stopped at a certified gap of {gap:.2g} (asked: tol={tol:g}) at "
+            f"step {number} of the selection ({status.value}); the support has the requested "
+            "size, but its features may not be those of the method. "
+            f"{remedy} `history_` has the gap of every step."
+        )
+        return
+    gap = max(path.gap for path in paths)
+    if not gap <= limit:
+        yield ConvergenceWarning(
+            f"A problem over the selected features stopped at a certified gap of {gap:.2g} "
+            f"(asked: tol={tol:g}); the support has the requested size, its coefficients "
+            "may be inaccurate. A smaller C or refit_C helps."
+        )
+
+
+def separation(paths: Sequence[Path], k: int, C: float) -> Iterator[Warning]:
+    """Return the warning that only the ridge bounds the coefficients."""
+    ends = [step for path in paths for step in path.history if step.n_features == k and step.status]
+    for end in ends[-len(paths) :]:
+        if end.extra.get("mean_loss", 1.0) < SEPARATED and end.extra["least_margin"] > 0:
+            yield UserWarning(
+                f"The {k} features separate the classes: their mean log-loss is "
+                f"{end.extra['mean_loss']:.2g}, and only the ridge (C={C:g}) bounds the "
+                "coefficients and tells such supports apart. Use a smaller C, or fewer features."
+            )
+            return
+
+
+def rank(paths: Sequence[Path], k: int) -> Iterator[Warning]:
+    """Return the warning that there are more features than the rows allow."""
+    certificate = paths[0][k].certificate
+    if certificate is not None and k >= certificate.dual.size:
+        yield UserWarning(
+            f"n_features={k} is more than the {certificate.dual.size - 1} features that "
+            f"{certificate.dual.size} samples can tell apart: the rank of X is below it, and only "
+            "the ridge makes the model unique. Use fewer features."
+        )
+
+
+def steps_left(paths: Sequence[Path], solver: str, max_iter: int) -> Iterator[Warning]:
+    """Return the warning that hard thresholding did not converge."""
+    history = [step for path in paths for step in path.history]
+    for number, step in enumerate(history, start=1):
+        if step.status is Status.MAX_ITER:
+            yield ConvergenceWarning(
+                f"solver={solver!r} did not converge in max_iter={max_iter} steps "
+                f"(step {number} of `history_`, {step.n_features} features). Use a larger "
+                "max_iter or tol, or solver='auto'."
+            )
+            return
+
+
+def l1_gap(
+    setting: L1Setting, results: Sequence[Result], refit_gap: float, solver: str
+) -> Iterator[Warning]:
+    """Return the warning that an l1 problem was not solved, that of the largest gap, or a refit."""
+    result = max(results, key=gap_of)
+    if not setting.solves(result):
+        yield ConvergenceWarning(
+            f"solver={solver!r} stopped at a certified gap of {gap_of(result):.2g} (asked: "
+            f"tol={setting.tol:g}): {result.status.value}. The objective is proven to be that near "
+            "to the best one; the support is not certain, it may lack features or have too many. "
+            f"{l1_remedy(setting, result, solver)} `history_` has the gap of every iteration."
+        )
+    elif not refit_gap <= setting.widest:
+        yield ConvergenceWarning(
+            f"The refit stopped at a certified gap of {refit_gap:.2g} (asked: "
+            f"tol={setting.tol:g}): its coefficients may be inaccurate. A smaller refit_C helps."
+        )
+
+
+def l1_remedy(setting: L1Setting, result: Result, solver: str = "auto") -> str:
+    """Return what helps where an l1 solver stopped too early."""
+    stalled = result.status is Status.STALLED
+    if solver in ("glmnet", "cdn") or (solver == "newglmnet" and stalled):
+        return "Use solver='working-set'."
+    if not stalled:
+        return f"Use a larger max_iter than {setting.max_iter}."
+    if not setting.standardize:
+        return "Scale the columns of X, or use standardize=True."
+    return "Use a smaller C."
+
+
+def l1_size(
+    setting: L1Setting, n_features: Any, reached: int | None, C: Any, refit_C: Any
+) -> Iterator[Warning]:
+    """Return the warning that the path has no solution of the size that was asked for."""
+    if n_features is None or reached is None or reached >= int(n_features):
+        return
+    yield UserWarning(
+        f"n_features={n_features}: within tol={setting.tol:g} no l1 solution was found that "
+        f"has more than {reached} features (at C={np.max(C):.3g}) before next to "
+        f"nothing is left of the loss, or C is {LARGEST:g} times that of the first feature. "
+        "The others were chosen by their scores"
+        + (", with coefficients of 0" if refit_C is None else "")
+        + ". Use a smaller n_features or tol, or BudgetClassifier."
+    )
+
+
+def splitting(options: Splitting, paths: Sequence[Path]) -> Iterator[Warning]:
+    """Return the warnings that SALM or ASALM saw some features only, or did not converge."""
+    ends: list[tuple[int, Any]] = [  # the last iterations, with their numbers in the history
+        (number, step)
+        for path in paths
+        for number, step in enumerate(path.history, start=1)
+        if "primal" in step.extra and step.status is not None
+    ]
+    seen = min((step.extra["columns"] for _, step in ends), default=0.0)
+    usable = max((step.extra["usable"] for _, step in ends), default=0.0)
+    if seen < usable:
+        yield UserWarning(
+            f"solver={options.method!r} holds its columns in memory: of {usable:.0f} features it "
+            f"saw the {seen:.0f} with the largest |X'(y - mean)|. Use solver='auto', which sees "
+            "all."
+        )
+    failed = next((end for end in ends if end[1].status is not Status.CONVERGED), None)
+    advice = next(
+        filter(None, (options.advice(end.extra["curvature"], failed is None) for _, end in ends)),
+        "",
+    )
+    if failed is None:
+        if advice:
+            yield UserWarning(advice)
+        return
+    number, step = failed
+    diverged = step.status is Status.DIVERGED
+    how = "diverged" if diverged else f"did not converge in {options.max_iter} iterations"
+    remedy = "safeguard=True" if options.raw else "a larger max_iter"
+    yield ConvergenceWarning(
+        f"solver={options.method!r} {how}: step {number} of `history_` has a primal residual of "
+        f"{step.extra['primal']:.2g} (asked: {step.extra['primal_tol']:.2g}) and a dual one of "
+        f"{step.extra['dual']:.2g} (asked: {step.extra['dual_tol']:.2g}). The support has the "
+        "requested size, but its features may not be those of the method. "
+        + (advice or f"Use {remedy}, or solver='auto'.")
+    )
+
+
+__all__ = [
+    "l1_gap",
+    "l1_remedy",
+    "l1_size",
+    "open_gaps",
+    "rank",
+    "separation",
+    "splitting",
+    "steps_left",
+]

@@ -1,0 +1,404 @@
+"""What estimators that select under a budget share: the problem they pose, what solves it, results.
+
+An estimator reads its parameters into a `Plan`, which is checked without data. The plan poses the
+data as a `Problem`: a task for every class, the sizes asked for, and what selects. Cross-validation
+and certificates ask an estimator (a `Selector`) for its problem as `fit` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from .. import validate as _validate
+from .._typing import FloatArray, IndexArray, Smooth
+from ..criteria import CRITERIA, LEAST_ROWS
+from ..groups import Groups
+from ..losses import Logistic, SquaredHinge
+from ..methods import L0, Bilevel, Method, Minimax, Pool
+from ..result import Path
+from ..solvers import Task
+from ..solvers._drive import Solver
+from ..solvers._scaling import selection_scaling
+from . import _doubts
+from ._sparse_linear import Rowwise, SparseLinearModel
+
+LOSSES: dict[str, Smooth] = {loss.name: loss for loss in (Logistic(), SquaredHinge())}
+
+
+class Select(Protocol):
+    """What selects for one task."""
+
+    def __call__(
+        self,
+        task: Task,
+        sizes: tuple[Any, ...],
+        *,
+        start: Sequence[IndexArray] = (),
+        seconds: dict[str, float] | None = None,
+        certify: bool = True,
+    ) -> Solver[Path]:
+        """Return the generator of scans.
+
+        start : features of an earlier fit. seconds : filled by phase.
+        certify : whether to certify, and to prove what is to be proven.
+        """
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The data of a fit, posed: one task for each class against the rest, one for two classes."""
+
+    tasks: list[Task]
+    labels: np.ndarray  # (n,)
+    classes: np.ndarray | None  # of a classifier; the positive one of two last
+    sizes: tuple[Any, ...]  # growing: numbers of features or of groups, or pairs of them
+    select: Select
+    C: float
+
+    def solvers(
+        self,
+        starts: Sequence[Sequence[IndexArray]] | None = None,
+        seconds: dict[str, float] | None = None,
+        *,
+        certify: bool = True,
+    ) -> list[Solver[Path]]:
+        """Return the generator of scans of every task."""
+        if starts is None:
+            starts = [()] * len(self.tasks)
+        return [
+            self.select(task, self.sizes, start=start, seconds=seconds, certify=certify)
+            for task, start in zip(self.tasks, starts, strict=True)
+        ]
+
+
+@runtime_checkable
+class Selector(Protocol):
+    """What cross-validation, certificates and model files ask of an estimator that selects."""
+
+    n_features: Any
+    n_threads: Any
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
+        """Return the data, validated as by `fit`."""
+
+    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
+        """Return the sizes of all folds, checked with all data; None: each has its own."""
+
+    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
+        """Return the problem of `fit` on these rows."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A selection as the parameters of an estimator state it."""
+
+    method: Method
+    loss: Smooth
+    C: float
+    tol: float
+    refit_C: float | str | None
+    n_features: Any
+    n_groups: Any
+    groups: Any
+    forced_features: Any
+    forced_groups: Any
+    criterion: str | None
+    fit_intercept: bool
+    standardize: bool
+    report: Any = field(default=None)  # told where a proof stands
+
+    @classmethod
+    def of(cls, model: Any, losses: dict[str, Smooth]) -> Plan:
+        """Return the plan of an estimator.
+
+        Raises
+        ------
+        ValueError
+            Where a parameter breaks a rule that no data are needed for.
+        """
+        _validate.check_option("loss", model.loss, list(losses))
+        loss = losses[model.loss]
+        automatic: type[Method] = Pool if loss.name in Pool.losses else Bilevel
+        if model.groups is not None:
+            automatic = Minimax if model.n_features is None else Bilevel
+        method = model._method(automatic)
+        if loss.name not in method.losses:
+            raise ValueError(
+                f"method={method.name!r} has no loss={loss.name!r}; it has "
+                f"{', '.join(method.losses)}."
+            )
+        C = method.default_weight(loss.name)
+        if not (isinstance(model.C, str) and model.C == "auto"):
+            check = _validate.check_positive
+            if np.isinf(C):
+                check = _validate.check_positive_or_infinite
+            C = check("C", model.C)
+        refit_C = getattr(model, "refit_C", None)
+        if isinstance(refit_C, str) and refit_C == "auto":
+            refit_C = method.refit_C
+        elif refit_C is not None or method.refit_C is not None:
+            _validate.check_refit_penalty(refit_C)
+        tol = method.tol if model.tol is None else _validate.check_positive("tol", model.tol)
+        _validate.check_count("n_threads", model.n_threads)
+        for name in ("fit_intercept", "standardize", "warm_start"):
+            _validate.check_flag(name, getattr(model, name))
+        if model.warm_start and not method.starts_warm:
+            raise ValueError(
+                f"warm_start must be False for method={method.name!r}: a path has its own begin."
+            )
+        plan = cls(
+            method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.groups,
+            model.forced_features, model.forced_groups, getattr(model, "criterion", None),
+            bool(model.fit_intercept), bool(model.standardize), getattr(model, "_report", None),
+        )  # fmt: skip
+        plan._check_budget(by_itself=getattr(model, "method", None) == "auto")
+        method.check(loss, plan.fit_intercept)
+        return plan
+
+    @property
+    def counts(self) -> str:
+        """What is selected: "features", whole "groups", or features in few groups: "both"."""
+        if "both" in self.method.budgets:
+            return "both"
+        return "features" if self.groups is None else "groups"
+
+    def _check_budget(self, by_itself: bool) -> None:
+        """Raise ValueError where budgets, groups and the method do not fit.
+
+        by_itself : whether the method follows from the budgets.
+        """
+        _validate.check_option("criterion", self.criterion, [None, *CRITERIA])
+        if self.groups is None and self.forced_groups is not None:
+            raise ValueError(
+                f"forced_groups names groups, but groups is None; got {self.forced_groups!r}. Pass "
+                "the group of every column as groups, or use forced_features."
+            )
+        if self.criterion is not None and (self.counts == "both" or self.groups is not None):
+            raise ValueError(
+                "criterion chooses among numbers of single features; got "
+                f"criterion={self.criterion!r} with groups. Use cross_validate."
+            )
+        if self.counts == "both" and not by_itself:
+            return
+        if self.groups is None and self.n_groups is not None:
+            raise ValueError(
+                f"n_groups counts groups, but groups is None; got n_groups={self.n_groups!r}. "
+                "Pass the group of every column as groups, or use n_features."
+            )
+        if self.groups is not None and self.n_groups is None:
+            raise ValueError("groups needs the number of them to select: pass n_groups.")
+        if self.groups is None or self.counts == "both":
+            return
+        if "groups" not in self.method.budgets:
+            raise ValueError(
+                f"method={self.method.name!r} selects single features; got groups. Leave them "
+                "out, or use method='minimax', 'greedy' or 'bilevel'."
+            )
+        if self.n_features is not None:
+            raise ValueError(
+                "n_features must be None with groups, which enter as a whole; got "
+                f"n_features={self.n_features!r}. Use n_groups."
+            )
+        if self.forced_groups is not None:
+            raise ValueError(
+                "forced_groups is of bi-level selection; whole groups are forced by "
+                f"forced_features, a feature of each; got {self.forced_groups!r}."
+            )
+
+    def partition(
+        self, encoding: Any, n_columns: int, names: Sequence[str] | None
+    ) -> Groups | None:
+        """Return the groups of the columns; of a bi-level selection without any, each its own."""
+        if encoding is not None:
+            return encoding.groups  # type: ignore[no-any-return]
+        if self.groups is not None:
+            return Groups.of(self.groups, n_columns, names)
+        own = np.arange(n_columns)
+        return Groups(own, own) if self.counts == "both" else None
+
+    def pose(
+        self,
+        data: Rowwise,
+        targets: Sequence[FloatArray],
+        classes: np.ndarray | None,
+        unit: FloatArray | None,
+        sizes: tuple[Any, ...] | None = None,
+    ) -> Problem:
+        """Pose the problem of some rows; one pass over X gives the scales and finds NaN.
+
+        targets : y of every task. unit : (n,) class weights. sizes : where they are known.
+        """
+        weight = data.sample_weight
+        self.method.check_weight(weight)
+        design, scaling, usable = selection_scaling(
+            data.design, weight, center=self.fit_intercept, standardize=self.standardize
+        )
+        groups = self.partition(data.encoding, usable.size, data.names)
+        forced = _validate.check_forced(self.forced_features, usable.size, data.names, usable)
+        if sizes is None:
+            sizes = self._sizes(groups, usable, forced, weight)
+        else:
+            _validate.check_usable(int(usable.sum()), usable.size)
+        tasks = [
+            Task.of(
+                design, y, weight, scaling, loss=self.loss, intercept=self.fit_intercept,
+                forced=forced, unit=unit, usable=usable, groups=groups,
+            )
+            for y in targets
+        ]  # fmt: skip
+        return Problem(tasks, data.labels, classes, sizes, self.select, self.C)
+
+    def _sizes(
+        self, groups: Groups | None, usable: np.ndarray, forced: IndexArray, weight: FloatArray
+    ) -> tuple[Any, ...]:
+        """Return the wanted sizes, growing."""
+        forced_groups = self._forced_groups(groups)
+        sizes = _validate.check_sizes(self.n_features, int(usable.sum()), usable.size, forced.size)
+        if self.criterion is not None:
+            if weight.sum() < LEAST_ROWS:
+                raise ValueError(
+                    f"criterion needs sample_weight (times class_weight) to count rows, at least "
+                    f"{LEAST_ROWS} in sum; got {weight.sum():g}. Scale them to the number of rows, "
+                    "or use criterion=None."
+                )
+            if np.ndim(self.n_features) == 0:
+                return tuple(range(max(1, forced.size), sizes[0] + 1))
+        if groups is None:
+            return sizes
+        n_forced = np.union1d(groups.of_features(forced), forced_groups).size
+        n_groups = np.union1d(groups.of_features(np.flatnonzero(usable)), forced_groups).size
+        budgets: tuple[int, ...] = (n_groups,)
+        if self.n_groups is not None:
+            budgets = _validate.check_n_groups(self.n_groups, n_groups, n_forced)
+        if self.counts == "groups":
+            return budgets
+        return tuple((k, g) for k in sizes for g in budgets)
+
+    def _forced_groups(self, groups: Groups | None) -> IndexArray:
+        """Return the places of the groups that are counted in every model."""
+        if groups is None:
+            return np.empty(0, np.int64)
+        return groups.places("forced_groups", self.forced_groups)
+
+    def select(
+        self,
+        task: Task,
+        sizes: tuple[Any, ...],
+        *,
+        start: Sequence[IndexArray] = (),
+        seconds: dict[str, float] | None = None,
+        certify: bool = True,
+    ) -> Solver[Path]:
+        """Return the generator of scans that selects for one task."""
+        options: dict[str, Any] = {}
+        if self.counts == "both":
+            options["forced_groups"] = self._forced_groups(task.groups)
+        if isinstance(self.method, L0):
+            options["report"] = self.report
+        return self.method.select(
+            task, sizes, C=self.C, refit_C=self.refit_C, tol=self.tol, start=start,
+            seconds=seconds, certify=certify, **options,
+        )  # fmt: skip
+
+    def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
+        """Return the warnings that a fit gives."""
+        yield from self.method.doubts(paths, size, self.C, self.tol)
+        if isinstance(self.method, L0) and self.n_features is not None:
+            yield from _doubts.rank(paths, size)
+
+    def keep_groups(self, model: Any) -> None:
+        """Set the labels of the groups of the selected features, where there are groups."""
+        model.__dict__.pop("groups_", None)
+        names = getattr(model, "feature_names_in_", None)
+        groups = self.partition(
+            model._encoding, model._n_columns, None if names is None else list(names)
+        )
+        if groups is not None:
+            model.groups_ = np.asarray(groups.labels[groups.of_features(model.support_)])
+
+    def of_fold(self) -> Plan:
+        """Return the plan of a fold of the calibration, whose final fits are made anew."""
+        return replace(self, refit_C=1.0) if self.refit_C == "loo" else self
+
+
+def one_or_all(values: Sequence[Any]) -> Any:
+    """Return the only value, or the tuple of those of all classes, in the order of `classes_`."""
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def keep_paths(model: SparseLinearModel, paths: Sequence[Path], criterion: str | None) -> None:
+    """Set the attributes that the paths of a fit give, and unset those of an earlier one.
+
+    `certificate_`, `proof_`, `optimality_gap_` and `criteria_` are there where they are known.
+    """
+    sizes = list(paths[0])
+    table = _criteria(paths)
+    size = sizes[-1 if criterion is None else int(np.argmin(table[criterion]))]
+    chosen = [path[size] for path in paths]
+    model._paths, model.size_ = tuple(paths), size
+    known: dict[str, Any] = {"path_": one_or_all(paths)}
+    known["history_"] = one_or_all([path.history for path in paths])
+    certificates = [selection.certificate for selection in chosen]
+    gaps = [selection.gap for selection in chosen]
+    if all(certificates):
+        known["certificate_"] = one_or_all(certificates)
+        gaps = [certificate.gap for certificate in certificates if certificate is not None]
+    if not np.isnan(gaps).any():
+        known["optimality_gap_"] = float(max(gaps))
+    if any(selection.proof for selection in chosen):
+        known["proof_"] = one_or_all([selection.proof for selection in chosen])
+    if not np.isnan(table["log_loss"]).all():
+        known["criteria_"] = table
+    for name in (
+        "path_",
+        "history_",
+        "certificate_",
+        "optimality_gap_",
+        "proof_",
+        "criteria_",
+    ):
+        if name in known:
+            setattr(model, name, known[name])
+        else:
+            model.__dict__.pop(name, None)
+    model._set_models(chosen)
+
+
+def _criteria(paths: Sequence[Path]) -> dict[str, np.ndarray]:
+    """Return the information criteria of every size: a table, as a dict of its columns (n_sizes,).
+
+    Of several classes, the sums over the models of each class against the others.
+    """
+    sizes = list(paths[0])
+    models = [[path[k] for path in paths] for k in sizes]
+    table = {"size": np.array(sizes)}
+    table["log_loss"] = np.array([sum(model.log_loss for model in row) for row in models])
+    for name in CRITERIA:
+        table[name] = np.array(
+            [sum(model.criteria.get(name, np.nan) for model in row) for row in models]
+        )
+    return table
+
+
+def warm_starts(model: Any, method: Method, tasks: Sequence[Task]) -> list[list[IndexArray]]:
+    """Return what the previous fit gives, where it had these columns and as many classes."""
+    paths = getattr(model, "_paths", ())
+    same = len(paths) == len(tasks) and model._n_columns == tasks[0].design.shape[1]
+    if not model.warm_start or not same:
+        return [[] for _ in tasks]
+    return method.start(paths)
+
+
+__all__ = [
+    "LOSSES",
+    "Plan",
+    "Problem",
+    "Selector",
+    "keep_paths",
+    "one_or_all",
+    "warm_starts",
+]

@@ -1,0 +1,460 @@
+"""The methods of selection: a frozen record for each, which owns its options and their defaults.
+
+    BudgetClassifier(8, method="l0")                      a method with its defaults
+    BudgetClassifier(8, method=methods.L0(gap=0.01))      with other options
+
+`METHODS` is the one table of them, by name: estimators read from it what solves a problem and which
+C, tol and refit_C are the defaults, the command what it says of a method. Solvers are imported when
+one is asked for, so that the command can read the table at once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from ._typing import FloatArray, IndexArray, Smooth
+    from .result import Path, Progressed
+    from .solvers import Splitting, Task
+    from .solvers._drive import Solver
+
+CLASSIFICATION = ("logistic", "squared_hinge")
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """What finds the features; the final fit and the certificate do not depend on it."""
+
+    name: ClassVar[str]
+    sentence: ClassVar[str]  # what it does; {k} and {groups} stand for the budgets
+    # What the command calls the moment at which a feature entered, and what that counts.
+    entered: ClassVar[tuple[str, str]] = ("", "")
+    budgets: ClassVar[tuple[str, ...]] = ("features",)  # "features", "groups" or "both"
+    losses: ClassVar[tuple[str, ...]] = CLASSIFICATION
+    tol: ClassVar[float] = 1e-3  # unless the user gives one, as refit_C
+    refit_C: ClassVar[float | str | None] = "loo"  # None: the solution itself is the model
+    starts_warm: ClassVar[bool] = True  # whether it can begin with the features of another fit
+
+    def default_weight(self, loss: str) -> float:
+        """Return the weight of a loss where the user gives none."""
+        return 0.1
+
+    def check(self, loss: Smooth, fit_intercept: bool) -> None:  # noqa: B027 - not all have options
+        """Raise ValueError where an option breaks a rule that no data are needed for."""
+
+    def check_weight(self, weight: FloatArray) -> None:  # noqa: B027
+        """Raise ValueError where a constant of the method is too large for these weights."""
+
+    @abstractmethod
+    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+        """Return the generator of scans that selects for a task.
+
+        common : C, refit_C, tol, start (features of an earlier fit), seconds (filled by phase),
+            certify; `report` too for `L0`, `forced_groups` for `Bilevel`.
+        """
+
+    def blame(self) -> tuple[str, str]:
+        """Return what has failed where a problem is left unsolved, and what helps."""
+        return "The solver", "A smaller C helps."
+
+    def doubts(self, paths: Sequence[Path], size: Any, C: float, tol: float) -> Iterator[Warning]:
+        """Return the warnings that a fit gives: its paths, and the size of its model."""
+        from .estimators import _doubts
+
+        return _doubts.open_gaps(paths, tol, *self.blame())
+
+    def start(self, paths: Sequence[Path]) -> list[list[IndexArray]]:
+        """Return what a fit after these paths begins with: lists of features for each path."""
+        return [[step.entered for step in path.history] for path in paths]
+
+
+@dataclass(frozen=True)
+class Pool(Method):
+    """A pool of 3k features by the minimax cutting plane, then elimination and splicing: "auto".
+
+    Parameters
+    ----------
+    block_size, max_blocks : int or None
+        Features per scan of the pool, or the number of scans; a fifth of the pool by default.
+    """
+
+    name = "pool"
+    sentence = "pool: candidates by the minimax cutting plane, reduced to {k} by elimination"
+    entered = ("block", "the scan at which it entered")
+
+    block_size: int | None = None
+    max_blocks: int | None = None
+
+    def check(self, loss: Smooth, fit_intercept: bool) -> None:
+        """Raise ValueError where an option breaks a rule."""
+        _check_counts(self)
+
+    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+        """Return the generator of scans."""
+        from .solvers import select
+
+        common |= {"block_size": self.block_size, "max_blocks": self.max_blocks}
+        return select(task, sizes, **common)
+
+
+@dataclass(frozen=True)
+class Minimax(Method):
+    """The minimax cutting plane itself: nested supports of features, or of whole groups.
+
+    Every scan adds the block of the features (groups) with the largest scores; the problem over
+    the blocks is solved to a certified gap, and its dual point gives the next scan.
+
+    Parameters
+    ----------
+    block_size : int or None
+        Features (groups) per scan; by default the budget divided by max_blocks, or a third of it.
+        With several sizes a third of the smallest, but at least a thirtieth of the largest.
+    max_blocks : int or None
+        How many scans generate blocks; it yields to the budget.
+    solver : str
+        What solves the problem over the blocks. "newton" is the one to use; "fista", "simplemkl",
+        "smoothing" and "smoothing-published" are there to reproduce and to compare.
+    """
+
+    name = "minimax"
+    sentence = "minimax: the first {k} features of the minimax cutting plane"
+    entered = ("block", "the scan at which it entered")
+    budgets = ("features", "groups")
+
+    block_size: int | None = None
+    max_blocks: int | None = None
+    solver: str = "newton"
+
+    def check(self, loss: Smooth, fit_intercept: bool) -> None:
+        """Raise ValueError where an option breaks a rule."""
+        from . import validate as _validate
+        from .solvers.inner import INNER_SOLVERS, check_supported
+
+        _check_counts(self)
+        _validate.check_option("solver", self.solver, list(INNER_SOLVERS))
+        if self.solver.startswith("smoothing"):
+            check_supported(self.solver, loss, fit_intercept)
+
+    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+        """Return the generator of scans."""
+        from .solvers import INNER_SOLVERS, select_nested
+
+        common |= {"block_size": self.block_size, "max_blocks": self.max_blocks}
+        return select_nested(task, sizes, inner=INNER_SOLVERS[self.solver], **common)
+
+    def blame(self) -> tuple[str, str]:
+        """Return what has failed, and what helps."""
+        newton = self.solver == "newton"
+        return f"solver={self.solver!r}", (
+            "A smaller C helps." if newton else "Use solver='newton'."
+        )
+
+
+@dataclass(frozen=True)
+class Greedy(Method):
+    """Forward greedy steps: the feature, or the whole group, that fits best what is left.
+
+    Every step costs a scan, and features stay once they are in: the order of entry is a nested
+    path.
+
+    Parameters
+    ----------
+    fit_C : float
+        Weight of the loss in the fits between steps. Published methods have no penalty or a tiny
+        one, 1e8, and often do worse where features outnumber samples by far.
+    """
+
+    name = "greedy"
+    sentence = "greedy: in every scan the feature that fits best what is left"
+    entered = ("step", "the step at which it entered")
+    budgets = ("features", "groups")
+    tol = 1e-6
+
+    fit_C: float = 0.1
+
+    def check(self, loss: Smooth, fit_intercept: bool) -> None:
+        """Raise ValueError where an option breaks a rule."""
+        from . import validate as _validate
+
+        _validate.check_positive("fit_C", self.fit_C)
+
+    def check_weight(self, weight: FloatArray) -> None:
+        """Raise ValueError where fit_C is too large for these weights."""
+        from . import validate as _validate
+
+        _validate.check_total_weight(float(self.fit_C), weight)
+
+    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+        """Return the generator of scans."""
+        from .solvers import greedy
+
+        return greedy(task, sizes, fit_C=float(self.fit_C), **common)
+
+    def blame(self) -> tuple[str, str]:
+        """Return what has failed, and what helps."""
+        return "A fit", "A smaller fit_C helps."
+
+
+@dataclass(frozen=True)
+class L0(Method):
+    """Exchanges among all features for the best k, and on demand a proof that they are the best.
+
+    Parameters
+    ----------
+    gap : float or None
+        Where it is given, branch and bound goes on until no support of this size can lower the
+        objective by more than this share of it (0: none at all), or until the time is over; a
+        better support found on the way is the model, and `proof_` tells how it ended. Ctrl-C stops
+        the search, and keeps what was found. Folds prove nothing.
+    time_limit : float
+        Seconds of that, for every size and class.
+    solver : str or Splitting
+        "auto" and "exchange": exchanges from several starts. "splicing": from the strongest
+        features only. "iht": iterative hard thresholding. "salm" and "asalm": the splitting
+        augmented Lagrangian methods, for comparison; `zeronorm.solvers.Splitting` has their
+        options. They see columns in memory only: of more than 10^7 numbers the strongest.
+    """
+
+    name = "l0"
+    sentence = "l0: exchanges among all features until none is found that helps"
+    entered = ("step", "the scan or round of exchanges at which it became a candidate")
+    tol = 1e-4
+
+    gap: float | None = None
+    time_limit: float = 60.0
+    solver: str | Splitting = "auto"
+
+    def check(self, loss: Smooth, fit_intercept: bool) -> None:
+        """Raise ValueError where an option breaks a rule."""
+        from . import validate as _validate
+        from .solvers import Splitting
+        from .solvers._l0 import SOLVERS
+
+        if not isinstance(self.solver, Splitting):
+            _validate.check_option("solver", self.solver, SOLVERS)
+        if self.gap is not None:
+            _validate.check_not_negative("gap", self.gap)
+        _validate.check_positive("time_limit", self.time_limit)
+
+    def select(
+        self,
+        task: Task,
+        sizes: Sequence[Any],
+        report: Callable[[Progressed], None] | None = None,
+        **common: Any,
+    ) -> Solver[Path]:
+        """Return the generator of scans."""
+        from .solvers import select_l0
+
+        gap = None if self.gap is None else float(self.gap)
+        return select_l0(
+            task, sizes, solver=self.solver, gap=gap, time_limit=float(self.time_limit),
+            report=report, **common,
+        )  # fmt: skip
+
+    def _splitting(self) -> Splitting | None:
+        """Return the options of SALM or ASALM; None for the other solvers."""
+        from .solvers import Splitting
+
+        return Splitting.of(self.solver)
+
+    def start(self, paths: Sequence[Path]) -> list[list[IndexArray]]:
+        """Return the candidates of a fit; SALM and ASALM begin at its models."""
+        if self._splitting() is None:
+            return super().start(paths)
+        return [[path[k].support for k in path] for path in paths]
+
+    def doubts(self, paths: Sequence[Path], size: Any, C: float, tol: float) -> Iterator[Warning]:
+        """Return the warnings that a fit gives."""
+        from .estimators import _doubts
+
+        yield from super().doubts(paths, size, C, tol)
+        yield from _doubts.separation(paths, size, C)
+        options = self._splitting()
+        if options is not None:
+            yield from _doubts.splitting(options, paths)
+
+
+@dataclass(frozen=True)
+class L1(Method):
+    """The l1 path: the features of the largest C with at most k of them, completed to k.
+
+    Parameters
+    ----------
+    max_iter : int
+        The most iterations at one C.
+    """
+
+    name = "l1"
+    sentence = "l1: the path, at the largest C with at most {k} features"
+    entered = ("point", "the point of the path at which it entered")
+    tol = 1e-4
+    starts_warm = False
+
+    max_iter: int = 50
+
+    def check(self, loss: Smooth, fit_intercept: bool) -> None:
+        """Raise ValueError where an option breaks a rule."""
+        from . import validate as _validate
+
+        _validate.check_iterations("max_iter", self.max_iter)
+
+    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+        """Return the generator of scans."""
+        from .solvers import select_l1
+
+        del common["start"]
+        return select_l1(task, sizes, max_iter=int(self.max_iter), **common)
+
+
+@dataclass(frozen=True)
+class ReweightedL1(L1):
+    """The l1 path in stages, each with smaller penalties of what is large in the one before.
+
+    Parameters
+    ----------
+    weights : "log" or "capped"
+        The penalty of a stage: epsilon / (a + epsilon) of that of the first stage, or all of it
+        where a < threshold and 1e-6 of it elsewhere, with a the penalty that a feature paid before.
+    n_stages : int
+        How many l1 paths are followed; 1 is l1.
+    epsilon, threshold : float or None
+        Of "log" and of "capped": by default the mean a of the features that are not zero, and 0.3
+        of that mean.
+    max_iter : int
+        The most iterations at one C.
+    """
+
+    name = "reweighted-l1"
+    sentence = "reweighted-l1: the path in stages that penalise large coefficients less"
+    entered = ("", "")  # the last stage has all its features from the beginning
+
+    weights: str = "log"
+    n_stages: int = 3
+    epsilon: float | None = None
+    threshold: float | None = None
+
+    def check(self, loss: Smooth, fit_intercept: bool) -> None:
+        """Raise ValueError where an option breaks a rule."""
+        super().check(loss, fit_intercept)
+        check_weights(self)
+
+    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+        """Return the generator of scans."""
+        stages = {"rule": rule_of(self), "stages": int(self.n_stages)}
+        return super().select(task, sizes, **stages, **common)
+
+
+@dataclass(frozen=True)
+class Bilevel(Method):
+    """At most k features in at most g groups: exchanges under both budgets at once.
+
+    Parameters
+    ----------
+    solver : str
+        "auto": the search, a few scans for any number of iterations. "ista", "ista-l", "fista" and
+        "fista-c" are the published hard thresholding methods, a scan for each step: plain with a
+        sufficient decrease, plain with a Lipschitz condition, accelerated with the first step of
+        Barzilai and Borwein, and accelerated with a constant one.
+    max_iter : int
+        The most steps of the published methods.
+    """
+
+    name = "bilevel"
+    sentence = (
+        "bilevel: exchanges among all features, at most {k} of them in at most {groups} groups, "
+        "until none is found that helps"
+    )
+    entered = ("step", "the step of the search at which it became a candidate")
+    budgets = ("both",)
+    losses = (*CLASSIFICATION, "least_squares")
+    tol = 1e-6
+    refit_C = None
+
+    solver: str = "auto"
+    max_iter: int = 10_000
+
+    def default_weight(self, loss: str) -> float:
+        """Return 1, and infinity for least squares, which then has no penalty."""
+        return float("inf") if loss == "least_squares" else 1.0
+
+    def check(self, loss: Smooth, fit_intercept: bool) -> None:
+        """Raise ValueError where an option breaks a rule."""
+        from . import validate as _validate
+        from .solvers._bilevel import SOLVERS
+
+        _validate.check_option("solver", self.solver, SOLVERS)
+        _validate.check_iterations("max_iter", self.max_iter)
+
+    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+        """Return the generator of scans."""
+        from .solvers._bilevel_path import bilevel_path
+
+        del common["certify"]
+        return bilevel_path(task, sizes, solver=self.solver, max_iter=int(self.max_iter), **common)
+
+    def start(self, paths: Sequence[Path]) -> list[list[IndexArray]]:
+        """Return the support first: the published methods begin at it, where budgets admit it."""
+        own = [path[max(path)].support for path in paths]
+        return [
+            [support, *blocks] for support, blocks in zip(own, super().start(paths), strict=True)
+        ]
+
+    def doubts(self, paths: Sequence[Path], size: Any, C: float, tol: float) -> Iterator[Warning]:
+        """Return the warning that a published method did not converge."""
+        from .estimators import _doubts
+
+        return _doubts.steps_left(paths, self.solver, self.max_iter)
+
+
+METHODS: dict[str, type[Method]] = {
+    kind.name: kind for kind in (Pool, L1, ReweightedL1, Greedy, L0, Minimax, Bilevel)
+}
+
+
+def named(method: str | Method, auto: type[Method]) -> Method:
+    """Return a method by its name, or as it is; "auto" is that of the problem."""
+    from . import validate as _validate
+
+    if isinstance(method, Method):
+        return method
+    _validate.check_option("method", method, ["auto", *METHODS])
+    return auto() if method == "auto" else METHODS[method]()
+
+
+def check_weights(stages: Any) -> None:
+    """Raise ValueError where an option of reweighted l1, of a method or an estimator, is wrong."""
+    from . import validate as _validate
+
+    _validate.check_option("weights", stages.weights, ["log", "capped"])
+    _validate.check_iterations("n_stages", stages.n_stages)
+    for name, rule in (("epsilon", "log"), ("threshold", "capped")):
+        value = getattr(stages, name)
+        if value is None:
+            continue
+        _validate.check_positive(name, value)
+        if stages.weights != rule:
+            raise ValueError(
+                f"{name} is of weights={rule!r}; got {name}={value!r} with "
+                f"weights={stages.weights!r}. Leave it out."
+            )
+
+
+def rule_of(stages: Any) -> Any:
+    """Return the rule of the weights of reweighted l1."""
+    from .solvers import CappedL1, LogPenalty
+
+    if stages.weights == "log":
+        return LogPenalty(None if stages.epsilon is None else float(stages.epsilon))
+    return CappedL1(None if stages.threshold is None else float(stages.threshold))
+
+
+def _check_counts(blocks: Any) -> None:
+    """Raise ValueError where the numbers of a cutting plane are no counts."""
+    from . import validate as _validate
+
+    _validate.check_count("block_size", blocks.block_size)
+    _validate.check_count("max_blocks", blocks.max_blocks)

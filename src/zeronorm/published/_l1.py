@@ -1,0 +1,102 @@
+"""l1 logistic regression by the solvers of the literature: newGLMNET, GLMNET and CDN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import validate as _validate
+from ..estimators import L1Classifier
+from ..result import Result
+from ..solvers import L1_SOLVERS, L1Problem
+from ..solvers._drive import Solver
+from ..solvers._l1 import Start
+
+PUBLISHED = ("newglmnet", "glmnet", "cdn")
+
+
+class L1LogisticRegression(L1Classifier):
+    """`L1Classifier` by a solver of the literature, to reproduce and to compare.
+
+    Parameters
+    ----------
+    solver : str
+        - "newglmnet": proximal Newton steps over all features, with shrinking.
+        - "glmnet": without line search and shrinking: it need not converge.
+        - "cdn": one Newton step per coordinate.
+        - "auto", "working-set": proximal Newton steps over few features at a time, the solver of
+          `L1Classifier`, and the only one that follows a path for `n_features`.
+
+        The first three copy X unless it is in memory by column (Fortran order, CSC).
+    C, n_features, refit_C, l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize,
+    class_weight, tol, max_iter, warm_start, n_threads
+        As of `L1Classifier`.
+
+    Attributes
+    ----------
+    As of `L1Classifier`.
+
+    References
+    ----------
+    Yuan, Ho and Lin, An improved GLMNET for l1-regularized logistic regression, JMLR 13, 2012.
+
+    Examples
+    --------
+    >>> from zeronorm.datasets import load_golub
+    >>> from zeronorm.published import L1LogisticRegression
+    >>> X, y = load_golub(return_X_y=True)
+    >>> bool(L1LogisticRegression(C=0.1, solver="cdn").fit(X, y).dual_gap_ <= 1e-4)
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        n_features: int | None = None,
+        refit_C: float | str | None = "loo",
+        l1_ratio: float = 1.0,
+        loss: str = "logistic",
+        penalty_factor: Any = None,
+        signs: Any = None,
+        solver: str = "newglmnet",
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        class_weight: Any = None,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        warm_start: bool = False,
+        n_threads: int | None = None,
+    ) -> None:
+        self.C = C
+        self.n_features = n_features
+        self.refit_C = refit_C
+        self.l1_ratio = l1_ratio
+        self.loss = loss
+        self.penalty_factor = penalty_factor
+        self.signs = signs
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.n_threads = n_threads
+
+    def _solver(self, problem: L1Problem, start: Start | None) -> Solver[Result]:
+        return L1_SOLVERS[self.solver](
+            problem, tol=float(self.tol), max_iter=int(self.max_iter), start=start,
+            n_threads=problem.design.n_threads,
+        )  # fmt: skip
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _validate.check_option("solver", self.solver, list(L1_SOLVERS))
+        if self.n_features is not None and self.solver in PUBLISHED:
+            raise ValueError(
+                f"n_features needs a solver that follows a path, 'auto' or 'working-set'; got "
+                f"solver={self.solver!r}."
+            )
+
+
+__all__ = ["L1LogisticRegression"]

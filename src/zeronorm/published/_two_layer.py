@@ -1,0 +1,30 @@
+"""The two-layer algorithm for performance measures, as published."""
+
+from __future__ import annotations
+
+from ..estimators import MeasureClassifier
+
+
+class TwoLayerClassifier(MeasureClassifier):
+    """The published algorithm for the problem of `MeasureClassifier`, with its parameters.
+
+    It begins every block without cuts, adds one cut per round and solves all problems to `tol`:
+    slower, to the same gap.
+
+    References
+    ----------
+    Mao and Tsang, A feature selection method for multivariate performance measures, TPAMI 2013.
+
+    Examples
+    --------
+    >>> from zeronorm.datasets import load_golub
+    >>> from zeronorm.published import TwoLayerClassifier
+    >>> X, y = load_golub(return_X_y=True)
+    >>> TwoLayerClassifier("f1", n_features=3).fit(X, y).support_.size
+    3
+    """
+
+    _published = True
+
+
+__all__ = ["TwoLayerClassifier"]

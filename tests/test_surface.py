@@ -1,0 +1,222 @@
+"""The public surface: what is imported where, and what every estimator has after `fit`."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import fields
+from pathlib import Path as FilePath
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+
+import zeronorm
+from zeronorm import (
+    BudgetClassifier,
+    BudgetRegressor,
+    L1Classifier,
+    L1ClassifierCV,
+    MeasureClassifier,
+    methods,
+    published,
+)
+from zeronorm.estimators import L1Path
+from zeronorm.methods import METHODS
+from zeronorm.result import Certificate, Path, Proof, Step
+
+SOURCE = FilePath(zeronorm.__file__).parent
+
+
+def imported(path: FilePath) -> set[str]:
+    """Return the modules that a file of the package imports, with their full names."""
+    package = ("zeronorm", *path.relative_to(SOURCE).parts[:-1])
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def test_nothing_imports_the_published_algorithms() -> None:
+    # A user of the main path would load them, and could not do without them.
+    for path in SOURCE.rglob("*.py"):
+        if path.is_relative_to(SOURCE / "published") or path == SOURCE / "__init__.py":
+            continue
+        assert not any(name.startswith("zeronorm.published") for name in imported(path)), path
+
+
+def test_the_documentation_has_every_method() -> None:
+    # A method or an option would be there that nobody can find, or be described and not be there.
+    text = (SOURCE.parents[1] / "docs" / "api.md").read_text()
+    for name, kind in METHODS.items():
+        options = ", ".join(f"{one.name}={one.default!r}" for one in fields(kind))
+        assert f'`{kind.__name__}({options})` | "{name}"'.replace("'", '"') in text
+        assert {kind.__name__, "METHODS"} <= set(dir(methods))
+
+
+def test_public_names() -> None:
+    # A name that is not there, or one that nobody has decided to make public.
+    assert len(zeronorm.__all__) <= 20
+    for name in zeronorm.__all__:
+        assert getattr(zeronorm, name) is not None
+
+
+# --------------------------------------------------------------------------- results of `fit`
+
+GROUPS = {"groups": np.repeat(np.arange(6), 2), "n_groups": 2}
+BOTH = {"n_features": 3, **GROUPS}
+SELECTED = "size_ path_ history_ n_scans_ seconds_"
+GROUPED = f"{SELECTED} groups_"
+CERTIFIED = f"{SELECTED} certificate_ optimality_gap_ criteria_"
+SOLVED = "C_ objective_ dual_gap_ history_ n_iter_ n_scans_ seconds_"
+# Every estimator with the results that it has, beside those of a linear model.
+TABLE = [
+    (BudgetClassifier(3), CERTIFIED),
+    (BudgetClassifier(3, loss="squared_hinge", refit_C=1.0), CERTIFIED),
+    *((BudgetClassifier(3, method=name), CERTIFIED) for name in METHODS if name != "bilevel"),
+    (BudgetClassifier(3, method=methods.L0(gap=0.5)), f"{CERTIFIED} proof_"),
+    (BudgetClassifier(3, criterion="bic"), CERTIFIED),
+    (BudgetClassifier(**GROUPS), f"{CERTIFIED} groups_"),
+    (BudgetClassifier(**GROUPS, method="greedy"), f"{CERTIFIED} groups_"),
+    (BudgetClassifier(**BOTH), f"{SELECTED} groups_ criteria_"),
+    (BudgetClassifier(**BOTH, loss="squared_hinge"), f"{SELECTED} groups_"),
+    (
+        BudgetClassifier(**BOTH, loss="squared_hinge", refit_C="loo"),
+        f"{SELECTED} groups_ criteria_",
+    ),
+    (BudgetRegressor(3), GROUPED),
+    (BudgetRegressor(**BOTH), GROUPED),
+    (L1Classifier(0.2), SOLVED),
+    (L1Classifier(n_features=3), f"{SOLVED} refit_C_"),
+    (L1Classifier(n_features=3, refit_C=None), SOLVED),
+    (
+        L1ClassifierCV(10, cv=2),
+        f"{SOLVED} Cs_ C_best_ C_1se_ scores_ mean_score_ standard_error_ n_selected_ l1_path_",
+    ),
+    (MeasureClassifier("f1", 3), f"{SELECTED} optimality_gap_"),
+    (MeasureClassifier("f1", 3, refit=False), SELECTED),
+    (published.L0LogisticRegression(3), CERTIFIED),
+    (published.MinimaxLogisticRegression(3), CERTIFIED),
+    (published.FeatureGeneratingMachine(3), CERTIFIED),
+    (published.GreedyLogisticRegression(3), CERTIFIED),
+    (
+        published.BilevelClassifier(3, 2, groups=GROUPS["groups"]),
+        f"{SELECTED} groups_ criteria_ n_iter_",
+    ),
+    (published.BilevelRegressor(3), f"{SELECTED} groups_ n_iter_"),
+    (published.L1LogisticRegression(0.2), SOLVED),
+    (published.ReweightedL1LogisticRegression(0.2), SOLVED),
+    (published.TwoLayerClassifier("f1", 3), f"{SELECTED} optimality_gap_"),
+    (published.baselines.SVMRFE(3), f"{SELECTED} n_iter_"),
+    (published.baselines.L1Bmrm(), f"{SELECTED} optimality_gap_ n_iter_"),
+    (published.baselines.L1SVM(3), SOLVED),
+]
+LINEAR = {"support_", "coef_", "intercept_", "n_features_in_"}
+# What every result is, of one problem; of several classes it is a tuple of these, in their order.
+PER_CLASS = {
+    "path_": Path,
+    "certificate_": Certificate,
+    "proof_": Proof,
+    "history_": tuple,
+    "objective_": float,
+    "refit_C_": float,
+    "l1_path_": L1Path,
+}
+OVERALL = {
+    "optimality_gap_": float,
+    "dual_gap_": float,
+    "criteria_": dict,
+    "n_iter_": int,
+    "n_scans_": int,
+    "seconds_": dict,
+    "groups_": np.ndarray,
+    "size_": (int, tuple),
+}
+
+
+def results_of(model) -> set[str]:
+    """Return the public attributes that a fit has set."""
+    names = {name for name in dir(model) if name.endswith("_") and not name.startswith("_")}
+    return {name for name in names if hasattr(model, name)}
+
+
+def table_data(model, n_classes=2):
+    """Return data that an estimator can be fitted on."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 12))
+    z = X[:, 2] - X[:, 5] + 0.5 * X[:, 7] + 0.3 * rng.standard_normal(90)
+    if is_regressor(model):
+        return X, z
+    return X, np.digitize(z, np.quantile(z, np.arange(1, n_classes) / n_classes))
+
+
+each_row = pytest.mark.parametrize(("model", "results"), TABLE, ids=lambda value: str(value)[:60])
+
+
+@each_row
+@pytest.mark.filterwarnings("ignore")
+def test_every_estimator_has_the_results_of_the_table(model, results):
+    """A result would be None or NaN, of another type than elsewhere, or left from another fit."""
+    X, y = table_data(model)
+    assert not results_of(clone(model))
+    fitted = clone(model).fit(X, y)
+    classes = {"classes_"} if is_classifier(model) else set()
+    assert results_of(fitted) == LINEAR | classes | set(results.split())
+    for name, kind in {**PER_CLASS, **OVERALL}.items():
+        if name in results.split():
+            value = getattr(fitted, name)
+            assert isinstance(value, kind), name
+            assert not (isinstance(value, float) and np.isnan(value)), name
+    for step in fitted.history_:
+        assert isinstance(step, Step)
+    if "criteria_" in results.split():
+        assert not any(np.isnan(column).any() for column in fitted.criteria_.values())
+    if "certificate_" in results.split():
+        assert fitted.optimality_gap_ == fitted.certificate_.gap
+
+
+@each_row
+@pytest.mark.filterwarnings("ignore")
+def test_results_of_several_classes_are_in_their_order(model, results):
+    """A user would read the result of one class for another, or none, or two types."""
+    if is_regressor(model):
+        return
+    model = clone(model)
+    if "calibrate" in model.get_params():
+        model.set_params(calibrate=False)  # the classes share one number
+    X, y = table_data(model, n_classes=3)
+    names = np.array(["b", "c", "a"])[y]
+    several = clone(model).fit(X, names)
+    assert several.classes_.tolist() == ["a", "b", "c"]
+    for name in set(results.split()) & set(PER_CLASS):
+        assert type(getattr(several, name)) is tuple, name
+        assert [isinstance(one, PER_CLASS[name]) for one in getattr(several, name)] == [True] * 3
+    if "path_" in results.split() and getattr(model, "criterion", None) is None:
+        for label, path in zip(several.classes_, several.path_, strict=True):
+            own = clone(model).fit(X, names == label).path_
+            np.testing.assert_array_equal(own[max(own)].support, path[max(path)].support)
+
+
+def test_results_of_an_earlier_fit_do_not_stay():
+    """A certificate of other data and another method would be taken for that of the model."""
+    X, y = table_data(BudgetClassifier())
+    model = BudgetClassifier(3, method=methods.L0(gap=0.5)).fit(X, y)
+    model.set_params(**BOTH, method="auto").fit(X, y)
+    gone = ("certificate_", "optimality_gap_", "proof_")
+    assert not [name for name in gone if hasattr(model, name)]
+    model.set_params(n_features=3, n_groups=None, groups=None).fit(X, y)
+    assert model.certificate_.support.size == 3
+    assert not hasattr(model, "groups_")
+
+
+def test_classes_have_few_bases():
+    """What a method does would be spread over a tower of classes again."""
+    for name in zeronorm.__all__:
+        kind = getattr(zeronorm, name)
+        if isinstance(kind, type):
+            own = [base for base in kind.__mro__ if base.__module__.startswith("zeronorm")]
+            assert len(own) <= 3, own
