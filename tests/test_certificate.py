@@ -13,19 +13,18 @@ import zeronorm
 from zeronorm import BudgetClassifier
 from zeronorm.designs import as_design
 from zeronorm.groups import Groups
-from zeronorm.losses import Logistic, SquaredHinge, balance, dual_bound
+from zeronorm.losses import Logistic, SquaredHinge, balance
 from zeronorm.published import (
     FeatureGeneratingMachine,
     L0LogisticRegression,
     MinimaxLogisticRegression,
 )
 from zeronorm.result import Certificate
-from zeronorm.solvers import Task as Problem
-from zeronorm.solvers import certify_supports, run, select, select_nested
+from zeronorm.solvers import Task, certify_supports, run, select, select_nested
 from zeronorm.solvers._bounds import DECIDED, best_features, bound_at
 from zeronorm.solvers._certify import safe_magnitudes
 from zeronorm.solvers._cutting_plane import BestDual
-from zeronorm.solvers._units import units_of
+from zeronorm.solvers._risk import Risk
 from zeronorm.verification import verify
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
@@ -33,23 +32,13 @@ NONE = np.empty(0, np.int64)
 seeds = pytest.mark.parametrize("seed", list(oracles.BUDGETED))
 
 
-def certify(X, y, support, *, C=0.3, loss="logistic", weight=None, intercept=False, **options):
+def certify(X, y, support, *, C=0.3, known=None, loss="logistic", intercept=False, weight=None,
+            **options):  # fmt: skip
     """Certify one support on the columns as they are."""
-    weight = np.ones(len(y)) if weight is None else np.asarray(weight, float)
-    design = X if hasattr(X, "correlate") else as_design(X)
-    return run(
-        certify_supports(
-            design,
-            np.asarray(y, float),
-            LOSSES[loss],
-            [np.asarray(support)],
-            C=C,
-            sample_weight=weight,
-            scaling=options.pop("scaling", "none"),
-            intercept=intercept,
-            **options,
-        )
-    )[0]
+    task = Task.of(
+        as_design(X), y.astype(float), weight, loss=LOSSES[loss], intercept=intercept, **options
+    )
+    return run(certify_supports(task, [np.asarray(support)], C=C, known=known))[0]
 
 
 # --------------------------------------------------------------------------- stated numbers
@@ -118,10 +107,11 @@ def test_bound_at_random_dual_points_is_below_the_optimum(seed, loss):
     weight = 0.3 * rng.uniform(0.3, 2, 60)
     for k in (1, 2, 3):
         best = oracles.enumerate_supports(X, y, 1.0, k, loss=loss, weight=weight)[0][0]
+        risk = Risk(y, weight, LOSSES[loss], intercept=False)
         for spread in (0.05, 0.5, 1.0):
             dual = y * weight * rng.uniform(0, spread, 60)
             magnitude = np.abs(X.T @ dual)
-            bound = bound_at(LOSSES[loss], dual, y, weight, magnitude, k, NONE, best)
+            bound = bound_at(risk, dual, magnitude, k, NONE, best)
             assert bound.value <= best
             alpha = bound.dual * y
             again = oracles.unscaled_bound(X, y, 1.0, k, alpha, loss=loss, weight=weight)
@@ -144,8 +134,8 @@ def test_bound_with_a_free_intercept_is_below_the_optimum(seed):
             assert certificate.objective >= optimum - 1e-9
         dual = balance(0.3 * y * rng.uniform(0, 1, 60))
         magnitude = np.abs(X.T @ dual)
-        weight = np.full(60, 0.3)
-        bound = bound_at(Logistic(), dual, y, weight, magnitude, k, NONE, optimum)
+        risk = Risk(y, np.full(60, 0.3), Logistic())
+        bound = bound_at(risk, dual, magnitude, k, NONE, optimum)
         assert bound.value <= optimum
 
 
@@ -169,7 +159,7 @@ def test_known_bounds_of_the_selection_are_used_with_their_dual_point():
     """A better bound found on the way would come with a dual point that does not prove it."""
     for seed in (0, 3):
         X, y, _ = oracles.certificate_instance(seed)
-        task = Problem(as_design(X), y.astype(float), np.ones(60), "none", intercept=False)
+        task = Task.of(as_design(X), y.astype(float), intercept=False)
         for solver in (select, select_nested):
             path = run(solver(task, [1, 3, 5], C=0.3))
             for k in (1, 3, 5):
@@ -203,7 +193,7 @@ def test_bounds_found_on_the_way_are_safe_in_float32():
     rng = np.random.default_rng(22)
     X = (1000 * rng.standard_normal((2000, 80))).astype(np.float32)
     y = np.where(X[:, 0] + X[:, 1] + 1000 * rng.standard_normal(2000) > 0, 1.0, -1.0)
-    task = Problem(as_design(X), y, np.ones(2000), "none", intercept=False)
+    task = Task.of(as_design(X), y, intercept=False)
     path = run(select_nested(task, [2, 5, 10], C=1e-7))
     for k in (2, 5, 10):
         certificate = path[k].certificate
@@ -266,10 +256,8 @@ def test_scans_of_few_scores_certify_the_same(monkeypatch, at_once):
     room = 11 if at_once == 1 else 12 * at_once + 11
     monkeypatch.setattr("zeronorm.solvers._certify.MAX_SCORES", room)
     clock, widths = Clock(), []
-    solver = certify_supports(
-        as_design(X), y.astype(float), Logistic(), supports, C=0.3, sample_weight=np.ones(60),
-        scaling="none", known=known, clock=clock,
-    )  # fmt: skip
+    task = Task.of(as_design(X), y.astype(float))
+    solver = certify_supports(task, supports, C=0.3, known=known, clock=clock)
     scores, certificates = None, None
     while certificates is None:
         try:
@@ -290,6 +278,12 @@ def test_scans_of_few_scores_certify_the_same(monkeypatch, at_once):
         np.testing.assert_allclose(found.dual, other.dual, rtol=1e-9, atol=1e-12)
 
 
+def magnitudes(true, scores, support, error, **options):
+    """Upper bounds of the scores of one row, which are `true`, from inexact ones."""
+    task = Task.of(as_design(true[None]), np.ones(1), **options)
+    return safe_magnitudes(task, scores, np.ones(1), support, error)
+
+
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 @pytest.mark.parametrize("grouped", [False, True])
 def test_scores_in_doubt_are_recomputed(grouped, unit):
@@ -301,10 +295,8 @@ def test_scores_in_doubt_are_recomputed(grouped, unit):
     m, support = 11, np.array([9, 10] if grouped else [8, 1, 10])
     usable = np.arange(m) != 3
     code = np.array([0, 0, 1, 2, 1, 2, 3, 3, 4, 5, 6]) if grouped else np.arange(m)
-    units = units_of(m, usable, Groups.of(code, m) if grouped else None)
-    found = safe_magnitudes(
-        as_design(true[None]), scores, np.ones(1), support, error, usable, units
-    )
+    groups = Groups.of(code, m) if grouped else None
+    found = magnitudes(true, scores, support, error, usable=usable, groups=groups)
 
     def strength(values):
         if not grouped:
@@ -323,9 +315,7 @@ def test_the_kth_score_is_found_among_many():
     """Another score than the k-th largest would say which ones are in doubt."""
     scores = np.random.default_rng(0).uniform(0, 100, 3000)
     true, error, support = scores + 0.01, np.full(3000, 0.5), np.argsort(scores)[-20:]
-    found = safe_magnitudes(
-        as_design(true[None]), scores, np.ones(1), support, error, None, units_of(3000, None, None)
-    )
+    found = magnitudes(true, scores, support, error)
     expected = np.flatnonzero(scores + 0.5 >= np.sort(scores - 0.5)[-20])
     assert 20 < expected.size < 200
     np.testing.assert_array_equal(np.flatnonzero(found == true), expected)
@@ -337,10 +327,7 @@ def test_no_more_scores_are_recomputed_than_pays(monkeypatch):
 
     def recomputed(scores, error, support, groups=None):
         true = np.asarray(scores) + 0.01
-        found = safe_magnitudes(
-            as_design(true[None]), np.asarray(scores), np.ones(1), support, np.asarray(error), None,
-            units_of(len(true), None, groups),
-        )  # fmt: skip
+        found = magnitudes(true, np.asarray(scores), support, np.asarray(error), groups=groups)
         return np.flatnonzero(found == true).tolist()
 
     one = np.array([0])
@@ -368,22 +355,14 @@ def test_fixing_is_never_wrong(seed, case):
     weight = 0.3 * (rng.uniform(0.5, 1.5, 60) if case == "weights" else np.ones(60))
     name = "squared_hinge" if case == "squared_hinge" else "logistic"
     forced = np.array([7]) if case == "forced" else NONE
+    risk = Risk(y, weight, LOSSES[name], intercept=False)
     for k in (2, 3):
         models = oracles.enumerate_supports(X, y, 1, k, loss=name, weight=weight, forced=forced)
         support = models[0][1]
-        fit = oracles.ridge(X[:, support], y, 1, loss=name, weight=weight)
+        dual = oracles.ridge(X[:, support], y, 1, loss=name, weight=weight).alpha * y
         for upper in (models[0][0], models[2][0]):
             better = [set(s) for value, s in models if value < upper * (1 - 1e-9)]
-            proof = bound_at(
-                LOSSES[name],
-                fit.alpha * y,
-                y,
-                weight,
-                np.abs(X.T @ (fit.alpha * y)),
-                k,
-                forced,
-                upper,
-            )
+            proof = bound_at(risk, dual, np.abs(X.T @ dual), k, forced, upper)
             bound = proof.value
             assert bound <= models[0][0] + 1e-9
             # The sets follow from the documented inequalities.
@@ -416,16 +395,16 @@ def test_a_forced_feature_counts_once():
 def test_models_as_good_as_the_best_known_one_are_not_ruled_out(loss):
     """Features of a model with the same objective, but for rounding, would be decided."""
     X, y, _ = oracles.certificate_instance(0)
-    y, weight = y.astype(float), np.full(60, 0.03)
+    risk = Risk(y.astype(float), np.full(60, 0.03), LOSSES[loss], intercept=False)
     dual = oracles.ridge(X[:, :3], y, 0.03, loss=loss).alpha * y
     magnitude = np.abs(X.T @ dual)
 
     def decided(upper):
-        found = bound_at(LOSSES[loss], dual, y, weight, magnitude, 3, NONE, upper)
+        found = bound_at(risk, dual, magnitude, 3, NONE, upper)
         return found.dropped, found.fixed
 
     best = best_features(magnitude**2, 3, NONE)
-    value, scale = dual_bound(LOSSES[loss], dual, y, weight, 0.5 * best.value)
+    value, scale = risk.bound(dual, 0.5 * best.value)
     out, into = np.flatnonzero(best.entering > 0)[0], best.chosen[0]
     for kind, feature, cost in ((0, out, best.entering[out]), (1, into, best.leaving[0])):
         reached = value + 0.5 * scale**2 * cost  # at least, in models without, or with, the feature

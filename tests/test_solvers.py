@@ -13,34 +13,34 @@ from zeronorm.designs._columns import as_columns
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.result import Result, Status
 from zeronorm.solvers import Scan, Task, run, run_together, select, select_nested
-from zeronorm.solvers._cutting_plane import minimax
+from zeronorm.solvers._cutting_plane import CuttingPlane, minimax
 from zeronorm.solvers._exchange import Exchanges
 from zeronorm.solvers._refit import LOO_GRID, leave_one_out_loss, refit
 from zeronorm.solvers._ridge import leverages, ridge
+from zeronorm.solvers._risk import Risk
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 each_loss = pytest.mark.parametrize("loss", list(LOSSES))
 with_intercept = pytest.mark.parametrize("intercept", [False, True], ids=["fixed", "free"])
 
 
-def solve(X, y, k, *, loss="logistic", C=1.0, r=3, weight=None, intercept=False, **options):
-    """Run the minimax solver on an array or design."""
-    n = X.shape[0]
-    weight = np.ones(n) if weight is None else np.asarray(weight, float)
+def pose(X, y, weight=None, **options):
+    """A task on an array or design as it is."""
     design = X if hasattr(X, "correlate") else as_design(X)
+    weight = None if weight is None else np.asarray(weight, float)
+    return Task.of(design, np.asarray(y, float), weight, **options)
+
+
+def solve(X, y, k, *, loss="logistic", C=1.0, r=3, weight=None, intercept=False, forced=None,
+          usable=None, start=(), final_scan=True, l0_sizes=(), **options):  # fmt: skip
+    """Run the minimax solver on an array or design."""
+    task = pose(X, y, weight, loss=LOSSES[loss], intercept=intercept, forced=forced, usable=usable)
     return run(
         minimax(
-            design,
-            np.asarray(y, float),
-            LOSSES[loss],
-            k,
-            C=C,
-            block_size=r,
-            sample_weight=weight,
-            intercept=intercept,
-            **options,
+            task, k, CuttingPlane(r, **options), C=C, start=start, final_scan=final_scan,
+            l0_sizes=l0_sizes,
         )
-    )
+    )  # fmt: skip
 
 
 def full(X, y, r, C=1.0, **options):
@@ -375,16 +375,16 @@ def test_warm_start_from_the_blocks_of_an_earlier_fit(signed):
     warm = full(X, y, 4, 0.3, intercept=True, start=[s.entered for s in cold.history])
     assert warm.objective == pytest.approx(cold.objective, rel=1e-8)
     counting = Counting(as_design(X))
-    options = {"C": 0.3, "block_size": 3, "sample_weight": np.ones(len(y))}
-    first = run(minimax(as_design(X), y, Logistic(), 9, **options)).result
+    options = {"C": 0.3, "intercept": True}
+    first = solve(X, y, 9, **options).result
     start = [s.entered for s in first.history]
-    again = run(minimax(counting, y, Logistic(), 9, start=start, **options)).result
+    again = solve(counting, y, 9, start=start, **options).result
     np.testing.assert_array_equal(again.order, first.order)
     assert again.objective == pytest.approx(first.objective, rel=2e-3)
     assert counting.passes == 1  # for the outer bound
-    fewer = run(minimax(as_design(X), y, Logistic(), 7, start=start, **options)).result
+    fewer = solve(X, y, 7, start=start, **options).result
     np.testing.assert_array_equal(fewer.order, first.order[:7])
-    more = run(minimax(as_design(X), y, Logistic(), 12, start=start, **options)).result
+    more = solve(X, y, 12, start=start, **options).result
     np.testing.assert_array_equal(more.order[:9], first.order)
     assert more.support.size == 12
 
@@ -500,7 +500,7 @@ def generators(design, y, sizes):
     rng = np.random.default_rng(0)
     flips = [np.where(rng.uniform(size=len(y)) < 0.2, -y, y) for _ in sizes]
     return [
-        minimax(design, labels, Logistic(), k, C=0.1, block_size=2, sample_weight=np.ones(len(y)))
+        minimax(pose(design, labels), k, CuttingPlane(2), C=0.1)
         for k, labels in zip(sizes, flips, strict=True)
     ]
 
@@ -541,10 +541,9 @@ def test_run_together_merges_folds_and_scalings(signed):
     for fold in range(3):
         rows = np.flatnonzero(folds != fold)
         Z, mean, scale = oracles.standardise(X[rows])
-        options = {"C": 0.1, "block_size": 3, "sample_weight": np.ones(len(rows))}
-        design = Scaled(Rows(base, rows), mean, scale)
-        solvers.append(minimax(design, y[rows], Logistic(), 9, **options))
-        explicit.append(run(minimax(as_design(Z), y[rows], Logistic(), 9, **options)).result)
+        task = pose(Scaled(Rows(base, rows), mean, scale), y[rows])
+        solvers.append(minimax(task, 9, CuttingPlane(3), C=0.1))
+        explicit.append(solve(Z, y[rows], 9, C=0.1, intercept=True).result)
     results = [r.result for r in run_together(solvers)]
     assert base.passes == max(len(r.history) + 1 for r in results)
     for a, b in zip(results, explicit, strict=True):
@@ -657,12 +656,17 @@ def pool_problem(seed, n=80, p=9, C=0.3):
     return np.asfortranarray(X), y, np.full(n, C)
 
 
+def logistic(y, weight=None):
+    """The logistic loss of labels, with weights of 1 unless others are given."""
+    return Risk(y, np.ones(len(y)) if weight is None else weight, Logistic())
+
+
 @with_intercept
 def test_elimination_is_nested_and_keeps_what_it_must(intercept):
     """Backward elimination would miss a size, or drop a forced feature."""
     Z, y, weight = pool_problem(0, p=30)
     keep = np.array([3, 17])
-    exchanges = Exchanges(as_columns(Z), y, weight, Logistic(), intercept=intercept, keep=keep)
+    exchanges = Exchanges(as_columns(Z), Risk(y, weight, Logistic(), intercept), keep=keep)
     found = exchanges.eliminate(np.arange(30), [2, 5, 11, 30])
     assert sorted(found) == [2, 5, 11, 30]
     for size, support in found.items():
@@ -676,14 +680,13 @@ def test_elimination_drops_the_smallest_coefficient():
     for seed in range(5):
         Z, y, weight = pool_problem(seed)
         fit = oracles.ridge(Z, y, 0.3, intercept=True)
-        found = Exchanges(as_columns(Z), y, weight, Logistic()).eliminate(
-            np.arange(9), [8], tol=1e-10
-        )
+        exchanges = Exchanges(as_columns(Z), logistic(y, weight))
+        found = exchanges.eliminate(np.arange(9), [8], tol=1e-10)
         assert set(range(9)) - set(found[8]) == {int(np.abs(fit.coef).argmin())}
 
 
-def spliced(Z, y, weight, support, loss=LOSSES["logistic"], **options):
-    exchanges = Exchanges(as_columns(Z), y, weight, loss, **options)
+def spliced(Z, risk, support, **options):
+    exchanges = Exchanges(as_columns(Z), risk, **options)
     return exchanges.splice(exchanges.fit(support)).columns
 
 
@@ -698,9 +701,8 @@ def test_splicing_never_makes_the_objective_worse(loss, intercept):
         models = oracles.enumerate_supports(Z, y, 1.0, 3, **options)
         value = {support: objective for objective, support in models}
         start = models[-1][1]
-        found = tuple(
-            spliced(Z, y, weight, np.array(start), LOSSES[loss], intercept=intercept).tolist()
-        )
+        risk = Risk(y, weight, LOSSES[loss], intercept)
+        found = tuple(spliced(Z, risk, np.array(start)).tolist())
         assert len(set(found)) == 3
         assert list(found) == sorted(found)
         assert value[found] <= value[start] * (1 + 1e-9)
@@ -714,17 +716,12 @@ def test_splicing_keeps_forced_features():
     """Splicing would exchange a forced feature."""
     for seed in range(5):
         Z, y, weight = pool_problem(seed)
-        start = np.array([6, 7, 8])
-        found = spliced(Z, y, weight, start, keep=np.array([7, 8]))
+        risk, start = logistic(y, weight), np.array([6, 7, 8])
+        found = spliced(Z, risk, start, keep=np.array([7, 8]))
         assert {7, 8} <= set(found)
-        np.testing.assert_array_equal(spliced(Z, y, weight, start, keep=start), start)
-        everything = spliced(Z, y, weight, np.arange(9))
+        np.testing.assert_array_equal(spliced(Z, risk, start, keep=start), start)
+        everything = spliced(Z, risk, np.arange(9))
         np.testing.assert_array_equal(everything, np.arange(9))
-
-
-def pose(X, y, **options):
-    """A task of the functional interface."""
-    return Task(as_design(X), y, np.ones(len(y)), "none", **options)
 
 
 @pytest.mark.parametrize("procedure", [select, select_nested])
@@ -767,8 +764,7 @@ def test_selection_without_a_certificate_saves_its_scan(signed):
     counts = []
     for certify in (True, False):
         counting = Counting(as_design(X))
-        task = Task(counting, y, np.ones(len(y)), "none")
-        path = run(select(task, [5], certify=certify))
+        path = run(select(pose(counting, y), [5], certify=certify))
         counts.append(counting.passes)
         assert (path[5].certificate is not None) == certify
     assert counts[0] == counts[1] + 1
@@ -799,7 +795,7 @@ def test_ridge_against_plain_newton(loss, intercept, shape, C):
     X = rng.standard_normal(shape) + 0.5
     y = np.where(X[:, 0] + 0.7 * rng.standard_normal(shape[0]) > 0.5, 1.0, -1.0)
     weight = rng.uniform(0.3, 2, shape[0])
-    found = ridge(as_columns(X), y, C * weight, LOSSES[loss], intercept=intercept, tol=1e-12)
+    found = ridge(as_columns(X), Risk(y, C * weight, LOSSES[loss], intercept), tol=1e-12)
     expected = oracles.ridge(X, y, C, loss=loss, intercept=intercept, weight=weight)
     assert found.objective == pytest.approx(expected.objective, rel=1e-8)
     np.testing.assert_allclose(found.coef, expected.coef, atol=2e-5)
@@ -815,7 +811,8 @@ def test_ridge_with_a_penalty_per_column():
     X = rng.standard_normal((50, 4))
     y = np.where(X[:, 0] + rng.standard_normal(50) > 0, 1.0, -1.0)
     penalty = np.array([1e-4, 1.0, 30.0, 1e4])
-    found = ridge(as_columns(X), y, np.full(50, 0.7), Logistic(), penalty=penalty, tol=1e-12)
+    risk = logistic(y, np.full(50, 0.7))
+    found = ridge(as_columns(X), risk, penalty=penalty, tol=1e-12)
     expected = oracles.ridge(X / np.sqrt(penalty), y, 0.7, intercept=True)
     np.testing.assert_allclose(found.coef, expected.coef / np.sqrt(penalty), atol=1e-5)
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
@@ -824,7 +821,7 @@ def test_ridge_with_a_penalty_per_column():
 def test_ridge_of_no_columns():
     """A model without features would fail instead of being the intercept."""
     y = np.array([1.0, 1.0, 1.0, -1.0])
-    found = ridge(as_columns(np.empty((4, 0))), y, np.ones(4), Logistic())
+    found = ridge(as_columns(np.empty((4, 0))), logistic(y))
     assert found.intercept == pytest.approx(np.log(3))
     assert found.coef.shape == (0,)
 
@@ -838,10 +835,8 @@ def test_ridge_of_least_squares_meets_the_normal_equations(shape, form, intercep
     X = (rng.standard_normal(shape) + 2) * (rng.random(shape) < 0.5)
     y, weight = 5 * rng.standard_normal(shape[0]) + 3, rng.uniform(0.2, 2, shape[0])
     penalty = rng.uniform(0.5, 2, shape[1])
-    found = ridge(
-        as_columns(form(X)), y, weight, LeastSquares(), penalty=penalty, intercept=intercept,
-        tol=1e-12,
-    )  # fmt: skip
+    risk = Risk(y, weight, LeastSquares(), intercept)
+    found = ridge(as_columns(form(X)), risk, penalty=penalty, tol=1e-12)
     Z = np.column_stack([X, np.ones(shape[0])]) if intercept else X
     H = Z.T @ (weight[:, None] * Z) + np.diag(np.append(penalty, 0.0)[: Z.shape[1]])
     expected = np.linalg.solve(H, Z.T @ (weight * y))
@@ -861,7 +856,7 @@ def test_ridge_on_separated_data_is_finite():
     X = np.array([[1.0], [2.0], [-1.0], [-2.0]])
     y = np.array([1.0, 1.0, -1.0, -1.0])
     for C in (1e3, 1e6, 1e9):
-        found = ridge(as_columns(X), y, np.full(4, C), Logistic(), tol=1e-8)
+        found = ridge(as_columns(X), logistic(y, np.full(4, C)), tol=1e-8)
         assert np.isfinite(found.coef).all()
         assert found.bound <= found.objective * (1 + 1e-12)
 
@@ -889,7 +884,7 @@ def test_approximate_leave_one_out_is_near_the_exact_one(C):
     plain = float(oracles.softplus(-y * (X @ fit.coef + fit.intercept)).mean())
     exact = oracles.leave_one_out_loss(X, y, C)
     approximate = leave_one_out_loss(
-        as_columns(X), y, np.ones(40), Logistic(), C, np.ones(3), X @ fit.coef + fit.intercept, True
+        as_columns(X), logistic(y), C, np.ones(3), X @ fit.coef + fit.intercept
     )
     assert exact > plain
     assert approximate == pytest.approx(exact, abs=0.1 * (exact - plain))
@@ -902,8 +897,9 @@ def test_approximate_leave_one_out_of_weights_equals_repetition():
     y = np.where(X[:, 0] + rng.logistic(size=30) > 0, 1.0, -1.0)
     weight = rng.integers(1, 4, 30)
     X2, y2 = oracles.repeat_rows(X, y, weight)
-    a = refit(as_columns(X), np.zeros(3), np.ones(3), y, weight.astype(float), C=0.5, tol=1e-12)
-    b = refit(as_columns(X2), np.zeros(3), np.ones(3), y2, np.ones(len(y2)), C=0.5, tol=1e-12)
+    options = {"mean": np.zeros(3), "std": np.ones(3), "C": 0.5, "tol": 1e-12}
+    a = refit(as_columns(X), risk=logistic(y, weight.astype(float)), **options)
+    b = refit(as_columns(X2), risk=logistic(y2), **options)
     assert a.loo_loss == pytest.approx(b.loo_loss, rel=1e-8)
     np.testing.assert_allclose(a.coef, b.coef, atol=1e-7)
     exact = oracles.leave_one_out_loss(X, y, 0.5, weight=weight)
@@ -917,7 +913,7 @@ def test_refit_with_a_given_penalty_is_ridge_on_the_users_columns():
     y = np.where(X[:, 1] + rng.standard_normal(60) > 0, 1.0, -1.0)
     weight = rng.uniform(0.5, 1.5, 60)
     Z, mean, scale = oracles.standardise(X, weight)
-    found = refit(as_columns(Z), mean, 1 / scale, y, weight, C=2.0, tol=1e-12)
+    found = refit(as_columns(Z), mean, 1 / scale, logistic(y, weight), C=2.0, tol=1e-12)
     expected = oracles.ridge(X, y, 2.0, intercept=True, weight=weight)
     np.testing.assert_allclose(X @ found.coef + found.intercept, X @ expected.coef
                                + expected.intercept, atol=1e-4)  # fmt: skip
@@ -930,7 +926,7 @@ def test_refit_chooses_its_penalty_by_leave_one_out():
     X = rng.standard_normal((50, 3)) * [1, 2, 4]
     y = np.where(X @ [1, 0.5, 0] + rng.logistic(size=50) > 0, 1.0, -1.0)
     Z, mean, scale = oracles.standardise(X)
-    found = refit(as_columns(Z), mean, 1 / scale, y, np.ones(50), tol=1e-10)
+    found = refit(as_columns(Z), mean, 1 / scale, logistic(y), tol=1e-10)
     grid = np.array(LOO_GRID) / X.var(axis=0).mean()
     assert pytest.approx(grid[np.argmin(np.abs(grid - found.C))]) == found.C
     losses = [oracles.leave_one_out_loss(X, y, C) for C in grid]
