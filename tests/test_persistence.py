@@ -239,6 +239,7 @@ def labelled(multiclass, request):
     return X, np.array(["red", "green", "blue"])[y % request.param]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
 def test_round_trip_of_every_classifier(estimator, labelled, tmp_path):
     """A classifier could not be saved, or would lose something in the file."""
@@ -1003,6 +1004,7 @@ def claim(**changes):
 )
 def test_unsound_certificates_under_a_sound_checksum(proof_file, edit, message):
     """A forged file would give a certificate that contradicts itself."""
+
     def seal(arrays):
         text = json.dumps(arrays["metadata"]).encode()
         arrays = {**arrays, "metadata": np.frombuffer(text, np.uint8)}

@@ -468,6 +468,7 @@ STORAGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", list(STORAGES))
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.uint8])
 @with_intercept

@@ -21,6 +21,8 @@ from zeronorm.solvers import SplitProblem, Splitting, _l0, asalm, salm
 from zeronorm.solvers._ridge import ridge
 from zeronorm.solvers._splitting import INNER_METHODS, AlphaStep, bfgs_update
 
+pytestmark = pytest.mark.slow  # a published method; test_laws.py has it in the main suite
+
 LOGISTIC = Logistic()
 METHODS = {
     "salm": (salm, Splitting("salm")),
