@@ -126,18 +126,6 @@ def test_all_features_are_the_unconstrained_fit(name, intercept):
     assert found.history[-1].objective == pytest.approx(expected.objective, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_order_of_columns(name):
-    """The support would depend on where a feature stands."""
-    X, y = drawn()
-    order = np.random.default_rng(1).permutation(X.shape[1])
-    method, options = METHODS[name]
-    first = method(posed(X, y), 6, options)
-    second = method(posed(X[:, order], y), 6, options)
-    assert np.sort(order[second.support]).tolist() == first.support.tolist()
-    assert len(first.history) == len(second.history)
-
-
 def test_ties_are_for_the_smaller_index():
     """Of two equal columns at the cut the second would be taken."""
     X, y = drawn(p=10)
