@@ -377,7 +377,10 @@ ONE_OF_EACH = [
 WIDE = make_classification(150, 2000, seed=5)  # enough numbers for two threads in one scan
 
 
-@in_storages("F", "csr", settings=ONE_OF_EACH)
+@pytest.mark.parametrize(
+    ("name", "storage"),
+    [*((n, "F") for n in ONE_OF_EACH), *((n, "csr") for n in ("minimax-groups", "l0", "l1-size"))],
+)
 def test_the_number_of_threads_does_not_change_a_bit(name, storage):
     """Results would depend on the machine."""
     X, y = WIDE

@@ -21,9 +21,10 @@ from zeronorm.baselines._svm import elimination_sizes
 from zeronorm.measures import Contingency, parse_measure
 from zeronorm.persistence import load, save
 
-pytestmark = pytest.mark.slow  # competitors; test_laws.py has them in the main suite
-
-pytestmark = pytest.mark.filterwarnings("ignore:A coefficient lies on box")
+pytestmark = [
+    pytest.mark.slow,  # competitors; test_laws.py has them in the main suite
+    pytest.mark.filterwarnings("ignore:A coefficient lies on box"),
+]
 
 
 def instance(seed=0, n=60, p=12, n_classes=2):
