@@ -39,6 +39,8 @@ from zeronorm.published.baselines._dc import TwoBalls
 from zeronorm.published.baselines._penalty import Penalty
 from zeronorm.published.baselines._sparse_group_lasso import solve
 
+pytestmark = pytest.mark.slow  # competitors; test_laws.py has them in the main suite
+
 LOSSES = ["least_squares", "logistic"]
 OBJECTS = {"least_squares": LeastSquares(), "logistic": Logistic()}
 SPARSE_GROUP = {

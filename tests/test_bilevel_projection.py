@@ -92,6 +92,7 @@ def same_as_program(v, code, n_groups, k, g, opened=None, squares=True):
     return undecided
 
 
+@pytest.mark.slow
 def test_larger_instances_by_the_programme():
     """A bound, a fixed group or a filtered value would be wrong where there is no enumeration."""
     rng = np.random.default_rng(0)

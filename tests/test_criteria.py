@@ -150,6 +150,7 @@ def test_class_weights_count_as_sample_weights():
     np.testing.assert_allclose(first.criteria_["bic"], second.criteria_["bic"], rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_one_size_for_all_classes():
     """The criterion would be that of one class, or classes have models of other sizes."""
     X, y = make_classification(150, 12, seed=8, n_classes=3)

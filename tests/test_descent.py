@@ -31,7 +31,7 @@ each_form = pytest.mark.parametrize(
 two_forms = pytest.mark.parametrize("form", [FORMS[1], FORMS[-1]], ids=["dense", "csc"])
 each_module = pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
 # Around the widths of the loops: 4 lanes, 2 or 4 sums at a time.
-ROWS = (0, 1, 3, 4, 8, 33)
+ROWS = [0, 3, 33, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 4, 5, 7, 8, 16))]
 SIZES = (0, 1, 5, 40)
 # l1, l2, low, high: lasso, elastic net, ridge, no penalty, one sign only.
 PENALTIES = np.array(

@@ -156,7 +156,7 @@ def test_exactly_the_usable_features_of_exactly_so_many_groups(classifier, stora
 
 
 @each_minimax
-@pytest.mark.parametrize("storage", [np.asarray, np.float32, sp.csc_array])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csc_array])
 @pytest.mark.parametrize("forced", [None, [5, 9]])
 def test_groups_of_one_are_features_to_the_bit(classifier, storage, forced, binary):
     """Groups would be another method than features where they are features."""

@@ -511,6 +511,7 @@ def test_simplex_quadratic_against_enumeration():
 # ----------------------------------------------------------------------------------- parts: fista
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_proximal_map_is_the_minimum(seed):
     """A step would not be the proximal one: the algorithm would converge elsewhere."""

@@ -82,7 +82,13 @@ def test_certificate_optima(seed):
     assert found.bound <= value * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("loss", [LOGISTIC, SquaredHinge()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize(
+    "loss",
+    [
+        pytest.param(LOGISTIC, id="logistic"),
+        pytest.param(SquaredHinge(), id="squared_hinge", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_against_enumeration(loss, intercept):
     """Local search would miss optima that are near, or report less than one."""

@@ -212,7 +212,9 @@ def test_agrees_with_the_elastic_net_of_saga(intercept, data):
 
 
 @each_loss
-@each_solver
+@pytest.mark.parametrize(
+    "solver", [s if s == "auto" else pytest.param(s, marks=pytest.mark.slow) for s in L1_SOLVERS]
+)
 @pytest.mark.parametrize(
     "options",
     [

@@ -21,7 +21,10 @@ from zeronorm.published.baselines import _bmrm as bmrm
 from zeronorm.published.baselines import _svm as svm
 from zeronorm.published.baselines._svm import elimination_sizes
 
-pytestmark = pytest.mark.filterwarnings("ignore:A coefficient lies on box")
+pytestmark = [
+    pytest.mark.slow,  # competitors; test_laws.py has them in the main suite
+    pytest.mark.filterwarnings("ignore:A coefficient lies on box"),
+]
 
 
 def instance(seed=0, n=60, p=12, n_classes=2):

@@ -478,7 +478,9 @@ def test_thresholds_part_the_top_rows():
 
 @pytest.mark.parametrize("shift", [-2.0, 0.0, 2.0])
 @pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize(
+    "beta", [1.0, *(pytest.param(beta, marks=pytest.mark.slow) for beta in (0.5, 2.0))]
+)
 def test_threshold_of_f_is_a_good_one_near_0(beta, ties, shift):
     """Overlapping classes would all be labelled negative, or a good sign be given up for noise."""
     measure, signs = FBeta(beta), []

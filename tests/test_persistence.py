@@ -236,6 +236,7 @@ def labelled(multiclass, request):
     return X, np.array(["red", "green", "blue"])[y % request.param]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
 def test_round_trip_of_every_classifier(estimator, labelled, tmp_path):
     """A classifier could not be saved, or would lose something in the file."""

@@ -199,7 +199,7 @@ def test_bounds_and_decisions_of_hundreds_of_instances_are_safe():
 # -------------------------------------------------------------------------------------- the proof
 
 
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("intercept", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_proven_optima_are_those_of_enumeration(intercept):
     """A support would be called the best one that is not."""
     for seed in range(24):
@@ -495,6 +495,7 @@ def test_resumed_proofs_hold():
         hold(X, y, proof, {})
 
 
+@pytest.mark.slow
 def test_proofs_hold_however_they_are_stopped_and_resumed():
     """Other gaps, limits and interrupts, in turn, and then to the end."""
     stopped = set()

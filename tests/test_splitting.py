@@ -23,6 +23,8 @@ from zeronorm.solvers import SplitProblem, Splitting, _l0, asalm, salm
 from zeronorm.solvers._ridge import ridge
 from zeronorm.solvers._splitting import INNER_METHODS, AlphaStep, bfgs_update
 
+pytestmark = pytest.mark.slow  # a published method; test_laws.py has it in the main suite
+
 LOGISTIC = Logistic()
 METHODS = {
     "salm": (salm, Splitting("salm")),
@@ -126,18 +128,6 @@ def test_all_features_are_the_unconstrained_fit(name, intercept):
     np.testing.assert_allclose(found.coef, expected.coef, atol=1e-6)
     assert found.intercept == pytest.approx(expected.intercept, abs=1e-6)
     assert found.history[-1].objective == pytest.approx(expected.objective, rel=1e-9)
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_order_of_columns(name):
-    """The support would depend on where a feature stands."""
-    X, y = drawn()
-    order = np.random.default_rng(1).permutation(X.shape[1])
-    method, options = METHODS[name]
-    first = method(posed(X, y), 6, options)
-    second = method(posed(X[:, order], y), 6, options)
-    assert np.sort(order[second.support]).tolist() == first.support.tolist()
-    assert len(first.history) == len(second.history)
 
 
 def test_ties_are_for_the_smaller_index():

@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 import oracles
 from zeronorm._kernels import solve_cuts
 from zeronorm.designs import Dense, Scaled, as_design
-from zeronorm.measures import AUC, Contingency, Cut, Hamming, parse_measure
+from zeronorm.measures import Contingency, Cut, parse_measure
 from zeronorm.result import Status
 from zeronorm.solvers import MeasureTask, Task, _two_layer, run, select_by_measure
 from zeronorm.solvers._cuts import BlockModel, Cuts
@@ -458,29 +458,6 @@ def test_the_intercept_stays_bounded():
 # -------------------------------------------------------------------------------------- storages
 
 
-@pytest.mark.parametrize("name", ["f1", "auc"])
-def test_storage_does_not_matter(name, tmp_path):
-    """The same numbers stored otherwise would give another model."""
-    rng = np.random.default_rng(11)
-    X = rng.poisson(0.7, (300, 40)).astype(float)
-    score = X[:, [2, 8, 20, 31]] @ [3, -3, 2, -2]  # support without a tie at any rounding
-    y = np.where(score + rng.standard_normal(300) > 1.5, 1.0, -1.0)
-    np.save(tmp_path / "X.npy", X)
-    stored = [
-        X, np.asfortranarray(X), X.astype(np.float32), X.astype(np.uint8), sp.csc_array(X),
-        sp.csr_array(X.astype(np.float32)), tmp_path / "X.npy",
-    ]  # fmt: skip
-    paths = [
-        select(task_of(one, y, name, 0.5, intercept=True), (4,), block_size=2, tol=1e-6)
-        for one in stored
-    ]
-    for path in paths[1:]:
-        np.testing.assert_array_equal(path[4].support, [2, 8, 20, 31])
-        scale = np.abs(paths[0][4].coef).max()
-        np.testing.assert_allclose(path[4].coef, paths[0][4].coef, atol=0.01 * scale)
-        assert path[4].objective == pytest.approx(paths[0][4].objective, rel=1e-5)
-
-
 @pytest.mark.parametrize("sizes", [(4,), None])
 @pytest.mark.parametrize("name", ["precision@10", "recall@2p", "f1"])
 def test_sparse_columns_are_centred_without_being_stored(name, sizes, monkeypatch):
@@ -592,19 +569,3 @@ def test_a_measure_without_loss_is_refused():
     )
     with pytest.raises(ValueError, match=message):
         select(task_of(X, y, nothing, 1.0), (2,))
-
-
-@pytest.mark.parametrize("measure", [Hamming(), AUC()], ids=lambda measure: measure.name)
-def test_integer_weights_equal_repetition(measure):
-    """A row of weight 2 would not be two rows."""
-    rng = np.random.default_rng(14)
-    X = rng.standard_normal((40, 12))
-    y = np.where(X[:, :3].sum(axis=1) + rng.standard_normal(40) > 0, 1.0, -1.0)
-    weight = rng.integers(1, 4, 40)
-    rows = np.repeat(np.arange(40), weight)
-    first = select(task_of(X, y, measure, 0.2, intercept=True, weight=weight * 1.0), (3,), tol=1e-7)
-    second = select(task_of(X[rows], y[rows], measure, 0.2, intercept=True), (3,), tol=1e-7)
-    np.testing.assert_array_equal(first[3].support, second[3].support)
-    assert first[3].objective == pytest.approx(second[3].objective, rel=1e-5)
-    np.testing.assert_allclose(first[3].coef, second[3].coef, atol=2e-3)
-    np.testing.assert_allclose(first[3].intercept, second[3].intercept, atol=5e-3)
