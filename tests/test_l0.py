@@ -138,7 +138,7 @@ def pooled(seed=0, n=200, p=40, C=0.5):
 
 
 def swapped(Z, y, weight, support, keep=None):
-    exchanges = Exchanges(Z, y, weight, LOGISTIC, keep=keep)
+    exchanges = Exchanges(as_columns(Z), y, weight, LOGISTIC, keep=keep)
     return exchanges.swap(exchanges.fit(support)).columns
 
 
@@ -147,7 +147,7 @@ def swapped(Z, y, weight, support, keep=None):
 def test_swaps_end_where_no_single_exchange_helps(form, seed):
     """A swap would raise the objective, or one that helps be missed."""
     X, y, weight = pooled(seed)
-    Z = as_columns(sp.csc_array(X) if form == "sparse" else X)
+    Z = sp.csc_array(X) if form == "sparse" else X
     start = np.arange(32, 40)
     place = swapped(Z, y, weight, start)
 
