@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import ElasticNet
-from zeronorm.solvers._columns import DescentState
+from zeronorm.solvers._descent import DescentState
 
 from zeronorm._kernels import _native as native
 from zeronorm._kernels import reference
