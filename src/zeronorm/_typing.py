@@ -229,5 +229,8 @@ class Likelihood(Smooth, Protocol):
     def deviance(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return twice the loss less that of a perfect fit."""
 
+    def negative_log_likelihood(self, value: float, n_rows: float) -> float:
+        """Return what information criteria count, of a fit with a summed loss, up to constants."""
+
     def mean(self, z: FloatArray) -> FloatArray:
         """Return the mean of the target at margins z, (n_samples,)."""

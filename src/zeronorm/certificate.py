@@ -253,7 +253,7 @@ def _pose(
         return posed
     known = [path[model.size_].certificate for path in model._paths]
     return [
-        one if own is None or not _is_of(one, own) else replace(one, dual=one.task.y * own.dual)
+        one if own is None or not _is_of(one, own) else replace(one, dual=own.dual)
         for one, own in zip(posed, known, strict=True)
     ]
 
@@ -326,8 +326,7 @@ def _resumed(
                 "resume is a proof of another problem (size, C, scaling, loss, intercept, X, y or "
                 "weights differ). Pass the model and the data of the earlier call."
             )
-        dual = one.task.y * certificate.dual
-        resumed.append(replace(one, support=certificate.support, dual=dual))
+        resumed.append(replace(one, support=certificate.support, dual=certificate.dual))
         trees.append(certificate.tree)
     return resumed, trees
 

@@ -63,6 +63,10 @@ class Logistic(_OfLabels):
         """Return twice the loss: minus twice the log-likelihood."""
         return 2.0 * self.value_gradient(z, y, weight)[0]
 
+    def negative_log_likelihood(self, value: float, n_rows: float) -> float:
+        """Return the loss itself."""
+        return value
+
     def mean(self, z: FloatArray) -> FloatArray:
         """Return the probability of y = 1, sigma(z)."""
         return np.asarray(expit(z))
@@ -178,6 +182,10 @@ class LeastSquares:
     def deviance(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return sum_i s_i (y_i - z_i)^2."""
         return 2.0 * self.value_gradient(z, y, weight)[0]
+
+    def negative_log_likelihood(self, value: float, n_rows: float) -> float:
+        """Return n/2 log(2 value / n): that of normal errors of the best variance, but constants."""
+        return 0.5 * n_rows * float(np.log(max(2.0 * value / n_rows, np.finfo(float).tiny)))
 
     def mean(self, z: FloatArray) -> FloatArray:
         """Return z."""

@@ -74,10 +74,11 @@ class Certificate:
 
         min_{u, b} 1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)  subject to  ||u||_0 <= k     (L0)
 
-    with f the logistic loss log(1 + exp(-y z)) or the squared hinge 1/2 max(0, 1 - y z)^2, over
-    columns that are not constant: constant columns are no features. With `groups` the constraint is
-    that u has nonzeros in at most `n_groups` of them. It says nothing about test accuracy, and the
-    final refit (logistic, at another C) is a different model on the same support.
+    with f the logistic loss log(1 + exp(-y z)), the squared hinge 1/2 max(0, 1 - y z)^2 or least
+    squares 1/2 (y - z)^2, over columns that are not constant: constant columns are no features.
+    With `groups` the constraint is that u has nonzeros in at most `n_groups` of them. It says
+    nothing about test accuracy, and the final refit (at another C; logistic for the squared hinge)
+    is another model on the support.
     """
 
     C: float
@@ -87,10 +88,10 @@ class Certificate:
     intercept: float
     objective: float  # value of (L0) at coef, intercept: an upper bound of the optimum
     bound: float  # certified lower bound of the optimum
-    dual: FloatArray  # (n_samples,) alpha that proves the bound
+    dual: FloatArray  # (n_samples,) v, minus a gradient in the margins, that proves the bound
     fixed_in: int  # features in every better model; of groups: features of the groups in it
     candidates: int  # features not excluded from every better model
-    loss: str = "logistic"  # f: "logistic" or "squared_hinge"
+    loss: str = "logistic"  # f: "logistic", "squared_hinge" or "least_squares"
     fit_intercept: bool = True  # whether b is free; else it is 0
     # Features forced by the user: the bound holds among models with them (with their groups).
     forced: IndexArray = field(default_factory=lambda: np.empty(0, np.int64))

@@ -40,9 +40,10 @@ class FileKind:
     """What tells the archives of models and of certificates apart."""
 
     name: str  # in the archive comment, and in messages
-    version: int  # the format of new files, and the only one that is read
+    version: int  # the format of new files
     max_size: int  # bytes
     error: type[FileError]
+    oldest: int = 1  # the oldest format that is read
 
     def requirement(self, where: str) -> Require:
         """Return a function that refuses a file where a condition does not hold."""
@@ -103,7 +104,7 @@ def unpack(
         f"written by a newer zeronorm (format {version}, this one reads {kind.version}); upgrade "
         "with pip install -U zeronorm",
     )
-    require(version == kind.version, f"unknown format {version}")
+    require(version >= kind.oldest, f"unknown format {version}")
 
     arrays: dict[str, NDArray[Any]] = {}
     try:

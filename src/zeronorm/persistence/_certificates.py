@@ -32,7 +32,10 @@ from ._records import check_record
 from ._saved_certificate import SavedCertificate, union_support
 
 # A tree has a GiB of dual points at most, for every class.
-CERTIFICATE = FileKind("certificate", version=1, max_size=1 << 33, error=CertificateFileError)
+# Files of format 1 have the sizes of dual values; their signs are those of the labels.
+CERTIFICATE = FileKind(
+    "certificate", version=2, oldest=1, max_size=1 << 33, error=CertificateFileError
+)
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
 _SHARED = ("metadata", "classes", "class_weight")

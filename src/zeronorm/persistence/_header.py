@@ -90,7 +90,8 @@ def check_header(
 ) -> None:
     """Check that the metadata have these entries, and what those of all files say."""
     check_fields("metadata", metadata, entries, require)
-    require(metadata["format"] == kind.version, f"metadata says format {metadata['format']}")
+    known = kind.oldest <= metadata["format"] <= kind.version
+    require(known, f"metadata says format {metadata['format']}")
     require(0 < metadata["n_features_in"] < 2**62, "n_features_in must be positive")
     require(metadata["first_index"] in (0, 1), "first_index must be 0 or 1")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -110,13 +110,24 @@ class SavedCertificate:
         X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
         found = []
         for label, certificate in zip(self.positive, self.certificates, strict=True):
+            own = labels == label
+            if self.metadata["format"] == 1:
+                certificate = signed(certificate, np.where(own, 1.0, -1.0)[weight > 0])
             try:
-                one = verify(X, labels == label, certificate, sample_weight=weight, rtol=rtol)
+                one = verify(X, own, certificate, sample_weight=weight, rtol=rtol)
             except CertificateError as error:
                 which = f"class {quote(str(label))}: " if len(self.certificates) > 1 else ""
                 raise CertificateError(f"{which}{error}") from None
             found.append(one)
         return found
+
+
+def signed(certificate: Certificate, sign: FloatArray) -> Certificate:
+    """Return a certificate of the first format with the signs of its dual values."""
+    tree = certificate.tree
+    if tree is not None:
+        tree = replace(tree, dual=tree.dual * sign)
+    return replace(certificate, dual=certificate.dual * sign, tree=tree)
 
 
 def union_support(certificates: Sequence[Certificate]) -> IndexArray:

@@ -88,7 +88,7 @@ def certify_supports(
                 intercept=fit.intercept,
                 objective=fit.objective,
                 bound=min(found.value, fit.objective),
-                dual=task.y * found.dual,
+                dual=found.dual,
                 fixed_in=int((found.fixed & task.usable).sum()),
                 candidates=int((task.usable & ~found.dropped).sum()),
                 loss=task.loss.name,

@@ -124,7 +124,6 @@ def prove_support(
     target = objective - max(gap or 0.0, 0.0) * abs(objective)
     v = known.dual if dual is None else dual
     if resume is not None:
-        resume = replace(resume, dual=task.y * resume.dual)
         v = resume.dual[resume.row[0]]
     tight = yield from _tighten(
         task, risk, support.size, pool, _Aim(objective, target, clock, time_limit), v,
@@ -166,11 +165,10 @@ def prove_support(
     best = np.sort(candidates[search.support])
     certificate = _certificate(task, C, best, tight)
     bound = min(search.bound, certificate.objective)
-    tree = search.tree()
     certificate = replace(
         certificate,
         bound=max(certificate.bound, bound),
-        tree=replace(tree, dual=task.y * tree.dual),
+        tree=search.tree(),
     )
     if certificate.proven:
         status = Status.OPTIMAL
@@ -244,7 +242,7 @@ def _certificate(
         intercept=fit.intercept,
         objective=fit.objective,
         bound=min(known.value, fit.objective),
-        dual=task.y * known.dual,
+        dual=known.dual,
         fixed_in=int(known.fixed.sum()),
         candidates=int((task.usable & ~known.dropped).sum()),
         loss=task.loss.name,

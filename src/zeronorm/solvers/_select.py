@@ -216,7 +216,8 @@ def _finish(
     selections = {}
     for k in sizes:
         support, fit = fits[k]
-        criteria = information_criteria(fit.loss, support.size, task.n_rows, task.n_usable)
+        surprise = task.loss.final.negative_log_likelihood(fit.loss, task.n_rows)
+        criteria = information_criteria(surprise, support.size, task.n_rows, task.n_usable)
         selections[k] = Selection(
             support, fit.coef, fit.intercept, fit.C, _entry_steps(pools, support),
             certificates.get(k), fit.loo_loss, fit.loss, criteria, proofs.get(k),

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..result import Certificate, Tree
-from ._data import ROUNDOFF, Data
+from ._data import Data
 from ._form import CertificateError
 
 MOST_WAITING = 1 << 27  # The nodes that wait for their turn have so many features in all.
@@ -47,30 +47,30 @@ class Units:
         self.fixed: IndexArray = np.unique(self.code[certificate.forced])
         self.free: IndexArray = np.setdiff1d(self.code[data.usable], self.fixed)
 
-    def node(self, alpha: FloatArray, fixed: IndexArray, free: IndexArray) -> Node:
+    def node(self, dual: FloatArray, fixed: IndexArray, free: IndexArray) -> Node:
         """Return what a feasible dual point shows."""
-        square, wrong = self._squares(alpha, np.concatenate([fixed, free]))
+        square, wrong = self._squares(dual, np.concatenate([fixed, free]))
         into, square = float(square[: fixed.size].sum()), square[fixed.size :]
         q = min(self.budget - fixed.size, free.size)
         order = np.argsort(-square, kind="stable")
         top = np.isin(np.arange(free.size), order[:q])
-        conjugate, terms = self._data.conjugate(alpha)
+        conjugate, wrong_conjugate = self._data.conjugate(dual)
         bound = -conjugate - 0.5 * (into + float(square[order[:q]].sum()))
         most = np.sort(wrong[fixed.size :])[free.size - q :]
         rounding = 0.5 * float(wrong[: fixed.size].sum() + most.sum())
-        rounding += ROUNDOFF * (alpha.size + 8) * terms
+        rounding += wrong_conjugate
         last = float(square[order[q - 1]]) if q else np.inf
         following = float(square[order[q]]) if q < free.size else 0.0
         return Node(bound, rounding, square, top, last, following)
 
-    def _squares(self, alpha: FloatArray, units: IndexArray) -> tuple[FloatArray, FloatArray]:
+    def _squares(self, dual: FloatArray, units: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return c_j^2 of units, summed in groups, and what rounding can have changed of it."""
         data = self._data
         X, error = data.X, data.error
         if not self._grouped:
             X, error = X[:, units], error[units]
-        score = X.T @ (alpha * data.y)
-        error = error * float(alpha.sum())
+        score = X.T @ dual
+        error = error * float(np.abs(dual).sum())
         square, wrong = score**2, error * (2.0 * np.abs(score) + error)
         # A score that is no number may be any: its feature is in the best set then.
         square, wrong = (np.where(np.isnan(one), np.inf, one) for one in (square, wrong))
@@ -91,11 +91,11 @@ def replay(data: Data, tree: Tree, units: Units, claim: float) -> tuple[float, i
     rounding, n_nodes, n_waiting = 0.0, -1, 0
     waiting = [(0, units.fixed, units.free, np.empty(0))]
     while waiting:
-        number, fixed, free, alpha = waiting.pop()
+        number, fixed, free, dual = waiting.pop()
         n_nodes, n_waiting = n_nodes + 1, n_waiting - free.size
         if tree.row[number] >= 0:
-            alpha = data.feasible(tree.dual[tree.row[number]])
-        node = units.node(alpha, fixed, free)
+            dual = data.feasible(tree.dual[tree.row[number]])
+        node = units.node(dual, fixed, free)
         rounding = max(rounding, node.rounding)
         if node.bound >= claim:
             continue
@@ -120,11 +120,11 @@ def replay(data: Data, tree: Tree, units: Units, claim: float) -> tuple[float, i
         for child in below:
             feature, inside = tree.feature[child], tree.inside[child]
             if whole or (inside and feature in fixed):
-                waiting.append((child, fixed, free, alpha))
+                waiting.append((child, fixed, free, dual))
             elif inside and feature in free:
-                waiting.append((child, np.append(fixed, feature), free[free != feature], alpha))
+                waiting.append((child, np.append(fixed, feature), free[free != feature], dual))
             elif not inside and feature not in fixed:
-                waiting.append((child, fixed, free[free != feature], alpha))
+                waiting.append((child, fixed, free[free != feature], dual))
         n_waiting += sum(left[2].size for left in waiting[n_before:])
         if n_waiting > MOST_WAITING:
             raise CertificateError("the tree of the certificate is too deep to be replayed.")

@@ -25,7 +25,9 @@ class Data:
     """The data of a certificate, rows of positive weight, on its selection scaling."""
 
     X: FloatArray  # (n, m); columns that are constant are 0; centred where the intercept is free
-    y: FloatArray  # (n,) +-1
+    y: FloatArray  # (n,) +-1; for least squares numbers, centred where the intercept is free
+    centre: float  # of y: a part of the intercept
+    blur: float  # by how much centring may have changed an entry of y
     weight: FloatArray  # (n,) C s_i
     usable: np.ndarray  # (m,) columns that are not constant
     mean: FloatArray  # (m,) what X is centred by, more than its scaling is: a part of the intercept
@@ -34,56 +36,83 @@ class Data:
     loss: str
     intercept: bool
 
-    def feasible(self, alpha: FloatArray) -> FloatArray:
+    def feasible(self, dual: FloatArray) -> FloatArray:
         """Return a dual point that is feasible; the given one must be so but for rounding."""
-        alpha = np.array(alpha, np.float64)
-        total = float(alpha.sum())
-        excess = float(alpha @ self.y)
-        sound = bool((alpha >= 0).all()) and np.isfinite(total)
+        dual = np.array(dual, np.float64)
+        total = float(np.abs(dual).sum())
+        sound = np.isfinite(total)
+        if self.loss != "least_squares":  # any point is one of least squares
+            sound = sound and bool((self.y * dual >= 0).all())
         if self.loss == "logistic":
-            sound = sound and bool((alpha <= self.weight * (1.0 + BALANCED)).all())
-            alpha = np.minimum(alpha, self.weight)
+            sound = sound and bool((np.abs(dual) <= self.weight * (1.0 + BALANCED)).all())
+            dual = np.clip(dual, -self.weight, self.weight)
         if self.intercept:
-            sound = sound and abs(excess) <= BALANCED * total
+            sound = sound and abs(float(dual.sum())) <= BALANCED * total
         if not sound:
             raise CertificateError("the dual point of the certificate is not feasible.")
-        alpha = np.where(alpha < LEAST_SHARE * self.weight, 0.0, alpha)
-        return self.balanced(alpha) if self.intercept else alpha
+        dual = np.where(np.abs(dual) < LEAST_SHARE * self.weight, 0.0, dual)
+        return self.balanced(dual) if self.intercept else dual
 
-    def balanced(self, alpha: FloatArray) -> FloatArray:
-        """Return alpha with the class of the larger sum shrunk to that of the other."""
-        up, down = float(alpha[self.y > 0].sum()), float(alpha[self.y < 0].sum())
+    def balanced(self, dual: FloatArray) -> FloatArray:
+        """Return a dual point with the sign of the larger sum shrunk to the sum of the other."""
+        up, down = float(dual[dual > 0].sum()), -float(dual[dual < 0].sum())
         if up == down:
-            return alpha
-        heavier = self.y > 0 if up > down else self.y < 0
-        return np.asarray(np.where(heavier, alpha * (min(up, down) / max(up, down)), alpha))
+            return dual
+        heavier = dual > 0 if up > down else dual < 0
+        return np.asarray(np.where(heavier, dual * (min(up, down) / max(up, down)), dual))
 
-    def conjugate(self, alpha: FloatArray) -> tuple[float, float]:
-        """Return the conjugate of the loss at a feasible point, and what its rounding grows with.
+    def conjugate(self, dual: FloatArray) -> tuple[float, float]:
+        """Return the conjugate of the loss at a feasible point, and its rounding.
 
-        A relative error of alpha_i, as that of its share t of the weight, is one of
-        alpha_i |log(t / (1 - t))|; each logarithm has one of its own.
+        A relative error of v_i, as that of its share t of the weight, is one of
+        v_i log(t / (1 - t)) for the logistic loss; each logarithm has one of its own.
         """
-        share = alpha / self.weight
-        if self.loss == "squared_hinge":
-            return float(alpha @ (0.5 * share - 1.0)), float(alpha @ (2.0 * share + 2.0))
-        positive = np.clip(share, 1e-300, None)
-        rest = np.clip(1.0 - share, 1e-300, None)
-        log_rest = np.where(share < 0.5, np.log1p(-np.minimum(share, 0.5)), np.log(rest))
-        terms = self.weight * (share * np.log(positive) + rest * log_rest)  # none is positive
-        return float(terms.sum()), -float(terms.sum() + 4.0 * alpha @ (np.log(positive) + log_rest))
+        size = np.abs(dual)
+        share = size / self.weight
+        if self.loss == "logistic":
+            positive = np.clip(share, 1e-300, None)
+            rest = np.clip(1.0 - share, 1e-300, None)
+            log_rest = np.where(share < 0.5, np.log1p(-np.minimum(share, 0.5)), np.log(rest))
+            parts = self.weight * (share * np.log(positive) + rest * log_rest)  # none is positive
+            value = float(parts.sum())
+            terms = -(value + 4.0 * float(size @ (np.log(positive) + log_rest)))
+        else:
+            own = self.y * dual  # |v| for labels
+            value = float(0.5 * (size @ share) - own.sum())
+            terms = 2.0 * float(size @ share + np.abs(own).sum())
+        return value, ROUNDOFF * (dual.size + 8) * terms + self.blur * float(size.sum())
 
     def value(self, z: FloatArray) -> float:
         """Return the loss of margins, without rows of weight 0."""
+        if self.loss == "least_squares":
+            return float(self.weight @ (0.5 * (self.y - z) ** 2))
         if self.loss == "squared_hinge":
             return float(self.weight @ (0.5 * np.maximum(0.0, 1.0 - self.y * z) ** 2))
         return float(self.weight @ np.logaddexp(0.0, -self.y * z))
 
     def slopes(self, z: FloatArray) -> FloatArray:
-        """Return the dual point of margins, -y_i times the derivative of the loss."""
+        """Return the dual point of margins, minus the derivative of the loss."""
+        if self.loss == "least_squares":
+            return np.asarray(self.weight * (self.y - z))
         if self.loss == "squared_hinge":
-            return np.asarray(self.weight * np.maximum(0.0, 1.0 - self.y * z))
-        return np.asarray(self.weight * np.exp(-np.logaddexp(0.0, self.y * z)))
+            return np.asarray(self.y * (self.weight * np.maximum(0.0, 1.0 - self.y * z)))
+        return np.asarray(self.y * (self.weight * np.exp(-np.logaddexp(0.0, self.y * z))))
+
+
+def read_target(y: np.ndarray, loss: str) -> FloatArray:
+    """Return numbers for least squares, and +-1 for the two classes of labels."""
+    if y.dtype.kind in "fc" and not np.isfinite(y).all():
+        raise ValueError("y must be labels or numbers; got NaN or infinity.")
+    if loss == "least_squares":
+        if y.dtype.kind not in "fiub":
+            raise ValueError(f"y must be real numbers for least squares; got dtype {y.dtype}.")
+        return y.astype(np.float64)
+    classes = np.unique(y)
+    if len(classes) != 2:
+        raise ValueError(
+            f"y must have two classes; got {len(classes)}. Verify one class at a time."
+        )
+    return np.where(y == classes[1], 1.0, -1.0)
 
 
 def read_data(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> Data:
@@ -99,16 +128,14 @@ def read_data(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> D
     if s.shape != (n,) or not (np.isfinite(s) & (s >= 0)).all():
         raise ValueError("sample_weight must be a finite number for each row of X, not negative.")
     X, labels, s = X[s > 0], labels[s > 0], s[s > 0]
-    classes = np.unique(labels)
-    if len(classes) != 2:
-        raise ValueError(
-            f"y must have two classes; got {len(classes)}. Verify one class at a time."
-        )
-    if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
-        raise ValueError("y must be labels; got NaN or infinity.")
     if not np.isfinite(X).all():
         raise ValueError("X must be finite; got NaN or infinity.")
-    sign = np.where(labels == classes[1], 1.0, -1.0)
+    target = read_target(labels, certificate.loss)
+    centre, blur = 0.0, 0.0
+    if certificate.loss == "least_squares" and certificate.fit_intercept:
+        centre = float(s @ target) / float(s.sum())
+        blur = 2.0 * ROUNDOFF * float(np.abs(target).max())
+        target = target - centre
     (n, m) = X.shape
     if certificate.dual.size != n:
         raise CertificateError(
@@ -147,7 +174,7 @@ def read_data(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> D
             "the support of the certificate has constant columns of X, which are no features."
         )
     return Data(
-        values, sign, certificate.C * s, ~constant,
+        values, target, centre, blur, certificate.C * s, ~constant,
         (mean + rest) / scale if moved else np.zeros(m), error, told,
         certificate.loss, bool(certificate.fit_intercept),
     )  # fmt: skip

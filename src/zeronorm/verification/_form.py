@@ -11,7 +11,7 @@ from .._typing import FloatArray, IndexArray
 from ..groups import Groups
 from ..result import Certificate, Tree
 
-LOSSES = ("logistic", "squared_hinge")
+LOSSES = ("logistic", "squared_hinge", "least_squares")
 SCALINGS = ("standardized", "scaled", "none")
 INTEGERS = frozenset({int, *(np.dtype(kind).type for kind in "bhilqBHILQ")})
 NUMBERS = frozenset({int, float, np.float16, np.float32, np.float64})

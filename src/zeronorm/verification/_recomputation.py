@@ -41,7 +41,8 @@ def verify(
     Parameters
     ----------
     X : (n, m) array, the user's matrix; a sparse one is made dense.
-    y : (n,) labels of two classes; the larger one (the second of `classes_`) counts as +1.
+    y : (n,) labels of two classes, of which the larger one (the second of `classes_`) counts as +1;
+        numbers for least squares.
     certificate : what to check; loss, scaling, intercept, C, forced features and groups are those
         that it names: they state the problem.
     sample_weight : (n,) the weights of the fit, times those of the classes.
@@ -112,7 +113,7 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
     """Return the objective at the coefficients, which must be optimal, and its rounding."""
     support, coef = certificate.support, certificate.coef
     columns = data.X[:, support]
-    z = columns @ coef + (certificate.intercept + float(data.mean[support] @ coef))
+    z = columns @ coef + (certificate.intercept - data.centre + float(data.mean[support] @ coef))
     objective = float(0.5 * coef @ coef + data.value(z))
     if not objective >= LEAST_OBJECTIVE:
         raise CertificateError(
@@ -120,22 +121,27 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
             f"{objective!r}. Use larger weights or a larger C."
         )
     slopes = data.slopes(z)
-    alpha = data.balanced(slopes) if data.intercept else slopes
-    scores = columns.T @ (alpha * data.y)
-    conjugate, terms = data.conjugate(alpha)
+    dual = data.balanced(slopes) if data.intercept else slopes
+    scores = columns.T @ dual
+    conjugate, wrong_conjugate = data.conjugate(dual)
     least = float(-conjugate - 0.5 * scores @ scores)
-    error = data.error[support] * float(alpha.sum())
+    error = data.error[support] * float(np.abs(dual).sum())
     blurred = 0.5 * float(error @ (2.0 * np.abs(scores) + error))
     if not objective - least <= OPTIMAL * objective + blurred:
         raise CertificateError(
             f"the coefficients of the certificate are not optimal on its support: their objective "
             f"is {objective!r}, the optimum is only known to be above {least!r}."
         )
-    parts = abs(certificate.intercept) + float(np.abs(data.mean[support]) @ np.abs(coef))
+    parts = (
+        abs(certificate.intercept)
+        + abs(data.centre)
+        + float(np.abs(data.mean[support]) @ np.abs(coef))
+    )
     wrong = float(data.error[support] @ np.abs(coef)) + ROUNDOFF * (coef.size + 4) * parts
-    # The slope of the squared hinge changes with the margin, by the weight at most.
-    wrong = wrong * (float(slopes.sum()) + 0.5 * float(data.weight.sum()) * wrong)
-    return objective, wrong + blurred + ROUNDOFF * (z.size + 8) * (objective + terms)
+    # Slopes change with the margin, by the weight times that at most.
+    wrong = wrong * (float(np.abs(slopes).sum()) + 0.5 * float(data.weight.sum()) * wrong)
+    wrong += data.blur * float(np.abs(slopes).sum())
+    return objective, wrong + blurred + wrong_conjugate + ROUNDOFF * (z.size + 8) * objective
 
 
 def _check_decided(data: Data, units: Units, root: Node, certificate: Certificate) -> None:
