@@ -84,7 +84,7 @@ def each(settings, *, formats):
             name = check.func.__name__
             if (name in FORMATS) == formats:
                 marks = pytest.mark.xfail(reason=reasons[name]) if name in reasons else ()
-                label = f"{estimator!r}-{name}"
+                label = f"{' '.join(repr(estimator).split())}-{name}"
                 cases.append(pytest.param(clone(estimator), check, marks=marks, id=label))
     return pytest.mark.parametrize(("estimator", "check"), cases)
 
