@@ -27,6 +27,7 @@ from zeronorm.solvers import run
 from zeronorm.solvers._bilevel import SOLVERS, BilevelTask, select_bilevel
 from zeronorm.solvers._bilevel_pool import Pool
 from zeronorm.solvers._hard_thresholding import VARIANTS, Objective, Thresholding
+from zeronorm.solvers._risk import Risk
 
 LOSSES = {"ls": LeastSquares(), "log": Logistic(), "hinge": SquaredHinge()}
 
@@ -54,8 +55,8 @@ def drawn(seed, loss="ls", n=60, p=40, size=4, intercept=True, ridge=0.5):
         if loss == "ls"
         else np.where(z + rng.logistic(size=n) > 1, 1, -1)
     )
-    objective = Objective(y.astype(float), rng.uniform(0.5, 2, n), LOSSES[loss], ridge, intercept)
-    return X, objective, Groups.of(code, p)
+    risk = Risk(y.astype(float), rng.uniform(0.5, 2, n), LOSSES[loss], intercept)
+    return X, Objective(risk, ridge), Groups.of(code, p)
 
 
 def task_of(X, objective, groups, **options):
@@ -88,7 +89,8 @@ def fitted(X, objective, columns):
 def test_known_optima(loss, seed, n, size, value, support, coef, solver):
     """The problem solved would be another one than that of the paper."""
     A, y = specified(loss, seed, n)
-    objective = Objective(y, np.ones(n), LOSSES[loss], 0.0 if loss == "ls" else 1e-9, False)
+    risk = Risk(y, np.ones(n), LOSSES[loss], intercept=False)
+    objective = Objective(risk, 0.0 if loss == "ls" else 1e-9)
     groups = Groups.of(np.repeat(np.arange(4), 3), 12)
     fit = run(select_bilevel(task_of(A, objective, groups), [size], solver=solver)).fits[size]
     assert fit.support.tolist() == support
@@ -145,7 +147,7 @@ def test_descent_of_the_published_methods(solver, loss, intercept):
         # L-stationary: no gradient on the support, and no better projection at step 1 / L.
         full = point.dense(X.shape[1])
         descent = -X.T @ point.gradient - objective.ridge * full
-        scale = np.abs(X.T @ (objective.weight * objective.y)).max()
+        scale = np.abs(X.T @ (objective.risk.weight * objective.risk.y)).max()
         assert np.abs(descent[point.support]).max() < 2e-4 * scale
         target = full + descent / state.curvature
         assert np.array_equal(admit(target), point.support)
@@ -156,8 +158,9 @@ def test_a_step_is_its_formula():
     X, objective, groups = drawn(3, "log", intercept=False)
     admit = task_of(X, objective, groups).admit((4, 2))
     state = Thresholding(objective, admit, VARIANTS["ista"], 1e-9)
-    descent = X.T @ (objective.weight * objective.y / 2)
-    target = descent / (0.5 + objective.weight.sum() / 4)
+    weight = objective.risk.weight
+    descent = X.T @ (weight * objective.risk.y / 2)
+    target = descent / (0.5 + weight.sum() / 4)
     state.step(descent, as_columns(X).take)
     support = admit(target)
     assert np.array_equal(state.current.support, support)
@@ -193,9 +196,10 @@ def test_iterates_are_those_of_the_published_variants(solver, loss, intercept):
         y = z + rng.standard_normal(40)
         if loss == "log":
             y = np.where(z + rng.logistic(size=40) > 1, 1.0, -1.0)
-        objective = Objective(y, rng.uniform(0.5, 2, 40), LOSSES[loss], 0.5, intercept)
+        weight = rng.uniform(0.5, 2, 40)
+        objective = Objective(Risk(y, weight, LOSSES[loss], intercept), 0.5)
         expected = oracles.hard_thresholding(
-            X, y, objective.weight, loss, 0.5, groups.code, size, solver, tol, intercept=intercept
+            X, y, weight, loss, 0.5, groups.code, size, solver, tol, intercept=intercept
         )
         points, curvatures = iterates_of(X, objective, groups, size, solver, tol)
         assert len(points) == len(expected) > 8
@@ -221,7 +225,8 @@ def test_a_step_has_to_decrease_enough(solver):
         # is (2 - bend) L/2 ||step||^2, and the quadratic model of (3) holds to bend = 1.
         X = np.sqrt(bend) * np.array([[1.0], [1.0], [-1.0], [1.0]])
         y = 2.0 * X[:, 0]
-        objective, groups = Objective(y, np.ones(4), LeastSquares(), 0.0, False), Groups.of([0], 1)
+        objective = Objective(Risk(y, np.ones(4), LeastSquares(), intercept=False), 0.0)
+        groups = Groups.of([0], 1)
         points, curvatures = iterates_of(X, objective, groups, (1, 1), solver, 1e-3)
         most = 1.999 if solver == "ista" else 1.0
         doublings = max(0, int(np.ceil(np.log2(bend / most))))

@@ -24,7 +24,6 @@ from zeronorm.designs._columns import (
     as_columns,
     gather,
 )
-from zeronorm.losses import Logistic
 from zeronorm.published import (
     BilevelClassifier,
     BilevelRegressor,
@@ -32,8 +31,8 @@ from zeronorm.published import (
     L0LogisticRegression,
     L1LogisticRegression,
 )
-from zeronorm.solvers import run_together
-from zeronorm.solvers._cutting_plane import minimax
+from zeronorm.solvers import Task, run_together
+from zeronorm.solvers._cutting_plane import CuttingPlane, minimax
 
 N, P = 50, 7
 NONE = np.empty(0, np.int64)
@@ -422,12 +421,7 @@ def test_scans_of_wrappers_of_one_base_are_one_pass():
     ]
 
     def solvers(which):
-        return [
-            minimax(
-                X, labels, Logistic(), 9, C=0.1, block_size=3, sample_weight=np.ones(labels.size)
-            )
-            for X, labels in which
-        ]
+        return [minimax(Task.of(X, labels), 9, CuttingPlane(3), C=0.1) for X, labels in which]
 
     alone = run_together(solvers([(as_design(x), labels) for _, x, labels in problems]))
     base.columns = 0

@@ -17,7 +17,8 @@ from zeronorm.model_selection import cross_validate
 from zeronorm.persistence import save
 from zeronorm.published import FeatureGeneratingMachine, MinimaxLogisticRegression
 from zeronorm.result import Status
-from zeronorm.solvers import INNER_SOLVERS, minimax, newton, run
+from zeronorm.solvers import INNER_SOLVERS, Task, minimax, newton, run
+from zeronorm.solvers._cutting_plane import CuttingPlane
 from zeronorm.verification import verify
 
 SOLVERS = [name for name in INNER_SOLVERS if "smoothing" not in name]
@@ -72,13 +73,9 @@ def test_outer_loop_of_the_published_form(seed, C):
         members.append(blocks.membership)
         return answers[-1]
 
-    result = run(
-        minimax(
-            as_design(X), y, SquaredHinge(), None, C=C, block_size=r, max_blocks=n_rounds,
-            sample_weight=np.ones(len(y)), intercept=False, inner=watched, inner_tol=1e-12,
-            tol=1e-12,
-        )
-    ).result  # fmt: skip
+    task = Task.of(as_design(X), y, loss=SquaredHinge(), intercept=False)
+    options = CuttingPlane(r, n_rounds, watched, inner_tol=1e-12, tol=1e-12)
+    result = run(minimax(task, None, options, C=C)).result
     assert len(result.history) == len(answers) == n_rounds
     for t, (step, answer) in enumerate(zip(result.history, answers, strict=True)):
         value, alpha = rounds[t][1:]

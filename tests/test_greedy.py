@@ -136,7 +136,7 @@ def test_squared_hinge():
     """The solver takes any smooth loss: every step lowers its objective."""
     X, y = instance(6)
     Z = (X - X.mean(0)) / X.std(0)
-    task = Task(as_design(Z), y.astype(float), np.ones(60), "standardized", loss=SquaredHinge())
+    task = Task.of(as_design(Z), y.astype(float), scaling="standardized", loss=SquaredHinge())
     path = run(greedy(task, [5], fit_C=1.0, tol=TIGHT))
     objectives = [step.objective for step in path.history]
     assert np.all(np.diff(objectives) < 0)

@@ -30,8 +30,8 @@ from zeronorm.solvers._bounds import bound_at
 from zeronorm.solvers._certify import safe_magnitudes
 from zeronorm.solvers._certify_groups import _Problem as Relaxed
 from zeronorm.solvers._certify_groups import tighten_groups
-from zeronorm.solvers._cutting_plane import minimax
-from zeronorm.solvers._units import Grouped
+from zeronorm.solvers._cutting_plane import CuttingPlane, minimax
+from zeronorm.solvers._risk import Risk
 from zeronorm.verification import CertificateError
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
@@ -57,27 +57,18 @@ def instance(seed, n=60, sizes=(1, 3, 2, 4, 2)):
     return X, np.where(z + rng.logistic(size=n) > 0, 1.0, -1.0), groups
 
 
-def solve(X, y, n_groups, groups, *, loss="logistic", C=1.0, r=2, weight=None, **options):
-    """Run the minimax solver on the columns as they are."""
-    weight = np.ones(len(y)) if weight is None else np.asarray(weight, float)
-    return run(
-        minimax(
-            as_design(X), y, LOSSES[loss], n_groups, C=C, block_size=r, sample_weight=weight,
-            groups=Groups.of(groups, X.shape[1]), **{"intercept": False, **options},
-        )
+def grouped(X, y, groups, *, loss="logistic", weight=None, intercept=False, forced=None):
+    """A task with groups on the columns as they are."""
+    return Task.of(
+        as_design(X), y, weight, loss=LOSSES[loss], intercept=intercept, forced=forced,
+        groups=Groups.of(groups, X.shape[1]),
     )  # fmt: skip
 
 
-def certified(X, y, support, groups, *, C=0.3, loss="logistic", weight=None, **options):
-    """Certify the groups of a support on the columns as they are."""
-    weight = np.ones(len(y)) if weight is None else np.asarray(weight, float)
-    return run(
-        certify_supports(
-            as_design(X), y, LOSSES[loss], [np.asarray(support)], C=C, sample_weight=weight,
-            scaling="none", groups=Groups.of(groups, X.shape[1]),
-            **{"intercept": False, **options},
-        )
-    )[0]  # fmt: skip
+def certified(X, y, support, groups, *, C=0.3, **options):
+    """Certify the groups of a support."""
+    task = grouped(X, y, groups, **options)
+    return run(certify_supports(task, [np.asarray(support)], C=C))[0]
 
 
 # --------------------------------------------------------------------------------- the problem
@@ -93,10 +84,9 @@ def test_the_problem_has_one_scaling_for_each_group(loss, intercept, r):
     conic = oracles.full_problem(
         X, y, r, 0.5, loss=loss, intercept=intercept, weight=weight, groups=groups
     )
-    found = solve(
-        X, y, None, groups, loss=loss, C=0.5, r=r, intercept=intercept, weight=weight,
-        max_blocks=200, inner_tol=1e-11, tol=1e-9,
-    ).result  # fmt: skip
+    task = grouped(X, y, groups, loss=loss, intercept=intercept, weight=weight)
+    tight = CuttingPlane(r, max_blocks=200, inner_tol=1e-11, tol=1e-9)
+    found = run(minimax(task, None, tight, C=0.5)).result
     assert found.objective == pytest.approx(conic.objective, rel=1e-6)
     assert found.bounds["outer"] == pytest.approx(conic.objective, rel=1e-6)
     u = np.zeros(X.shape[1])
@@ -111,7 +101,7 @@ def test_the_problem_has_one_scaling_for_each_group(loss, intercept, r):
 def test_blocks_are_the_groups_with_the_longest_scores():
     """Groups would be ranked by their largest or mean score; the order inside be arbitrary."""
     X, y, groups = instance(2, sizes=(1, 3, 2, 4, 2, 7, 1))
-    result = solve(X, y, 4, groups, r=2).result
+    result = run(minimax(grouped(X, y, groups), 4, CuttingPlane(2), C=1.0)).result
     length = np.bincount(groups, (X.T @ (0.5 * y)) ** 2)
     first, second = np.argsort(-length)[:2]
     expected = [*np.flatnonzero(groups == first), *np.flatnonzero(groups == second)]
@@ -121,9 +111,9 @@ def test_blocks_are_the_groups_with_the_longest_scores():
 
 def test_solver_refuses_more_groups_than_there_are():
     """The loop would look for further groups without end."""
-    X, y, groups = instance(1)
+    task = grouped(*instance(1), forced=np.array([0]))
     with pytest.raises(ValueError, match=r"n_groups must be between 1 .*forced groups.* 5 .*got 6"):
-        solve(X, y, 6, groups, forced=np.array([0]))
+        run(minimax(task, 6, CuttingPlane(2), C=1.0))
 
 
 # --------------------------------------------------------------------------------- exactly g
@@ -283,6 +273,7 @@ def test_bound_and_fixing_hold_over_all_choices_of_groups(seed, case):
         "intercept": case == "intercept",
     }
     forced = np.array([int(np.flatnonzero(groups == 2)[0])]) if case == "forced" else NONE
+    risk = grouped(X, y, groups, **options).risk(0.1)
     for n_groups in (1, 2, 3):
         models = oracles.enumerate_groups(X, y, 0.1, n_groups, groups, forced=forced, **options)
         for value, support in models[:3]:
@@ -294,9 +285,8 @@ def test_bound_and_fixing_hold_over_all_choices_of_groups(seed, case):
             dual = fit.alpha * y
             dual = balance(dual) if case == "intercept" else dual
             proof = bound_at(
-                LOSSES[options["loss"]], dual, y, 0.1 * options["weight"],
-                np.abs(X.T @ dual), n_groups, forced, value, Groups.of(groups, 12),
-            )  # fmt: skip
+                risk, dual, np.abs(X.T @ dual), n_groups, forced, value, Groups.of(groups, 12)
+            )
             for other, better in models:
                 if other < value * (1 - 1e-9):
                     assert not proof.dropped[list(better)].any()
@@ -313,10 +303,8 @@ def test_decisions_are_those_of_the_stated_inequalities():
     fit = oracles.ridge(X[:, support], y, 0.02)
     dual = fit.alpha * y
     c = X.T @ dual
-    proof = bound_at(
-        Logistic(), dual, y, np.full(60, 0.02), np.abs(c), 2, NONE, chosen[0][0],
-        Groups.of(groups, 12),
-    )  # fmt: skip
+    risk = Risk(y, np.full(60, 0.02), Logistic(), intercept=False)
+    proof = bound_at(risk, dual, np.abs(c), 2, NONE, chosen[0][0], Groups.of(groups, 12))
     square = np.bincount(groups, (X.T @ proof.dual) ** 2)
     order = np.argsort(-square)
     limit = chosen[0][0] * (1 + 1e-9)
@@ -332,11 +320,10 @@ def test_decisions_are_those_of_the_stated_inequalities():
 def test_forced_features_without_scores_stay_fixed(groups):
     """A forced feature among the best by a tie of zeros would be as free as those."""
     y = np.array([1.0, -1.0])
+    risk = Risk(y, np.ones(2), Logistic())
     for value in (0.0, 1.0):
         magnitude = np.array([0.0, 0.0, 0.0, value])
-        proof = bound_at(
-            Logistic(), 0.1 * y, y, np.ones(2), magnitude, 2, np.array([0]), 99.0, groups
-        )
+        proof = bound_at(risk, 0.1 * y, magnitude, 2, np.array([0]), 99.0, groups)
         assert proof.fixed.tolist() == [True, False, False, False]
         assert not proof.dropped.any()
 
@@ -345,13 +332,12 @@ def test_bound_at_any_dual_point_is_below_the_optimum():
     """The bound would hold only at the dual points of refits."""
     X, y, groups = instance(6)
     rng = np.random.default_rng(6)
+    risk = Risk(y, np.full(60, 0.3), Logistic(), intercept=False)
     best = oracles.enumerate_groups(X, y, 0.3, 2, groups)[0][0]
     for _ in range(50):
         dual = 0.3 * y * rng.uniform(0, 1, 60) ** 2
         magnitude = np.abs(X.T @ dual)
-        bound = bound_at(
-            Logistic(), dual, y, np.full(60, 0.3), magnitude, 2, NONE, best, Groups.of(groups, 12)
-        )
+        bound = bound_at(risk, dual, magnitude, 2, NONE, best, Groups.of(groups, 12))
         assert bound.value <= best
 
 
@@ -397,13 +383,11 @@ def test_magnitudes_of_float32_scans_are_exact_where_groups_decide():
     groups = rng.integers(0, 60, 400)
     X = (1000 * rng.standard_normal((500, 400)) + 3000).astype(np.float32)
     v = rng.standard_normal(500)
-    design, units = as_design(X), Grouped(Groups.of(groups, 400))
+    task = grouped(X, np.sign(v), groups)
     true = np.abs(X.astype(float).T @ v)
     length = np.sqrt(np.bincount(groups, true**2))
     support = np.flatnonzero(np.isin(groups, np.argsort(length)[:5]))  # the worst ones
-    found = safe_magnitudes(
-        design, scan(design, v), v, support, score_errors(design), None, units
-    )  # fmt: skip
+    found = safe_magnitudes(task, scan(task.design, v), v, support, score_errors(task.design))
     rounding = 1e-12 * np.linalg.norm(v) * np.linalg.norm(X.astype(float), axis=0)
     assert (found >= true - rounding).all()
     decisive = np.isin(groups, np.argsort(-length)[:5]) | np.isin(np.arange(400), support)
@@ -472,10 +456,7 @@ def test_the_tightened_bound_is_below_every_choice_of_groups(seed, case):
     if case == "squared_hinge":
         options["loss"] = case
     forced = np.array([int(np.flatnonzero(groups == 2)[0])]) if case == "forced" else NONE
-    task = Task(
-        as_design(X), y, options["weight"], "none", LOSSES[options["loss"]], options["intercept"],
-        forced, groups=Groups.of(groups, 12),
-    )  # fmt: skip
+    task = grouped(X, y, groups, forced=forced, **options)
     for n_groups in (1, 2, 3):
         models = oracles.enumerate_groups(X, y, 0.1, n_groups, groups, forced=forced, **options)
         for value, support in (models[0], models[-1]):
@@ -492,10 +473,10 @@ def test_the_dual_point_of_the_relaxation_is_feasible():
     """Away from the best intercept its bound would be none."""
     X, y, groups = instance(0)
     columns, code = X[:, np.argsort(groups, kind="stable")], np.sort(groups)
-    weight = np.full(60, 0.3)
-    slope = Logistic().value_gradient(X[:, 0] + 0.5, y, weight)[1]
+    risk = Risk(y, np.full(60, 0.3), Logistic())
+    slope = risk.value_gradient(X[:, 0] + 0.5)[1]
     assert abs(slope.sum()) > 0.5
-    problem = Relaxed(as_columns(columns), code, y, weight, Logistic(), 1, 2, True)
+    problem = Relaxed(as_columns(columns), code, risk, 1, 2)
     bound, dual = problem._bound(slope)
     assert abs(dual.sum()) <= 1e-12 * np.abs(dual).sum()
     square = np.bincount(code, (columns.T @ dual) ** 2)
@@ -573,7 +554,5 @@ def test_tasks_with_groups_are_selected_by_group(signed):
     from zeronorm.solvers import select_nested
 
     X, y = signed
-    groups = Groups.of(np.arange(60) // 4, 60)
-    task = Task(as_design(X), y, np.ones(len(y)), "none", groups=groups)
-    path = run(select_nested(task, [1, 3]))
+    path = run(select_nested(grouped(X, y, np.arange(60) // 4, intercept=True), [1, 3]))
     assert [path[g].support.size for g in path] == [4, 12]

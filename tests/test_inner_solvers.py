@@ -12,10 +12,11 @@ from scipy.optimize import minimize
 import oracles
 from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
-from zeronorm.losses import Logistic, SquaredHinge, dual_bound, fit_intercept
+from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.result import Status
-from zeronorm.solvers import run
-from zeronorm.solvers._cutting_plane import minimax
+from zeronorm.solvers import Task, run
+from zeronorm.solvers._cutting_plane import CuttingPlane, minimax
+from zeronorm.solvers._risk import Risk
 from zeronorm.solvers.inner import (
     Blocks,
     State,
@@ -52,11 +53,11 @@ def inner_problem(X, y, blocks, C, loss="logistic", intercept=False, weight=None
     membership = np.zeros((len(members), len(blocks)))
     for t, block in enumerate(blocks):
         membership[np.searchsorted(members, block), t] = 1
-    y = np.asarray(y, float)
-    weight = C * (np.ones(len(y)) if weight is None else np.asarray(weight, float))
-    scale = fit_intercept(LOSSES[loss], np.zeros(len(y)), y, weight)[1]
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight, float)
+    risk = Risk(np.asarray(y, float), C * weight, LOSSES[loss], intercept)
+    scale = replace(risk, intercept=True).first()[0]
     Z = np.asfortranarray(X[:, members], dtype=float)
-    problem = Blocks(as_columns(Z), membership, y, weight, LOSSES[loss], intercept, scale)
+    problem = Blocks(as_columns(Z), membership, risk, scale)
     return problem, State(np.zeros(len(members)), 0.0, np.full(len(blocks), 1 / len(blocks)))
 
 
@@ -79,11 +80,10 @@ def objective_of(problem, state):
     d = problem.membership @ state.block_weight
     used = state.coef != 0
     assert np.all(d[used] > 0)
-    name = "logistic" if isinstance(problem.loss, Logistic) else "squared_hinge"
-    margins = problem.y * (problem.Z.times(state.coef) + state.intercept)
-    return 0.5 * np.sum(state.coef[used] ** 2 / d[used]) + problem.weight @ oracles.loss_values(
-        name, margins
-    )
+    risk = problem.risk
+    margins = risk.y * (problem.Z.times(state.coef) + state.intercept)
+    loss = risk.weight @ oracles.loss_values(risk.loss.name, margins)
+    return 0.5 * np.sum(state.coef[used] ** 2 / d[used]) + loss
 
 
 # ------------------------------------------------------------------------- oracles
@@ -250,8 +250,8 @@ def test_blocks_of_single_columns_against_the_conic_solver(solver, loss):
     assert found.objective == pytest.approx(conic.objective, rel=1e-6)
     norm = 0.5 * np.abs(found.state.coef).sum() ** 2
     slope = objective_of(problem, found.state) - norm
-    at = problem.y * (problem.Z.times(found.state.coef))
-    assert slope == pytest.approx(problem.weight @ oracles.loss_values(loss, at), rel=1e-6)
+    at = problem.risk.y * (problem.Z.times(found.state.coef))
+    assert slope == pytest.approx(problem.risk.weight @ oracles.loss_values(loss, at), rel=1e-6)
 
 
 @every_solver
@@ -294,7 +294,7 @@ def test_one_class_with_a_fixed_intercept(solver, loss, sign):
     y = np.full(len(X), sign)
     n = np.zeros(len(y))
     problem, start = inner_problem(X, y, blocks, 0.5, loss)
-    problem = replace(problem, scale=problem.loss.value_gradient(n, y, problem.weight)[0])
+    problem = replace(problem, scale=problem.risk.value_gradient(n)[0])
     found = solver(problem, start, TIGHT[solver])
     conic = oracles.reduced_problem(X, y, blocks, 0.5, loss=loss)
     assert found.status is Status.CONVERGED
@@ -321,19 +321,19 @@ def test_history_and_certificate_are_what_they_say(solver, loss, intercept):
     assert np.all(np.diff([row.seconds for row in history]) > 0)
     assert history[0].seconds >= 0
     # The certificate, from the answer alone.
-    lam, alpha = found.state.block_weight, found.dual * problem.y
+    lam, alpha = found.state.block_weight, found.dual * problem.risk.y
     assert lam.min() >= 0
     assert lam.sum() == pytest.approx(1, abs=1e-12)
     assert objective_of(problem, found.state) == pytest.approx(found.objective, rel=1e-12)
     assert alpha.min() >= 0
     if loss == "logistic":
-        assert np.all(alpha <= problem.weight)
+        assert np.all(alpha <= problem.risk.weight)
     if intercept:
-        assert abs(alpha @ problem.y) <= 1e-12 * alpha.sum()
+        assert abs(alpha @ problem.risk.y) <= 1e-12 * alpha.sum()
     else:
         assert found.state.intercept == 0
     worst = 0.5 * (problem.membership.T @ problem.Z.dot(found.dual) ** 2).max()
-    bound = dual_bound(problem.loss, found.dual, problem.y, problem.weight, worst)[0]
+    bound = problem.risk.bound(found.dual, worst)[0]
     assert bound == pytest.approx(found.bound, abs=1e-6 * problem.scale)
 
 
@@ -460,14 +460,10 @@ def test_the_limit_of_iterations_is_told(solver, limit, monkeypatch):
 def test_outer_loop_generates_the_same_blocks(solver, signed):
     """The choice of the inner solver would change what is selected."""
     X, y = signed
-    weight = np.ones(len(y))
 
     def select(inner):
-        problem = minimax(
-            as_design(X), y, Logistic(), 12, C=1.0, block_size=3, sample_weight=weight,
-            inner=inner, inner_tol=1e-6,
-        )  # fmt: skip
-        return run(problem).result
+        options = CuttingPlane(3, inner=inner, inner_tol=1e-6)
+        return run(minimax(Task.of(as_design(X), y), 12, options, C=1.0)).result
 
     found, expected = select(solver), select(newton)
     assert len(found.history) == len(expected.history) > 3
@@ -560,7 +556,7 @@ def test_proximal_map_satisfies_its_optimality_conditions():
 def test_fista_finds_its_step_in_any_units(unit):
     """The step constant would fit columns of unit variance only."""
     problem, start = random_problem(11, C=1.0)
-    scaled = replace(problem, Z=as_columns(problem.Z.array * unit), weight=problem.weight)
+    scaled = replace(problem, Z=as_columns(problem.Z.array * unit))
     found = fista(scaled, start, 1e-6)
     expected = newton(scaled, start, 1e-9)
     assert found.status is Status.CONVERGED

@@ -21,6 +21,7 @@ from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.solvers import ridge
 from zeronorm.solvers._exchange import RULE, WON_BACK, Exchanges
 from zeronorm.solvers._ridge import newton
+from zeronorm.solvers._risk import Risk
 
 DENSE_TYPES = (np.float32, np.float64, np.int8, np.uint8)
 INDEX_TYPES = (np.int32, np.int64)
@@ -1061,25 +1062,26 @@ each_way = pytest.mark.parametrize("way", WAYS)
 
 def named(b, u, fit):
     """A fit in Python as the compiled solvers return it."""
-    names = ("margins", "alpha", "scores", "objective", "bound", "gap")
+    names = ("margins", "dual", "scores", "objective", "bound", "gap")
     return {"b": b, "u": u} | {name: getattr(fit, name) for name in names}
 
 
 def solved(way, problem, loss, intercept, tol=1e-7, cutoff=np.inf, start=None, of_value=False):
-    """u, b, margins, alpha, scores, objective, bound and gap by name."""
+    """u, b, margins, dual, scores, objective, bound and gap by name."""
     x, columns, y, weight, penalty = problem
     n, p = x.shape[0], columns.size
     u, b = (np.zeros(p), 0.0) if start is None else (start[0].copy(), start[1])
     if way == "python":
-        Z = np.asfortranarray(x[:, columns])
-        fit = newton(Z, y, weight, loss, penalty, intercept, u, b, tol, of_value, cutoff)
+        Z = as_columns(np.asfortranarray(x[:, columns]))
+        risk = Risk(y, weight, loss, intercept)
+        fit = newton(Z, risk, penalty, (u, b), tol, of_value, cutoff)
         return named(fit.intercept, fit.coef, fit)
-    margins, alpha, scores = filled(n), filled(n), filled(p)
+    margins, dual, scores = filled(n), filled(n), filled(p)
     numbers = native.dense_ridge(
-        *problem, loss.kernel, intercept, b, tol, of_value, cutoff, u, margins, alpha, scores
+        *problem, loss.kernel, intercept, b, tol, of_value, cutoff, u, margins, dual, scores
     )
     names = ("b", "objective", "bound", "gap")
-    arrays = {"u": u, "margins": margins, "alpha": alpha, "scores": scores}
+    arrays = {"u": u, "margins": margins, "dual": dual, "scores": scores}
     return dict(zip(names, numbers, strict=True)) | arrays
 
 
@@ -1095,7 +1097,7 @@ def assert_same_ridge(found, expected, problem, rounding=1e-9):
     largest = max(1.0, np.abs(expected["margins"]).max(initial=0.0))
     assert abs(found["b"] - expected["b"]) <= rounding * max(largest, abs(expected["b"]))
     assert np.all(np.abs(found["margins"] - expected["margins"]) <= rounding * largest)
-    assert np.all(np.abs(found["alpha"] - expected["alpha"]) <= rounding * largest * problem[3])
+    assert np.all(np.abs(found["dual"] - expected["dual"]) <= rounding * largest * problem[3])
     signed = np.abs(problem[0][:, problem[1]]).T @ problem[3]
     assert np.all(np.abs(found["scores"] - expected["scores"]) <= rounding * largest * signed)
 
@@ -1162,7 +1164,7 @@ def test_ridge_far_from_the_origin_has_a_dual_point(way, loss):
     problem = np.asfortranarray(x + 1e6), columns, y, weight, penalty
     found = solved(way, problem, loss, True, 0.5, -1e300, start)
     assert np.abs(found["margins"]).max() < 1e8
-    assert abs(found["alpha"] @ y) <= 1e-14 * found["alpha"].sum()
+    assert abs(found["dual"].sum()) <= 1e-14 * np.abs(found["dual"]).sum()
 
 
 @each_loss
@@ -1221,10 +1223,8 @@ def test_ridge_on_separated_rows(loss, intercept, C):
     assert found["objective"] == pytest.approx(expected["objective"], rel=1e-6, abs=1e-300)
     assert found["bound"] <= found["objective"] * (1 + 1e-12)
     x, columns, y, weight, penalty = problem
-    fit = ridge(
-        as_columns(x), y, weight, loss, columns=columns, penalty=penalty, intercept=intercept,
-        tol=1e-7,
-    )  # fmt: skip
+    risk = Risk(y, weight, loss, intercept)
+    fit = ridge(as_columns(x), risk, columns=columns, penalty=penalty, tol=1e-7)
     assert fit.bound <= fit.objective * (1 + 1e-12)
     assert fit.gap <= 1e-7
 
@@ -1274,11 +1274,10 @@ def test_ridge_of_least_squares(intercept, shape, centre):
     np.testing.assert_allclose(found["u"], u, atol=1e-9 * np.abs(u).max())
     np.testing.assert_allclose(found["b"], b, atol=1e-9 * (1 + abs(centre)))
     np.testing.assert_allclose(found["margins"], Z @ u + b, atol=1e-9 * (1 + abs(centre)))
-    dual = weight * rest  # signed, where other losses have labels to multiply by
     size = np.abs(weight * y).max()
-    np.testing.assert_allclose(found["alpha"], dual, atol=1e-9 * size)
-    assert abs(found["alpha"].sum()) <= 1e-12 * size * y.size or not intercept
-    np.testing.assert_allclose(found["scores"], Z.T @ found["alpha"], atol=1e-9 * size * y.size)
+    np.testing.assert_allclose(found["dual"], weight * rest, atol=1e-9 * size)
+    assert abs(found["dual"].sum()) <= 1e-12 * size * y.size or not intercept
+    np.testing.assert_allclose(found["scores"], Z.T @ found["dual"], atol=1e-9 * size * y.size)
     zero = 0.5 * weight @ yc**2
     assert found["objective"] == pytest.approx(objective, abs=1e-10 * zero)
     assert found["bound"] <= objective + 1e-12 * zero
@@ -1319,27 +1318,25 @@ def test_ridge_is_deterministic(loss):
 
 
 def exchanged(way, pool, support, *, loss, intercept, swaps, known=None, n_known=0):
-    """The columns, u, margins, alpha, scores and the four numbers by name."""
+    """The columns, u, margins, dual, scores and the four numbers by name."""
     x, y, weight, is_kept = pool
     n, k = x.shape[0], support.size
     columns, u = support.copy(), np.zeros(k)
     known = support if known is None else known
     if way == "python":
-        exchanges = Exchanges(
-            x, y, weight, loss, intercept=intercept,
-            keep=np.flatnonzero(is_kept), tol=1e-6, fit_tol=1e-13,
-        )  # fmt: skip
+        risk, keep = Risk(y, weight, loss, intercept), np.flatnonzero(is_kept)
+        exchanges = Exchanges(as_columns(x), risk, keep=keep, tol=1e-6, fit_tol=1e-13)
         exchanges.settle(exchanges.fit(known), n_known)
         found = exchanges.improve_by_steps(exchanges.fit(columns, (u, 0.0)), swaps=swaps)
         fit = found.fit
         return {"columns": found.columns} | named(fit.intercept, fit.coef, fit)
-    margins, alpha, scores = filled(n), filled(n), filled(k)
+    margins, dual, scores = filled(n), filled(n), filled(k)
     numbers = native.dense_exchange(
         x, y, weight, is_kept, loss.kernel, intercept, 0.0, 1e-6, 1e-13, swaps, RULE, WON_BACK,
-        known, n_known, columns, u, margins, alpha, scores,
+        known, n_known, columns, u, margins, dual, scores,
     )  # fmt: skip
     names = ("b", "objective", "bound", "gap")
-    arrays = {"columns": columns, "u": u, "margins": margins, "alpha": alpha, "scores": scores}
+    arrays = {"columns": columns, "u": u, "margins": margins, "dual": dual, "scores": scores}
     return dict(zip(names, numbers, strict=True)) | arrays
 
 
@@ -1383,7 +1380,7 @@ def test_exchange(seed, n, p, k, loss, intercept, swaps, layout):
     problem = (pool[0], found["columns"], *pool[1:3], np.ones(support.size))
     again = solved("compiled", problem, loss, intercept, 1e-13, of_value=True)
     assert found["objective"] == pytest.approx(again["objective"], rel=1e-10)
-    for name in ("u", "margins", "alpha", "scores"):
+    for name in ("u", "margins", "dual", "scores"):
         size = max(1e-300, np.abs(again[name]).max())
         np.testing.assert_allclose(found[name], again[name], rtol=0, atol=1e-4 * size)
     np.testing.assert_allclose(

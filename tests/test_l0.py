@@ -20,6 +20,7 @@ from zeronorm.solvers import Task, run
 from zeronorm.solvers._exchange import Exchanges
 from zeronorm.solvers._l0 import SOLVERS, select_l0
 from zeronorm.solvers._ridge import ridge
+from zeronorm.solvers._risk import Risk
 from zeronorm.solvers._search import Search
 
 LOGISTIC = Logistic()
@@ -29,11 +30,11 @@ EXCHANGES = ("exchange", "splicing")
 
 def solve(X, y, k, *, C, intercept=True, weight=None, loss=LOGISTIC, forced=None, **options):
     """Return the certificate of the best k features on the scaling of X."""
-    weight = np.ones(len(y)) if weight is None else weight
     usable = np.ptp(X.toarray() if sp.issparse(X) else X, axis=0) > 0
-    task = Task(
-        as_design(X), y.astype(float), weight, "none", loss, intercept, forced, None, usable
-    )
+    task = Task.of(
+        as_design(X), y.astype(float), weight, loss=loss, intercept=intercept, forced=forced,
+        usable=usable,
+    )  # fmt: skip
     path = run(select_l0(task, [k], C=C, refit_C=1.0, **{"tol": TIGHT, **options}))
     return path[k].certificate
 
@@ -134,11 +135,11 @@ def pooled(seed=0, n=200, p=40, C=0.5):
     X = rng.standard_normal((n, p)) + rng.standard_normal((n, 1))
     w = rng.standard_normal(p) * (np.arange(p) < 8)
     y = np.where(X @ w + rng.logistic(size=n) > 0, 1.0, -1.0)
-    return np.asfortranarray(X), y, np.full(n, C)
+    return np.asfortranarray(X), Risk(y, np.full(n, C), LOGISTIC)
 
 
-def swapped(Z, y, weight, support, keep=None):
-    exchanges = Exchanges(as_columns(Z), y, weight, LOGISTIC, keep=keep)
+def swapped(Z, risk, support, keep=None):
+    exchanges = Exchanges(Z, risk, keep=keep)
     return exchanges.swap(exchanges.fit(support)).columns
 
 
@@ -146,13 +147,13 @@ def swapped(Z, y, weight, support, keep=None):
 @pytest.mark.parametrize("seed", range(5))
 def test_swaps_end_where_no_single_exchange_helps(form, seed):
     """A swap would raise the objective, or one that helps be missed."""
-    X, y, weight = pooled(seed)
-    Z = sp.csc_array(X) if form == "sparse" else X
+    X, risk = pooled(seed)
+    Z = as_columns(sp.csc_array(X) if form == "sparse" else X)
     start = np.arange(32, 40)
-    place = swapped(Z, y, weight, start)
+    place = swapped(Z, risk, start)
 
     def value(support):
-        return ridge(as_columns(X[:, support]), y, weight, LOGISTIC, tol=1e-9).objective
+        return ridge(as_columns(X[:, support]), risk, tol=1e-9).objective
 
     assert place.size == 8
     assert value(place) < value(start)
@@ -164,7 +165,7 @@ def test_swaps_end_where_no_single_exchange_helps(form, seed):
         for entering in others
     ]
     assert min(single) >= best * (1 - 1e-6)
-    kept = swapped(Z, y, weight, start, keep=np.array([33]))
+    kept = swapped(Z, risk, start, keep=np.array([33]))
     assert 33 in kept
 
 
@@ -172,12 +173,12 @@ def test_swaps_go_on_where_splicing_ends():
     """Splicing exchanges the weakest only; somewhere a stronger one has a better substitute."""
     better = 0
     for seed in range(30):
-        X, y, weight = pooled(seed, n=60, p=40, C=1.0)
-        exchanges = Exchanges(as_columns(X), y, weight, LOGISTIC)
+        X, risk = pooled(seed, n=60, p=40, C=1.0)
+        exchanges = Exchanges(as_columns(X), risk)
         spliced = exchanges.splice(exchanges.fit(np.arange(6)))
         better_still = exchanges.swap(spliced)
         first, second = (
-            ridge(as_columns(X[:, support]), y, weight, LOGISTIC, tol=1e-9).objective
+            ridge(as_columns(X[:, support]), risk, tol=1e-9).objective
             for support in (spliced.columns, better_still.columns)
         )
         assert second <= first * (1 + 1e-9)
@@ -187,10 +188,11 @@ def test_swaps_go_on_where_splicing_ends():
 
 def test_swaps_without_choice():
     """With all features chosen a swap would look for others."""
-    X, y, weight = pooled(p=8)
-    assert swapped(X, y, weight, np.arange(8)).tolist() == list(range(8))
+    X, risk = pooled(p=8)
+    Z = as_columns(X)
+    assert swapped(Z, risk, np.arange(8)).tolist() == list(range(8))
     keep = np.array([1, 3])
-    assert swapped(X, y, weight, keep, keep=keep).tolist() == [1, 3]
+    assert swapped(Z, risk, keep, keep=keep).tolist() == [1, 3]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -239,8 +241,8 @@ def test_sizes_help_each_other():
 
 def test_the_best_of_a_size_is_never_given_up():
     """A later scan would replace a support by a worse one."""
-    X, y, _ = pooled(1)
-    search = Search(Task(as_design(X), y, np.ones(len(y)), "none"), 0.5, [3], 1e-6)
+    X, risk = pooled(1)
+    search = Search(Task.of(as_design(X), risk.y), 0.5, [3], 1e-6)
     search.add(np.arange(40)[::-1])
     features = np.array([10, 20, 30])
     search.offer(search.place(features))
@@ -259,13 +261,13 @@ def test_exchanges_go_on_in_a_pool_that_grows():
     """Columns that come later would not be tried, or what was tried before be tried again."""
     for form in (np.asfortranarray, sp.csc_array):
         for seed in range(6):
-            X, y, weight = pooled(seed, n=100)
-            exchanges = Exchanges(as_columns(form(X[:, :20])), y, weight, LOGISTIC)
+            X, risk = pooled(seed, n=100)
+            exchanges = Exchanges(as_columns(form(X[:, :20])), risk)
             found = exchanges.improve(exchanges.fit(np.arange(16, 20)))
             assert exchanges.improve(found) is found
             exchanges.extend(as_columns(form(X)))
             later = exchanges.improve(found)
-            anew = Exchanges(as_columns(form(X)), y, weight, LOGISTIC)
+            anew = Exchanges(as_columns(form(X)), risk)
             assert later.objective <= found.objective
             best = anew.improve(anew.fit(found.columns)).objective
             np.testing.assert_allclose(later.objective, best, rtol=1e-6)
@@ -275,8 +277,8 @@ def test_regrowing_goes_on_where_single_exchanges_end():
     """Supports that differ by many features at once would not be compared."""
     better = 0
     for seed in range(40):
-        X, y, _ = pooled(seed, n=60)
-        search = Search(Task(as_design(X), y, np.ones(60), "none"), 1.0, [6], 1e-6)
+        X, risk = pooled(seed, n=60)
+        search = Search(Task.of(as_design(X), risk.y), 1.0, [6], 1e-6)
         search.add(np.arange(40))
         search.offer(np.arange(34, 40), improve=True)
         before = search.best[6].objective
@@ -290,8 +292,8 @@ def test_regrowing_goes_on_where_single_exchanges_end():
 @pytest.mark.parametrize(("seed", "before"), [(3, 25.4882306), (21, 20.0756924)])
 def test_the_search_regrows(seed, before):
     """The search would end where it does without growing supports."""
-    X, y, _ = pooled(seed, n=80, p=60)
-    assert solve(X, y, 8, C=1.0, tol=1e-6).objective < before * (1 - 1e-3)
+    X, risk = pooled(seed, n=80, p=60)
+    assert solve(X, risk.y, 8, C=1.0, tol=1e-6).objective < before * (1 - 1e-3)
 
 
 @pytest.mark.filterwarnings("ignore:The 5 features separate the classes")
@@ -307,7 +309,8 @@ def test_little_ridge_is_reached_from_more_of_it(seed):
     for stage in (0.1, 1.0):
         easier = L0LogisticRegression(5, C=stage).fit(X, y)
         Z = (X - X.mean(axis=0)) / X.std(axis=0)
-        fit = ridge(as_columns(Z[:, easier.support_]), y, np.full(50, C), LOGISTIC, tol=1e-9)
+        risk = Risk(y, np.full(50, C), LOGISTIC)
+        fit = ridge(as_columns(Z[:, easier.support_]), risk, tol=1e-9)
         assert objective <= fit.objective * (1 + 1e-3)
     # The steps are those of the problem that was asked for.
     values = [step.objective for step in model.history_]

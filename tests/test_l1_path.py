@@ -28,6 +28,7 @@ from zeronorm.solvers import L1Problem, run
 from zeronorm.solvers import l1_path as solve_path
 from zeronorm.solvers._descent import Penalty
 from zeronorm.solvers._l1_path import l1_sizes
+from zeronorm.solvers._risk import Risk
 
 RENAMED = LogisticRegression().l1_ratio is not None  # scikit-learn since 1.8
 L1 = {"l1_ratio": 1} if RENAMED else {"penalty": "l1"}
@@ -283,7 +284,7 @@ def test_several_sizes_in_one_walk(data):
     everything = np.full(200, np.inf)
     penalty = Penalty(np.ones(200), np.zeros(200), -everything, everything)
     signed = np.where(y == "b", 1.0, -1.0)
-    problem = L1Problem(as_design(X), signed, np.ones(120), penalty, Logistic(), True, 120.0)
+    problem = L1Problem(as_design(X), Risk(signed, np.ones(120), Logistic()), penalty, 120.0)
     passes = []
 
     def sized(sizes):
@@ -649,8 +650,8 @@ def test_scans_certify_what_lies_between_them(storage, intercept):
     m = X.shape[1]
     everything = np.full(m, np.inf)
     penalty = Penalty(np.ones(m), np.zeros(m), -everything, everything)
-    design = as_design(X)
-    problem = L1Problem(design, y, np.ones(150), penalty, Logistic(), intercept, 150.0)
+    risk = Risk(y, np.ones(150), Logistic(), intercept)
+    problem = L1Problem(as_design(X), risk, penalty, 150.0)
     values = np.geomspace(0.05, 1.0, 60)
     exact, _ = scanned(problem, values, 1e-10)
     for tol, most in ((0.03, 20), (1e-8, 300)):

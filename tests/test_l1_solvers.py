@@ -27,6 +27,7 @@ from zeronorm.solvers import (
 from zeronorm.solvers._descent import Penalty
 from zeronorm.solvers._l1 import Run, Start
 from zeronorm.solvers._prox_newton import largest_steps, prox_newton
+from zeronorm.solvers._risk import Risk
 
 LOSSES = [Logistic(), SquaredHinge()]
 
@@ -46,9 +47,14 @@ def posed(X, y, C=0.5, loss=None, intercept=True, **penalty):
     m = design.shape[1]
     parts = {"l1": np.ones(m), "l2": np.zeros(m), "low": np.full(m, -np.inf),
              "high": np.full(m, np.inf), **penalty}  # fmt: skip
-    weight = np.full(len(y), float(C))
     loss = Logistic() if loss is None else loss
-    return L1Problem(design, y, weight, Penalty(**parts), loss, intercept, float(len(y)))
+    risk = Risk(y, np.full(len(y), float(C)), loss, intercept)
+    return L1Problem(design, risk, Penalty(**parts), float(len(y)))
+
+
+def times(problem, C):
+    """The problem with C times its loss."""
+    return replace(problem, risk=problem.risk.times(C))
 
 
 def solve(problem, solver="working-set", tol=1e-10, max_iter=500, **options):
@@ -70,9 +76,9 @@ def kkt(X, problem, result):
     """The largest violation of the optimality conditions, from scratch."""
     u = np.zeros(X.shape[1])
     u[result.support] = result.coef
-    gradient = problem.loss.value_gradient(X @ u + result.intercept, problem.y, problem.weight)[1]
+    gradient = problem.risk.value_gradient(X @ u + result.intercept)[1]
     violation = problem.penalty.violation(X.T @ gradient, u).max()
-    return max(violation, abs(gradient.sum()) if problem.intercept else 0.0)
+    return max(violation, abs(gradient.sum()) if problem.risk.intercept else 0.0)
 
 
 def penalty_of(kind, m):
@@ -189,11 +195,8 @@ def test_subsets_of_rows_and_files(tmp_path):
     X, y = data(5)
     rows = np.arange(120) % 3 > 0
     expected = solve(posed(np.asfortranarray(X[rows]), y[rows]))
-    problem = posed(X, y)
-    some = replace(
-        problem, design=Rows(as_design(X), np.flatnonzero(rows)), y=y[rows],
-        weight=problem.weight[rows], size=float(rows.sum()),
-    )  # fmt: skip
+    design = Rows(as_design(X), np.flatnonzero(rows))
+    some = replace(posed(X[rows], y[rows]), design=design)
     np.save(tmp_path / "x.npy", np.asfortranarray(X[rows]))
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     for one in (some, posed(mapped, y[rows])):
@@ -285,7 +288,7 @@ def test_unpenalised_features_are_in_every_model():
         assert result.status is Status.CONVERGED
         assert {50, 200} <= set(result.support)
         assert kkt(X, problem, result) <= 1e-4
-        tiny = solve(replace(problem, weight=1e-6 * problem.weight), tol=1e-9)
+        tiny = solve(times(problem, 1e-6), tol=1e-9)
         assert set(tiny.support) == {50, 200}
 
 
@@ -317,7 +320,7 @@ def test_a_path_is_its_solutions(storage, intercept):
     assert sizes[-1] > 20
     for C, result in path:
         assert result.status is Status.CONVERGED
-        alone = solve(replace(problem, weight=C * problem.weight), tol=1e-10)
+        alone = solve(times(problem, C), tol=1e-10)
         assert result.objective == pytest.approx(alone.objective, rel=1e-7)
         assert result.bounds["dual"] <= alone.objective * (1 + 1e-12)
         weight = C * np.ones(len(y))
@@ -351,8 +354,7 @@ def task_of(X, y, **options):
     """A task on scaled columns."""
     mean, std = X.mean(axis=0), X.std(axis=0)
     scale = np.divide(1.0, std, out=np.zeros(std.size), where=std > 0)
-    design = Scaled(as_design(X), mean, scale)
-    return Task(design, y, np.ones(len(y)), "standardized", **options)
+    return Task.of(Scaled(as_design(X), mean, scale), y, scaling="standardized", **options)
 
 
 def test_supports_of_given_sizes():

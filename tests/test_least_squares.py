@@ -64,9 +64,10 @@ class Posed:
         self.weight = weight
 
     def task(self, form=np.asfortranarray):
-        return Task(
-            as_design(form(self.X)), self.y, self.weight, "none", LeastSquares(), self.intercept
-        )
+        return Task.of(
+            as_design(form(self.X)), self.y, self.weight, loss=LeastSquares(),
+            intercept=self.intercept,
+        )  # fmt: skip
 
     def value(self, support):
         """The objective of a support."""
@@ -129,12 +130,7 @@ def test_certificates_of_any_support(seed):
     problem = Posed(seed)
     order = np.argsort(problem.values)
     supports = SUPPORTS[order[[0, 1, 10, 500, -1]]]
-    found = run(
-        certify_supports(
-            problem.task().design, problem.y, LeastSquares(), list(supports), C=problem.C,
-            sample_weight=problem.weight, scaling="none", intercept=problem.intercept,
-        )
-    )  # fmt: skip
+    found = run(certify_supports(problem.task(), list(supports), C=problem.C))
     for certificate, support in zip(found, supports, strict=True):
         np.testing.assert_array_equal(certificate.support, support)
         problem.check(certificate)

@@ -11,6 +11,7 @@ from zeronorm.designs._columns import FLOAT32_GRAM, as_columns
 from zeronorm.losses import Logistic, dual_bound
 from zeronorm.solvers._refit import refit
 from zeronorm.solvers._ridge import leverages, ridge
+from zeronorm.solvers._risk import Risk
 from zeronorm.verification import verify
 
 
@@ -73,9 +74,9 @@ def test_refit_does_not_depend_on_units(tall, scale):
     """The chosen C, the coefficients or the leave-one-out loss would change with the units of X."""
     Z, y = tall
     ones, zeros = np.ones(100), np.zeros(100)
-    weight = np.ones(6000)
-    base = refit(as_columns(Z), zeros, ones, y, weight)
-    other = refit(as_columns(Z * scale), zeros, ones, y, weight)
+    risk = Risk(y, np.ones(6000), Logistic())
+    base = refit(as_columns(Z), zeros, ones, risk)
+    other = refit(as_columns(Z * scale), zeros, ones, risk)
     np.testing.assert_allclose(other.coef * scale, base.coef, rtol=1e-5)
     assert other.loo_loss == pytest.approx(base.loo_loss, rel=1e-6)
 
@@ -84,8 +85,8 @@ def test_refit_does_not_depend_on_units(tall, scale):
 def test_leverages_in_float32_are_those_of_float64(tall, C):
     """Leverages, and with them the choice of C, would be wrong for large problems."""
     Z, y = tall
-    fit = ridge(as_columns(Z), y, np.ones(6000), Logistic())
-    curvature = C * Logistic().curvature(fit.margins, y, np.ones(6000))
+    risk = Risk(y, np.ones(6000), Logistic())
+    curvature = C * risk.curvature(ridge(as_columns(Z), risk).margins)
     X = np.column_stack([Z, np.ones(6000)])
     H = (X * curvature[:, None]).T @ X + np.diag(np.append(np.ones(100), 0.0))
     exact = np.einsum("ij,ij->i", X, np.linalg.solve(H / C, X.T).T) / C

@@ -26,6 +26,7 @@ from zeronorm.result import Status
 from zeronorm.solvers._bounds import bound_at
 from zeronorm.solvers._branch import BranchAndBound
 from zeronorm.solvers._relaxation import proximal_shares, relax, support_norm
+from zeronorm.solvers._risk import Risk
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 NONE = np.empty(0, np.int64)
@@ -124,16 +125,8 @@ def test_relaxation_agrees_with_a_conic_solver(loss, intercept):
         X, y = instance(seed, n=25, p=9)
         for k in (1, 3, 6):
             conic = oracles.full_problem(X, y, k, 0.4, loss=loss, intercept=intercept)
-            found = relax(
-                as_columns(X),
-                y,
-                np.full(25, 0.4),
-                LOSSES[loss],
-                0,
-                k,
-                intercept=intercept,
-                tol=1e-9,
-            )
+            risk = Risk(y, np.full(25, 0.4), LOSSES[loss], intercept)
+            found = relax(as_columns(X), risk, 0, k, tol=1e-9)
             assert found.objective == pytest.approx(conic.objective, rel=1e-6)
             assert found.bound == pytest.approx(conic.objective, rel=1e-6)
             assert found.bound <= found.objective + 1e-12
@@ -154,8 +147,8 @@ def test_relaxations_of_a_small_ridge_and_collinear_columns_are_solved(loss, n_f
     """A node would take thousands of small steps, and its bound be loose."""
     for seed in range(20):
         X, y, C, k = hard(seed)
-        weight = np.full(len(y), C)
-        found = relax(as_columns(X), y, weight, LOSSES[loss], n_fixed, k - n_fixed, tol=1e-6)
+        risk = Risk(y, np.full(len(y), C), LOSSES[loss])
+        found = relax(as_columns(X), risk, n_fixed, k - n_fixed, tol=1e-6)
         assert found.objective - found.bound <= 1e-6 * found.objective
 
 
@@ -163,8 +156,8 @@ def test_interior_points_of_many_columns_have_those_that_count():
     """Columns that the interior-point method leaves out would be missed."""
     for seed in range(4):
         X, y = instance(seed, n=30, p=350)
-        weight = np.full(30, 300.0)
-        found = relax(as_columns(X), y, weight, Logistic(), 0, 3, tol=1e-5)
+        risk = Risk(y, np.full(30, 300.0), Logistic())
+        found = relax(as_columns(X), risk, 0, 3, tol=1e-5)
         assert found.objective - found.bound <= 1e-5 * found.objective
 
 
@@ -178,15 +171,15 @@ def test_bounds_and_decisions_of_hundreds_of_instances_are_safe():
         X, y = instance(seed, n=24, p=6)
         intercept = bool(seed % 2)
         k = 1 + seed % 3
-        weight = np.full(24, C)
+        risk = Risk(y, np.full(24, C), Logistic(), intercept)
         values, supports = optima(X, y, C, k, intercept=intercept)
         best = values.min()
-        found = relax(as_columns(X), y, weight, Logistic(), 0, k, intercept=intercept)
+        found = relax(as_columns(X), risk, 0, k)
         assert found.bound <= best * (1 + 1e-9)
         # As if the third best model were the best known one.
         upper = np.sort(values)[min(2, len(values) - 1)]
         scores = np.abs(X.T @ found.dual)
-        known = bound_at(Logistic(), found.dual, y, weight, scores, k, NONE, upper)
+        known = bound_at(risk, found.dual, scores, k, NONE, upper)
         better = supports[values < upper * (1 - 1e-8)]
         assert not known.dropped[better].any()
         assert np.all([np.isin(np.flatnonzero(known.fixed), support).all() for support in better])

@@ -17,6 +17,7 @@ from zeronorm.result import Status
 from zeronorm.solvers import CappedL1, L1Problem, LogPenalty, reweighted, run, working_set
 from zeronorm.solvers._descent import Penalty
 from zeronorm.solvers._reweighted import FLOOR, reweighted_sizes
+from zeronorm.solvers._risk import Risk
 
 RULES = [LogPenalty(0.3), LogPenalty(), CappedL1(0.5), CappedL1()]
 each_rule = pytest.mark.parametrize("rule", RULES, ids=str)
@@ -26,8 +27,8 @@ def posed(seed=0, n=120, m=60, C=0.3, l1=None):
     X, y = make_classification(n, m, informative=8, seed=seed)
     inf = np.full(m, np.inf)
     penalty = Penalty(np.ones(m) if l1 is None else l1, np.zeros(m), -inf, inf)
-    y = np.where(y > 0, 1.0, -1.0)
-    return X, L1Problem(as_design(X), y, np.full(n, C), penalty, Logistic(), True, n)
+    risk = Risk(np.where(y > 0, 1.0, -1.0), np.full(n, C), Logistic())
+    return X, L1Problem(as_design(X), risk, penalty, n)
 
 
 def stages(problem, rule, n, **options):
@@ -39,7 +40,7 @@ def stages(problem, rule, n, **options):
 def objective(X, problem, result, cost):
     z = X[:, result.support] @ result.coef + result.intercept
     a = problem.penalty.l1[result.support] * np.abs(result.coef)
-    return problem.loss.value_gradient(z, problem.y, problem.weight)[0] + cost(a).sum()
+    return problem.risk.value_gradient(z)[0] + cost(a).sum()
 
 
 @pytest.mark.parametrize(
@@ -70,11 +71,11 @@ def test_a_stage_is_a_weighted_problem(rule):
     assert weights.min() >= FLOOR
     found = stages(problem, rule, 2)
     peer = LogisticRegression(
-        C=problem.weight[0], l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=100_000
+        C=problem.risk.weight[0], l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=100_000
     )
     kept = weights > 2 * FLOOR  # an unpenalised column has no scale
     if kept.all():
-        peer.fit(X / weights, problem.y)
+        peer.fit(X / weights, problem.risk.y)
         coef = np.zeros(X.shape[1])
         coef[found.support] = found.coef
         np.testing.assert_allclose(coef, peer.coef_[0] / weights, atol=2e-4)
@@ -171,20 +172,20 @@ def test_bad_method():
 def test_the_estimator_solves_the_stages():
     """Parameters would not reach the solver, or the scales of standardised columns get lost."""
     X, problem = posed(6, C=1.0)
-    model = ReweightedL1LogisticRegression(0.3, tol=1e-10).fit(X, problem.y)
-    result = stages(replace(problem, weight=0.3 * problem.weight), LogPenalty(), 3)
+    model = ReweightedL1LogisticRegression(0.3, tol=1e-10).fit(X, problem.risk.y)
+    result = stages(replace(problem, risk=problem.risk.times(0.3)), LogPenalty(), 3)
     np.testing.assert_array_equal(model.support_, result.support)
     np.testing.assert_allclose(model.coef_[0, model.support_], result.coef, rtol=1e-6)
     assert {step.extra["stage"] for step in model.history_} == {1, 2, 3}
-    one = ReweightedL1LogisticRegression(0.3, n_stages=1, tol=1e-10).fit(X, problem.y)
-    plain = L1Classifier(0.3, tol=1e-10).fit(X, problem.y)
+    one = ReweightedL1LogisticRegression(0.3, n_stages=1, tol=1e-10).fit(X, problem.risk.y)
+    plain = L1Classifier(0.3, tol=1e-10).fit(X, problem.risk.y)
     np.testing.assert_array_equal(one.coef_, plain.coef_)
     scale = np.linspace(0.1, 10, X.shape[1])
     options = {"standardize": True, "tol": 1e-10}
     for weights in ("log", "capped"):
-        a = ReweightedL1LogisticRegression(0.3, weights=weights, **options).fit(X, problem.y)
+        a = ReweightedL1LogisticRegression(0.3, weights=weights, **options).fit(X, problem.risk.y)
         b = ReweightedL1LogisticRegression(0.3, weights=weights, **options)
-        b.fit(X * scale, problem.y)
+        b.fit(X * scale, problem.risk.y)
         np.testing.assert_allclose(a.coef_, b.coef_ * scale, atol=1e-6)
 
 

@@ -15,11 +15,10 @@ import oracles
 from test_inner_solvers import LOSSES, gap, inner_problem, objective_of, random_problem
 from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
-from zeronorm.losses import Logistic
 from zeronorm.published import MinimaxLogisticRegression
 from zeronorm.result import Status
-from zeronorm.solvers import run
-from zeronorm.solvers._cutting_plane import minimax
+from zeronorm.solvers import Task, run
+from zeronorm.solvers._cutting_plane import CuttingPlane, minimax
 from zeronorm.solvers.inner import newton, smoothing, smoothing_published
 from zeronorm.solvers.inner._smoothing import FIRST_Q, GROWTH, _Rows
 
@@ -54,8 +53,8 @@ def unit_rows(seed, n=300, p=40, T=4, size=8, C=10.0):
 
 def check_answer(problem, found, tol):
     """Assert what every answer promises, whatever the schedule reached."""
-    alpha = found.dual * problem.y
-    assert np.all((alpha > 0) & (alpha < problem.weight))
+    weight, alpha = problem.risk.weight, found.dual * problem.risk.y
+    assert np.all((alpha > 0) & (alpha < weight))
     assert (found.status is Status.CONVERGED) == (gap(problem, found) <= tol)
     assert found.bound <= found.objective + 1e-12 * problem.scale
     assert found.state.intercept == 0
@@ -63,9 +62,9 @@ def check_answer(problem, found, tol):
     assert found.state.block_weight.sum() == pytest.approx(1, abs=1e-12)
     assert objective_of(problem, found.state) == pytest.approx(found.objective, rel=1e-11)
     c = problem.Z.dot(found.dual)
-    share = alpha / problem.weight
+    share = alpha / weight
     worst = 0.5 * (problem.membership.T @ c**2).max()
-    plain = problem.weight @ oracles.entropy(share) - worst
+    plain = weight @ oracles.entropy(share) - worst
     assert plain <= found.bound + 1e-9 * problem.scale  # the best scale is not worse
 
 
@@ -245,7 +244,7 @@ def test_unsupported_problems_are_refused(solver, loss, intercept):
     """A wrong problem would be solved without a word."""
     X, y, blocks = oracles.instance_one()
     problem, start = inner_problem(X, y, blocks, 1.0, loss, intercept)
-    assert problem.loss == LOSSES[loss]
+    assert problem.risk.loss == LOSSES[loss]
     rule = "logistic loss" if loss != "logistic" else "fit_intercept=False"
     with pytest.raises(ValueError, match=rule) as error:
         solver(problem, start, 1e-3)
@@ -312,7 +311,8 @@ def test_sparse_columns_equal_dense_ones(solver):
 def test_same_bits_twice_and_nothing_changed(solver):
     """A fit could not be repeated, or would change the caller's data."""
     problem, start = random_problem(6)
-    arrays = problem.Z.array, problem.y, problem.weight, start.coef, start.block_weight
+    risk = problem.risk
+    arrays = problem.Z.array, risk.y, risk.weight, start.coef, start.block_weight
     before = [array.copy() for array in arrays]
     for array in arrays:
         array.flags.writeable = False
@@ -366,10 +366,8 @@ def test_interrupt_between_steps_is_not_swallowed():
     def interrupt(step):
         raise KeyboardInterrupt
 
-    problem = minimax(
-        as_design(X), np.where(y == 1, 1.0, -1.0), Logistic(), 8, C=10.0, block_size=2,
-        sample_weight=np.ones(len(y)), intercept=False, inner=smoothing, inner_tol=1e-3,
-    )  # fmt: skip
+    task = Task.of(as_design(X), np.where(y == 1, 1.0, -1.0), intercept=False)
+    problem = minimax(task, 8, CuttingPlane(2, inner=smoothing), C=10.0)
     with pytest.raises(KeyboardInterrupt):
         run(problem, interrupt)
 

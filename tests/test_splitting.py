@@ -21,6 +21,7 @@ from zeronorm.published import L0LogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import SplitProblem, Splitting, _l0, asalm, salm
 from zeronorm.solvers._ridge import ridge
+from zeronorm.solvers._risk import Risk
 from zeronorm.solvers._splitting import INNER_METHODS, AlphaStep, bfgs_update
 
 pytestmark = pytest.mark.slow  # a published method; test_laws.py has it in the main suite
@@ -35,12 +36,11 @@ TIGHT = 1e-9
 NEARLY_NONE = 1e-10  # ridge of the mean loss
 
 
-def posed(X, y, mu=NEARLY_NONE, weight=None, **options):
+def posed(X, y, mu=NEARLY_NONE, weight=None, intercept=True):
     """Return the problem with the mean loss and the ridge mu."""
     weight = np.ones(len(y)) if weight is None else weight
-    return SplitProblem(
-        as_columns(X), y.astype(float), weight / (mu * weight.sum()), LOGISTIC, **options
-    )
+    risk = Risk(y.astype(float), weight / (mu * weight.sum()), LOGISTIC, intercept)
+    return SplitProblem(as_columns(X), risk)
 
 
 def drawn(n=200, p=100, k=6, seed=0):
@@ -107,7 +107,7 @@ def test_never_below_the_enumerated_optimum(name, seed):
     C, k = 0.5, 3
     best = oracles.enumerate_supports(X, y, C, k, intercept=True)[0][0]
     method, options = with_options(name, tol=1e-6)
-    problem = SplitProblem(as_columns(X), y.astype(float), np.full(len(y), C), LOGISTIC)
+    problem = SplitProblem(as_columns(X), Risk(y.astype(float), np.full(len(y), C), LOGISTIC))
     found = method(problem, k, options)
     assert all(step.objective >= best * (1 - 1e-9) for step in found.history)
     alpha = full(found, X.shape[1])
@@ -120,10 +120,10 @@ def test_never_below_the_enumerated_optimum(name, seed):
 def test_all_features_are_the_unconstrained_fit(name, intercept):
     """Without a budget the end would not be the ridge model."""
     X, y = drawn(p=8)
-    weight = np.full(len(y), 0.3)
+    risk = Risk(y, np.full(len(y), 0.3), LOGISTIC, intercept)
     method, options = with_options(name, tol=TIGHT, rho=0.5, max_iter=5000)
-    found = method(SplitProblem(as_columns(X), y, weight, LOGISTIC, intercept), 8, options)
-    expected = ridge(as_columns(X), y, weight, LOGISTIC, intercept=intercept, tol=1e-13)
+    found = method(SplitProblem(as_columns(X), risk), 8, options)
+    expected = ridge(as_columns(X), risk, tol=1e-13)
     assert found.status is Status.CONVERGED
     np.testing.assert_allclose(found.coef, expected.coef, atol=1e-6)
     assert found.intercept == pytest.approx(expected.intercept, abs=1e-6)
@@ -144,11 +144,11 @@ def test_ties_are_for_the_smaller_index():
 def test_other_losses(name):
     """L, the steps or the gradients would be those of the logistic loss."""
     X, y = drawn(p=12)
-    problem = SplitProblem(as_columns(X), y, np.full(len(y), 0.5), SquaredHinge())
+    problem = SplitProblem(as_columns(X), Risk(y, np.full(len(y), 0.5), SquaredHinge()))
     method, options = with_options(name, rho=3.0, tol=TIGHT, max_iter=5000)
     found = method(problem, 4, options)
     assert found.status is Status.CONVERGED
-    fit = ridge(as_columns(X[:, found.support]), y, problem.weight, SquaredHinge(), tol=1e-13)
+    fit = ridge(as_columns(X[:, found.support]), problem.risk, tol=1e-13)
     np.testing.assert_allclose(found.coef, fit.coef, atol=1e-6)
 
 

@@ -28,11 +28,8 @@ both = pytest.mark.parametrize("published", [False, True], ids=["fast", "publish
 
 def task_of(X, y, name, C, *, intercept=False, weight=None):
     """Return the task on the columns as they are."""
-    measure = parse_measure(name)
-    weight = np.ones(len(y)) if weight is None else weight
-    return MeasureTask(
-        Task(as_design(X), y.astype(float), weight, "none", intercept=intercept), measure, C
-    )
+    data = Task.of(as_design(X), y.astype(float), weight, intercept=intercept)
+    return MeasureTask(data, parse_measure(name), C)
 
 
 def over_blocks(task, blocks, *, published=False, tol=1e-8):
@@ -470,7 +467,7 @@ def test_sparse_columns_are_centred_without_being_stored(name, sizes, monkeypatc
     mean, scale = X.mean(axis=0), 1 / X.std(axis=0)
     models = []
     for base in (X, sp.csc_array(X), sp.csr_array(X.astype(np.float32))):
-        data = Task(Scaled(as_design(base), mean, scale), y, np.ones(300), "standardized")
+        data = Task.of(Scaled(as_design(base), mean, scale), y)
         path = select(MeasureTask(data, parse_measure(name), 0.1), sizes, block_size=2, tol=1e-7)
         models.append(path[next(iter(path))])
     for model in models:
@@ -494,9 +491,9 @@ def test_exactly_k_with_blocks_of_any_size():
     """Another number of features would be returned than asked for."""
     X, y, _ = oracles.instance_one()
     task = task_of(X, y, "f1", 0.1, intercept=True)
-    options = itertools.product((None, 1, 3, 50), (None, 2), (None, np.array([8, 5])))
+    options = itertools.product((None, 1, 3, 50), (None, 2), ([], [5, 8]))
     for block_size, max_blocks, forced in options:
-        data = replace(task.data, forced=forced)
+        data = replace(task.data, forced=np.array(forced, np.int64))
         path = select(
             MeasureTask(data, task.measure, 0.1), (3, 5, 10), block_size=block_size,
             max_blocks=max_blocks,
@@ -505,7 +502,7 @@ def test_exactly_k_with_blocks_of_any_size():
         for k in (3, 5, 10):
             assert path[k].support.size == k
             assert set(path[k].support) == set(path.order[:k])
-            assert forced is None or {5, 8} <= set(path[k].support)
+            assert set(forced) <= set(path[k].support)
             assert path[k].bound <= path[k].objective
 
 
@@ -536,7 +533,7 @@ def test_the_objective_is_attained_by_the_returned_model():
     design = Scaled(as_design(X), mean, scale)
     for name in ("f1", "hamming", "prbep", "auc", "precision@7"):
         measure = parse_measure(name)
-        data = Task(design, y, np.ones(50), "standardized")
+        data = Task.of(design, y)
         path = select(MeasureTask(data, measure, 0.2), (2, 4), block_size=2, tol=1e-5)
         for k in (2, 4):
             model = path[k]
