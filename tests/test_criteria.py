@@ -196,7 +196,7 @@ def test_equal_criteria_choose_the_smallest_size(monkeypatch):
     """A larger model would be chosen without a reason."""
     X, y = make_classification(40, 6, seed=0)
     equal = {"gic": np.array([5.0, 4.0, 4.0]), "log_loss": np.zeros(3)}
-    monkeypatch.setattr(_selecting, "_criteria", lambda paths: equal)
+    monkeypatch.setattr(_selecting, "criteria_table", lambda paths: equal)
     model = L0LogisticRegression([1, 2, 3], criterion="gic").fit(X, y)
     assert model.support_.size == 2
 

@@ -11,6 +11,9 @@ from sklearn.model_selection import StratifiedKFold
 from . import validate as _validate
 from ._typing import FloatArray, IndexArray
 
+RULES = ("1se", "best")
+EQUAL = 1e-9  # scores that near are equal: integer weights choose as repeated rows do
+
 
 def splits(
     labels: np.ndarray, weight: FloatArray, cv: Any, random_state: int | None
@@ -64,4 +67,31 @@ def _folds(
     return list(splitter.split(np.zeros(len(labels)), labels))
 
 
-__all__ = ["splits"]
+def check_fold(
+    number: int, classes: np.ndarray, train: np.ndarray, test: np.ndarray, scoring: str | None
+) -> None:
+    """Raise where a fold, by its labels, has nothing to learn from or to score."""
+    missing = np.setdiff1d(classes, train)
+    if missing.size:
+        raise ValueError(
+            f"cv must leave rows of every class (of positive weight) for training; fold "
+            f"{number} has none of class {_validate.plain(missing[0])!r}."
+        )
+    if scoring == "auc" and len(np.unique(test)) < 2:
+        raise ValueError(
+            f"scoring='auc' needs held-out rows of both classes; those of fold {number} are "
+            "all of one. Use fewer folds, or scoring='log_loss'."
+        )
+
+
+def best_and_near(mean: FloatArray, error: FloatArray, slack: float = EQUAL) -> tuple[int, int]:
+    """Return the first of the best means, and the first within one standard error of it.
+
+    mean, error : (n_models,), the larger the better; models from the smallest one on.
+    slack : by how much means may differ that count as equal.
+    """
+    best = int(np.argmax(mean >= mean.max() - slack))
+    return best, int(np.argmax(mean >= mean[best] - error[best] - slack))
+
+
+__all__ = ["EQUAL", "RULES", "best_and_near", "check_fold", "splits"]

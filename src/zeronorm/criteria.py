@@ -20,8 +20,11 @@ abess computes. With gamma = 1 they prove consistency where p grows as any power
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+
+from .result import Path
 
 CRITERIA = ("aic", "bic", "ebic", "gic")
 LEAST_ROWS = 3  # With so many rows log(log n), and so every cost, is positive.
@@ -54,4 +57,20 @@ def no_criteria() -> dict[str, float]:
     return dict.fromkeys(CRITERIA, math.nan)
 
 
-__all__ = ["CRITERIA", "information_criteria", "no_criteria"]
+def criteria_table(paths: Sequence[Path]) -> dict[str, np.ndarray]:
+    """Return the information criteria of every size: a table, as a dict of its columns (n_sizes,).
+
+    Of several classes, the sums over the models of each class against the others.
+    """
+    sizes = list(paths[0])
+    models = [[path[k] for path in paths] for k in sizes]
+    table = {"size": np.array(sizes)}
+    table["log_loss"] = np.array([sum(model.log_loss for model in row) for row in models])
+    for name in CRITERIA:
+        table[name] = np.array(
+            [sum(model.criteria.get(name, np.nan) for model in row) for row in models]
+        )
+    return table
+
+
+__all__ = ["CRITERIA", "criteria_table", "information_criteria", "no_criteria"]

@@ -184,7 +184,7 @@ class LeastSquares:
         return 2.0 * self.value_gradient(z, y, weight)[0]
 
     def negative_log_likelihood(self, value: float, n_rows: float) -> float:
-        """Return n/2 log(2 value / n): that of normal errors of the best variance, but constants."""
+        """Return n/2 log(2 value / n): that of normal errors, without constants."""
         return 0.5 * n_rows * float(np.log(max(2.0 * value / n_rows, np.finfo(float).tiny)))
 
     def mean(self, z: FloatArray) -> FloatArray:

@@ -10,65 +10,17 @@ one is asked for, so that the command can read the table at once.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
+
+from ._method import CLASSIFICATION, Method
 
 if TYPE_CHECKING:
     from ._typing import FloatArray, IndexArray, Smooth
     from .result import Path, Progressed
-    from .solvers import Splitting, Task
+    from .solvers import CappedL1, LogPenalty, Splitting, Task
     from .solvers._drive import Solver
-
-CLASSIFICATION = ("logistic", "squared_hinge")
-
-
-@dataclass(frozen=True)
-class Method(ABC):
-    """What finds the features; the final fit and the certificate do not depend on it."""
-
-    name: ClassVar[str]
-    sentence: ClassVar[str]  # what it does; {k} and {groups} stand for the budgets
-    # What the command calls the moment at which a feature entered, and what that counts.
-    entered: ClassVar[tuple[str, str]] = ("", "")
-    budgets: ClassVar[tuple[str, ...]] = ("features",)  # "features", "groups" or "both"
-    losses: ClassVar[tuple[str, ...]] = CLASSIFICATION
-    tol: ClassVar[float] = 1e-3  # unless the user gives one, as refit_C
-    refit_C: ClassVar[float | str | None] = "loo"  # None: the solution itself is the model
-    starts_warm: ClassVar[bool] = True  # whether it can begin with the features of another fit
-
-    def default_weight(self, loss: str) -> float:
-        """Return the weight of a loss where the user gives none."""
-        return 0.1
-
-    def check(self, loss: Smooth, fit_intercept: bool) -> None:  # noqa: B027 - not all have options
-        """Raise ValueError where an option breaks a rule that no data are needed for."""
-
-    def check_weight(self, weight: FloatArray) -> None:  # noqa: B027
-        """Raise ValueError where a constant of the method is too large for these weights."""
-
-    @abstractmethod
-    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
-        """Return the generator of scans that selects for a task.
-
-        common : C, refit_C, tol, start (features of an earlier fit), seconds (filled by phase),
-            certify; `report` too for `L0`, `forced_groups` for `Bilevel`.
-        """
-
-    def blame(self) -> tuple[str, str]:
-        """Return what has failed where a problem is left unsolved, and what helps."""
-        return "The solver", "A smaller C helps."
-
-    def doubts(self, paths: Sequence[Path], size: Any, C: float, tol: float) -> Iterator[Warning]:
-        """Return the warnings that a fit gives: its paths, and the size of its model."""
-        from .estimators import _doubts
-
-        return _doubts.open_gaps(paths, tol, *self.blame())
-
-    def start(self, paths: Sequence[Path]) -> list[list[IndexArray]]:
-        """Return what a fit after these paths begins with: lists of features for each path."""
-        return [[step.entered for step in path.history] for path in paths]
 
 
 @dataclass(frozen=True)
@@ -84,13 +36,10 @@ class Pool(Method):
     name = "pool"
     sentence = "pool: candidates by the minimax cutting plane, reduced to {k} by elimination"
     entered = ("block", "the scan at which it entered")
+    rules = {"block_size": "count", "max_blocks": "count"}  # noqa: RUF012
 
     block_size: int | None = None
     max_blocks: int | None = None
-
-    def check(self, loss: Smooth, fit_intercept: bool) -> None:
-        """Raise ValueError where an option breaks a rule."""
-        _check_counts(self)
 
     def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
         """Return the generator of scans."""
@@ -123,6 +72,7 @@ class Minimax(Method):
     sentence = "minimax: the first {k} features of the minimax cutting plane"
     entered = ("block", "the scan at which it entered")
     budgets = ("features", "groups")
+    rules = {"block_size": "count", "max_blocks": "count"}  # noqa: RUF012
 
     block_size: int | None = None
     max_blocks: int | None = None
@@ -133,7 +83,7 @@ class Minimax(Method):
         from . import validate as _validate
         from .solvers.inner import INNER_SOLVERS, check_supported
 
-        _check_counts(self)
+        super().check(loss, fit_intercept)
         _validate.check_option("solver", self.solver, list(INNER_SOLVERS))
         if self.solver.startswith("smoothing"):
             check_supported(self.solver, loss, fit_intercept)
@@ -172,14 +122,9 @@ class Greedy(Method):
     entered = ("step", "the step at which it entered")
     budgets = ("features", "groups")
     tol = 1e-6
+    rules = {"fit_C": "positive"}  # noqa: RUF012
 
     fit_C: float = 0.1
-
-    def check(self, loss: Smooth, fit_intercept: bool) -> None:
-        """Raise ValueError where an option breaks a rule."""
-        from . import validate as _validate
-
-        _validate.check_positive("fit_C", self.fit_C)
 
     def check_weight(self, weight: FloatArray) -> None:
         """Raise ValueError where fit_C is too large for these weights."""
@@ -222,6 +167,7 @@ class L0(Method):
     sentence = "l0: exchanges among all features until none is found that helps"
     entered = ("step", "the scan or round of exchanges at which it became a candidate")
     tol = 1e-4
+    rules = {"time_limit": "positive"}  # noqa: RUF012
 
     gap: float | None = None
     time_limit: float = 60.0
@@ -233,11 +179,11 @@ class L0(Method):
         from .solvers import Splitting
         from .solvers._l0 import SOLVERS
 
+        super().check(loss, fit_intercept)
         if not isinstance(self.solver, Splitting):
             _validate.check_option("solver", self.solver, SOLVERS)
         if self.gap is not None:
             _validate.check_not_negative("gap", self.gap)
-        _validate.check_positive("time_limit", self.time_limit)
 
     def select(
         self,
@@ -292,15 +238,10 @@ class L1(Method):
     sentence = "l1: the path, at the largest C with at most {k} features"
     entered = ("point", "the point of the path at which it entered")
     tol = 1e-4
+    rules = {"max_iter": "iterations"}  # noqa: RUF012
     starts_warm = False
 
     max_iter: int = 50
-
-    def check(self, loss: Smooth, fit_intercept: bool) -> None:
-        """Raise ValueError where an option breaks a rule."""
-        from . import validate as _validate
-
-        _validate.check_iterations("max_iter", self.max_iter)
 
     def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
         """Return the generator of scans."""
@@ -339,13 +280,34 @@ class ReweightedL1(L1):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
+        from . import validate as _validate
+
         super().check(loss, fit_intercept)
-        check_weights(self)
+        _validate.check_option("weights", self.weights, ["log", "capped"])
+        _validate.check_iterations("n_stages", self.n_stages)
+        for name, rule in (("epsilon", "log"), ("threshold", "capped")):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            _validate.check_positive(name, value)
+            if self.weights != rule:
+                raise ValueError(
+                    f"{name} is of weights={rule!r}; got {name}={value!r} with "
+                    f"weights={self.weights!r}. Leave it out."
+                )
+
+    def rule(self) -> LogPenalty | CappedL1:
+        """Return the rule of the weights."""
+        from .solvers import CappedL1, LogPenalty
+
+        if self.weights == "log":
+            return LogPenalty(None if self.epsilon is None else float(self.epsilon))
+        return CappedL1(None if self.threshold is None else float(self.threshold))
 
     def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
         """Return the generator of scans."""
-        stages = {"rule": rule_of(self), "stages": int(self.n_stages)}
-        return super().select(task, sizes, **stages, **common)
+        stages = int(self.n_stages)
+        return super().select(task, sizes, rule=self.rule(), stages=stages, **common)
 
 
 @dataclass(frozen=True)
@@ -373,6 +335,7 @@ class Bilevel(Method):
     losses = (*CLASSIFICATION, "least_squares")
     tol = 1e-6
     refit_C = None
+    rules = {"max_iter": "iterations"}  # noqa: RUF012
 
     solver: str = "auto"
     max_iter: int = 10_000
@@ -386,8 +349,8 @@ class Bilevel(Method):
         from . import validate as _validate
         from .solvers._bilevel import SOLVERS
 
+        super().check(loss, fit_intercept)
         _validate.check_option("solver", self.solver, SOLVERS)
-        _validate.check_iterations("max_iter", self.max_iter)
 
     def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
         """Return the generator of scans."""
@@ -425,36 +388,15 @@ def named(method: str | Method, auto: type[Method]) -> Method:
     return auto() if method == "auto" else METHODS[method]()
 
 
-def check_weights(stages: Any) -> None:
-    """Raise ValueError where an option of reweighted l1, of a method or an estimator, is wrong."""
-    from . import validate as _validate
-
-    _validate.check_option("weights", stages.weights, ["log", "capped"])
-    _validate.check_iterations("n_stages", stages.n_stages)
-    for name, rule in (("epsilon", "log"), ("threshold", "capped")):
-        value = getattr(stages, name)
-        if value is None:
-            continue
-        _validate.check_positive(name, value)
-        if stages.weights != rule:
-            raise ValueError(
-                f"{name} is of weights={rule!r}; got {name}={value!r} with "
-                f"weights={stages.weights!r}. Leave it out."
-            )
-
-
-def rule_of(stages: Any) -> Any:
-    """Return the rule of the weights of reweighted l1."""
-    from .solvers import CappedL1, LogPenalty
-
-    if stages.weights == "log":
-        return LogPenalty(None if stages.epsilon is None else float(stages.epsilon))
-    return CappedL1(None if stages.threshold is None else float(stages.threshold))
-
-
-def _check_counts(blocks: Any) -> None:
-    """Raise ValueError where the numbers of a cutting plane are no counts."""
-    from . import validate as _validate
-
-    _validate.check_count("block_size", blocks.block_size)
-    _validate.check_count("max_blocks", blocks.max_blocks)
+__all__ = [
+    "L0",
+    "L1",
+    "METHODS",
+    "Bilevel",
+    "Greedy",
+    "Method",
+    "Minimax",
+    "Pool",
+    "ReweightedL1",
+    "named",
+]

@@ -2,7 +2,8 @@
 
 from ._bags import BagClassifier, SelectedInstance
 from ._bilevel_cv import BilevelCV
-from ._budget import BudgetClassifier, BudgetRegressor
+from ._budget import BudgetClassifier
+from ._budget_regressor import BudgetRegressor
 from ._l1 import L1Classifier
 from ._l1_cv import L1ClassifierCV
 from ._l1_path import L1Path, l1_path

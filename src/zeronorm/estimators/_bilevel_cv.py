@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .. import validate as _validate
-from .._folds import splits
+from .._folds import EQUAL, RULES, best_and_near, check_fold, splits
 from .._threads import one_blas_thread
 from .._typing import FloatArray, IndexArray
 from ..designs import Rows
@@ -22,8 +22,8 @@ from ..designs._operations import margins
 from ..solvers import run_together
 from ..solvers._drive import Solver
 from ..solvers._held_out import SCORES
-from ._budget import BudgetClassifier, BudgetRegressor
-from ._l1_cv import EQUAL, RULES, check_fold
+from ._budget import BudgetClassifier
+from ._budget_regressor import BudgetRegressor
 from ._sparse_linear import Model, Rowwise
 
 SCORINGS = (None, "squared_error", *SCORES)
@@ -156,8 +156,7 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         self.standard_error_ = scores.std(axis=1, ddof=1) / np.sqrt(len(folds))
         mean = sign * self.mean_score_
         slack = EQUAL * max(1.0, float(np.abs(mean).max()))
-        best = int(np.argmax(mean >= mean.max() - slack))
-        near = int(np.argmax(mean >= mean[best] - self.standard_error_[best] - slack))
+        best, near = best_and_near(mean, self.standard_error_, slack)
         self.n_features_, self.n_groups_ = sizes[near if self.rule == "1se" else best]
         self.best_estimator_ = clone(self.estimator).set_params(
             n_features=self.n_features_, n_groups=self.n_groups_

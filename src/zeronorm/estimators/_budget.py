@@ -8,21 +8,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from .. import validate as _validate
-from .._typing import FloatArray
-from ..losses import LeastSquares
 from ..methods import Method, named
 from ..result import Path, Progressed
 from ..solvers._calibrate import AUTO_ROWS, calibrated
 from ..solvers._drive import Solver
-from ._frames import EncodedFrame
+from ._frames import encoded
 from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
 from ._selecting import LOSSES, Plan, Problem, keep_paths, warm_starts
-from ._sparse_linear import SparseLinearModel
-
-REGRESSION_LOSSES: dict[str, Any] = {LeastSquares.name: LeastSquares()}
 
 
 class BudgetClassifier(LinearClassifier):
@@ -243,7 +237,7 @@ class BudgetClassifier(LinearClassifier):
         return self._plan().C
 
     def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
-        return _encoded(X, self.groups)
+        return encoded(X, self.groups)
 
     def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
         return self._pose(data).sizes if self._plan().counts == "both" else None
@@ -288,159 +282,4 @@ class BudgetClassifier(LinearClassifier):
         return plan.loss.name if plan.refit_C is None else "logistic"
 
 
-class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
-    """Least squares on so many features, or on so many features in so many groups.
-
-        min_{u, b}  1/2 sum_i s_i (x_i'u + b - y_i)^2 + 1/(2 C) ||u||^2
-        subject to  ||u||_0 <= n_features,  #{groups G : u_G != 0} <= n_groups
-
-    on the selection scaling, found as by `BudgetClassifier(method="bilevel")`; without `groups`
-    under the first budget alone.
-
-    Parameters
-    ----------
-    n_features, n_groups, groups, method, forced_features, forced_groups, fit_intercept,
-    standardize, tol, warm_start, n_threads
-        As in `BudgetClassifier`.
-    loss : "least_squares"
-    C : "auto" or float
-        The ridge is 1/(2 C) ||u||^2; inf, and "auto": none. It is the C of `BudgetClassifier`: that
-        objective, with C before the loss, is C times this one.
-
-    Attributes
-    ----------
-    As of `BudgetClassifier`, without those of classes and those that need a certificate or a
-    log-loss; coef_ is (n_columns,) and intercept_ a number.
-
-    References
-    ----------
-    Xiang, Yang and Ye, Simultaneous feature and feature group selection through hard thresholding,
-    KDD 2014.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from zeronorm import BudgetRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
-    >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
-    >>> model = BudgetRegressor(n_features=3, n_groups=2, groups=groups).fit(X, y)
-    >>> model.support_.tolist(), model.groups_.tolist()
-    ([10, 12, 30], [2, 6])
-    """
-
-    def __init__(
-        self,
-        n_features: int | Sequence[int] | None = None,
-        *,
-        n_groups: int | Sequence[int] | None = None,
-        groups: Any = None,
-        loss: str = "least_squares",
-        method: str | Method = "auto",
-        C: float | str = "auto",
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        forced_features: Any = None,
-        forced_groups: Any = None,
-        tol: float | None = None,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.n_groups = n_groups
-        self.groups = groups
-        self.loss = loss
-        self.method = method
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.forced_features = forced_features
-        self.forced_groups = forced_groups
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_threads = n_threads
-
-    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetRegressor:
-        """Select under the budget and fit the model on the selected features.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
-            (n_samples, n_features). Never copied as a whole, never modified.
-        y : (n_samples,) finite numbers.
-        sample_weight : (n_samples,) not negative; integer weights equal repeated rows, except
-            where `n_features` fit all different rows exactly and C is inf: many supports do, and
-            rounding chooses among them. A finite C has one best of them.
-
-        Raises
-        ------
-        ValueError
-            Where a parameter or the data break a rule; the message says which and what to do.
-        """
-        self._fit(X, y, sample_weight)
-        for doubt in self._plan().doubts(self._paths, self.size_):
-            warnings.warn(doubt, stacklevel=CALLER_OF_FIT - 1)
-        return self
-
-    def _method(self, automatic: type[Method]) -> Method:
-        """Return what finds the features; automatic: the method of "auto"."""
-        return named(self.method, automatic)
-
-    def _plan(self) -> Plan:
-        return Plan.of(self, REGRESSION_LOSSES)
-
-    def _check_parameters(self) -> None:
-        self._plan()
-
-    def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
-        return _encoded(X, self.groups)
-
-    def _target(self, y: Any, n_samples: int) -> np.ndarray:
-        return _validate.check_response(y, n_samples)
-
-    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
-        return self._pose(data).sizes if self._plan().counts == "both" else None
-
-    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
-        _validate.check_total_weight(1.0, data.sample_weight)
-        target: FloatArray = data.labels.astype(np.float64)
-        return self._plan().pose(data, [target], None, None, sizes)
-
-    def _begin(
-        self, data: Rowwise, seconds: dict[str, float]
-    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        begin = time.perf_counter()
-        problem = self._pose(data)
-        seconds["standardize"] = time.perf_counter() - begin
-        starts = warm_starts(self, self._plan().method, problem.tasks)
-        return None, problem.solvers(starts, seconds)
-
-    def _store(self, results: list[Any]) -> None:
-        keep_paths(self, results, None)
-        self._plan().keep_groups(self)
-        self.intercept_ = float(self.intercept_[0])
-
-    @property
-    def coef_(self) -> FloatArray:
-        """Coefficients on all features, (n_columns,), made on demand."""
-        if not hasattr(self, "_support_coef"):
-            raise AttributeError("coef_ is set by fit.")
-        coef = np.zeros(self._n_columns)
-        coef[self.support_] = self._support_coef[0]
-        return coef
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return X[:, support_] @ coef + intercept, (n_samples,)."""
-        return self._scores(X)[:, 0]
-
-
-def _encoded(X: Any, groups: Any) -> tuple[Any, list[str] | None, Any]:
-    """Return X as numbers, one-hot where the columns of a frame are the groups."""
-    if not (isinstance(groups, str) and groups == "columns"):
-        return X, _validate.feature_names(X), None
-    encoding, matrix = EncodedFrame.fit(X)
-    return matrix, encoding.names, encoding
-
-
-__all__ = ["BudgetClassifier", "BudgetRegressor"]
+__all__ = ["BudgetClassifier"]

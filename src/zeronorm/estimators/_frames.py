@@ -120,4 +120,12 @@ def _is_categorical(column: Any) -> bool:
     return str(column.dtype).lower().split("(")[0].startswith(CATEGORICAL)
 
 
-__all__ = ["EncodedFrame"]
+def encoded(X: Any, groups: Any) -> tuple[Any, list[str] | None, Any]:
+    """Return X as numbers, one-hot where the columns of a frame are the groups."""
+    if not (isinstance(groups, str) and groups == "columns"):
+        return X, feature_names(X), None
+    encoding, matrix = EncodedFrame.fit(X)
+    return matrix, encoding.names, encoding
+
+
+__all__ = ["EncodedFrame", "encoded"]

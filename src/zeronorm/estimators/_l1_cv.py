@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate as _validate
-from .._folds import splits
+from .._folds import RULES, best_and_near, check_fold, splits
 from .._typing import Design, FloatArray
 from ..result import Result
 from ..solvers import L1Problem
@@ -25,9 +25,6 @@ from ._l1 import check_l1, keep_solutions
 from ._l1_path import grid, path_of
 from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
 from ._selecting import LOSSES, one_or_all
-
-RULES = ("1se", "best")
-EQUAL = 1e-9  # scores that near are equal: integer weights choose as repeated rows do
 
 
 class L1ClassifierCV(LinearClassifier):
@@ -234,8 +231,7 @@ class L1ClassifierCV(LinearClassifier):
         self.mean_score_ = self.scores_.mean(axis=1)
         self.standard_error_ = self.scores_.std(axis=1, ddof=1) / np.sqrt(n_folds)
         mean = -self.mean_score_ if self.scoring == "log_loss" else self.mean_score_
-        best = int(np.argmax(mean >= mean.max() - EQUAL))
-        near = int(np.argmax(mean >= mean[best] - self.standard_error_[best] - EQUAL))
+        best, near = best_and_near(mean, self.standard_error_)
         chosen = near if self.rule == "1se" else best
         solve = self.seconds_["solve"]  # of the folds too
         results = [path[chosen] for path in solved.solutions]
@@ -269,23 +265,6 @@ class L1ClassifierCV(LinearClassifier):
     @property
     def _score_loss(self) -> str:
         return str(self.loss)
-
-
-def check_fold(
-    number: int, classes: np.ndarray, train: np.ndarray, test: np.ndarray, scoring: str | None
-) -> None:
-    """Raise where a fold, by its labels, has nothing to learn from or to score."""
-    missing = np.setdiff1d(classes, train)
-    if missing.size:
-        raise ValueError(
-            f"cv must leave rows of every class (of positive weight) for training; fold "
-            f"{number} has none of class {_validate.plain(missing[0])!r}."
-        )
-    if scoring == "auc" and len(np.unique(test)) < 2:
-        raise ValueError(
-            f"scoring='auc' needs held-out rows of both classes; those of fold {number} are "
-            "all of one. Use fewer folds, or scoring='log_loss'."
-        )
 
 
 @dataclass(frozen=True, slots=True)

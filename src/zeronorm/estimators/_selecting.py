@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import validate as _validate
 from .._typing import FloatArray, IndexArray, Smooth
-from ..criteria import CRITERIA, LEAST_ROWS
+from ..criteria import CRITERIA, LEAST_ROWS, criteria_table
 from ..groups import Groups
 from ..losses import Logistic, SquaredHinge
 from ..methods import L0, Bilevel, Method, Minimax, Pool
@@ -336,7 +336,7 @@ def keep_paths(model: SparseLinearModel, paths: Sequence[Path], criterion: str |
     `certificate_`, `proof_`, `optimality_gap_` and `criteria_` are there where they are known.
     """
     sizes = list(paths[0])
-    table = _criteria(paths)
+    table = criteria_table(paths)
     size = sizes[-1 if criterion is None else int(np.argmin(table[criterion]))]
     chosen = [path[size] for path in paths]
     model._paths, model.size_ = tuple(paths), size
@@ -366,22 +366,6 @@ def keep_paths(model: SparseLinearModel, paths: Sequence[Path], criterion: str |
         else:
             model.__dict__.pop(name, None)
     model._set_models(chosen)
-
-
-def _criteria(paths: Sequence[Path]) -> dict[str, np.ndarray]:
-    """Return the information criteria of every size: a table, as a dict of its columns (n_sizes,).
-
-    Of several classes, the sums over the models of each class against the others.
-    """
-    sizes = list(paths[0])
-    models = [[path[k] for path in paths] for k in sizes]
-    table = {"size": np.array(sizes)}
-    table["log_loss"] = np.array([sum(model.log_loss for model in row) for row in models])
-    for name in CRITERIA:
-        table[name] = np.array(
-            [sum(model.criteria.get(name, np.nan) for model in row) for row in models]
-        )
-    return table
 
 
 def warm_starts(model: Any, method: Method, tasks: Sequence[Task]) -> list[list[IndexArray]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..estimators import L1Classifier
-from ..methods import check_weights, rule_of
+from ..estimators._selecting import LOSSES
+from ..methods import ReweightedL1
 from ..result import Result
 from ..solvers import L1Problem, reweighted
 from ..solvers._drive import Solver
@@ -114,18 +115,25 @@ class ReweightedL1LogisticRegression(L1Classifier):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
+    def _stages(self) -> ReweightedL1:
+        return ReweightedL1(
+            weights=self.weights, n_stages=self.n_stages, epsilon=self.epsilon,
+            threshold=self.threshold,
+        )  # fmt: skip
+
     def _solver(self, problem: L1Problem, start: Start | None) -> Solver[Result]:
         return reweighted(
-            problem, rule=rule_of(self), stages=int(self.n_stages), tol=float(self.tol),
+            problem, rule=self._stages().rule(), stages=int(self.n_stages), tol=float(self.tol),
             max_iter=int(self.max_iter), start=start, n_threads=problem.design.n_threads,
         )  # fmt: skip
 
     def _search(self, problem: L1Problem, k: int) -> Solver[dict[int, Sized]]:
         return reweighted_sizes(
-            problem, [k], rule=rule_of(self), stages=int(self.n_stages), tol=float(self.tol),
-            max_iter=int(self.max_iter), n_threads=problem.design.n_threads,
+            problem, [k], rule=self._stages().rule(), stages=int(self.n_stages),
+            tol=float(self.tol), max_iter=int(self.max_iter),
+            n_threads=problem.design.n_threads,
         )  # fmt: skip
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_weights(self)
+        self._stages().check(LOSSES[self.loss], self.fit_intercept)

@@ -91,7 +91,8 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
     if certified:
         grid.add_column("certified gap", justify="right")
     grid.add_column("model" if criterion is None else "", overflow="fold")
-    for model, row in zip(models, document["criteria"], strict=True):
+    rows = document["criteria"] or [{}] * len(models)  # A measure has none.
+    for model, row in zip(models, rows, strict=True):
         cells = [str(model["n_features"])]
         if grouped:
             by_class = rows_by_class(model["features"]).values()
