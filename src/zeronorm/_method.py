@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .solvers import Task
     from .solvers._drive import Solver
 
-CLASSIFICATION = ("logistic", "squared_hinge")
+LOSSES = ("logistic", "squared_hinge", "least_squares")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Method(ABC):
     # What the command calls the moment at which a feature entered, and what that counts.
     entered: ClassVar[tuple[str, str]] = ("", "")
     budgets: ClassVar[tuple[str, ...]] = ("features",)  # "features", "groups" or "both"
-    losses: ClassVar[tuple[str, ...]] = CLASSIFICATION
+    losses: ClassVar[tuple[str, ...]] = LOSSES
     tol: ClassVar[float] = 1e-3  # unless the user gives one, as refit_C
     refit_C: ClassVar[float | str | None] = "loo"  # None: the solution itself is the model
     rules: ClassVar[dict[str, str]] = {}  # what `zeronorm._validate` checks of an option
@@ -68,4 +68,4 @@ class Method(ABC):
         return [[step.entered for step in path.history] for path in paths]
 
 
-__all__ = ["CLASSIFICATION", "Method"]
+__all__ = ["LOSSES", "Method"]

@@ -201,6 +201,7 @@ class Smooth(Curved, Protocol):
     Dual variables are v = -gradient, (n_samples,), for weights that include C.
     """
 
+    of_labels: ClassVar[bool]  # whether targets are -1 and 1
     has_intercept: ClassVar[bool]  # whether a constant in the margins changes the loss
     separable: ClassVar[bool]  # whether it is a sum over rows, of which one can be left out
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from . import validate
 from ._threads import one_blas_thread
 from ._typing import FloatArray, IndexArray
 from .designs._operations import margins
-from .estimators import BudgetClassifier
+from .estimators import BudgetClassifier, BudgetRegressor
 from .estimators._selecting import Selector
 from .groups import Groups
 from .result import Certificate, Progressed, Proof, Tree
@@ -218,7 +218,7 @@ def _pose(
             chosen["criterion"] = None  # the size is chosen
         poser = clone(model).set_params(**chosen)
     else:
-        poser = BudgetClassifier(**chosen)
+        poser = (BudgetRegressor if is_regressor(model) else BudgetClassifier)(**chosen)
     data = poser._read(X, y, sample_weight)
     m = data.design.shape[1]
     for support in supports:
@@ -243,7 +243,7 @@ def _pose(
         tasks = [replace(task, groups=partition) for task in tasks]
     if len(tasks) != len(supports):
         raise ValueError(
-            f"the model has {len(supports)} supports, but y has {len(problem.classes)} classes. "
+            f"the model has {len(supports)} supports, but y has {len(np.unique(y))} classes. "
             "Pass the y that the model was fitted on, or one support and a y of two classes."
         )
     posed = [
@@ -259,8 +259,8 @@ def _pose(
 
 
 def _selected(model: Any) -> bool:
-    """Return whether a model is a classifier of this package with a budget."""
-    return isinstance(model, Selector) and is_classifier(model)
+    """Return whether a model is one of this package with a budget."""
+    return isinstance(model, Selector)
 
 
 def _supports(model: Any) -> list[IndexArray]:
@@ -291,7 +291,7 @@ def _dense(coef: Any) -> np.ndarray:
 def _indices(model: Any) -> np.ndarray:
     """Return the support that was passed in place of a model."""
     rule = (
-        "model must be a fitted classifier with coef_ or get_support(), the indices of the "
+        "model must be a fitted model with coef_ or get_support(), the indices of the "
         "features, or a mask of all of them"
     )
     try:

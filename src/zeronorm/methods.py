@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._method import CLASSIFICATION, Method
+from ._method import Method
 
 if TYPE_CHECKING:
     from ._typing import FloatArray, IndexArray, Smooth
@@ -332,7 +332,6 @@ class Bilevel(Method):
     )
     entered = ("step", "the step of the search at which it became a candidate")
     budgets = ("both",)
-    losses = (*CLASSIFICATION, "least_squares")
     tol = 1e-6
     refit_C = None
     rules = {"max_iter": "iterations"}  # noqa: RUF012

@@ -23,33 +23,37 @@ LOSSES: dict[str, Any] = {LeastSquares.name: LeastSquares()}
 
 
 class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
-    """Least squares on so many features, or on so many features in so many groups.
+    """Least squares on exactly k features, whole groups, or features in few groups.
 
-        min_{u, b}  1/2 sum_i s_i (x_i'u + b - y_i)^2 + 1/(2 C) ||u||^2
-        subject to  ||u||_0 <= n_features,  #{groups G : u_G != 0} <= n_groups
+        min_{u, b}  1/2 ||u||^2 + C sum_i s_i 1/2 (y_i - x_i'u - b)^2   subject to the budget
 
-    on the selection scaling, found as by `BudgetClassifier(method="bilevel")`; without `groups`
-    under the first budget alone.
+    on the selection scaling. Budgets, methods and certificates are those of `BudgetClassifier`,
+    whose twin this is.
 
     Parameters
     ----------
     n_features, n_groups, groups, method, forced_features, forced_groups, fit_intercept,
-    standardize, tol, warm_start, n_threads
+    standardize, criterion, tol, warm_start, n_threads
         As in `BudgetClassifier`.
     loss : "least_squares"
     C : "auto" or float
-        The ridge is 1/(2 C) ||u||^2; inf, and "auto": none. It is the C of `BudgetClassifier`: that
-        objective, with C before the loss, is C times this one.
+        Weight of the summed loss during selection. "auto": 0.1, and inf for "bilevel", which alone
+        can do without a ridge.
+    refit_C : "auto", "loo", float or None
+        C of the final fit on the scaling of X; "loo" chooses by approximate leave-one-out error,
+        which is exact for least squares. "auto": "loo", and None for "bilevel".
 
     Attributes
     ----------
-    As of `BudgetClassifier`, without those of classes and those that need a certificate or a
-    log-loss; coef_ is (n_columns,) and intercept_ a number.
+    As of `BudgetClassifier`, without those of classes; coef_ is (n_columns,) and intercept_ a
+    number. `criteria_` counts n/2 log(RSS/n), up to constants minus the log-likelihood of normal
+    errors.
 
     References
     ----------
-    Xiang, Yang and Ye, Simultaneous feature and feature group selection through hard thresholding,
-    KDD 2014.
+    Bertsimas, King and Mazumder, Best subset selection via a modern optimization lens, Annals of
+    Statistics 44(2), 2016. Of "bilevel": Xiang, Yang and Ye, Simultaneous feature and feature group
+    selection through hard thresholding, KDD 2014.
 
     Examples
     --------
@@ -58,6 +62,9 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     >>> rng = np.random.default_rng(0)
     >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
     >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
+    >>> model = BudgetRegressor(n_features=3, method="l0").fit(X, y)
+    >>> model.support_.tolist(), model.certificate_.loss
+    ([10, 12, 30], 'least_squares')
     >>> model = BudgetRegressor(n_features=3, n_groups=2, groups=groups).fit(X, y)
     >>> model.support_.tolist(), model.groups_.tolist()
     ([10, 12, 30], [2, 6])
@@ -72,10 +79,12 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         loss: str = "least_squares",
         method: str | Method = "auto",
         C: float | str = "auto",
+        refit_C: float | str | None = "auto",
         fit_intercept: bool = True,
         standardize: bool = True,
         forced_features: Any = None,
         forced_groups: Any = None,
+        criterion: str | None = None,
         tol: float | None = None,
         warm_start: bool = False,
         n_threads: int | None = None,
@@ -86,10 +95,12 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         self.loss = loss
         self.method = method
         self.C = C
+        self.refit_C = refit_C
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.forced_features = forced_features
         self.forced_groups = forced_groups
+        self.criterion = criterion
         self.tol = tol
         self.warm_start = warm_start
         self.n_threads = n_threads
@@ -151,7 +162,7 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         return None, problem.solvers(starts, seconds)
 
     def _store(self, results: list[Any]) -> None:
-        keep_paths(self, results, None)
+        keep_paths(self, results, self.criterion)
         self._plan().keep_groups(self)
         self.intercept_ = float(self.intercept_[0])
 

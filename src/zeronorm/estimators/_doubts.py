@@ -51,7 +51,7 @@ def separation(paths: Sequence[Path], k: int, C: float) -> Iterator[Warning]:
     """Return the warning that only the ridge bounds the coefficients."""
     ends = [step for path in paths for step in path.history if step.n_features == k and step.status]
     for end in ends[-len(paths) :]:
-        if end.extra.get("mean_loss", 1.0) < SEPARATED and end.extra["least_margin"] > 0:
+        if end.extra.get("mean_loss", 1.0) < SEPARATED and end.extra.get("least_margin", 0) > 0:
             yield UserWarning(
                 f"The {k} features separate the classes: their mean log-loss is "
                 f"{end.extra['mean_loss']:.2g}, and only the ridge (C={C:g}) bounds the "

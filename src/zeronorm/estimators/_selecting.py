@@ -122,7 +122,7 @@ class Plan:
         """
         _validate.check_option("loss", model.loss, list(losses))
         loss = losses[model.loss]
-        automatic: type[Method] = Pool if loss.name in Pool.losses else Bilevel
+        automatic: type[Method] = Pool
         if model.groups is not None:
             automatic = Minimax if model.n_features is None else Bilevel
         method = model._method(automatic)

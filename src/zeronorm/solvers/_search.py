@@ -211,11 +211,9 @@ class Search:
         """Add the best of size k to the history, with its mean loss and least margin."""
         fit, y = self.best[k].fit, self.task.y
         loss = fit.objective - 0.5 * float(fit.coef @ fit.coef)
-        extra = {
-            "gap": fit.gap,
-            "mean_loss": max(0.0, loss) / float(self.risk.weight.sum()),
-            "least_margin": float((y * fit.margins).min()),
-        }
+        extra = {"gap": fit.gap, "mean_loss": max(0.0, loss) / float(self.risk.weight.sum())}
+        if self.task.loss.of_labels:
+            extra["least_margin"] = float((y * fit.margins).min())
         self.history.append(Step(fit.objective, fit.bound, k, entered, {}, extra, Status.CONVERGED))
 
 
