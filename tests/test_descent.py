@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import ElasticNet
-from zeronorm.solvers._descent import DescentState
 
 from zeronorm._kernels import _native as native
 from zeronorm._kernels import reference
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
+from zeronorm.solvers._descent import DescentState
 
 INF = np.inf
 NU = 1e-12

@@ -130,11 +130,11 @@ class Minimax(Method):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate as _validate
+        from . import validate
         from .solvers.inner import INNER_SOLVERS, check_supported
 
         _check_counts(self)
-        _validate.check_option("solver", self.solver, list(INNER_SOLVERS))
+        validate.check_option("solver", self.solver, list(INNER_SOLVERS))
         if self.solver.startswith("smoothing"):
             check_supported(self.solver, loss, fit_intercept)
 
@@ -177,15 +177,15 @@ class Greedy(Method):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate as _validate
+        from . import validate
 
-        _validate.check_positive("fit_C", self.fit_C)
+        validate.check_positive("fit_C", self.fit_C)
 
     def check_weight(self, weight: FloatArray) -> None:
         """Raise ValueError where fit_C is too large for these weights."""
-        from . import validate as _validate
+        from . import validate
 
-        _validate.check_total_weight(float(self.fit_C), weight)
+        validate.check_total_weight(float(self.fit_C), weight)
 
     def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
         """Return the generator of scans."""
@@ -229,15 +229,15 @@ class L0(Method):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate as _validate
+        from . import validate
         from .solvers import Splitting
         from .solvers._l0 import SOLVERS
 
         if not isinstance(self.solver, Splitting):
-            _validate.check_option("solver", self.solver, SOLVERS)
+            validate.check_option("solver", self.solver, SOLVERS)
         if self.gap is not None:
-            _validate.check_not_negative("gap", self.gap)
-        _validate.check_positive("time_limit", self.time_limit)
+            validate.check_not_negative("gap", self.gap)
+        validate.check_positive("time_limit", self.time_limit)
 
     def select(
         self,
@@ -298,9 +298,9 @@ class L1(Method):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate as _validate
+        from . import validate
 
-        _validate.check_iterations("max_iter", self.max_iter)
+        validate.check_iterations("max_iter", self.max_iter)
 
     def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
         """Return the generator of scans."""
@@ -383,11 +383,11 @@ class Bilevel(Method):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate as _validate
+        from . import validate
         from .solvers._bilevel import SOLVERS
 
-        _validate.check_option("solver", self.solver, SOLVERS)
-        _validate.check_iterations("max_iter", self.max_iter)
+        validate.check_option("solver", self.solver, SOLVERS)
+        validate.check_iterations("max_iter", self.max_iter)
 
     def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
         """Return the generator of scans."""
@@ -417,25 +417,25 @@ METHODS: dict[str, type[Method]] = {
 
 def named(method: str | Method, auto: type[Method]) -> Method:
     """Return a method by its name, or as it is; "auto" is that of the problem."""
-    from . import validate as _validate
+    from . import validate
 
     if isinstance(method, Method):
         return method
-    _validate.check_option("method", method, ["auto", *METHODS])
+    validate.check_option("method", method, ["auto", *METHODS])
     return auto() if method == "auto" else METHODS[method]()
 
 
 def check_weights(stages: Any) -> None:
     """Raise ValueError where an option of reweighted l1, of a method or an estimator, is wrong."""
-    from . import validate as _validate
+    from . import validate
 
-    _validate.check_option("weights", stages.weights, ["log", "capped"])
-    _validate.check_iterations("n_stages", stages.n_stages)
+    validate.check_option("weights", stages.weights, ["log", "capped"])
+    validate.check_iterations("n_stages", stages.n_stages)
     for name, rule in (("epsilon", "log"), ("threshold", "capped")):
         value = getattr(stages, name)
         if value is None:
             continue
-        _validate.check_positive(name, value)
+        validate.check_positive(name, value)
         if stages.weights != rule:
             raise ValueError(
                 f"{name} is of weights={rule!r}; got {name}={value!r} with "
@@ -454,7 +454,7 @@ def rule_of(stages: Any) -> Any:
 
 def _check_counts(blocks: Any) -> None:
     """Raise ValueError where the numbers of a cutting plane are no counts."""
-    from . import validate as _validate
+    from . import validate
 
-    _validate.check_count("block_size", blocks.block_size)
-    _validate.check_count("max_blocks", blocks.max_blocks)
+    validate.check_count("block_size", blocks.block_size)
+    validate.check_count("max_blocks", blocks.max_blocks)

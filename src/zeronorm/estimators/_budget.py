@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .. import validate as _validate
+from .. import validate
 from .._typing import FloatArray
 from ..losses import LeastSquares
 from ..methods import Method, named
@@ -232,7 +232,7 @@ class BudgetClassifier(LinearClassifier):
 
     def _check_parameters(self) -> None:
         plan = self._plan()
-        _validate.check_calibrate(self.calibrate)
+        validate.check_calibrate(self.calibrate)
         if self.calibrate is True and plan.counts == "both":
             raise ValueError(
                 "calibrate must be 'auto' or False for bi-level selection, which has no folds; got "
@@ -397,13 +397,13 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         return _encoded(X, self.groups)
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
-        return _validate.check_response(y, n_samples)
+        return validate.check_response(y, n_samples)
 
     def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
         return self._pose(data).sizes if self._plan().counts == "both" else None
 
     def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
-        _validate.check_total_weight(1.0, data.sample_weight)
+        validate.check_total_weight(1.0, data.sample_weight)
         target: FloatArray = data.labels.astype(np.float64)
         return self._plan().pose(data, [target], None, None, sizes)
 
@@ -438,7 +438,7 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
 def _encoded(X: Any, groups: Any) -> tuple[Any, list[str] | None, Any]:
     """Return X as numbers, one-hot where the columns of a frame are the groups."""
     if not (isinstance(groups, str) and groups == "columns"):
-        return X, _validate.feature_names(X), None
+        return X, validate.feature_names(X), None
     encoding, matrix = EncodedFrame.fit(X)
     return matrix, encoding.names, encoding
 
