@@ -16,6 +16,7 @@ from zeronorm.published import (
     L1LogisticRegression,
     MinimaxLogisticRegression,
     ReweightedL1LogisticRegression,
+    TwoLayerClassifier,
 )
 from zeronorm.published.baselines import L1SVM, SVMRFE, L1Bmrm
 
@@ -62,7 +63,7 @@ OTHERS = [
     (ReweightedL1LogisticRegression(C=0.3, weights="capped", standardize=True), {}),
     (MeasureClassifier(), dict.fromkeys(EQUIVALENCE, ROUGH)),
     (
-        MeasureClassifier("recall@1p", 1, solver="two-layer", refit=False, standardize=False),
+        TwoLayerClassifier("recall@1p", 1, refit=False, standardize=False),
         dict.fromkeys([*EQUIVALENCE, *WEIGHTS, CLASS_WEIGHTS], COUNTS),
     ),
     (

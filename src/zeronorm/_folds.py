@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from . import validate as _validate
+from . import validate
 from ._typing import FloatArray, IndexArray
 
 RULES = ("1se", "best")
@@ -23,19 +23,19 @@ def splits(
     cv : number of stratified folds; a splitter, or pairs of row numbers, of all rows.
     """
     used = np.flatnonzero(weight > 0)
-    if _validate.is_integer(cv):
+    if validate.is_integer(cv):
         return [(used[train], used[test]) for train, test in _folds(labels[used], cv, random_state)]
     pairs: Any = cv
     if hasattr(cv, "split") and not isinstance(cv, (str, bytes, type)):
         pairs = cv.split(np.zeros(len(labels)), labels)
     elif isinstance(cv, (str, bytes, dict, set)) or not isinstance(cv, Iterable):
         raise ValueError(
-            f"cv must be a number of folds, a splitter or splits; got {_validate.shown(cv)}. "
+            f"cv must be a number of folds, a splitter or splits; got {validate.shown(cv)}. "
             "Splits are (train, test) pairs of row numbers."
         )
     folds = [
         (train[weight[train] > 0], test[weight[test] > 0])
-        for train, test in _validate.check_splits(pairs, len(labels))
+        for train, test in validate.check_splits(pairs, len(labels))
     ]
     for number, (train, test) in enumerate(folds):
         for rows, deed in ((train, "leave"), (test, "hold out")):
@@ -52,7 +52,7 @@ def _folds(
 ) -> list[tuple[IndexArray, IndexArray]]:
     """Return (train, test) row numbers of stratified folds."""
     classes, counts = np.unique(labels, return_counts=True)
-    smallest, most = _validate.plain(classes[counts.argmin()]), int(counts.min())
+    smallest, most = validate.plain(classes[counts.argmin()]), int(counts.min())
     if most < 2:
         raise ValueError(
             "cv needs at least two rows (of positive weight) of every class; got one of class "
@@ -61,7 +61,7 @@ def _folds(
     if not 2 <= cv <= most:
         raise ValueError(
             f"cv must be between 2 and {most} (the rows of class {smallest!r}); got "
-            f"{_validate.shown(cv)}."
+            f"{validate.shown(cv)}."
         )
     splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
     return list(splitter.split(np.zeros(len(labels)), labels))
@@ -75,7 +75,7 @@ def check_fold(
     if missing.size:
         raise ValueError(
             f"cv must leave rows of every class (of positive weight) for training; fold "
-            f"{number} has none of class {_validate.plain(missing[0])!r}."
+            f"{number} has none of class {validate.plain(missing[0])!r}."
         )
     if scoring == "auc" and len(np.unique(test)) < 2:
         raise ValueError(

@@ -28,7 +28,7 @@ class Method(ABC):
     losses: ClassVar[tuple[str, ...]] = LOSSES
     tol: ClassVar[float] = 1e-3  # unless the user gives one, as refit_C
     refit_C: ClassVar[float | str | None] = "loo"  # None: the solution itself is the model
-    rules: ClassVar[dict[str, str]] = {}  # what `zeronorm._validate` checks of an option
+    rules: ClassVar[dict[str, str]] = {}  # what `zeronorm.validate` checks of an option
     starts_warm: ClassVar[bool] = True  # whether it can begin with the features of another fit
 
     def default_weight(self, loss: str) -> float:
@@ -37,10 +37,10 @@ class Method(ABC):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule that no data are needed for."""
-        from . import validate as _validate
+        from . import validate
 
         for name, rule in self.rules.items():
-            getattr(_validate, f"check_{rule}")(name, getattr(self, name))
+            getattr(validate, f"check_{rule}")(name, getattr(self, name))
 
     def check_weight(self, weight: FloatArray) -> None:  # noqa: B027
         """Raise ValueError where a constant of the method is too large for these weights."""

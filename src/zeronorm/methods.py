@@ -80,11 +80,11 @@ class Minimax(Method):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate as _validate
+        from . import validate
         from .solvers.inner import INNER_SOLVERS, check_supported
 
         super().check(loss, fit_intercept)
-        _validate.check_option("solver", self.solver, list(INNER_SOLVERS))
+        validate.check_option("solver", self.solver, list(INNER_SOLVERS))
         if self.solver.startswith("smoothing"):
             check_supported(self.solver, loss, fit_intercept)
 
@@ -128,9 +128,9 @@ class Greedy(Method):
 
     def check_weight(self, weight: FloatArray) -> None:
         """Raise ValueError where fit_C is too large for these weights."""
-        from . import validate as _validate
+        from . import validate
 
-        _validate.check_total_weight(float(self.fit_C), weight)
+        validate.check_total_weight(float(self.fit_C), weight)
 
     def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
         """Return the generator of scans."""
@@ -175,15 +175,15 @@ class L0(Method):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate as _validate
+        from . import validate
         from .solvers import Splitting
         from .solvers._l0 import SOLVERS
 
         super().check(loss, fit_intercept)
         if not isinstance(self.solver, Splitting):
-            _validate.check_option("solver", self.solver, SOLVERS)
+            validate.check_option("solver", self.solver, SOLVERS)
         if self.gap is not None:
-            _validate.check_not_negative("gap", self.gap)
+            validate.check_not_negative("gap", self.gap)
 
     def select(
         self,
@@ -280,16 +280,16 @@ class ReweightedL1(L1):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate as _validate
+        from . import validate
 
         super().check(loss, fit_intercept)
-        _validate.check_option("weights", self.weights, ["log", "capped"])
-        _validate.check_iterations("n_stages", self.n_stages)
+        validate.check_option("weights", self.weights, ["log", "capped"])
+        validate.check_iterations("n_stages", self.n_stages)
         for name, rule in (("epsilon", "log"), ("threshold", "capped")):
             value = getattr(self, name)
             if value is None:
                 continue
-            _validate.check_positive(name, value)
+            validate.check_positive(name, value)
             if self.weights != rule:
                 raise ValueError(
                     f"{name} is of weights={rule!r}; got {name}={value!r} with "
@@ -345,11 +345,11 @@ class Bilevel(Method):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate as _validate
+        from . import validate
         from .solvers._bilevel import SOLVERS
 
         super().check(loss, fit_intercept)
-        _validate.check_option("solver", self.solver, SOLVERS)
+        validate.check_option("solver", self.solver, SOLVERS)
 
     def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
         """Return the generator of scans."""
@@ -379,11 +379,11 @@ METHODS: dict[str, type[Method]] = {
 
 def named(method: str | Method, auto: type[Method]) -> Method:
     """Return a method by its name, or as it is; "auto" is that of the problem."""
-    from . import validate as _validate
+    from . import validate
 
     if isinstance(method, Method):
         return method
-    _validate.check_option("method", method, ["auto", *METHODS])
+    validate.check_option("method", method, ["auto", *METHODS])
     return auto() if method == "auto" else METHODS[method]()
 
 

@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .. import validate as _validate
+from .. import validate
 from .._typing import FloatArray
 from ..bags import Bags, is_indexed
 from ..designs._miles import MilesDesign
@@ -135,7 +135,7 @@ class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         bags : a list of arrays (n_instances, n_features), a tuple (X, bag_index), or `Bags`.
         y : (n_bags,) labels, two or more classes; with (X, bag_index) one for every row of X.
         """
-        limit = _validate.check_positive_or_infinite("memory_limit", self.memory_limit)
+        limit = validate.check_positive_or_infinite("memory_limit", self.memory_limit)
         data = Bags.of(bags)
         estimator = self._new_estimator(data.rows.size)
         target = _labels_of_bags(bags, data, y)
@@ -199,7 +199,7 @@ class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         order = np.argsort(-np.abs(weights).max(axis=0), kind="stable")
         return [
             SelectedInstance(
-                bag=_validate.plain(data.labels[data.codes[place]]),
+                bag=validate.plain(data.labels[data.codes[place]]),
                 position=data.position(place),
                 row=int(data.rows[place]),
                 weight=float(weight[0]) if weight.size == 1 else weight,
@@ -218,7 +218,7 @@ class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
 def _labels_of_bags(bags: Any, data: Bags, y: Any) -> np.ndarray:
     """Return the label of every bag, (n_bags,), of y as the user gives it."""
     if not is_indexed(bags):
-        return _validate.check_target(y, len(data), "bag")
+        return validate.check_target(y, len(data), "bag")
     n_rows = data.rows.size
     if np.ndim(y) == 1 and len(y) == len(data) != n_rows:
         raise ValueError(
@@ -226,15 +226,15 @@ def _labels_of_bags(bags: Any, data: Bags, y: Any) -> np.ndarray:
             f"{n_rows} rows in {len(data)} bags. Labels of bags go with Bags.of((X, bag_index)), "
             "in the order of its labels."
         )
-    labels = _validate.check_target(y, n_rows)[data.rows]
+    labels = validate.check_target(y, n_rows)[data.rows]
     first = labels[data.offsets[:-1]]
     other = np.flatnonzero(labels != first[data.codes])
     if other.size:
         bag = int(data.codes[other[0]])
         rows = data.rows[[data.offsets[bag], other[0]]]
-        given = [_validate.plain(label) for label in (first[bag], labels[other[0]])]
+        given = [validate.plain(label) for label in (first[bag], labels[other[0]])]
         raise ValueError(
-            f"y must have one label per bag; bag {_validate.plain(data.labels[bag])!r} has "
+            f"y must have one label per bag; bag {validate.plain(data.labels[bag])!r} has "
             f"{given[0]!r} (row {rows[0]}) and {given[1]!r} (row {rows[1]}). Give all its rows the "
             "same label, or make two bags of it."
         )

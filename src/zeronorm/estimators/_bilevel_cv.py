@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .. import validate as _validate
+from .. import validate
 from .._folds import EQUAL, RULES, best_and_near, check_fold, splits
 from .._threads import one_blas_thread
 from .._typing import FloatArray, IndexArray
@@ -123,7 +123,7 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         model = clone(self.estimator).set_params(**grid)
         # Rows of weight 0 stay until the splits are known, as these number all rows.
         data = model._read(X, y, None)
-        weight = _validate.check_sample_weight(sample_weight, len(data.labels))
+        weight = validate.check_sample_weight(sample_weight, len(data.labels))
         data = replace(data, sample_weight=weight)
         folds = self._folds(data)
         sizes_of_folds = model._sizes_of_folds(data.rows(np.flatnonzero(weight > 0)))
@@ -177,15 +177,15 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
                 "estimator must be a BudgetClassifier or a BudgetRegressor; got "
                 f"{type(self.estimator).__name__}."
             )
-        _validate.check_option("scoring", self.scoring, SCORINGS)
-        _validate.check_option("rule", self.rule, RULES)
-        _validate.check_seed(self.random_state)
+        validate.check_option("scoring", self.scoring, SCORINGS)
+        validate.check_option("rule", self.rule, RULES)
+        validate.check_seed(self.random_state)
         scoring = self.scoring
         if is_regressor(self.estimator):
             if scoring not in (None, "squared_error"):
                 raise ValueError(
                     "scoring of a regressor must be None or 'squared_error'; got "
-                    f"{_validate.shown(scoring)}."
+                    f"{validate.shown(scoring)}."
                 )
             return _squared_error, -1.0
         gives = hasattr(self.estimator, "predict_proba")
@@ -212,7 +212,7 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
             folds = splits(data.labels, data.sample_weight, cv, self.random_state)
         else:
             used = np.flatnonzero(data.sample_weight > 0)
-            if _validate.is_integer(cv):
+            if validate.is_integer(cv):
                 if not 2 <= cv <= used.size:
                     raise ValueError(
                         f"cv must be between 2 and {used.size} (the rows of positive weight); got "
@@ -307,7 +307,7 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
 
 def _listed(name: str, values: Any) -> list[Any]:
     """Return the numbers of one side of the grid."""
-    if _validate.dimensions(values) == 0:
+    if validate.dimensions(values) == 0:
         raise ValueError(f"{name} must be a list or range of integers; got {values!r}.")
     return list(values)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import validate as _validate
+from .. import validate
 from ..methods import Method, named
 from ..result import Path, Progressed
 from ..solvers._calibrate import AUTO_ROWS, calibrated
@@ -226,7 +226,7 @@ class BudgetClassifier(LinearClassifier):
 
     def _check_parameters(self) -> None:
         plan = self._plan()
-        _validate.check_calibrate(self.calibrate)
+        validate.check_calibrate(self.calibrate)
         if self.calibrate is True and plan.counts == "both":
             raise ValueError(
                 "calibrate must be 'auto' or False for bi-level selection, which has no folds; got "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .. import validate as _validate
+from .. import validate
 from .._typing import FloatArray
 from ..losses import LeastSquares
 from ..methods import Method, named
@@ -142,13 +142,13 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         return encoded(X, self.groups)
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
-        return _validate.check_response(y, n_samples)
+        return validate.check_response(y, n_samples)
 
     def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
         return self._pose(data).sizes if self._plan().counts == "both" else None
 
     def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
-        _validate.check_total_weight(1.0, data.sample_weight)
+        validate.check_total_weight(1.0, data.sample_weight)
         target: FloatArray = data.labels.astype(np.float64)
         return self._plan().pose(data, [target], None, None, sizes)
 

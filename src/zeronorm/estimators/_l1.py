@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import validate as _validate
+from .. import validate
 from .._typing import Design, FloatArray
 from ..result import Result
 from ..solvers import L1Problem, working_set
@@ -217,7 +217,7 @@ class L1Classifier(LinearClassifier):
         seconds["standardize"] = time.perf_counter() - begin
         if self.n_features is not None:
             free, available = int((penalty.l1 == 0).sum()), int((penalty.l1 < NEVER).sum())
-            k = _validate.check_size(self.n_features, available, design.shape[1], free)
+            k = validate.check_size(self.n_features, available, design.shape[1], free)
             return classes, [self._sized(problem, k, unit, seconds) for problem in problems]
         solvers = []
         C = float(self.C)
@@ -290,16 +290,16 @@ class L1Classifier(LinearClassifier):
 
     def _check_parameters(self) -> None:
         check_l1(self)
-        _validate.check_positive("C", self.C)
-        _validate.check_count("n_features", self.n_features)
+        validate.check_positive("C", self.C)
+        validate.check_count("n_features", self.n_features)
         if self.refit_C is not None:
-            _validate.check_refit_penalty(self.refit_C)
+            validate.check_refit_penalty(self.refit_C)
             if self.n_features is not None and self.signs is not None:
                 raise ValueError(
                     "refit_C must be None with signs and n_features, as the refit keeps no signs; "
                     f"got {self.refit_C!r}. Use refit_C=None: the model is the l1 solution."
                 )
-        _validate.check_flag("warm_start", self.warm_start)
+        validate.check_flag("warm_start", self.warm_start)
 
     def _doubts(self) -> list[Warning]:
         """Return the warnings that a fit gives."""
@@ -315,13 +315,13 @@ class L1Classifier(LinearClassifier):
 
 def check_l1(model: Any) -> None:
     """Raise ValueError where a parameter that all l1 estimators have breaks a rule."""
-    _validate.check_share("l1_ratio", model.l1_ratio)
-    _validate.check_option("loss", model.loss, list(LOSSES))
-    _validate.check_gap("tol", model.tol)
-    _validate.check_iterations("max_iter", model.max_iter)
-    _validate.check_count("n_threads", model.n_threads)
+    validate.check_share("l1_ratio", model.l1_ratio)
+    validate.check_option("loss", model.loss, list(LOSSES))
+    validate.check_gap("tol", model.tol)
+    validate.check_iterations("max_iter", model.max_iter)
+    validate.check_count("n_threads", model.n_threads)
     for name in ("fit_intercept", "standardize"):
-        _validate.check_flag(name, getattr(model, name))
+        validate.check_flag(name, getattr(model, name))
 
 
 def keep_solutions(model: Any, results: Sequence[Result], C: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import validate as _validate
+from .. import validate
 from .._folds import RULES, best_and_near, check_fold, splits
 from .._typing import Design, FloatArray
 from ..result import Result
@@ -171,7 +171,7 @@ class L1ClassifierCV(LinearClassifier):
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
         """Validate everything; rows of weight 0 stay, as splits number all rows."""
         data = super()._read(X, y, None)
-        weight = _validate.check_sample_weight(sample_weight, len(data.labels))
+        weight = validate.check_sample_weight(sample_weight, len(data.labels))
         return replace(data, sample_weight=weight)
 
     def _begin(
@@ -181,13 +181,13 @@ class L1ClassifierCV(LinearClassifier):
         design, labels, sample_weight = data.design, data.labels, data.sample_weight
         weight = self._weights(labels, sample_weight)
         classes = np.unique(labels[weight > 0])
-        _validate.check_two_classes(classes)
+        validate.check_two_classes(classes)
         if self.scoring == "auc" and len(classes) > 2:
             raise ValueError(
                 f"scoring='auc' needs two classes; got {len(classes)}. Use scoring='log_loss'."
             )
-        values = _validate.check_grid(self.Cs)
-        _validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
+        values = validate.check_grid(self.Cs)
+        validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
         ys, setting = one_versus_rest(labels, classes), self._setting()
         whole = setting.problems(design, ys, weight)
         folds: list[list[L1Problem]] = []
@@ -222,7 +222,7 @@ class L1ClassifierCV(LinearClassifier):
 
     def _weights(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
         """Return sample weights times class weights."""
-        return sample_weight * _validate.class_factors(self.class_weight, labels, sample_weight)
+        return sample_weight * validate.class_factors(self.class_weight, labels, sample_weight)
 
     def _store(self, results: list[Any]) -> None:
         solved: _Solved = results[0]
@@ -252,10 +252,10 @@ class L1ClassifierCV(LinearClassifier):
 
     def _check_parameters(self) -> None:
         check_l1(self)
-        _validate.check_grid(self.Cs)
-        _validate.check_option("scoring", self.scoring, list(SCORES))
-        _validate.check_option("rule", self.rule, RULES)
-        _validate.check_seed(self.random_state)
+        validate.check_grid(self.Cs)
+        validate.check_option("scoring", self.scoring, list(SCORES))
+        validate.check_option("rule", self.rule, RULES)
+        validate.check_seed(self.random_state)
         if self.scoring == "log_loss" and self.loss != "logistic":
             raise ValueError(
                 f"scoring='log_loss' needs loss='logistic'; got {self.loss!r}, whose scores are no "

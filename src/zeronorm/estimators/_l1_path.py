@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import validate as _validate
+from .. import validate
 from .._threads import one_blas_thread
 from .._typing import FloatArray, IndexArray
 from ..designs import as_design
@@ -104,7 +104,7 @@ class L1Path:
 
         X : as for `l1_path`; only the features of some solution are read.
         """
-        design = as_design(_validate.check_data(X), n_threads=n_threads)
+        design = as_design(validate.check_data(X), n_threads=n_threads)
         n_features = self.coef.shape[1]
         if design.shape[1] != n_features:
             raise ValueError(
@@ -207,10 +207,10 @@ def l1_path(
         fit_intercept=fit_intercept, standardize=standardize, class_weight=class_weight, tol=tol,
         max_iter=max_iter, n_threads=n_threads,
     )  # fmt: skip
-    values = _validate.check_grid(Cs)
+    values = validate.check_grid(Cs)
     if C_ratio is not None:
-        _validate.check_ratio("C_ratio", C_ratio)
-    _validate.check_count("max_features", max_features)
+        validate.check_ratio("C_ratio", C_ratio)
+    validate.check_count("max_features", max_features)
     data, _ = model._weigh(model._read(X, y, sample_weight))
     design, weight = data.design, data.sample_weight
     classes = np.unique(data.labels)
@@ -221,7 +221,7 @@ def l1_path(
         )
     (signed,) = one_versus_rest(data.labels, classes)
     if not isinstance(values, int):
-        _validate.check_total_weight(values[-1], weight)
+        validate.check_total_weight(values[-1], weight)
     setting = model._setting()
     (problem,) = setting.problems(design, [signed], weight)
     most = design.shape[1] if max_features is None else int(max_features)

@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from .. import validate as _validate
+from .. import validate
 from .._typing import FloatArray
 from ._sparse_linear import (
     CALLER_OF_FIT,
@@ -52,7 +52,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         return "logistic"
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
-        return _validate.check_target(y, n_samples)
+        return validate.check_target(y, n_samples)
 
     def _loss_weight(self) -> float:
         """Return C as a number."""
@@ -63,15 +63,15 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
 
         Rows of a class of weight 0 are left out; two classes are left.
         """
-        _validate.check_two_classes(np.unique(data.labels))
-        unit = _validate.class_factors(self.class_weight, data.labels, data.sample_weight)
+        validate.check_two_classes(np.unique(data.labels))
+        unit = validate.class_factors(self.class_weight, data.labels, data.sample_weight)
         weight = data.sample_weight * unit
-        _validate.check_total_weight(self._loss_weight(), weight)
+        validate.check_total_weight(self._loss_weight(), weight)
         data = replace(data, sample_weight=weight)
         rows = np.flatnonzero(weight > 0)
         if rows.size < weight.size:
             data, unit = data.rows(rows), unit[rows]
-            _validate.check_two_classes(np.unique(data.labels))
+            validate.check_two_classes(np.unique(data.labels))
         return data, unit
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import validate as _validate
+from .. import validate
 from .._typing import IndexArray
 from ..measures import Measure, macro_average, parse_measure
 from ..ordering import largest
@@ -158,22 +158,22 @@ class MeasureClassifier(LinearClassifier):
     def _check_parameters(self) -> None:
         measure = parse_measure(self.measure)
         if not (isinstance(self.C, str) and self.C == "auto"):
-            _validate.check_positive("C", self.C)
-        _validate.check_positive("tol", self.tol)
+            validate.check_positive("C", self.C)
+        validate.check_positive("tol", self.tol)
         for name in ("block_size", "max_blocks", "n_threads"):
-            _validate.check_count(name, getattr(self, name))
+            validate.check_count(name, getattr(self, name))
         for name in ("standardize", "refit"):
-            _validate.check_flag(name, getattr(self, name))
+            validate.check_flag(name, getattr(self, name))
         automatic = isinstance(self.fit_intercept, str) and self.fit_intercept == "auto"
         if not automatic:
-            _validate.check_flag("fit_intercept", self.fit_intercept)
+            validate.check_flag("fit_intercept", self.fit_intercept)
             if self.fit_intercept and measure.intercept == "spoils":
                 raise ValueError(
                     f"fit_intercept must be 'auto' or False for {measure.name!r}; got True. Each "
                     "labelling of k rows has the same number of positives, so a free intercept "
                     "lowers the loss to 0 for any features. The threshold is set after training."
                 )
-        if not self.refit and _validate.dimensions(self.n_features) > 0:
+        if not self.refit and validate.dimensions(self.n_features) > 0:
             raise ValueError(
                 "n_features must be one number with refit=False, as the model over the generated "
                 f"blocks is of one size; got {self.n_features!r}. Use refit=True."
@@ -195,12 +195,12 @@ class MeasureClassifier(LinearClassifier):
         design, scaling, usable = selection_scaling(
             data.design, weight, center=intercept, standardize=bool(self.standardize)
         )
-        forced = _validate.check_forced(self.forced_features, usable.size, data.names, usable)
+        forced = validate.check_forced(self.forced_features, usable.size, data.names, usable)
         if sizes is None:
             n_usable = int(usable.sum())
             sizes = (n_usable,)
             if self.n_features is not None:
-                sizes = _validate.check_sizes(self.n_features, n_usable, usable.size, forced.size)
+                sizes = validate.check_sizes(self.n_features, n_usable, usable.size, forced.size)
         if not measure.weighted and np.any(weight != 1.0):
             raise ValueError(
                 f"sample_weight and class_weight must be 0 or 1 for {measure.name!r}, which counts "
@@ -209,7 +209,7 @@ class MeasureClassifier(LinearClassifier):
             )
         if not usable.any():
             raise ValueError("X must have a column that is not constant; got none.")
-        classes, _ = _validate.check_pos_label(np.unique(data.labels), self.pos_label)
+        classes, _ = validate.check_pos_label(np.unique(data.labels), self.pos_label)
         targets = one_versus_rest(data.labels, classes)
         for y in targets:
             measure.check(y)
@@ -309,7 +309,7 @@ class MeasureClassifier(LinearClassifier):
         classes: of each class by its own threshold), the others those of the ranking.
         """
         scores = self._scores(X)
-        y = _validate.check_target(y, len(scores))
+        y = validate.check_target(y, len(scores))
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
             raise ValueError(
@@ -317,7 +317,7 @@ class MeasureClassifier(LinearClassifier):
             )
         weight = None
         if sample_weight is not None:
-            weight = _validate.check_sample_weight(sample_weight, len(scores))
+            weight = validate.check_sample_weight(sample_weight, len(scores))
         return macro_average(parse_measure(self.measure), scores, y, self.classes_, weight)
 
     def predict_top(self, X: Any, k: int, label: Any = None) -> np.ndarray:
@@ -326,7 +326,7 @@ class MeasureClassifier(LinearClassifier):
         label : of several classes, the one whose scores count.
         """
         scores = self._scores(X)
-        if not _validate.is_integer(k) or not 1 <= k <= len(scores):
+        if not validate.is_integer(k) or not 1 <= k <= len(scores):
             raise ValueError(f"k must be between 1 and {len(scores)} (the rows of X); got {k!r}.")
         column = 0
         if scores.shape[1] > 1:

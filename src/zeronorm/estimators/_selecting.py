@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from .. import validate as _validate
+from .. import validate
 from .._typing import FloatArray, IndexArray, Smooth
 from ..criteria import CRITERIA, LEAST_ROWS, criteria_table
 from ..groups import Groups
@@ -120,7 +120,7 @@ class Plan:
         ValueError
             Where a parameter breaks a rule that no data are needed for.
         """
-        _validate.check_option("loss", model.loss, list(losses))
+        validate.check_option("loss", model.loss, list(losses))
         loss = losses[model.loss]
         automatic: type[Method] = Pool
         if model.groups is not None:
@@ -133,19 +133,19 @@ class Plan:
             )
         C = method.default_weight(loss.name)
         if not (isinstance(model.C, str) and model.C == "auto"):
-            check = _validate.check_positive
+            check = validate.check_positive
             if np.isinf(C):
-                check = _validate.check_positive_or_infinite
+                check = validate.check_positive_or_infinite
             C = check("C", model.C)
         refit_C = getattr(model, "refit_C", None)
         if isinstance(refit_C, str) and refit_C == "auto":
             refit_C = method.refit_C
         elif refit_C is not None or method.refit_C is not None:
-            _validate.check_refit_penalty(refit_C)
-        tol = method.tol if model.tol is None else _validate.check_positive("tol", model.tol)
-        _validate.check_count("n_threads", model.n_threads)
+            validate.check_refit_penalty(refit_C)
+        tol = method.tol if model.tol is None else validate.check_positive("tol", model.tol)
+        validate.check_count("n_threads", model.n_threads)
         for name in ("fit_intercept", "standardize", "warm_start"):
-            _validate.check_flag(name, getattr(model, name))
+            validate.check_flag(name, getattr(model, name))
         if model.warm_start and not method.starts_warm:
             raise ValueError(
                 f"warm_start must be False for method={method.name!r}: a path has its own begin."
@@ -171,7 +171,7 @@ class Plan:
 
         by_itself : whether the method follows from the budgets.
         """
-        _validate.check_option("criterion", self.criterion, [None, *CRITERIA])
+        validate.check_option("criterion", self.criterion, [None, *CRITERIA])
         if self.groups is None and self.forced_groups is not None:
             raise ValueError(
                 f"forced_groups names groups, but groups is None; got {self.forced_groups!r}. Pass "
@@ -238,11 +238,11 @@ class Plan:
             data.design, weight, center=self.fit_intercept, standardize=self.standardize
         )
         groups = self.partition(data.encoding, usable.size, data.names)
-        forced = _validate.check_forced(self.forced_features, usable.size, data.names, usable)
+        forced = validate.check_forced(self.forced_features, usable.size, data.names, usable)
         if sizes is None:
             sizes = self._sizes(groups, usable, forced, weight)
         else:
-            _validate.check_usable(int(usable.sum()), usable.size)
+            validate.check_usable(int(usable.sum()), usable.size)
         tasks = [
             Task.of(
                 design, y, weight, scaling, loss=self.loss, intercept=self.fit_intercept,
@@ -257,7 +257,7 @@ class Plan:
     ) -> tuple[Any, ...]:
         """Return the wanted sizes, growing."""
         forced_groups = self._forced_groups(groups)
-        sizes = _validate.check_sizes(self.n_features, int(usable.sum()), usable.size, forced.size)
+        sizes = validate.check_sizes(self.n_features, int(usable.sum()), usable.size, forced.size)
         if self.criterion is not None:
             if weight.sum() < LEAST_ROWS:
                 raise ValueError(
@@ -273,7 +273,7 @@ class Plan:
         n_groups = np.union1d(groups.of_features(np.flatnonzero(usable)), forced_groups).size
         budgets: tuple[int, ...] = (n_groups,)
         if self.n_groups is not None:
-            budgets = _validate.check_n_groups(self.n_groups, n_groups, n_forced)
+            budgets = validate.check_n_groups(self.n_groups, n_groups, n_forced)
         if self.counts == "groups":
             return budgets
         return tuple((k, g) for k in sizes for g in budgets)

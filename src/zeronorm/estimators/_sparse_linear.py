@@ -16,7 +16,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import validate as _validate
+from .. import validate
 from .._threads import one_blas_thread
 from .._typing import Design, FloatArray, IndexArray
 from ..designs import Rows, as_design
@@ -190,17 +190,17 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         """Validate parameters, X, y and weights; rows of weight 0 are left out."""
         self._check_parameters()
         X, names, encoding = self._numeric(X)
-        design = self._stored(as_design(_validate.check_data(X), n_threads=self.n_threads))
+        design = self._stored(as_design(validate.check_data(X), n_threads=self.n_threads))
         n = design.shape[0]
         target = self._target(y, n)
-        weight = _validate.check_sample_weight(sample_weight, n)
+        weight = validate.check_sample_weight(sample_weight, n)
         data = Rowwise(design, target, weight, names, encoding)
         rows = np.flatnonzero(weight > 0)
         return data.rows(rows) if rows.size < n else data
 
     def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
         """Return X as numbers, the names of its columns, and how it was encoded, if it was."""
-        return X, _validate.feature_names(X), None
+        return X, validate.feature_names(X), None
 
     def _stored(self, design: Design) -> Design:
         """Return the design in the storage that the solvers want."""
@@ -231,7 +231,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
             validate_data(self, X, reset=False, skip_check_array=True)
             return as_design(self._encoding.transform(X), n_threads=self.n_threads)
         out_of_core = isinstance(X, str | FilePath | np.memmap | Design)
-        matrix = None if out_of_core or sp.issparse(X) else _validate.sparse_frame(X)
+        matrix = None if out_of_core or sp.issparse(X) else validate.sparse_frame(X)
         if matrix is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
             X = matrix

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import validate as _validate
+from .. import validate
 from ..estimators import L1Classifier
 from ..result import Result
 from ..solvers import L1_SOLVERS, L1Problem
@@ -91,7 +91,7 @@ class L1LogisticRegression(L1Classifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        _validate.check_option("solver", self.solver, list(L1_SOLVERS))
+        validate.check_option("solver", self.solver, list(L1_SOLVERS))
         if self.n_features is not None and self.solver in PUBLISHED:
             raise ValueError(
                 f"n_features needs a solver that follows a path, 'auto' or 'working-set'; got "

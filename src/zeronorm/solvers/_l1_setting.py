@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import validate as _validate
+from .. import validate
 from .._typing import Design, FloatArray, IndexArray, Smooth
 from ..designs import Scaled, as_design
 from ..designs._columns import gather
@@ -63,15 +63,15 @@ class L1Setting:
     def _penalty(self, design: Design, weight: FloatArray) -> Penalty:
         """Return the penalty of the coefficients for X as it is."""
         n_features = design.shape[1]
-        factor = _validate.check_penalty_factor(self.penalty_factor, n_features)
-        sign = _validate.check_signs(self.signs, n_features)
+        factor = validate.check_penalty_factor(self.penalty_factor, n_features)
+        sign = validate.check_signs(self.signs, n_features)
         l1, l2 = self.l1_ratio * factor, (1.0 - self.l1_ratio) * factor
         if self.standardize or (self.for_sizes and self.intercept):
             scale = center_scale(design, weight, center=False).scale
             varies = scale > 0
             if self.standardize:
                 # Where features enter, the weights times C add up to more than 1.
-                _validate.check_squares(
+                validate.check_squares(
                     np.divide(1.0, scale, out=np.zeros(n_features), where=varies) ** 2,
                     LARGEST_SQUARE,
                 )
@@ -109,7 +109,7 @@ class L1Setting:
             return
         if result.status is Status.STALLED and not self.standardize:
             scale = center_scale(design, weight, center=False).scale
-            _validate.check_spread(scale, LARGEST_SCALED)
+            validate.check_spread(scale, LARGEST_SCALED)
         C = result.history[-1].extra.get("C", C)  # a path tells which
         # The curvature at margins of 0 is the largest one.
         zeros, ones = np.zeros(weight.size), np.ones(weight.size)
@@ -117,7 +117,7 @@ class L1Setting:
         n_features, block = design.shape[1], design.block
         for start in range(0, n_features, block):
             square = design.moments(curvature, start, min(start + block, n_features))[1]
-            _validate.check_squares(square, LARGEST_SQUARE, start)
+            validate.check_squares(square, LARGEST_SQUARE, start)
 
 
 def refit_on_x(problem: L1Problem, support: IndexArray, C: float | str, unit: FloatArray) -> Refit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import validate as _validate
+from .. import validate
 from .._typing import Design, FloatArray
 from ..designs import Scaled
 from ..designs._operations import center_scale
@@ -24,7 +24,7 @@ def selection_scaling(
     usable = scaled.scale > 0
     if standardize:
         return scaled, "scaled" if scaled.mean is None else "standardized", usable
-    _validate.check_spread(scaled.scale)
+    validate.check_spread(scaled.scale)
     return design, "none", usable
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from scipy.linalg.blas import dsymv, dsyr, dsyr2
 from scipy.optimize import minimize
 
-from .. import validate as _validate
+from .. import validate
 from .._typing import Columns, FloatArray, IndexArray
 from ..ordering import largest
 from ..result import Status, Step
@@ -89,18 +89,18 @@ class Splitting:
 
     def __post_init__(self) -> None:
         """Check every option."""
-        _validate.check_option("method", self.method, METHODS)
+        validate.check_option("method", self.method, METHODS)
         if self.rho != "adaptive":
             if isinstance(self.rho, str):
                 raise ValueError(
                     f"rho must be 'adaptive' or a positive finite number; got {self.rho!r}."
                 )
-            _validate.check_positive("rho", self.rho)
-        _validate.check_option("inner", self.inner, tuple(INNER_METHODS))
-        _validate.check_flag("safeguard", self.safeguard)
-        _validate.check_option("stop", self.stop, STOPS)
-        _validate.check_gap("tol", self.tol)
-        _validate.check_iterations("max_iter", self.max_iter)
+            validate.check_positive("rho", self.rho)
+        validate.check_option("inner", self.inner, tuple(INNER_METHODS))
+        validate.check_flag("safeguard", self.safeguard)
+        validate.check_option("stop", self.stop, STOPS)
+        validate.check_gap("tol", self.tol)
+        validate.check_iterations("max_iter", self.max_iter)
 
     @classmethod
     def of(cls, solver: str | Splitting) -> Splitting | None:

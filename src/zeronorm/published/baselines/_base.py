@@ -16,7 +16,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ... import validate as _validate
+from ... import validate
 from ..._threads import one_blas_thread
 from ..._typing import FloatArray, IndexArray
 from ...designs import as_design
@@ -128,16 +128,16 @@ def prepare(
     """
     n, p = X.shape
     partition = _filled(Groups.of(np.arange(p) if groups is None else groups, p, names))
-    weight = _validate.check_sample_weight(sample_weight, n)
-    _validate.check_total_weight(1.0, weight)
+    weight = validate.check_sample_weight(sample_weight, n)
+    validate.check_total_weight(1.0, weight)
     kept = weight > 0
     if not kept.all():
         X, y, weight = X[kept], y[kept], weight[kept]
     if isinstance(loss, Logistic):
-        _validate.check_two_classes(np.unique(y))
+        validate.check_two_classes(np.unique(y))
     scaled = center_scale(as_design(X), weight, center=True)
     if not standardize:
-        _validate.check_spread(scaled.scale)
+        validate.check_spread(scaled.scale)
     assert scaled.mean is not None  # dense data
     order = np.argsort(partition.code, kind="stable").astype(np.int64, copy=False)
     mean = scaled.mean[order] if intercept else np.zeros(p)
@@ -236,13 +236,13 @@ class LinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : (n_samples,) not negative, multiplies the loss of each row.
         """
         for name in ("fit_intercept", "standardize"):
-            _validate.check_flag(name, getattr(self, name))
+            validate.check_flag(name, getattr(self, name))
         self._check_parameters()
         return self._fit(X, y, sample_weight)
 
     @one_blas_thread
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        names = _validate.feature_names(X)
+        names = validate.feature_names(X)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=self._loss.name != "logistic")
         data, groups = prepare(
             X, self._target(y), self._loss, self.groups, names=names, sample_weight=sample_weight,
@@ -281,7 +281,7 @@ class Regressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     _loss: ConvexLoss = LeastSquares()
 
     def _target(self, y: Any) -> FloatArray:
-        return _validate.check_response(y, len(y))
+        return validate.check_response(y, len(y))
 
     def predict(self, X: Any) -> FloatArray:
         """Return X coef_ + intercept_, (n_samples,)."""
@@ -294,8 +294,8 @@ class Classifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     _loss: ConvexLoss = Logistic()
 
     def _target(self, y: Any) -> FloatArray:
-        classes = np.unique(_validate.check_target(y, len(y)))
-        _validate.check_two_classes(classes)
+        classes = np.unique(validate.check_target(y, len(y)))
+        validate.check_two_classes(classes)
         if classes.size > 2:
             raise ValueError(
                 f"Only binary classification is supported: y must have two classes; got "

@@ -33,7 +33,7 @@ import numpy as np
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
-from ... import validate as _validate
+from ... import validate
 from ..._typing import FloatArray, IndexArray
 from ...criteria import no_criteria
 from ...designs import Scaled
@@ -319,9 +319,9 @@ class L1Bmrm(MeasureClassifier):
         self.n_threads = n_threads
 
     def _check_parameters(self) -> None:
-        _validate.check_positive("C", self.C)
-        _validate.check_positive("box", self.box)
-        _validate.check_iterations("max_iter", self.max_iter)
+        validate.check_positive("C", self.C)
+        validate.check_positive("box", self.box)
+        validate.check_iterations("max_iter", self.max_iter)
         super()._check_parameters()
 
     def _select(

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from ... import validate as _validate
+from ... import validate
 from ..._typing import FloatArray
 from ...groups import Groups
 from ._base import Classifier, Data, Fit, Regressor
@@ -214,9 +214,9 @@ class _DC(InPasses):
         self.tau = tau
 
     def _check_parameters(self) -> None:
-        _validate.check_not_negative("l1", self.l1)
-        _validate.check_not_negative("l2", self.l2)
-        _validate.check_positive("tau", self.tau)
+        validate.check_not_negative("l1", self.l1)
+        validate.check_not_negative("l2", self.l2)
+        validate.check_positive("tau", self.tau)
         super()._check_parameters()
 
     def _run(self, data: Data, groups: Groups, max_passes: int, tol: float, max_iter: int) -> Fit:
@@ -246,15 +246,15 @@ class _ConstrainedDC(InPasses):
         self.tau = tau
 
     def _check_parameters(self) -> None:
-        _validate.check_count("n_features", self.n_features)
-        _validate.check_count("n_groups", self.n_groups)
-        _validate.check_positive("tau", self.tau)
+        validate.check_count("n_features", self.n_features)
+        validate.check_count("n_groups", self.n_groups)
+        validate.check_positive("tau", self.tau)
         super()._check_parameters()
 
     def _run(self, data: Data, groups: Groups, max_passes: int, tol: float, max_iter: int) -> Fit:
         p, G = data.n_features, len(groups)
-        n_features = _validate.check_sizes(self.n_features, p, p, 0)[0]
-        n_groups = _validate.check_n_groups(G if self.n_groups is None else self.n_groups, G, 0)[0]
+        n_features = validate.check_sizes(self.n_features, p, p, 0)[0]
+        n_groups = validate.check_n_groups(G if self.n_groups is None else self.n_groups, G, 0)[0]
         return constrained(
             data, n_features, n_groups, float(self.tau), max_passes=max_passes, tol=tol,
             max_iter=max_iter,

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import validate as _validate
+from ... import validate
 from ..._typing import FloatArray
 from ...groups import Groups
 from ._base import Classifier, Data, Fit, Regressor
@@ -77,8 +77,8 @@ class _Fractional(InPasses):
         self.norm = norm
 
     def _check_parameters(self) -> None:
-        _validate.check_not_negative("penalty", self.penalty)
-        if not _validate.is_integer(self.norm) or self.norm not in (1, 2):
+        validate.check_not_negative("penalty", self.penalty)
+        if not validate.is_integer(self.norm) or self.norm not in (1, 2):
             raise ValueError(f"norm must be 1 or 2; got {self.norm!r}.")
         super()._check_parameters()
 

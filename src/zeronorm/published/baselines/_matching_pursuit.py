@@ -21,7 +21,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from ... import validate as _validate
+from ... import validate
 from ..._typing import FloatArray, IndexArray
 from ...designs import as_design
 from ...groups import Groups
@@ -128,11 +128,11 @@ class _Pursuit(LinearModel):
         self.fit_intercept = fit_intercept
 
     def _check_parameters(self) -> None:
-        _validate.check_count("n_features", self.n_features)
+        validate.check_count("n_features", self.n_features)
 
     def _n_steps(self, data: Data) -> int:
         usable = int((data.scale > 0).sum())
-        return _validate.check_sizes(self.n_features, usable, data.n_features, 0)[0]
+        return validate.check_sizes(self.n_features, usable, data.n_features, 0)[0]
 
     def _solve(self, data: Data, groups: Groups) -> Fit:
         n_steps = self._n_steps(data)
@@ -161,12 +161,12 @@ class _GroupPursuit(_Pursuit):
         self.fit_intercept = fit_intercept
 
     def _check_parameters(self) -> None:
-        _validate.check_count("n_groups", self.n_groups)
+        validate.check_count("n_groups", self.n_groups)
 
     def _n_steps(self, data: Data) -> int:
         usable = np.unique(np.repeat(np.arange(data.n_groups), data.sizes)[data.scale > 0]).size
         wanted = min(10, usable) if self.n_groups is None else self.n_groups
-        return _validate.check_n_groups(wanted, usable, 0)[0]
+        return validate.check_n_groups(wanted, usable, 0)[0]
 
 
 class OMPRegressor(_Pursuit, Regressor):

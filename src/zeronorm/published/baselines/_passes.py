@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from ... import validate as _validate
+from ... import validate
 from ..._typing import FloatArray
 from ...groups import Groups
 from ._base import Data, Fit, LinearModel, warn_of_gap
@@ -66,9 +66,9 @@ class InPasses(LinearModel):
         """Return the end of the passes."""
 
     def _check_parameters(self) -> None:
-        _validate.check_iterations("max_passes", self.max_passes)
-        _validate.check_gap("tol", self.tol)
-        _validate.check_iterations("max_iter", self.max_iter)
+        validate.check_iterations("max_passes", self.max_passes)
+        validate.check_gap("tol", self.tol)
+        validate.check_iterations("max_iter", self.max_iter)
 
     def _solve(self, data: Data, groups: Groups) -> Fit:
         tol = float(self.tol)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_X_y
 
-from ... import validate as _validate
+from ... import validate
 from ..._threads import one_blas_thread
 from ..._typing import FloatArray
 from ...groups import Groups
@@ -166,10 +166,10 @@ class _SparseGroupLasso(LinearModel):
         self.max_iter = max_iter
 
     def _check_parameters(self) -> None:
-        _validate.check_not_negative("l1", self.l1)
-        _validate.check_not_negative("l2", self.l2)
-        _validate.check_gap("tol", self.tol)
-        _validate.check_iterations("max_iter", self.max_iter)
+        validate.check_not_negative("l1", self.l1)
+        validate.check_not_negative("l2", self.l2)
+        validate.check_gap("tol", self.tol)
+        validate.check_iterations("max_iter", self.max_iter)
 
     def _solve(self, data: Data, groups: Groups) -> Fit:
         l1 = np.full(data.n_features, float(self.l1))
@@ -265,27 +265,27 @@ def sparse_group_lasso_path(
     penalties : how many, from the smallest that gives the model without features to `penalty_ratio`
         of it, evenly on a logarithmic scale; or falling positive numbers.
     """
-    _validate.check_option("loss", loss, list(LOSSES))
-    ratio = _validate.check_not_negative("l1_ratio", l1_ratio)
+    validate.check_option("loss", loss, list(LOSSES))
+    ratio = validate.check_not_negative("l1_ratio", l1_ratio)
     if ratio > 1.0:
         raise ValueError(f"l1_ratio must be at most 1; got {l1_ratio!r}.")
-    _validate.check_share("penalty_ratio", penalty_ratio)
-    _validate.check_gap("tol", tol)
-    _validate.check_iterations("max_iter", max_iter)
-    names = _validate.feature_names(X)
+    validate.check_share("penalty_ratio", penalty_ratio)
+    validate.check_gap("tol", tol)
+    validate.check_iterations("max_iter", max_iter)
+    names = validate.feature_names(X)
     X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True)
     if loss == "logistic" and not np.array_equal(np.unique(y), [-1, 1]):
         raise ValueError(
             f"y must be -1 and +1 with loss='logistic'; got {np.unique(y)[:5].tolist()}."
         )
     data, partition = prepare(
-        X, _validate.check_response(y, len(y)), LOSSES[loss], groups, names=names,
+        X, validate.check_response(y, len(y)), LOSSES[loss], groups, names=names,
         sample_weight=sample_weight, intercept=fit_intercept, standardize=standardize,
     )  # fmt: skip
     l1 = np.full(data.n_features, ratio)
     l2 = (1.0 - ratio) * check_group_weights(group_weights, partition)
-    if _validate.is_integer(penalties):
-        count = _validate.check_iterations("penalties", penalties)
+    if validate.is_integer(penalties):
+        count = validate.check_iterations("penalties", penalties)
         if not (l1.all() or l2.all()):
             raise ValueError(
                 "penalties must be numbers where features have no penalty; got their number, "

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.svm import LinearSVC
 
-from ... import validate as _validate
+from ... import validate
 from ..._typing import FloatArray, IndexArray
 from ...criteria import no_criteria
 from ...designs._operations import on_scaling_of_x
@@ -83,9 +83,9 @@ class Elimination(Method):
 
     def check(self, loss: Any, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        _validate.check_share("share", self.share)
+        validate.check_share("share", self.share)
         for name in ("halve_above", "single_below", "max_iter"):
-            _validate.check_iterations(name, getattr(self, name))
+            validate.check_iterations(name, getattr(self, name))
 
     def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
         """Return the generator of scans; there are none."""
