@@ -153,17 +153,12 @@ class Candidate(Pool):
         path = yield from select(task, sizes, C=common["C"], certify=False)
         pool = np.sort(path.order)
         Z = gather(task.design, pool)
-        weight = CANDIDATE_C * task.sample_weight
-        exchanges = Exchanges(Z, task.y, weight, task.loss, intercept=task.intercept)
+        exchanges = Exchanges(Z, task.risk(CANDIDATE_C))
         chosen = exchanges.eliminate(np.arange(pool.size), [k])[k]
         chosen = exchanges.improve(exchanges.fit(chosen), swaps=False).columns
         support = pool[chosen]
         fit = refit_support(task, Z.take(chosen), support, common["refit_C"])
-        (certificate,) = yield from certify_supports(
-            task.design, task.y, task.loss, [support], C=CANDIDATE_C,
-            sample_weight=task.sample_weight, scaling=task.scaling, intercept=task.intercept,
-            usable=task.usable,
-        )  # fmt: skip
+        (certificate,) = yield from certify_supports(task, [support], C=CANDIDATE_C)
         model = replace(
             path[k], support=support, coef=fit.coef, intercept=fit.intercept, refit_C=fit.C,
             certificate=certificate,

@@ -25,7 +25,7 @@ import _common as common
 import l1
 from zeronorm.designs import as_design
 from zeronorm.losses import Logistic
-from zeronorm.solvers import L1Problem, run
+from zeronorm.solvers import L1Problem, Risk, run
 from zeronorm.solvers._descent import Penalty
 from zeronorm.solvers._l1 import Run
 from zeronorm.solvers._working_set import solve_over
@@ -79,8 +79,8 @@ def main() -> None:
         everything = np.full(m, np.inf)
         penalty = Penalty(np.ones(m), np.zeros(m), -everything, everything)
         for k, C in l1.SETS[name].C.items():
-            weight = np.full(len(y), C)
-            problem = L1Problem(design, y, weight, penalty, Logistic(), False, float(len(y)))
+            risk = Risk(y, np.full(len(y), C), Logistic(), intercept=False)
+            problem = L1Problem(design, risk, penalty, float(len(y)))
             with common.log(f"{name}, {k} features"):
                 found = screened(problem, length)
             records.append({"set": name, "wanted": k, "scans": found})

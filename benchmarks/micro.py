@@ -22,7 +22,9 @@ import scipy.sparse as sp
 
 import _common as common
 from zeronorm._kernels import _native as native
+from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic
+from zeronorm.solvers import Risk
 from zeronorm.solvers._ridge import newton
 
 N_ROWS = 5000
@@ -194,15 +196,15 @@ def ridge_calls() -> tuple[np.ndarray, dict[str, Callable[[], Any]]]:
     rng = np.random.default_rng(0)
     Z = np.asfortranarray(rng.standard_normal((n, p)))
     y = np.where(Z[:, :3].sum(axis=1) + rng.logistic(size=n) > 0, 1.0, -1.0)
-    weight, ones, columns = np.full(n, 0.02), np.ones(p), np.arange(p)
+    risk, ones, columns = Risk(y, np.full(n, 0.02), Logistic()), np.ones(p), np.arange(p)
     out = np.empty(n), np.empty(n), np.empty(p)
-    how = (0.0, 1e-7, False, np.inf)
+    how = (1e-7, False, np.inf)
 
     def python() -> Any:
-        return newton(Z, y, weight, Logistic(), ones, True, np.zeros(p), *how)
+        return newton(as_columns(Z), risk, ones, (np.zeros(p), 0.0), *how)
 
     def compiled() -> Any:
-        numbers = (y, weight, ones, Logistic.kernel, True, *how)
+        numbers = (y, risk.weight, ones, Logistic.kernel, True, 0.0, *how)
         return native.dense_ridge(Z, columns, *numbers, np.zeros(p), *out)
 
     return Z, {"NumPy": python, "ridge": compiled}

@@ -452,6 +452,8 @@ KINDS = {"Scaled", "Rows", "Dense", "Sparse"}
 EXCEPTIONS = {
     ("estimators/_sparse_linear.py", "issparse"): "reads what the user passed as X",
     ("estimators/_bags.py", "issparse"): "reads instances of the user's bags",
+    ("estimators/_miles.py", "issparse"): "reads instances of the user's bags",
+    ("estimators/_miles.py", "csr_array"): "makes dense and sparse bags alike",
     ("estimators/_l1_path.py", "csr_array"): "makes the coefficients that the user gets",
     ("estimators/_measure.py", "Scaled"): "changes the scaling that the estimator asked for",
 }

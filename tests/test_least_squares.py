@@ -142,7 +142,6 @@ def test_certificates_of_any_support(seed):
             assert certificate.fixed_in <= len(common)
 
 
-@pytest.mark.xfail(strict=True, reason="the final fit minimises the logistic loss")
 @pytest.mark.parametrize("seed", [0, 2])
 @pytest.mark.parametrize("solver", [select, select_nested, greedy, select_l0])
 def test_the_final_fit_is_one_of_least_squares(solver, seed):

@@ -11,7 +11,7 @@ LONGEST = 400
 TO_DIVIDE = {
     "_kernels/_native.pyi", "_kernels/bilevel.hpp", "_kernels/columns.hpp", "_kernels/descent.hpp",
     "_kernels/ridge.hpp", "_kernels/reference/_descent.py", "designs/_sparse.py",
-    "estimators/_l1.py", "solvers/_branch.py", "solvers/_columns.py", "solvers/_cutting_plane.py",
+    "estimators/_l1.py", "solvers/_branch.py", "solvers/_cutting_plane.py",
     "solvers/_l1.py", "solvers/_l1_path.py", "solvers/_relaxation.py", "solvers/_ridge.py",
     "solvers/_splitting.py",
 }  # fmt: skip

@@ -48,9 +48,12 @@ import _common as common
 import _protocol as protocol
 import zeronorm
 from zeronorm.designs import as_design
+from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.solvers import (
     INNER_SOLVERS,
+    CuttingPlane,
+    Risk,
     Task,
     greedy,
     l1_supports,
@@ -302,15 +305,15 @@ def cutting_plane(estimator: str, solver: str = "", C: float | None = None) -> S
     def select(data: Data, k: float) -> Picked:
         model = getattr(zeronorm.published, estimator).as_published(int(k))
         loss = SquaredHinge() if estimator == "FeatureGeneratingMachine" else Logistic()
-        answer = run(
-            minimax(
-                as_design(data.X, n_threads=1), data.y, loss, int(k),
-                C=model.C if C is None else C, block_size=math.ceil(k / model.max_blocks),
-                sample_weight=np.ones(len(data.y)), intercept=model.fit_intercept,
-                inner=INNER_SOLVERS[solver or model.solver], inner_tol=model.tol,
-            ),
-            n_threads=1,
+        task = Task.of(
+            as_design(data.X, n_threads=1), data.y, loss=loss, intercept=model.fit_intercept
+        )
+        options = CuttingPlane(
+            math.ceil(k / model.max_blocks), inner=INNER_SOLVERS[solver or model.solver],
+            inner_tol=model.tol,
         )  # fmt: skip
+        outer = minimax(task, int(k), options, C=model.C if C is None else C)
+        answer = run(outer, n_threads=1)
         return Picked(answer.result.support, {"steps": steps(answer.result)})
 
     return select
@@ -374,11 +377,7 @@ def l1_search(data: Data, k: float) -> Picked:
 
 def _task(data: Data) -> Task:
     """Return the problem of the paper's logistic methods: no intercept, columns as they are."""
-    n = len(data.y)
-    return Task(
-        as_design(data.X, n_threads=1), data.y, np.ones(n), "none", Logistic(), False, None,
-        np.ones(n), None,
-    )  # fmt: skip
+    return Task.of(as_design(data.X, n_threads=1), data.y, intercept=False)
 
 
 def l1_by_path(data: Data, k: float) -> Picked:
@@ -524,9 +523,8 @@ def judge(data: Data, support: np.ndarray) -> Row:
     k, n = support.size, len(data.y)
     for name, intercept in (("accuracy", False), ("accuracy_free", True)):
         if k:
-            fit = refit(
-                Z, np.zeros(k), np.ones(k), data.y, np.ones(n), C=RETRAINING_C, intercept=intercept
-            )
+            risk = Risk(data.y, np.ones(n), Logistic(), intercept)
+            fit = refit(as_columns(Z), np.zeros(k), np.ones(k), risk, C=RETRAINING_C)
             decision = Z_test @ fit.coef + fit.intercept
         else:
             decision = np.full(len(data.y_test), data.y.sum() if intercept else 0.0)

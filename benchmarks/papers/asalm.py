@@ -30,6 +30,7 @@ from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic
 from zeronorm.solvers import (
+    Risk,
     SplitProblem,
     Splitting,
     Task,
@@ -69,9 +70,14 @@ def sample(n: int, m: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return X, np.where(rng.random(n) < 1 / (1 + np.exp(-margins)), 1.0, -1.0), support
 
 
+def mean_loss(y: np.ndarray) -> Risk:
+    """Return the mean log-loss over MU."""
+    return Risk(y, np.full(y.size, 1.0 / (MU * y.size)), Logistic())
+
+
 def solve(X: np.ndarray, y: np.ndarray, options: Splitting) -> tuple[np.ndarray, Row]:
     """Return the support and the iterations of SALM or ASALM."""
-    problem = SplitProblem(X, y, np.full(y.size, 1.0 / (MU * y.size)), Logistic())
+    problem = SplitProblem(as_columns(X), mean_loss(y))
     found = (salm if options.method == "salm" else asalm)(problem, K, options)
     primal, dual, objective = (
         [step.extra["primal"] for step in found.history],
@@ -88,7 +94,7 @@ def solve(X: np.ndarray, y: np.ndarray, options: Splitting) -> tuple[np.ndarray,
 
 def automatic(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, Row]:
     """Return the support of solver="auto"."""
-    task = Task(as_design(X, n_threads=1), y, np.ones(y.size), "none")
+    task = Task.of(as_design(X, n_threads=1), y)
     path = run(select_l0(task, [K], C=1.0 / (MU * y.size), refit_C=1.0, certify=False), n_threads=1)
     return path[K].support, {"status": path.status.name}
 
@@ -99,9 +105,7 @@ def measured(
     """Return the row of a selection and its refit."""
     begin = time.process_time()
     support, row = select()
-    fit = ridge(
-        as_columns(X[:, support]), y, np.full(y.size, 1.0 / (MU * y.size)), Logistic(), tol=1e-9
-    )
+    fit = ridge(as_columns(X[:, support]), mean_loss(y), tol=1e-9)
     seconds = time.process_time() - begin
     return {**row, "seconds": seconds, "refit": MU * fit.objective,
             "true": int(np.isin(support, true).sum())}  # fmt: skip

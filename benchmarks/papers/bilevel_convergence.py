@@ -30,9 +30,11 @@ from typing import Any
 import numpy as np
 
 from _mslr import Curve, Panel, common, draw
+from zeronorm.designs._columns import as_columns
 from zeronorm.groups import Groups
 from zeronorm.losses import LeastSquares
 from zeronorm.published import BilevelRegressor
+from zeronorm.solvers import Risk
 from zeronorm.solvers._hard_thresholding import VARIANTS, Objective, Thresholding
 from zeronorm.structures import BilevelBudget
 
@@ -62,12 +64,12 @@ def problem(n: int, p: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def converge(A: np.ndarray, y: np.ndarray, budget: BilevelBudget, variant: str) -> Row:
     """Return the objective of the best point and the seconds after every iteration."""
-    objective = Objective(y, np.ones(y.size), LeastSquares(), 0.0, False)
-    begin = time.process_time()
+    objective = Objective(Risk(y, np.ones(y.size), LeastSquares(), intercept=False), 0.0)
+    begin, columns = time.process_time(), as_columns(A)
     state = Thresholding(objective, lambda v: budget.top(v**2), VARIANTS[variant], TOL)
     values, seconds = [state.best.objective], [0.0]
     for _ in range(MAX_ITER):
-        more = state.step(A.T @ state.vector, lambda features: A[:, features])
+        more = state.step(A.T @ state.vector, columns.take)
         values.append(state.best.objective)
         seconds.append(time.process_time() - begin)
         if not more:

@@ -27,8 +27,7 @@ import numpy as np
 import _mslr as mslr
 from _mslr import SETS, Curve, Data, Panel, Row
 from zeronorm.designs import as_design
-from zeronorm.losses import Logistic
-from zeronorm.solvers import INNER_SOLVERS, minimax, run
+from zeronorm.solvers import INNER_SOLVERS, CuttingPlane, Task, minimax, run
 
 DEFAULT = "newton,published,smoothing"
 SOLVERS = {"newton": "newton", "published": "smoothing-published", "smoothing": "smoothing"}
@@ -39,15 +38,9 @@ ITERATIONS = {"tiny": (4, 6), "small": (20, 40), "full": (20, 60)}  # shown, and
 
 def solve(data: Data, solver: str, n_blocks: int, tol: float) -> Row:
     """Run the cutting plane for (P), whatever the number of features; return its iterations."""
-    n = len(data.y)
-    result = run(
-        minimax(
-            as_design(data.X, n_threads=1), data.y, Logistic(), None, C=C, block_size=BLOCK,
-            max_blocks=n_blocks, sample_weight=np.ones(n), intercept=False,
-            inner=INNER_SOLVERS[solver], inner_tol=tol, tol=tol,
-        ),
-        n_threads=1,
-    ).result  # fmt: skip
+    task = Task.of(as_design(data.X, n_threads=1), data.y, intercept=False)
+    options = CuttingPlane(BLOCK, n_blocks, INNER_SOLVERS[solver], inner_tol=tol, tol=tol)
+    result = run(minimax(task, None, options, C=C), n_threads=1).result
     return {
         "steps": mslr.steps(result),
         "outer_bound": result.bounds["outer"],

@@ -1,7 +1,7 @@
 """Solvers: generators of scans, and the driver that runs them."""
 
 from ._certify import certify_supports
-from ._cutting_plane import Minimax, minimax
+from ._cutting_plane import CuttingPlane, Minimax, minimax
 from ._drive import Progress, Scan, run, run_together, together
 from ._exchange import Exchanges
 from ._greedy import greedy
@@ -13,6 +13,7 @@ from ._newglmnet import cdn, glmnet, newglmnet
 from ._refit import refit
 from ._reweighted import CappedL1, LogPenalty, reweighted, reweighted_supports
 from ._ridge import ridge
+from ._risk import Risk
 from ._select import select, select_l1, select_nested
 from ._splitting import SplitProblem, Splitting, asalm, salm
 from ._task import Task
@@ -32,12 +33,14 @@ __all__ = [
     "INNER_SOLVERS",
     "L1_SOLVERS",
     "CappedL1",
+    "CuttingPlane",
     "Exchanges",
     "L1Problem",
     "LogPenalty",
     "MeasureTask",
     "Minimax",
     "Progress",
+    "Risk",
     "Scan",
     "SplitProblem",
     "Splitting",
