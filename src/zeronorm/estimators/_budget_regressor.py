@@ -162,7 +162,7 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         return None, problem.solvers(starts, seconds)
 
     def _store(self, results: list[Any]) -> None:
-        keep_paths(self, results, self.criterion)
+        keep_paths(self, results, getattr(self, "criterion", None))
         self._plan().keep_groups(self)
         self.intercept_ = float(self.intercept_[0])
 
