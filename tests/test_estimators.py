@@ -93,7 +93,7 @@ def weights_unlike_repetition(estimator):
     """Return why integer weights do not equal repeated rows to many digits, if they do not."""
     if getattr(estimator, "solver", None) in SMOOTHING:
         return "the path depends on the order of the rows, so weights equal repetitions within tol"
-    if isinstance(estimator, BilevelRegressor) and estimator.n_features is None:
+    if isinstance(estimator, BudgetRegressor) and estimator.n_features is None:
         return "10 features fit the check's 11 distinct rows exactly: no support is the best one"
     return None
 
