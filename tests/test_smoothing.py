@@ -376,7 +376,7 @@ def test_interrupt_between_steps_is_not_swallowed():
 def test_reference_kernels_give_the_same_answer():
     """The twin would be the specification of another algorithm."""
     script = (
-        "import numpy as np; from zeronorm import MinimaxLogisticRegression as M;"
+        "import numpy as np; from zeronorm.published import MinimaxLogisticRegression as M;"
         "rng = np.random.default_rng(0); X = rng.standard_normal((25, 6));"
         "y = X[:, 0] > 0; X /= np.linalg.norm(X, axis=1, keepdims=True);"
         "m = M.as_published(2).set_params(solver='smoothing', tol=1e-2).fit(X, y);"

@@ -189,21 +189,22 @@ class Plan:
                 f"n_groups counts groups, but groups is None; got n_groups={self.n_groups!r}. "
                 "Pass the group of every column as groups, or use n_features."
             )
-        if self.groups is not None and self.n_groups is None:
-            raise ValueError("groups needs the number of them to select: pass n_groups.")
-        if self.groups is None or self.counts == "both":
+        if self.groups is None:
             return
-        if "groups" not in self.method.budgets:
+        both = self.counts == "both"
+        if not both and "groups" not in self.method.budgets:
             raise ValueError(
                 f"method={self.method.name!r} selects single features; got groups. Leave them "
                 "out, or use method='minimax', 'greedy' or 'bilevel'."
             )
-        if self.n_features is not None:
+        if not both and self.n_features is not None:
             raise ValueError(
                 "n_features must be None with groups, which enter as a whole; got "
                 f"n_features={self.n_features!r}. Use n_groups."
             )
-        if self.forced_groups is not None:
+        if self.n_groups is None:
+            raise ValueError("groups needs the number of them to select: pass n_groups.")
+        if not both and self.forced_groups is not None:
             raise ValueError(
                 "forced_groups is of bi-level selection; whole groups are forced by "
                 f"forced_features, a feature of each; got {self.forced_groups!r}."
