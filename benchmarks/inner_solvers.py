@@ -134,7 +134,7 @@ def measure_sweep(blocks: Any, repeats: int = 100) -> dict[str, float]:
     """Return the fastest sweep of the smoothing solver beside a read of its block."""
     from zeronorm.solvers.inner import _smoothing
 
-    Z, y, weight = blocks.Z.array, blocks.y, blocks.weight
+    Z, y, weight = blocks.Z.array, blocks.risk.y, blocks.risk.weight
     rows = _smoothing._Rows(blocks, np.random.default_rng(0))
     alpha = _smoothing.FIRST_SHARE * weight
     rest = weight - alpha

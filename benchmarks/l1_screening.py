@@ -51,10 +51,10 @@ def screened(problem: L1Problem, length: np.ndarray) -> list[tuple[float, float]
         while True:
             scale = 1.0 / max(1.0, float(state.pull.max()))
             dual = scale * state.candidate.dual
-            bound = -problem.loss.conjugate(dual, problem.y, problem.weight)
+            bound = -problem.risk.conjugate(dual)
             point = state.point
             objective = point.value + float(np.abs(point.u).sum())
-            radius = np.sqrt(problem.weight.max() * (objective - bound) / 2.0)
+            radius = np.sqrt(problem.risk.weight.max() * (objective - bound) / 2.0)
             share = np.mean(scale * state.pull + length * radius < 1.0)
             found.append(((objective - bound) / state.scale, float(share)))
             if state.status is not None:
