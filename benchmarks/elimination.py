@@ -53,7 +53,7 @@ from zeronorm.methods import Pool
 from zeronorm.result import Path as SizedPath
 from zeronorm.solvers import Exchanges, Task, certify_supports, select
 from zeronorm.solvers._drive import Solver
-from zeronorm.solvers._select import refit_support
+from zeronorm.solvers._finish import refit_support
 
 Row = dict[str, Any]
 Reader = Callable[[Path], tuple[Any, np.ndarray]]

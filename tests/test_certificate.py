@@ -23,7 +23,7 @@ from zeronorm.result import Certificate
 from zeronorm.solvers import Task, certify_supports, run, select, select_nested
 from zeronorm.solvers._bounds import DECIDED, best_features, bound_at
 from zeronorm.solvers._certify import safe_magnitudes
-from zeronorm.solvers._cutting_plane import BestDual
+from zeronorm.solvers._found import BestDual
 from zeronorm.solvers._risk import Risk
 from zeronorm.verification import verify
 

@@ -1,9 +1,10 @@
 """Solvers: generators of scans, and the driver that runs them."""
 
 from ._certify import certify_supports
-from ._cutting_plane import CuttingPlane, Minimax, minimax
+from ._cutting_plane import CuttingPlane, minimax
 from ._drive import Progress, Scan, run, run_together, together
 from ._exchange import Exchanges
+from ._found import Found
 from ._greedy import greedy
 from ._l0 import select_l0
 from ._l1 import L1Problem
@@ -35,10 +36,10 @@ __all__ = [
     "CappedL1",
     "CuttingPlane",
     "Exchanges",
+    "Found",
     "L1Problem",
     "LogPenalty",
     "MeasureTask",
-    "Minimax",
     "Progress",
     "Risk",
     "Scan",

@@ -19,8 +19,8 @@ from .._typing import Columns, FloatArray, IndexArray
 from ..structures import BilevelBudget
 from ._bilevel_pool import Changes, Effects, Pool, PoolFit
 from ._bilevel_task import BilevelTask, Size
-from ._calibrate import EQUAL
 from ._hard_thresholding import VARIANTS, Thresholding, zero_point
+from ._ties import EQUAL_ROWS
 
 POOL_FACTOR = 3  # times the budgets: where a pool begins, and a support that shrinks to them
 # Strengths of columns outside are multiplied by these: as the sum of the single gains of columns
@@ -228,7 +228,7 @@ def _n_different(Z: Columns) -> int:
     """Return how many rows are not equal: a weight says no more than a row that is repeated."""
     direction: Any = np.random.RandomState(0).uniform(-1.0, 1.0, Z.shape[1])
     place = np.sort(Z.times(direction))
-    return 1 + int(np.count_nonzero(np.diff(place) > EQUAL * np.abs(place).max()))
+    return 1 + int(np.count_nonzero(np.diff(place) > EQUAL_ROWS * np.abs(place).max()))
 
 
 __all__ = ["Moves"]

@@ -15,9 +15,9 @@ from ..losses import LeastSquares, Logistic
 from ..result import Path, Selection, Status, Step
 from ._bilevel import BilevelFit, BilevelTask, Size, select_bilevel
 from ._drive import Solver
+from ._finish import refit_support
 from ._hard_thresholding import Objective
 from ._refit import leave_one_out_loss
-from ._select import refit_support
 from ._task import Task
 
 

@@ -27,17 +27,17 @@ from ..designs._columns import gather
 from ..designs._operations import column_scaling, multiply, unscaled
 from ..result import Path
 from ._drive import Solver, together
+from ._finish import refit_support
 from ._refit import variances
-from ._select import refit_support
 from ._stopwatch import PhaseClock
 from ._task import Task
+from ._ties import EQUAL_ROWS
 
 AUTO_ROWS = 1000  # sum of the weights from which calibrate="auto" leaves the final fit as it is
 FOLDS = 5
 LEAST, MOST = 0.02, 1.2  # of the scale
 GRID = np.geomspace(LEAST, MOST, 16)  # of several classes the loss need not be convex
 HALVINGS = 40  # of an interval of the grid: to the last bits
-EQUAL = 1e-9  # rows whose projections differ by a smaller share of the largest one are equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def fold_numbers(place: FloatArray, labels: np.ndarray) -> IndexArray:
     """
     codes = np.unique(labels, return_inverse=True)[1]
     order = np.lexsort((place, codes))
-    new = np.diff(place[order], prepend=-np.inf) > EQUAL * np.abs(place).max()
+    new = np.diff(place[order], prepend=-np.inf) > EQUAL_ROWS * np.abs(place).max()
     new |= np.diff(codes[order], prepend=-1) > 0
     number = np.empty(order.size, np.int64)
     number[order] = np.cumsum(new) - 1

@@ -11,8 +11,8 @@ from ..designs._columns import gather
 from ..designs._operations import score_errors, top_features
 from ..result import Certificate
 from ._bounds import Bound, bound_at
-from ._cutting_plane import BestDual
 from ._drive import Scan, Solver
+from ._found import BestDual
 from ._ridge import ridge
 from ._stopwatch import Stopwatch
 from ._task import Task

@@ -23,8 +23,8 @@ from ..designs._columns import GatheredColumns, gather
 from ..ordering import largest
 from ..result import Certificate
 from ._certify import certify_supports
-from ._cutting_plane import BestDual
 from ._drive import Scan, Solver
+from ._found import BestDual
 from ._relaxation import proximal_shares, support_norm, top_squares
 from ._ridge import ridge
 from ._risk import Risk

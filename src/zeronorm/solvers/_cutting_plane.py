@@ -21,7 +21,7 @@ computed from the rescaled dual point; forced features belong to every block.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,28 +31,10 @@ from ..designs._columns import GatheredColumns
 from ..ordering import largest
 from ..result import Result, Status, Step
 from ._drive import Scan, Solver
+from ._found import BestDual, Found
 from ._task import Task
 from ._ties import ranked
 from .inner import Blocks, InnerSolver, State, newton
-
-
-@dataclass(frozen=True, slots=True)
-class BestDual:
-    """The best lower bound of the l0 problem of one size seen on the way, with its dual point.
-
-    Up to the rounding of the scan: certification scans again with the dual point.
-    """
-
-    bound: float
-    dual: FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class Minimax:
-    """The answer of the minimax solver: the result, and bounds of l0 problems as a by-product."""
-
-    result: Result
-    l0_bounds: Mapping[int, BestDual]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +58,7 @@ def minimax(
     start: Sequence[IndexArray] = (),
     final_scan: bool = True,
     l0_sizes: tuple[int, ...] = (),
-) -> Solver[Minimax]:
+) -> Solver[Found]:
     """Select features by the outer cutting plane for (P).
 
     Parameters
@@ -94,7 +76,7 @@ def minimax(
 
     Returns
     -------
-    Minimax, by a generator of scans. `result.objective` is the value of (P) over the generated
+    Found, by a generator of scans. `result.objective` is the value of (P) over the generated
     blocks, `bounds["inner"]` and `bounds["outer"]` are lower bounds of that and of (P).
     """
     # From here on features, budgets, blocks and scores are those of units: features or groups.
@@ -223,7 +205,7 @@ def minimax(
             break
 
     answer = _finished(pool, state, objective, inner_bound, outer_bound, dual, status, history)
-    return Minimax(answer.result, l0_bounds)
+    return Found(answer.result, l0_bounds)
 
 
 def _finished(
@@ -235,7 +217,7 @@ def _finished(
     dual: FloatArray,
     status: Status,
     history: list[Step],
-) -> Minimax:
+) -> Found:
     """Return the answer with the support in order of the features."""
     order = np.argsort(pool.features, kind="stable")
     coef = np.zeros(pool.size)
@@ -250,7 +232,7 @@ def _finished(
         status=status,
         history=tuple(history),
     )
-    return Minimax(result, {})
+    return Found(result, {})
 
 
 def fit_budget(

@@ -17,6 +17,8 @@ from ..designs._columns import GrowingColumns
 from ._ridge import Ridge, bounded, in_kernel, ridge
 from ._risk import Risk
 
+# A pool has so many times the features that are wanted, and so many at least.
+POOL_FACTOR, POOL_MIN = 3, 30
 # Drop this share of the remaining features at once, and one at a time from this size on: dropping
 # one by one everywhere selects no better and costs several times as much.
 DROP_SHARE, ONE_BY_ONE = 0.15, 10

@@ -36,11 +36,11 @@ from ..designs._operations import center_scale
 from ..designs._wrappers import IN_MEMORY
 from ..groups import Groups
 from ..result import Path, Result, Status, Step
-from ._cutting_plane import Minimax
 from ._drive import Scan, Solver
+from ._finish import finish, refit_support
+from ._found import Found
 from ._ridge import Ridge, ridge
 from ._risk import Risk
-from ._select import _finish, refit_support
 from ._stopwatch import PhaseClock
 from ._task import Task
 from ._ties import ranked
@@ -137,9 +137,9 @@ def greedy(
     result = Result(
         np.sort(order), np.empty(0), 0.0, np.nan, {}, None, Status.BUDGET, tuple(history)
     )  # fmt: skip
-    answer = Minimax(result, {})
+    answer = Found(result, {})
     clock.add_history(answer.result.history)
-    return (yield from _finish(task, fits, [answer], C, certify, clock))
+    return (yield from finish(task, fits, [answer], C, certify, clock))
 
 
 def _fit(risk: Risk, Z: Columns, before: Ridge, zero_value: float, tol: float) -> Ridge:

@@ -16,12 +16,13 @@ import numpy as np
 from .._typing import Columns, FloatArray, IndexArray
 from ..ordering import largest
 from ..result import Path, Progressed, Proof, Result, Status
-from ._cutting_plane import BestDual, Minimax
 from ._drive import Scan, Solver
+from ._exchange import POOL_FACTOR, POOL_MIN
+from ._finish import finish, refit_support
+from ._found import BestDual, Found
 from ._hard_thresholding import VARIANTS, Objective, Thresholding, hard_threshold
 from ._prove import prove_support
 from ._search import Search, explore
-from ._select import POOL_FACTOR, POOL_MIN, _finish, refit_support
 from ._splitting import METHODS, SplitProblem, Splitting, asalm, salm
 from ._stopwatch import PhaseClock
 from ._task import Task
@@ -103,7 +104,7 @@ def select_l0(
             support = proofs[k].support if k in proofs else search.support(k)
             Z = search.pool.columns().take(search.pool.position(support))
             fits[k] = (support, refit_support(task, Z, support, refit_C))
-    return (yield from _finish(task, fits, [_answer(search, duals)], C, certify, clock, proofs))
+    return (yield from finish(task, fits, [_answer(search, duals)], C, certify, clock, proofs))
 
 
 def _fill(
@@ -178,7 +179,7 @@ def _threshold(search: Search, k: int) -> Solver[None]:
     search.record(k, state.best.support)
 
 
-def _answer(search: Search, duals: dict[int, BestDual]) -> Minimax:
+def _answer(search: Search, duals: dict[int, BestDual]) -> Found:
     """Return the history of scans and exchanges, and dual points of the sizes.
 
     Every candidate entered once.
@@ -191,7 +192,7 @@ def _answer(search: Search, duals: dict[int, BestDual]) -> Minimax:
         steps.append(replace(step, entered=fresh))
     support = np.sort(search.pool.features)
     result = Result(support, np.empty(0), 0.0, np.nan, {}, None, search.status, tuple(steps))
-    return Minimax(result, duals)
+    return Found(result, duals)
 
 
 __all__ = ["SOLVERS", "select_l0"]

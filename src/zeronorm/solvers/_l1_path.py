@@ -19,9 +19,9 @@ from ..designs._operations import unscaled
 from ..designs._wrappers import feature_blocks
 from ..ordering import largest
 from ..result import Result, Status, Step
-from ._cutting_plane import Minimax
 from ._descent import Penalty
 from ._drive import Scan, Solver, together
+from ._found import Found
 from ._l1 import NEVER, L1Problem, Point, Run
 from ._task import Task
 from ._working_set import solve_over
@@ -523,7 +523,7 @@ def l1_supports(
     tol: float = TOL,
     max_iter: int = MAX_ITER,
     n_threads: int = 1,
-) -> Solver[tuple[dict[int, IndexArray], Minimax]]:
+) -> Solver[tuple[dict[int, IndexArray], Found]]:
     """Return for every size k the support at the largest C with at most k features, exactly k.
 
     A support with fewer than k features is completed by the largest scores at that C. The second
@@ -549,7 +549,7 @@ def l1_supports(
     answer = Result(
         last, np.zeros(last.size), 0.0, np.nan, {}, None, Status.BUDGET, tuple(history)
     )  # fmt: skip
-    return supports, Minimax(answer, {})
+    return supports, Found(answer, {})
 
 
 def posed(task: Task) -> L1Problem:

@@ -26,8 +26,8 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..result import Result, Status, Step
-from ._cutting_plane import Minimax
 from ._drive import Solver, together
+from ._found import Found
 from ._l1 import NEVER, L1Problem, Start
 from ._l1_path import LARGEST, LARGEST_SUPPORT, MAX_ITER, TOL, Sized, l1_sizes, posed
 from ._task import Task
@@ -140,7 +140,7 @@ def reweighted_supports(
     tol: float = TOL,
     max_iter: int = MAX_ITER,
     n_threads: int = 1,
-) -> Solver[tuple[dict[int, IndexArray], Minimax]]:
+) -> Solver[tuple[dict[int, IndexArray], Found]]:
     """Return for every size k the support of the last stage; the second part has the history."""
     found = yield from reweighted_sizes(
         posed(task), sizes, rule=rule, stages=stages, tol=tol,
@@ -150,7 +150,7 @@ def reweighted_supports(
     last = found[max(sizes)].result
     order = last.support[np.argsort(-np.abs(last.coef), kind="stable")]
     history = (Step(np.nan, np.nan, order.size, order),)
-    return supports, Minimax(replace(last, history=history, status=Status.BUDGET), {})
+    return supports, Found(replace(last, history=history, status=Status.BUDGET), {})
 
 
 def _reweighted(problem: L1Problem, rule: Rule, result: Result) -> L1Problem:

@@ -19,11 +19,10 @@ from .._typing import FloatArray, IndexArray
 from ..designs._columns import GatheredColumns
 from ..ordering import largest
 from ..result import Status, Step
-from ._cutting_plane import BestDual
 from ._drive import Scan, Solver
-from ._exchange import Exchanges, Fitted
+from ._exchange import POOL_FACTOR, Exchanges, Fitted
+from ._found import BestDual
 from ._relaxation import relax
-from ._select import POOL_FACTOR
 from ._stopwatch import PhaseClock
 from ._task import Task
 

@@ -12,29 +12,27 @@ Only the pool and the certificate scan the data: about seven passes, for any k.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .._typing import Columns, IndexArray
-from ..criteria import information_criteria
+from .._typing import IndexArray
 from ..designs._columns import gather
-from ..designs._operations import column_scaling
-from ..result import Certificate, Path, Proof, Selection
-from ._certify import certify_supports
-from ._cutting_plane import CuttingPlane, Minimax, minimax
+from ..result import Path
+from ._cutting_plane import CuttingPlane, minimax
 from ._drive import Solver
-from ._exchange import Exchanges
+from ._exchange import POOL_FACTOR, POOL_MIN, Exchanges
+from ._finish import finish, refit_support
+from ._found import Found
 from ._l1_path import MAX_ITER, TOL, l1_supports
-from ._refit import Refit, refit
+from ._refit import Refit
 from ._reweighted import STAGES, Rule, reweighted_supports
-from ._stopwatch import PhaseClock, Stopwatch
+from ._stopwatch import PhaseClock
 from ._task import Task
 from .inner import InnerSolver, newton
 
-POOL_FACTOR, POOL_MIN, POOL_BLOCKS = 3, 30, 5
+POOL_BLOCKS = 5  # scans that a pool takes
 DIRECT_BLOCKS = 3  # blocks of the direct selection of k features
 MOST_BLOCKS = 30  # where the smallest of several sizes would ask for more scans than that
 # Splicing at the end is neutral on small samples with larger budgets, and costs time.
@@ -66,7 +64,7 @@ def select(
     """
     clock = PhaseClock(seconds)
     fits: dict[int, tuple[IndexArray, Refit]] = {}
-    pools: list[Minimax] = []
+    pools: list[Found] = []
     left = sorted(set(sizes), reverse=True)
     while left:
         group = [k for k in left if SHARED_POOL * k >= left[0]]
@@ -97,7 +95,7 @@ def select(
             for k in group:
                 support = features[chosen[k]]
                 fits[k] = (support, refit_support(task, Z.take(chosen[k]), support, refit_C))
-    return (yield from _finish(task, fits, pools, C, certify, clock))
+    return (yield from finish(task, fits, pools, C, certify, clock))
 
 
 def select_nested(
@@ -142,7 +140,7 @@ def select_nested(
             position = np.argsort(order[: ends[k - 1]])
             support = order[position]
             fits[k] = (support, refit_support(task, Z.take(position), support, refit_C))
-    return (yield from _finish(task, fits, [answer], C, certify, clock))
+    return (yield from finish(task, fits, [answer], C, certify, clock))
 
 
 def select_l1(
@@ -181,57 +179,4 @@ def select_l1(
     with clock.phase("refit"):
         for k, support in supports.items():
             fits[k] = (support, refit_support(task, gather(task.design, support), support, refit_C))
-    return (yield from _finish(task, fits, [answer], C, certify, clock))
-
-
-def refit_support(task: Task, Z: Columns, support: IndexArray, C: float | str) -> Refit:
-    """Refit the gathered columns of a support on the user's scaling of X."""
-    mean, scale = column_scaling(task.design, support)
-    risk = replace(task.risk(1.0), loss=task.loss.final)
-    return refit(Z, mean, 1.0 / scale, risk, C=C, unit=task.unit)
-
-
-def _finish(
-    task: Task,
-    fits: dict[int, tuple[IndexArray, Refit]],
-    pools: list[Minimax],
-    C: float,
-    certify: bool,
-    clock: PhaseClock,
-    proofs: Mapping[int, Proof] | None = None,
-) -> Solver[Path]:
-    """Certify the supports, where they are not proven, and put the path together."""
-    sizes = sorted(fits)
-    proofs = {} if proofs is None else proofs
-    certificates: dict[int, Certificate] = {k: proof.certificate for k, proof in proofs.items()}
-    left = [k for k in sizes if k not in proofs]
-    if certify and left:
-        known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
-        stopwatch = Stopwatch()
-        found = yield from certify_supports(
-            task, [fits[k][0] for k in left], C=C, known=known, clock=stopwatch
-        )
-        clock.add("certify", stopwatch.seconds)
-        certificates.update(zip(left, found, strict=True))
-    selections = {}
-    for k in sizes:
-        support, fit = fits[k]
-        surprise = task.loss.final.negative_log_likelihood(fit.loss, task.n_rows)
-        criteria = information_criteria(surprise, support.size, task.n_rows, task.n_usable)
-        selections[k] = Selection(
-            support, fit.coef, fit.intercept, fit.C, _entry_steps(pools, support),
-            certificates.get(k), fit.loo_loss, fit.loss, criteria, proofs.get(k),
-        )  # fmt: skip
-    first = pools[0].result
-    gaps = [step.extra.get("gap", 0.0) for pool in pools for step in pool.result.history]
-    gaps += [fit.gap for _, fit in fits.values()]
-    return Path(selections, first.order, first.history, first.status, max(gaps))
-
-
-def _entry_steps(pools: list[Minimax], support: IndexArray) -> IndexArray:
-    """Return the outer step, from 1, at which each feature entered the first pool that has it."""
-    entered = np.zeros(support.size, np.int64)
-    for pool in pools:
-        for number, step in enumerate(pool.result.history, start=1):
-            entered[(entered == 0) & np.isin(support, step.entered)] = number
-    return entered
+    return (yield from finish(task, fits, [answer], C, certify, clock))

@@ -17,6 +17,8 @@ from ._units import Units
 
 # Shares of the largest strength: what is summed again after a scan in float32, and what is equal.
 CLOSE, EQUAL_BITS = 1e-5, 36
+# Rows are equal whose projections on a direction differ by less than this share of the largest one.
+EQUAL_ROWS = 1e-9
 
 
 def ranked(
