@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from zeronorm import BudgetClassifier, L1ClassifierCV, MeasureClassifier
+from zeronorm import BudgetClassifier, L1Classifier, L1ClassifierCV, MeasureClassifier
 from zeronorm.published import (
     BilevelClassifier,
     BilevelRegressor,
@@ -36,7 +36,7 @@ SETTINGS = [
     (MinimaxLogisticRegression(n_features=2, C=1.0, **FAST), {}),
     (GreedyLogisticRegression(n_features=2, fit_C=1e8, **FAST), {}),
     (L0LogisticRegression(1, solver="iht", standardize=False, refit_C=1.0, **FAST), {}),
-    (L1LogisticRegression(), {}),
+    (L1Classifier(), {}),
     (L1ClassifierCV([0.1, 1.0], cv=2), {}),
     (MeasureClassifier("auc", n_features=1), {CLASS_WEIGHTS: SAME_AUC}),
     (BilevelClassifier(n_features=1, C=0.1, refit_C="loo"), {}),
@@ -57,7 +57,7 @@ OTHERS = [
     (GreedyLogisticRegression(class_weight="balanced", warm_start=True, **FAST), {}),
     (L0LogisticRegression(n_features=2, criterion="ebic", **FAST), {}),
     (L1LogisticRegression(loss="squared_hinge", solver="newglmnet", class_weight="balanced"), {}),
-    (L1LogisticRegression(n_features=1, standardize=True, l1_ratio=0.5, warm_start=True), {}),
+    (L1Classifier(n_features=1, standardize=True, l1_ratio=0.5, warm_start=True), {}),
     (L1ClassifierCV(5, cv=2, loss="squared_hinge", scoring="accuracy", tol=1e-10), {}),
     (ReweightedL1LogisticRegression(n_features=1), {}),
     (ReweightedL1LogisticRegression(C=0.3, weights="capped", standardize=True), {}),

@@ -1005,11 +1005,11 @@ def test_reference_kernels(tmp_path):
     script = """
 import numpy as np, scipy.sparse as sp, sys
 from zeronorm import _kernels
-from zeronorm.cli._documents import describe_installation
+from zeronorm.cli._info import _describe_installation
 from zeronorm.designs import as_design
 from zeronorm.designs._operations import center_scale, scan
 assert ".reference" in _kernels.dense_correlate.__module__
-assert "NumPy" in describe_installation()["kernels"]
+assert "NumPy" in _describe_installation()["kernels"]
 x = np.load(sys.argv[1])
 for X in (x, x.astype(np.float32), sp.csc_array(x), sp.csr_array(x)):
     model = center_scale(as_design(X, n_threads=2), np.ones(len(x)), center=True)

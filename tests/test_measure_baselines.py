@@ -18,8 +18,8 @@ from zeronorm.measures import Contingency, parse_measure
 from zeronorm.persistence import load, save
 from zeronorm.published.baselines import L1SVM, SVMRFE, L1Bmrm
 from zeronorm.published.baselines import _bmrm as bmrm
-from zeronorm.published.baselines import _svm as svm
-from zeronorm.published.baselines._svm import elimination_sizes
+from zeronorm.published.baselines import _svm_rfe as svm_rfe
+from zeronorm.published.baselines._svm_rfe import elimination_sizes
 
 pytestmark = [
     pytest.mark.slow,  # competitors; test_laws.py has them in the main suite
@@ -90,7 +90,7 @@ def test_a_gram_matrix_that_cannot_be_factored_leaves_the_fit_to_liblinear(monke
     def fails(*_, **__):
         raise np.linalg.LinAlgError
 
-    monkeypatch.setattr(svm, "cho_factor", fails)
+    monkeypatch.setattr(svm_rfe, "cho_factor", fails)
     other = SVMRFE(8, tol=1e-8, max_iter=100_000).fit(X, y)
     np.testing.assert_array_equal(other.support_, exact.support_)
     np.testing.assert_allclose(other.coef_, exact.coef_, atol=1e-6)
@@ -100,7 +100,7 @@ def test_more_rows_than_a_gram_matrix_is_for(monkeypatch):
     """With many rows a matrix of their products would fill the memory."""
     X, y = instance()
     exact = SVMRFE(8).fit(X, y)
-    monkeypatch.setattr(svm, "GRAM_ROWS", 59)
+    monkeypatch.setattr(svm_rfe, "GRAM_ROWS", 59)
     other = SVMRFE(8, tol=1e-8, max_iter=100_000).fit(X, y)
     np.testing.assert_allclose(other.coef_, exact.coef_, atol=1e-6)
     assert not np.array_equal(other.coef_, exact.coef_)
@@ -490,8 +490,8 @@ def test_a_gram_matrix_at_rounding_is_left_to_liblinear():
     rng = np.random.default_rng(0)
     X = 1e5 * np.exp(rng.standard_normal((100, 50)))
     y = np.where(X[:, 0] > X[:, 1], 1.0, -1.0)
-    assert svm._Gram(True).fit(X, y, np.ones(100)) is None
-    w, b, _ = svm._Gram(True).fit(X / 1e5, y, np.ones(100))
+    assert svm_rfe._Gram(True).fit(X, y, np.ones(100)) is None
+    w, b, _ = svm_rfe._Gram(True).fit(X / 1e5, y, np.ones(100))
     margin = np.maximum(0.0, 1.0 - y * (X / 1e5 @ w + b))
     np.testing.assert_allclose(w, X.T / 1e5 @ (2.0 * y * margin), atol=1e-6)
 

@@ -42,11 +42,10 @@ def _describe_installation() -> dict[str, Any]:
     """Return versions, kernels and threads."""
     from .. import __version__, _kernels
 
-    twins = _kernels.dense_correlate.__module__.endswith("reference")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "zeronorm": __version__,
-        "kernels": "reference (NumPy)" if twins else "native",
+        "kernels": "native" if _kernels.HAS_COMPILED_SOLVERS else "reference (NumPy)",
         "threads": cores,
         "python": platform.python_version(),
         "numpy": version("numpy"),

@@ -20,6 +20,7 @@ from ._base import LinearPath
 from ._bmrm import L1Bmrm
 from ._dc import ConstrainedDCClassifier, ConstrainedDCRegressor, DCClassifier, DCRegressor
 from ._fractional import FractionalClassifier, FractionalRegressor
+from ._l1_svm import L1SVM
 from ._matching_pursuit import (
     GroupOMPClassifier,
     GroupOMPRegressor,
@@ -31,7 +32,7 @@ from ._sparse_group_lasso import (
     SparseGroupLassoRegressor,
     sparse_group_lasso_path,
 )
-from ._svm import L1SVM, SVMRFE
+from ._svm_rfe import SVMRFE
 
 __all__ = [
     "L1SVM",

@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray
-from ...losses import LeastSquares
 from ._base import ConvexLoss
 
 ROUNDS = 200  # of Newton's method for the dual norm; it needs about ten
@@ -123,12 +122,10 @@ def lower_bound(
 
     reach : the support function of the feasible set at minus the scores of theta.
     """
-    if isinstance(loss, LeastSquares):
-        return max(0.0, -float((0.5 * theta / weight + y) @ theta) - reach)
-    alpha = -y * theta
-    if (alpha < 0.0).any() or (alpha > weight).any():  # outside the domain of the conjugate
+    v = -theta
+    if (loss.inside(v, y, weight) != v).any():  # outside the domain of the conjugate
         return 0.0
-    return max(0.0, -loss.conjugate(alpha, y, weight) - reach)
+    return max(0.0, -loss.conjugate(v, y, weight) - reach)
 
 
 __all__ = ["Penalty", "dual_point", "lower_bound", "soften"]

@@ -1,12 +1,10 @@
-"""Support vector machines that select features: recursive elimination, and the l1 norm.
+"""Recursive elimination of features by a linear SVM.
 
-Both with the squared hinge max(0, 1 - y z)^2, without the factor 1/2 that it has elsewhere in the
+It has the squared hinge max(0, 1 - y z)^2, without the factor 1/2 that it has elsewhere in the
 package: C is that of LIBLINEAR.
 
-Sources: Guyon, Weston, Barnhill and Vapnik, Gene selection for cancer classification using support
-vector machines, Machine Learning 46, 2002 (there with the hinge loss); Yuan, Chang, Hsieh and Lin,
-A comparison of optimization methods and software for large-scale L1-regularized linear
-classification, JMLR 11, 2010.
+Source: Guyon, Weston, Barnhill and Vapnik, Gene selection for cancer classification using support
+vector machines, Machine Learning 46, 2002 (there with the hinge loss).
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,8 +23,7 @@ from ... import validate
 from ..._typing import FloatArray, IndexArray
 from ...criteria import no_criteria
 from ...designs._operations import on_scaling_of_x
-from ...estimators import BudgetClassifier, L1Classifier
-from ...estimators._linear import Rowwise
+from ...estimators import BudgetClassifier
 from ...losses import SquaredHinge
 from ...methods import Method
 from ...ordering import largest
@@ -336,74 +333,4 @@ def _by_row(columns: Any) -> Any:
     return rows
 
 
-class L1SVM(L1Classifier):
-    """Linear SVM with the l1 norm.
-
-        min_{w, b}  ||w||_1 + C sum_i s_i max(0, 1 - y_i (x_i'w + b))^2
-
-    solved as `zeronorm.L1Classifier` solves its problems: any storage of X, scans of
-    classes merged, a certified duality gap. b is not penalised.
-
-    Parameters
-    ----------
-    n_features : int or None
-        k: the model of the largest C whose solution has at most k features, completed to exactly k
-        where no C gives k (then with a warning if it has fewer). For each of several classes.
-    C : float
-        Weight of the summed loss (LIBLINEAR's); not used with `n_features`.
-    fit_intercept : bool
-        Whether b is free.
-    standardize : bool
-        Whether w_j is penalised as if column j had standard deviation 1.
-    class_weight, tol, max_iter, n_threads
-        As of `zeronorm.L1Classifier`.
-
-    Attributes
-    ----------
-    As of `zeronorm.L1Classifier`: support_, coef_, intercept_, C_, objective_, dual_gap_,
-    n_iter_, history_, n_scans_, seconds_.
-
-    Examples
-    --------
-    >>> from zeronorm.published.baselines import L1SVM
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
-    >>> L1SVM(5).fit(X, y).support_.size
-    5
-    """
-
-    l1_ratio = 1.0
-    loss = "squared_hinge"
-    penalty_factor = None
-    signs = None
-    refit_C = None
-    warm_start = False
-
-    def __init__(
-        self,
-        n_features: int | None = None,
-        *,
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        class_weight: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_threads = n_threads
-
-    def _weigh(self, data: Rowwise) -> tuple[Rowwise, FloatArray]:
-        """Return the data with doubled weights: the solvers' squared hinge is half of this."""
-        data, unit = super()._weigh(data)
-        return replace(data, sample_weight=2.0 * data.sample_weight), unit
-
-
-__all__ = ["L1SVM", "SVMRFE", "elimination_sizes"]
+__all__ = ["SVMRFE", "elimination_sizes"]
