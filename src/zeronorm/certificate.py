@@ -218,7 +218,8 @@ def _pose(
             chosen["criterion"] = None  # the size is chosen
         poser = clone(model).set_params(**chosen)
     else:
-        poser = (BudgetRegressor if is_regressor(model) else BudgetClassifier)(**chosen)
+        numbers = hasattr(model, "__sklearn_tags__") and is_regressor(model)  # else a support
+        poser = (BudgetRegressor if numbers else BudgetClassifier)(**chosen)
     data = poser._read(X, y, sample_weight)
     m = data.design.shape[1]
     for support in supports:

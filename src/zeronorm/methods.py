@@ -3,9 +3,8 @@
     BudgetClassifier(8, method="l0")                      a method with its defaults
     BudgetClassifier(8, method=methods.L0(gap=0.01))      with other options
 
-`METHODS` is the one table of them, by name: estimators read from it what solves a problem and which
-C, tol and refit_C are the defaults, the command what it says of a method. Solvers are imported when
-one is asked for, so that the command can read the table at once.
+`METHODS` is the one table of them: estimators read from it what solves a problem and its defaults
+of C, tol and refit_C, the command, for which solvers are imported late, what it says of a method.
 """
 
 from __future__ import annotations
