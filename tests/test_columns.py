@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import zeronorm
-from zeronorm import BudgetClassifier
+from zeronorm import BudgetClassifier, L1Classifier
 from zeronorm._threads import solver_threads
 from zeronorm._typing import Design, Wrapper
 from zeronorm.designs import Rows, Scaled, as_design
@@ -29,7 +29,6 @@ from zeronorm.published import (
     BilevelRegressor,
     GreedyLogisticRegression,
     L0LogisticRegression,
-    L1LogisticRegression,
 )
 from zeronorm.solvers import Task, run_together
 from zeronorm.solvers._cutting_plane import CuttingPlane, minimax
@@ -360,7 +359,7 @@ class Mixed(Wrapper):
 CODE = np.arange(40) // 4
 PROCEDURES = {
     "budget": BudgetClassifier(n_features=5),
-    "l1": L1LogisticRegression(n_features=5),
+    "l1": L1Classifier(n_features=5),
     "greedy": GreedyLogisticRegression(n_features=5),
     "l0": L0LogisticRegression(n_features=5),
     "l0 to a gap": L0LogisticRegression(n_features=3, gap=0.05, time_limit=20),
@@ -455,7 +454,7 @@ EXCEPTIONS = {
     ("estimators/_miles.py", "issparse"): "reads instances of the user's bags",
     ("estimators/_miles.py", "csr_array"): "makes dense and sparse bags alike",
     ("estimators/_l1_path.py", "csr_array"): "makes the coefficients that the user gets",
-    ("estimators/_measure.py", "Scaled"): "changes the scaling that the estimator asked for",
+    ("solvers/_scaling.py", "Scaled"): "changes the scaling that the estimator asked for",
 }
 
 

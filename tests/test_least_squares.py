@@ -154,7 +154,6 @@ def test_the_final_fit_is_one_of_least_squares(solver, seed):
     np.testing.assert_allclose([*found.coef, found.intercept], expected, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.xfail(strict=True, reason="the dual point is kept times the target")
 @pytest.mark.parametrize("seed", [0, 2])
 def test_the_dual_point_of_a_certificate_proves_its_bound(seed):
     """Nobody could verify a bound without the point that proves it."""
@@ -166,7 +165,6 @@ def test_the_dual_point_of_a_certificate_proves_its_bound(seed):
     assert -conjugate - 0.5 * square.sum() == pytest.approx(c.bound, rel=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="a tree keeps its dual points times the target")
 @pytest.mark.parametrize("seed", [2, 7, 17])
 def test_a_proof_goes_on_where_another_one_ended(seed):
     """A proof that was cut off would be lost, or go on from bounds that are none."""

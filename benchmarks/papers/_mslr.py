@@ -53,6 +53,7 @@ from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.solvers import (
     INNER_SOLVERS,
     CuttingPlane,
+    LogPenalty,
     Risk,
     Task,
     greedy,
@@ -387,7 +388,9 @@ def l1_by_path(data: Data, k: float) -> Picked:
 
 def reweighted_l1(data: Data, k: float) -> Picked:
     """Follow the path in stages of reweighted l1, each until k features: WLR."""
-    return Picked(run(reweighted_supports(_task(data), [int(k)]), n_threads=1)[0][int(k)])
+    return Picked(
+        run(reweighted_supports(_task(data), [int(k)], rule=LogPenalty()), n_threads=1)[0][int(k)]
+    )
 
 
 def forward_greedy(fit_C: float) -> Select:

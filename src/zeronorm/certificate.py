@@ -194,6 +194,11 @@ def _run_groups(posed: Sequence[_Posed], n_threads: int | None) -> list[Certific
     )
 
 
+def _regresses(model: Any) -> bool:
+    """Return whether a model, or a set of features, is a regressor."""
+    return hasattr(model, "__sklearn_tags__") and is_regressor(model)
+
+
 def _pose(
     model: Any,
     X: Any,
