@@ -52,8 +52,8 @@ from zeronorm.designs._columns import gather
 from zeronorm.methods import Pool
 from zeronorm.result import Path as SizedPath
 from zeronorm.solvers import Exchanges, Task, certify_supports, select
-from zeronorm.solvers._drive import Solver
-from zeronorm.solvers._finish import refit_support
+from zeronorm.solvers.drive import Solver
+from zeronorm.solvers.procedures.finish import refit_support
 
 Row = dict[str, Any]
 Reader = Callable[[Path], tuple[Any, np.ndarray]]

@@ -65,7 +65,7 @@ def generate(X: np.ndarray, y: np.ndarray) -> Any:
     from zeronorm.designs._columns import as_columns
     from zeronorm.losses import Logistic
     from zeronorm.solvers import Risk
-    from zeronorm.solvers.inner import Blocks, State, newton
+    from zeronorm.solvers.minimax import Blocks, State, newton
 
     n = len(y)
     risk = Risk(y, np.full(n, C), Logistic(), intercept=False)
@@ -91,7 +91,7 @@ def _cold(State: Any, blocks: Any) -> Any:
 
 def measure(blocks: Any, solvers: list[str], repeats: int) -> dict[str, Any]:
     """Return the runs of every solver: seconds to each tolerance, final gap, status."""
-    from zeronorm.solvers.inner import INNER_SOLVERS, State, newton
+    from zeronorm.solvers.minimax import INNER_SOLVERS, State, newton
 
     optimum = newton(blocks, _cold(State, blocks), 1e-9).objective
     aim = TOLERANCES[-1] * optimum / blocks.scale
@@ -132,7 +132,7 @@ def _reached(run: Any, optimum: float, tol: float) -> float | None:
 
 def measure_sweep(blocks: Any, repeats: int = 100) -> dict[str, float]:
     """Return the fastest sweep of the smoothing solver beside a read of its block."""
-    from zeronorm.solvers.inner import _smoothing
+    from zeronorm.solvers.minimax import _smoothing
 
     Z, y, weight = blocks.Z.array, blocks.risk.y, blocks.risk.weight
     rows = _smoothing._Rows(blocks, np.random.default_rng(0))

@@ -26,9 +26,9 @@ import l1
 from zeronorm.designs import as_design
 from zeronorm.losses import Logistic
 from zeronorm.solvers import L1Problem, Risk, run
-from zeronorm.solvers._descent import Penalty
-from zeronorm.solvers._l1 import Run
-from zeronorm.solvers._working_set import solve_over
+from zeronorm.solvers.l1.descent import Penalty
+from zeronorm.solvers.l1.problem import Run
+from zeronorm.solvers.l1.working_set import solve_over
 
 TOL, SHARE = 1e-6, 0.1
 DEFAULT = "mice,leukemia_golub_split,arcene,s1,news20ng"

@@ -25,7 +25,7 @@ from zeronorm._kernels import _native as native
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic
 from zeronorm.solvers import Risk
-from zeronorm.solvers._ridge import newton
+from zeronorm.solvers.pool.ridge import newton
 
 N_ROWS = 5000
 THREADS = (1, 2)

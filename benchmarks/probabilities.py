@@ -73,8 +73,8 @@ from zeronorm.published import (
     MinimaxLogisticRegression,
 )
 from zeronorm.published.baselines import SVMRFE
-from zeronorm.solvers import _calibrate
-from zeronorm.solvers._calibrate import best_scale
+from zeronorm.solvers.procedures import calibrate as _calibrate
+from zeronorm.solvers.procedures.calibrate import best_scale
 
 SIZES = (3, 5, 10, 20, 50)
 SPLITS = 4

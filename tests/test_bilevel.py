@@ -22,12 +22,12 @@ from zeronorm.groups import Groups
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.published import BilevelClassifier, BilevelRegressor, L0LogisticRegression
 from zeronorm.result import Status
-from zeronorm.solvers import _bilevel as solver_module
 from zeronorm.solvers import run
-from zeronorm.solvers._bilevel import SOLVERS, BilevelTask, select_bilevel
-from zeronorm.solvers._bilevel_pool import Pool
-from zeronorm.solvers._hard_thresholding import VARIANTS, Objective, Thresholding
-from zeronorm.solvers._risk import Risk
+from zeronorm.solvers.bilevel import search as solver_module
+from zeronorm.solvers.bilevel.pool import Pool
+from zeronorm.solvers.bilevel.search import SOLVERS, BilevelTask, select_bilevel
+from zeronorm.solvers.l0.hard_thresholding import VARIANTS, Objective, Thresholding
+from zeronorm.solvers.risk import Risk
 
 LOSSES = {"ls": LeastSquares(), "log": Logistic(), "hinge": SquaredHinge()}
 

@@ -18,7 +18,7 @@ from zeronorm.published import (
     L0LogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.solvers._calibrate import best_scale, fold_numbers
+from zeronorm.solvers.procedures.calibrate import best_scale, fold_numbers
 
 EVERY = [
     BudgetClassifier([2, 5]),

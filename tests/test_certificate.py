@@ -21,10 +21,10 @@ from zeronorm.published import (
 )
 from zeronorm.result import Certificate
 from zeronorm.solvers import Task, certify_supports, run, select, select_nested
-from zeronorm.solvers._bounds import DECIDED, best_features, bound_at
-from zeronorm.solvers._certify import safe_magnitudes
-from zeronorm.solvers._found import BestDual
-from zeronorm.solvers._risk import Risk
+from zeronorm.solvers.certify.supports import safe_magnitudes
+from zeronorm.solvers.found import BestDual
+from zeronorm.solvers.pool.bounds import DECIDED, best_features, bound_at
+from zeronorm.solvers.risk import Risk
 from zeronorm.verification import verify
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
@@ -254,7 +254,7 @@ def test_scans_of_few_scores_certify_the_same(monkeypatch, at_once):
     alone = [certify(X, y, support, intercept=True, known=known) for support in supports]
     # As many vectors as have room for their scores, but one at least.
     room = 11 if at_once == 1 else 12 * at_once + 11
-    monkeypatch.setattr("zeronorm.solvers._certify.MAX_SCORES", room)
+    monkeypatch.setattr("zeronorm.solvers.certify.supports.MAX_SCORES", room)
     clock, widths = Clock(), []
     task = Task.of(as_design(X), y.astype(float))
     solver = certify_supports(task, supports, C=0.3, known=known, clock=clock)
@@ -323,7 +323,9 @@ def test_the_kth_score_is_found_among_many():
 
 def test_no_more_scores_are_recomputed_than_pays(monkeypatch):
     """Nearly all columns would be read again where scores are close, or the wrong ones."""
-    monkeypatch.setattr("zeronorm.solvers._certify.MAX_RECOMPUTED", 0)  # and 4 for each feature
+    monkeypatch.setattr(
+        "zeronorm.solvers.certify.supports.MAX_RECOMPUTED", 0
+    )  # and 4 for each feature
 
     def recomputed(scores, error, support, groups=None):
         true = np.asarray(scores) + 0.01

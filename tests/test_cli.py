@@ -24,7 +24,7 @@ from zeronorm.datasets import load_golub
 from zeronorm.model_selection import cross_validate
 from zeronorm.published import MinimaxLogisticRegression
 from zeronorm.result import Progressed
-from zeronorm.solvers._branch import BranchAndBound
+from zeronorm.solvers.pool.branch import BranchAndBound
 
 
 @pytest.fixture(autouse=True)

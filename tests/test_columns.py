@@ -31,7 +31,7 @@ from zeronorm.published import (
     L0LogisticRegression,
 )
 from zeronorm.solvers import Task, run_together
-from zeronorm.solvers._cutting_plane import CuttingPlane, minimax
+from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, minimax
 
 N, P = 50, 7
 NONE = np.empty(0, np.int64)
@@ -454,7 +454,7 @@ EXCEPTIONS = {
     ("estimators/_miles.py", "issparse"): "reads instances of the user's bags",
     ("estimators/_miles.py", "csr_array"): "makes dense and sparse bags alike",
     ("estimators/_l1_path.py", "csr_array"): "makes the coefficients that the user gets",
-    ("solvers/_scaling.py", "Scaled"): "changes the scaling that the estimator asked for",
+    ("solvers/scaling.py", "Scaled"): "changes the scaling that the estimator asked for",
 }
 
 

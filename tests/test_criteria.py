@@ -20,7 +20,7 @@ from zeronorm.published import (
     MinimaxLogisticRegression,
 )
 from zeronorm.solvers import Task
-from zeronorm.solvers._search import Search
+from zeronorm.solvers.l0.search import Search
 
 
 def sparse_truth(seed, n=2000, p=30):

@@ -12,7 +12,7 @@ from sklearn.linear_model import ElasticNet
 from zeronorm._kernels import _native as native
 from zeronorm._kernels import reference
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
-from zeronorm.solvers._descent import DescentState
+from zeronorm.solvers.l1.descent import DescentState
 
 INF = np.inf
 NU = 1e-12

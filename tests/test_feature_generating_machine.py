@@ -18,7 +18,7 @@ from zeronorm.persistence import save
 from zeronorm.published import FeatureGeneratingMachine, MinimaxLogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import INNER_SOLVERS, Task, minimax, newton, run
-from zeronorm.solvers._cutting_plane import CuttingPlane
+from zeronorm.solvers.minimax.cutting_plane import CuttingPlane
 from zeronorm.verification import verify
 
 SOLVERS = [name for name in INNER_SOLVERS if "smoothing" not in name]

@@ -26,12 +26,12 @@ from zeronorm.published import (
 )
 from zeronorm.result import Tree
 from zeronorm.solvers import Task, certify_supports, run
-from zeronorm.solvers._bounds import bound_at
-from zeronorm.solvers._certify import safe_magnitudes
-from zeronorm.solvers._certify_groups import _Problem as Relaxed
-from zeronorm.solvers._certify_groups import tighten_groups
-from zeronorm.solvers._cutting_plane import CuttingPlane, minimax
-from zeronorm.solvers._risk import Risk
+from zeronorm.solvers.certify.groups import _Problem as Relaxed
+from zeronorm.solvers.certify.groups import tighten_groups
+from zeronorm.solvers.certify.supports import safe_magnitudes
+from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, minimax
+from zeronorm.solvers.pool.bounds import bound_at
+from zeronorm.solvers.risk import Risk
 from zeronorm.verification import CertificateError
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
@@ -360,7 +360,7 @@ def test_a_proven_support_is_the_best_choice():
 @pytest.mark.parametrize("limit", [0, 200])
 def test_bounds_are_safe_in_float32(monkeypatch, limit):
     """Errors of a float32 scan would lift the bound, with all columns in doubt or with few."""
-    monkeypatch.setattr("zeronorm.solvers._certify.MAX_RECOMPUTED", limit)
+    monkeypatch.setattr("zeronorm.solvers.certify.supports.MAX_RECOMPUTED", limit)
     rng = np.random.default_rng(7)
     groups = rng.integers(0, 12, 150)
     X = (rng.standard_normal((400, 150)) * 20).astype(np.float32)

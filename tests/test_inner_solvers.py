@@ -15,9 +15,7 @@ from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.result import Status
 from zeronorm.solvers import Task, run
-from zeronorm.solvers._cutting_plane import CuttingPlane, minimax
-from zeronorm.solvers._risk import Risk
-from zeronorm.solvers.inner import (
+from zeronorm.solvers.minimax import (
     Blocks,
     State,
     _fista,
@@ -30,8 +28,10 @@ from zeronorm.solvers.inner import (
     smoothing,
     smoothing_published,
 )
-from zeronorm.solvers.inner._fista import shrink_norms
-from zeronorm.solvers.inner._newton import minimize_on_simplex
+from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, minimax
+from zeronorm.solvers.minimax.fista import shrink_norms
+from zeronorm.solvers.minimax.newton import minimize_on_simplex
+from zeronorm.solvers.risk import Risk
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 each_loss = pytest.mark.parametrize("loss", list(LOSSES))

@@ -19,9 +19,9 @@ from zeronorm._kernels import reference
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.solvers import ridge
-from zeronorm.solvers._exchange import RULE, WON_BACK, Exchanges
-from zeronorm.solvers._ridge import newton
-from zeronorm.solvers._risk import Risk
+from zeronorm.solvers.pool.exchange import RULE, WON_BACK, Exchanges
+from zeronorm.solvers.pool.ridge import newton
+from zeronorm.solvers.risk import Risk
 
 DENSE_TYPES = (np.float32, np.float64, np.int8, np.uint8)
 INDEX_TYPES = (np.int32, np.int64)

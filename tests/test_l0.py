@@ -17,11 +17,11 @@ from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published import L0LogisticRegression
 from zeronorm.solvers import Task, run
-from zeronorm.solvers._exchange import Exchanges
-from zeronorm.solvers._l0 import SOLVERS, select_l0
-from zeronorm.solvers._ridge import ridge
-from zeronorm.solvers._risk import Risk
-from zeronorm.solvers._search import Search
+from zeronorm.solvers.l0.search import Search
+from zeronorm.solvers.pool.exchange import Exchanges
+from zeronorm.solvers.pool.ridge import ridge
+from zeronorm.solvers.procedures.l0 import SOLVERS, select_l0
+from zeronorm.solvers.risk import Risk
 
 LOGISTIC = Logistic()
 TIGHT = 1e-10

@@ -24,10 +24,10 @@ from zeronorm.solvers import (
     run_together,
     working_set,
 )
-from zeronorm.solvers._descent import Penalty
-from zeronorm.solvers._l1 import Run, Start
-from zeronorm.solvers._prox_newton import largest_steps, prox_newton
-from zeronorm.solvers._risk import Risk
+from zeronorm.solvers.l1.descent import Penalty
+from zeronorm.solvers.l1.problem import Run, Start
+from zeronorm.solvers.l1.prox_newton import largest_steps, prox_newton
+from zeronorm.solvers.risk import Risk
 
 LOSSES = [Logistic(), SquaredHinge()]
 

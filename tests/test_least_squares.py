@@ -20,7 +20,7 @@ from zeronorm.solvers import (
     select_l0,
     select_nested,
 )
-from zeronorm.solvers._prove import prove_support
+from zeronorm.solvers.certify.prove import prove_support
 
 N, P, K = 40, 25, 3
 SUPPORTS = np.array(list(combinations(range(P), K)))

@@ -9,9 +9,9 @@ from threadpoolctl import threadpool_info
 from zeronorm import BudgetClassifier
 from zeronorm.designs._columns import FLOAT32_GRAM, as_columns
 from zeronorm.losses import Logistic, dual_bound
-from zeronorm.solvers._refit import refit
-from zeronorm.solvers._ridge import leverages, ridge
-from zeronorm.solvers._risk import Risk
+from zeronorm.solvers.pool.refit import refit
+from zeronorm.solvers.pool.ridge import leverages, ridge
+from zeronorm.solvers.risk import Risk
 from zeronorm.verification import verify
 
 

@@ -23,10 +23,10 @@ from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.model_selection import cross_validate
 from zeronorm.published import FeatureGeneratingMachine, L0LogisticRegression
 from zeronorm.result import Status
-from zeronorm.solvers._bounds import bound_at
-from zeronorm.solvers._branch import BranchAndBound
-from zeronorm.solvers._relaxation import proximal_shares, relax, support_norm
-from zeronorm.solvers._risk import Risk
+from zeronorm.solvers.pool.bounds import bound_at
+from zeronorm.solvers.pool.branch import BranchAndBound
+from zeronorm.solvers.pool.relaxation import proximal_shares, relax, support_norm
+from zeronorm.solvers.risk import Risk
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 NONE = np.empty(0, np.int64)
@@ -592,7 +592,7 @@ def test_cross_validation_does_not_prove():
 def test_too_many_candidates_are_said(monkeypatch):
     """Memory would run out, or a search that was left out pass for a proof."""
     X, y = load_golub(return_X_y=True)
-    monkeypatch.setattr("zeronorm.solvers._prove.CANDIDATE_BYTES", 1000)
+    monkeypatch.setattr("zeronorm.solvers.certify.prove.CANDIDATE_BYTES", 1000)
     proof = zeronorm.prove(np.arange(8), X, y, gap=0)
     assert proof.status is Status.CANDIDATES
     assert proof.certificate.tree is None

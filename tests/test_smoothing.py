@@ -18,9 +18,9 @@ from zeronorm.designs._columns import as_columns
 from zeronorm.published import MinimaxLogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import Task, run
-from zeronorm.solvers._cutting_plane import CuttingPlane, minimax
-from zeronorm.solvers.inner import newton, smoothing, smoothing_published
-from zeronorm.solvers.inner._smoothing import FIRST_Q, GROWTH, _Rows
+from zeronorm.solvers.minimax import newton, smoothing, smoothing_published
+from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, minimax
+from zeronorm.solvers.minimax.smoothing import FIRST_Q, GROWTH, _Rows
 
 each = pytest.mark.parametrize(
     "solver", [smoothing, smoothing_published], ids=["smoothing", "published"]

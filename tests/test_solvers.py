@@ -13,11 +13,11 @@ from zeronorm.designs._columns import as_columns
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.result import Result, Status
 from zeronorm.solvers import Scan, Task, run, run_together, select, select_nested
-from zeronorm.solvers._cutting_plane import CuttingPlane, minimax
-from zeronorm.solvers._exchange import Exchanges
-from zeronorm.solvers._refit import LOO_GRID, leave_one_out_loss, refit
-from zeronorm.solvers._ridge import leverages, ridge
-from zeronorm.solvers._risk import Risk
+from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, minimax
+from zeronorm.solvers.pool.exchange import Exchanges
+from zeronorm.solvers.pool.refit import LOO_GRID, leave_one_out_loss, refit
+from zeronorm.solvers.pool.ridge import leverages, ridge
+from zeronorm.solvers.risk import Risk
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 each_loss = pytest.mark.parametrize("loss", list(LOSSES))

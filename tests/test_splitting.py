@@ -19,10 +19,11 @@ from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published import L0LogisticRegression
 from zeronorm.result import Status
-from zeronorm.solvers import SplitProblem, Splitting, _l0, asalm, salm
-from zeronorm.solvers._ridge import ridge
-from zeronorm.solvers._risk import Risk
-from zeronorm.solvers._splitting import INNER_METHODS, AlphaStep, bfgs_update
+from zeronorm.solvers import SplitProblem, Splitting, asalm, salm
+from zeronorm.solvers.l0.splitting import INNER_METHODS, AlphaStep, bfgs_update
+from zeronorm.solvers.pool.ridge import ridge
+from zeronorm.solvers.procedures import l0 as _l0
+from zeronorm.solvers.risk import Risk
 
 pytestmark = pytest.mark.slow  # a published method; test_laws.py has it in the main suite
 

@@ -15,9 +15,10 @@ from zeronorm._kernels import solve_cuts
 from zeronorm.designs import Dense, Scaled, as_design
 from zeronorm.measures import Contingency, Cut, parse_measure
 from zeronorm.result import Status
-from zeronorm.solvers import MeasureTask, Task, _two_layer, run, select_by_measure
-from zeronorm.solvers._cuts import BlockModel, Cuts
-from zeronorm.solvers._inner_layer import InnerLayer
+from zeronorm.solvers import MeasureTask, Task, run, select_by_measure
+from zeronorm.solvers.measure import two_layer as _two_layer
+from zeronorm.solvers.measure.cuts import BlockModel, Cuts
+from zeronorm.solvers.measure.inner_layer import InnerLayer
 
 ALL = ["hamming", "f1", "f2", "precision@2", "recall@3", "prbep", "auc", "ap"]
 # Weights of the loss where the solution is neither 0 nor without any loss.

@@ -35,7 +35,7 @@ from zeronorm.groups import Groups
 from zeronorm.losses import LeastSquares
 from zeronorm.published import BilevelRegressor
 from zeronorm.solvers import Risk
-from zeronorm.solvers._hard_thresholding import VARIANTS, Objective, Thresholding
+from zeronorm.solvers.l0.hard_thresholding import VARIANTS, Objective, Thresholding
 from zeronorm.structures import BilevelBudget
 
 Row = dict[str, Any]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ._typing import FloatArray, IndexArray, Smooth
     from .result import Path
     from .solvers import Task
-    from .solvers._drive import Solver
+    from .solvers.drive import Solver
 
 LOSSES = ("logistic", "squared_hinge", "least_squares")
 

@@ -24,8 +24,8 @@ from .estimators._selecting import Selector
 from .groups import Groups
 from .result import Certificate, Progressed, Proof, Tree
 from .solvers import Task, run_together
-from .solvers._certify_groups import tighten_groups
-from .solvers._prove import prove_support
+from .solvers.certify.groups import tighten_groups
+from .solvers.certify.prove import prove_support
 
 
 def certify(
@@ -223,8 +223,7 @@ def _pose(
             chosen["criterion"] = None  # the size is chosen
         poser = clone(model).set_params(**chosen)
     else:
-        numbers = hasattr(model, "__sklearn_tags__") and is_regressor(model)  # else a support
-        poser = (BudgetRegressor if numbers else BudgetClassifier)(**chosen)
+        poser = (BudgetRegressor if _regresses(model) else BudgetClassifier)(**chosen)
     data = poser._read(X, y, sample_weight)
     m = data.design.shape[1]
     for support in supports:

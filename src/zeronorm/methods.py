@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._typing import FloatArray, IndexArray, Smooth
     from .result import Path, Progressed
     from .solvers import CappedL1, LogPenalty, Splitting, Task
-    from .solvers._drive import Solver
+    from .solvers.drive import Solver
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Minimax(Method):
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
         from . import validate
-        from .solvers.inner import INNER_SOLVERS, check_supported
+        from .solvers.minimax import INNER_SOLVERS, check_supported
 
         super().check(loss, fit_intercept)
         validate.check_option("solver", self.solver, list(INNER_SOLVERS))
@@ -176,7 +176,7 @@ class L0(Method):
         """Raise ValueError where an option breaks a rule."""
         from . import validate
         from .solvers import Splitting
-        from .solvers._l0 import SOLVERS
+        from .solvers.procedures.l0 import SOLVERS
 
         super().check(loss, fit_intercept)
         if not isinstance(self.solver, Splitting):
@@ -345,14 +345,14 @@ class Bilevel(Method):
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
         from . import validate
-        from .solvers._bilevel import SOLVERS
+        from .solvers.bilevel.search import SOLVERS
 
         super().check(loss, fit_intercept)
         validate.check_option("solver", self.solver, SOLVERS)
 
     def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
         """Return the generator of scans."""
-        from .solvers._bilevel_path import bilevel_path
+        from .solvers.procedures.bilevel import bilevel_path
 
         del common["certify"]
         return bilevel_path(task, sizes, solver=self.solver, max_iter=int(self.max_iter), **common)

@@ -19,7 +19,7 @@ from .estimators._selecting import Selector
 from .measures import Measure, macro_average, parse_measure
 from .result import Path
 from .solvers import Progress, run_together
-from .solvers._drive import Solver
+from .solvers.drive import Solver
 
 
 @dataclass(frozen=True, slots=True)

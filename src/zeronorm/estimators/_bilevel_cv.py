@@ -20,8 +20,8 @@ from .._typing import FloatArray, IndexArray
 from ..designs import Rows
 from ..designs._operations import margins
 from ..solvers import run_together
-from ..solvers._drive import Solver
-from ..solvers._held_out import SCORES
+from ..solvers.drive import Solver
+from ..solvers.l1.held_out import SCORES
 from ._budget import BudgetClassifier
 from ._budget_regressor import BudgetRegressor
 from ._sparse_linear import Model, Rowwise

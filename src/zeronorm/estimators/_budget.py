@@ -12,8 +12,8 @@ import numpy as np
 from .. import validate
 from ..methods import Method, named
 from ..result import Path, Progressed
-from ..solvers._calibrate import AUTO_ROWS, calibrated
-from ..solvers._drive import Solver
+from ..solvers.drive import Solver
+from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
 from ._frames import encoded
 from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
 from ._selecting import LOSSES, Plan, Problem, keep_paths, warm_starts

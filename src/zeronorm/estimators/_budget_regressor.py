@@ -14,7 +14,7 @@ from .. import validate
 from .._typing import FloatArray
 from ..losses import LeastSquares
 from ..methods import Method, named
-from ..solvers._drive import Solver
+from ..solvers.drive import Solver
 from ._frames import encoded
 from ._selecting import Plan, Problem, keep_paths, warm_starts
 from ._sparse_linear import CALLER_OF_FIT, Rowwise, SparseLinearModel, with_callbacks

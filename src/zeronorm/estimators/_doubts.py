@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..result import Path, Result, Status
 from ..solvers import Splitting
-from ..solvers._l1_path import LARGEST
-from ..solvers._l1_setting import GAP_SLACK, L1Setting, gap_of
+from ..solvers.l1.path import LARGEST
+from ..solvers.l1.setting import GAP_SLACK, L1Setting, gap_of
 
 # Rounding ends progress at gaps far below this, however small a tolerance was asked.
 GAP_FLOOR = 1e-6

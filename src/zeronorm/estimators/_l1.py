@@ -14,12 +14,12 @@ from .. import validate
 from .._typing import Design, FloatArray
 from ..result import Result
 from ..solvers import L1Problem, working_set
-from ..solvers._descent import Penalty
-from ..solvers._drive import Solver
-from ..solvers._l1 import NEVER, Start
-from ..solvers._l1_path import Sized, l1_sizes
-from ..solvers._l1_setting import L1Setting, gap_of, refit_on_x
-from ..solvers._refit import Refit
+from ..solvers.drive import Solver
+from ..solvers.l1.descent import Penalty
+from ..solvers.l1.path import Sized, l1_sizes
+from ..solvers.l1.problem import NEVER, Start
+from ..solvers.l1.setting import L1Setting, gap_of, refit_on_x
+from ..solvers.pool.refit import Refit
 from . import _doubts
 from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
 from ._selecting import LOSSES, one_or_all

@@ -15,11 +15,11 @@ from .._folds import RULES, best_and_near, check_fold, splits
 from .._typing import Design, FloatArray
 from ..result import Result
 from ..solvers import L1Problem
-from ..solvers._drive import Solver
-from ..solvers._held_out import SCORES, HeldOut
-from ..solvers._l1 import Point
-from ..solvers._l1_path import l1_folds
-from ..solvers._l1_setting import L1Setting, gap_of
+from ..solvers.drive import Solver
+from ..solvers.l1.held_out import SCORES, HeldOut
+from ..solvers.l1.path import l1_folds
+from ..solvers.l1.problem import Point
+from ..solvers.l1.setting import L1Setting, gap_of
 from . import _doubts
 from ._l1 import check_l1, keep_solutions
 from ._l1_path import grid, path_of

@@ -20,8 +20,8 @@ from ..designs._operations import margins
 from ..result import Result
 from ..solvers import L1Problem, run
 from ..solvers import l1_path as solve_path
-from ..solvers._l1_path import saturated
-from ..solvers._l1_setting import gap_of
+from ..solvers.l1.path import saturated
+from ..solvers.l1.setting import gap_of
 from ._doubts import l1_remedy
 from ._l1 import L1Classifier
 from ._linear import one_versus_rest

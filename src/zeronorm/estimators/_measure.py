@@ -17,8 +17,8 @@ from ..measures import Measure, macro_average, parse_measure
 from ..ordering import largest
 from ..result import Path
 from ..solvers import MeasureTask, Task, select_by_measure
-from ..solvers._drive import Solver
-from ..solvers._scaling import centred, rounded, selection_scaling
+from ..solvers.drive import Solver
+from ..solvers.scaling import centred, rounded, selection_scaling
 from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
 from ._selecting import Problem, keep_paths
 

@@ -21,8 +21,8 @@ from ..losses import Logistic, SquaredHinge
 from ..methods import L0, Bilevel, Method, Minimax, Pool
 from ..result import Path
 from ..solvers import Task
-from ..solvers._drive import Solver
-from ..solvers._scaling import selection_scaling
+from ..solvers.drive import Solver
+from ..solvers.scaling import selection_scaling
 from . import _doubts
 from ._sparse_linear import Rowwise, SparseLinearModel
 

@@ -24,7 +24,7 @@ from ..designs._operations import margins
 from ..methods import METHODS, Method
 from ..result import Path
 from ..solvers import Progress, run_together
-from ..solvers._drive import Solver
+from ..solvers.drive import Solver
 from ..validate import check_unmasked
 
 try:  # scikit-learn's callback API is experimental: used where it exists

@@ -167,7 +167,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
 
     from ..estimators import L1Classifier, L1ClassifierCV
     from ..estimators._selecting import Selector
-    from ..solvers._l1_setting import gap_of
+    from ..solvers.l1.setting import gap_of
 
     kind = type(estimator).__name__
     selects = isinstance(estimator, Selector) and is_classifier(estimator)

@@ -8,8 +8,8 @@ from .. import validate
 from ..estimators import L1Classifier
 from ..result import Result
 from ..solvers import L1_SOLVERS, L1Problem
-from ..solvers._drive import Solver
-from ..solvers._l1 import Start
+from ..solvers.drive import Solver
+from ..solvers.l1.problem import Start
 
 PUBLISHED = ("newglmnet", "glmnet", "cdn")
 

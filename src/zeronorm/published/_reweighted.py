@@ -9,10 +9,10 @@ from ..estimators._selecting import LOSSES
 from ..methods import ReweightedL1
 from ..result import Result
 from ..solvers import L1Problem, reweighted
-from ..solvers._drive import Solver
-from ..solvers._l1 import Start
-from ..solvers._l1_path import Sized
-from ..solvers._reweighted import reweighted_sizes
+from ..solvers.drive import Solver
+from ..solvers.l1.path import Sized
+from ..solvers.l1.problem import Start
+from ..solvers.l1.reweighted import reweighted_sizes
 
 
 class ReweightedL1LogisticRegression(L1Classifier):

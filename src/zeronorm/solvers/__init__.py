@@ -1,26 +1,26 @@
 """Solvers: generators of scans, and the driver that runs them."""
 
-from ._certify import certify_supports
-from ._cutting_plane import CuttingPlane, minimax
-from ._drive import Progress, Scan, run, run_together, together
-from ._exchange import Exchanges
-from ._found import Found
-from ._greedy import greedy
-from ._l0 import select_l0
-from ._l1 import L1Problem
-from ._l1_path import l1_path, l1_supports
-from ._measure_task import MeasureTask
-from ._newglmnet import cdn, glmnet, newglmnet
-from ._refit import refit
-from ._reweighted import CappedL1, LogPenalty, reweighted, reweighted_supports
-from ._ridge import ridge
-from ._risk import Risk
-from ._select import select, select_l1, select_nested
-from ._splitting import SplitProblem, Splitting, asalm, salm
-from ._task import Task
-from ._two_layer import select_by_measure
-from ._working_set import working_set
-from .inner import INNER_SOLVERS, newton
+from .certify.supports import certify_supports
+from .drive import Progress, Scan, run, run_together, together
+from .found import Found
+from .l0.splitting import SplitProblem, Splitting, asalm, salm
+from .l1.newglmnet import cdn, glmnet, newglmnet
+from .l1.path import l1_path, l1_supports
+from .l1.problem import L1Problem
+from .l1.reweighted import CappedL1, LogPenalty, reweighted, reweighted_supports
+from .l1.working_set import working_set
+from .measure.task import MeasureTask
+from .measure.two_layer import select_by_measure
+from .minimax import INNER_SOLVERS, newton
+from .minimax.cutting_plane import CuttingPlane, minimax
+from .pool.exchange import Exchanges
+from .pool.refit import refit
+from .pool.ridge import ridge
+from .procedures.greedy import greedy
+from .procedures.l0 import select_l0
+from .procedures.select import select, select_l1, select_nested
+from .risk import Risk
+from .task import Task
 
 L1_SOLVERS = {
     "auto": working_set,

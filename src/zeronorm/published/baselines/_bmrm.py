@@ -45,8 +45,8 @@ from ...measures import Cut, Measure, parse_measure
 from ...ordering import largest
 from ...result import Path, Selection, Status, Step
 from ...solvers import MeasureTask, Task
-from ...solvers._drive import Scan, Solver
-from ...solvers._stopwatch import PhaseClock
+from ...solvers.clock import PhaseClock
+from ...solvers.drive import Scan, Solver
 
 COLUMNS = 200  # that enter the linear program at once
 SLACK = 1e-7  # by which |c_j| may exceed 1 outside of the linear program

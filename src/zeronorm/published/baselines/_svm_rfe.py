@@ -29,8 +29,8 @@ from ...methods import Method
 from ...ordering import largest
 from ...result import Path, Selection, Status, Step
 from ...solvers import Task
-from ...solvers._drive import Solver
-from ...solvers._stopwatch import PhaseClock
+from ...solvers.clock import PhaseClock
+from ...solvers.drive import Solver
 
 # Rows per column from which on LIBLINEAR's Newton method is used: with fewer, where classes are
 # easily separated, it stalls at a gradient that is small but not small enough.

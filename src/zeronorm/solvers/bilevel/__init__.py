@@ -1,0 +1,1 @@
+"""At most so many features in at most so many groups."""

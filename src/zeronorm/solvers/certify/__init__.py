@@ -1,0 +1,1 @@
+"""Bounds, certificates and proofs, by scans of all features."""

@@ -1,0 +1,283 @@
+"""Prove how good a support is: tighten the bound by scans, then branch on what is left.
+
+The relaxation over a pool of gathered columns gives a dual point; a scan with it bounds the problem
+over all features and shows which of them are missing in the pool: cutting planes for the minimax
+model with r = k, each solved to the end. At the last dual point most features are ruled out; what
+is left is gathered and branched on, without further scans.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._typing import FloatArray, IndexArray
+from ...designs._columns import GatheredColumns, gather
+from ...designs._operations import score_errors
+from ...ordering import largest
+from ...result import Certificate, Progressed, Proof, Status, Tree
+from ..drive import Scan, Solver
+from ..pool.bounds import Bound, bound_at
+from ..pool.branch import BranchAndBound, Candidates
+from ..pool.relaxation import relax
+from ..pool.ridge import ridge
+from ..risk import Risk
+from ..task import Task
+from .supports import REFIT_TOL, safe_magnitudes
+
+MAX_SCANS = 50  # of tightening
+TIGHT_TOL = 1e-4  # gap of the relaxation, relative
+NEW_FACTOR, NEW_MIN = 5, 50  # features that a scan adds to the pool
+# Columns are compared, so many at most, where scores agree to this share; the entries of equal ones
+# agree to that share of their own, or of the largest.
+SAME_SCORE, SAME_COLUMN, SAME_ZERO, MOST_COMPARED = 1e-5, 1e-9, 1e-12, 2000
+CANDIDATE_BYTES = 2**30  # of gathered candidates; nothing is branched on above
+
+
+@dataclass(frozen=True, slots=True)
+class _Tightened:
+    """The best dual point of the relaxation over all features."""
+
+    bound: Bound
+    magnitude: FloatArray  # (m,) |c_j| at the dual point before scaling, or bounds of it
+    dual: FloatArray  # (n,) that point
+
+
+class _Clock:
+    """Seconds of a proof, without the searches of other classes, which run in lockstep with it."""
+
+    _thread = threading.local()  # `searched`: seconds of all searches in this thread
+
+    def __init__(self) -> None:
+        """Start."""
+        self._begin, self._others = time.perf_counter(), 0.0
+
+    @property
+    def seconds(self) -> float:
+        """The seconds so far."""
+        return time.perf_counter() - self._begin - self._others
+
+    def scan(self, request: Scan) -> Solver[FloatArray]:
+        """Wait for a scan, and for what other solvers do after it."""
+        before = self._searched()
+        scores: FloatArray = yield request
+        self._others += self._searched() - before
+        return scores
+
+    def add_search(self, seconds: float) -> None:
+        """Let the clocks of others know that they had to wait."""
+        self._thread.searched = self._searched() + seconds
+
+    def _searched(self) -> float:
+        return float(getattr(self._thread, "searched", 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Aim:
+    """When tightening may stop: at a bound of `target`, or when its time is up."""
+
+    objective: float  # of the best known model
+    target: float
+    clock: _Clock
+    time_limit: float
+
+
+def prove_support(
+    task: Task,
+    support: IndexArray,
+    *,
+    C: float,
+    gap: float | None,
+    time_limit: float = 60.0,
+    max_nodes: int | None = None,
+    dual: FloatArray | None = None,
+    resume: Tree | None = None,
+    report: Callable[[Progressed], None] | None = None,
+) -> Solver[Proof]:
+    """Prove that no support of this size is better than one found, up to a relative gap.
+
+    Parameters
+    ----------
+    support : (k,) sorted features, the best known.
+    C : weight of the summed loss.
+    gap : the wanted one, (objective - bound) / objective; 0: a proof that no better support
+        exists. None: nothing is branched on, the bound is that of the relaxation.
+    time_limit : seconds; the search stops at the first node, the tightening at the first scan,
+        after it.
+    max_nodes : of the tree.
+    dual : (n,) a dual point to begin with, that of the refit if None; no bound is below its bound.
+    resume : the tree of an earlier proof of the same problem, to go on from.
+    report : called now and then with where the search stands.
+    """
+    clock = _Clock()
+    forced, risk = task.forced, task.risk(C)
+    pool = GatheredColumns(task.design, 0)
+    pool.add(np.concatenate([forced, np.setdiff1d(support, forced)]))
+    known = ridge(
+        pool.columns(), risk, columns=pool.position(support), tol=REFIT_TOL, of_value=True
+    )
+    objective = known.objective
+    target = objective - max(gap or 0.0, 0.0) * abs(objective)
+    v = known.dual if dual is None else dual
+    if resume is not None:
+        v = resume.dual[resume.row[0]]
+    tight = yield from _tighten(
+        task, risk, support.size, pool, _Aim(objective, target, clock, time_limit), v,
+        1 if resume is not None else MAX_SCANS,
+    )  # fmt: skip
+    certificate = _certificate(task, C, support, tight)
+
+    def at(seconds: float, n_nodes: int = 0, n_open: int = 1) -> Progressed:
+        bound = min(tight.bound.value, objective)
+        return Progressed(seconds, n_nodes, n_open, objective, bound)
+
+    row = at(clock.seconds)
+    if report is not None:
+        report(row)
+    status = Status.OPTIMAL if certificate.proven else Status.GAP
+    if gap is None or certificate.proven or tight.bound.value >= target:
+        return Proof(certificate, status, False, (row,))
+    aim = bound_at(risk, tight.dual, tight.magnitude, support.size, forced, target)
+    left = ~aim.dropped & task.usable
+    left[support] = True
+    left[forced] = False
+    candidates = np.concatenate([forced, np.flatnonzero(left)])
+    if candidates.size * task.y.size * 8 > CANDIDATE_BYTES:
+        return Proof(certificate, Status.CANDIDATES, False, (row,))
+    Z = gather(task.design, candidates)
+    problem = Candidates(Z, candidates, risk, support.size, forced.size)
+    place = np.empty(task.design.shape[1], np.int64)
+    place[candidates] = np.arange(candidates.size)
+    search = BranchAndBound(problem, place[support], gap, aim.dual, aim.value, resume)
+    spent = clock.seconds
+
+    def later(step: Progressed) -> Progressed:
+        return replace(step, seconds=step.seconds + spent)
+
+    status = search.run(
+        time_limit - spent, max_nodes, None if report is None else lambda step: report(later(step))
+    )
+    clock.add_search(clock.seconds - spent)
+    best = np.sort(candidates[search.support])
+    certificate = _certificate(task, C, best, tight)
+    bound = min(search.bound, certificate.objective)
+    certificate = replace(
+        certificate,
+        bound=max(certificate.bound, bound),
+        tree=search.tree(),
+    )
+    if certificate.proven:
+        status = Status.OPTIMAL
+    history = (row, *(later(step) for step in search.history))
+    return Proof(certificate, status, not np.array_equal(best, support), history)
+
+
+def _tighten(
+    task: Task,
+    risk: Risk,
+    k: int,
+    pool: GatheredColumns,
+    aim: _Aim,
+    v: FloatArray,
+    max_scans: int,
+) -> Solver[_Tightened]:
+    """Solve the relaxation over all features to TIGHT_TOL, or until its bound reaches the target.
+
+    pool : columns with those of the best support, the forced ones first; it grows.
+    v : dual point to begin with.
+    """
+    design, forced = task.design, task.forced
+    errors = score_errors(design, task.sample_weight)
+    start: tuple[FloatArray, float] | None = None
+    best: _Tightened | None = None
+    relaxed = np.inf
+    for _ in range(max_scans):
+        scores = yield from aim.clock.scan(Scan(design, v))
+        magnitude = safe_magnitudes(task, scores, v, pool.features[:k], errors)
+        bound = bound_at(risk, v, magnitude, k, forced, aim.objective)
+        if best is None or bound.value > best.bound.value:
+            best = _Tightened(bound, magnitude, v)
+        done = relaxed - best.bound.value <= TIGHT_TOL * abs(best.bound.value)
+        if done or best.bound.value >= aim.target or aim.clock.seconds > aim.time_limit:
+            break
+        outside = magnitude.copy()  # of the last dual point
+        outside[pool.features] = -1.0
+        outside[~task.usable] = -1.0
+        fresh = largest(outside, min(max(NEW_FACTOR * k, NEW_MIN), outside.size))
+        fresh = fresh[outside[fresh] >= 0]
+        if not fresh.size:
+            break
+        pool.add(fresh)
+        if start is not None:
+            start = np.append(start[0], np.zeros(fresh.size)), start[1]
+        answer = relax(
+            pool.columns(), risk, forced.size, min(k, pool.size) - forced.size, start=start,
+            tol=0.1 * TIGHT_TOL,
+        )  # fmt: skip
+        start, relaxed = (answer.coef, answer.intercept), answer.objective
+        v = answer.dual
+    assert best is not None
+    return best
+
+
+def _certificate(
+    task: Task,
+    C: float,
+    support: IndexArray,
+    tight: _Tightened,
+) -> Certificate:
+    """Certify a support by the best dual point alone: a verifier has no other for its figures."""
+    risk = task.risk(C)
+    fit = ridge(gather(task.design, support), risk, tol=REFIT_TOL, of_value=True)
+    known = bound_at(risk, tight.dual, tight.magnitude, support.size, task.forced, fit.objective)
+    return Certificate(
+        C=C,
+        scaling=task.scaling,
+        support=support,
+        coef=fit.coef,
+        intercept=fit.intercept,
+        objective=fit.objective,
+        bound=min(known.value, fit.objective),
+        dual=known.dual,
+        fixed_in=int(known.fixed.sum()),
+        candidates=int((task.usable & ~known.dropped).sum()),
+        loss=task.loss.name,
+        fit_intercept=task.intercept,
+        forced=task.forced,
+        equivalents=_equivalents(task, support, tight.magnitude),
+    )
+
+
+def _equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict[int, IndexArray]:
+    """Return the features with the column of one of the support, up to the sign."""
+    near = np.zeros(magnitude.size, bool)
+    order = np.argsort(magnitude[support])
+    known = magnitude[support][order]
+    for side in ("left", "right"):
+        place = np.searchsorted(known, magnitude, side=side)
+        for step in (-1, 0):
+            closest = known[np.clip(place + step, 0, known.size - 1)]
+            near |= np.abs(magnitude - closest) <= SAME_SCORE * closest
+    near &= task.usable
+    near[support] = False
+    others = np.flatnonzero(near)[:MOST_COMPARED]
+    if not others.size:
+        return {}
+    Z, own = (gather(task.design, some).dense() for some in (others, support))
+    found = {}
+    for feature, column in zip(support.tolist(), own.T, strict=True):
+        size = np.abs(column)[:, None]
+        limit = SAME_COLUMN * size + SAME_ZERO * size.max()
+        equal = (np.abs(Z - column[:, None]) <= limit).all(axis=0)
+        opposite = (np.abs(Z + column[:, None]) <= limit).all(axis=0)
+        same = others[equal | opposite]
+        if same.size:
+            found[feature] = same
+    return found
+
+
+__all__ = ["prove_support"]

@@ -1,0 +1,327 @@
+"""The search for the best k features by exchanges: candidates by scans, on a pool that grows.
+
+Exchanges work on a pool of gathered candidates. A scan at their result, c = X'v with v the dual
+point, shows the features outside the pool that would lower the objective most: they join it, and
+the exchanges go on until a scan shows nothing that helps. So all features compete, at a scan a
+round.
+
+Sources: Zhu et al., PNAS 117(52), 2020 (splicing); Hazimeh and Mazumder, Operations Research 68(5),
+2020 (swaps).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..._typing import FloatArray, IndexArray
+from ...designs._columns import GatheredColumns
+from ...ordering import largest
+from ...result import Status, Step
+from ..clock import PhaseClock
+from ..drive import Scan, Solver
+from ..found import BestDual
+from ..pool.exchange import POOL_FACTOR, Exchanges, Fitted
+from ..pool.relaxation import relax
+from ..task import Task
+
+# With next to no ridge the objective has many poor local optima: the search begins with this much
+# of it, and goes on from what it finds there.
+FIRST_STAGES = (0.1, 1.0)
+NEW_MIN = 10  # candidates that a scan adds: so many, or k
+MAX_ROUNDS = 20
+# Features of a support that are left out in turn, to see what would take their place: at most, at
+# least, and in between as many as cost so many products. And how many candidates for each.
+MOST_LEFT_OUT, LEAST_LEFT_OUT, LEFT_OUT_PRODUCTS = 10, 4, 2e9
+REPLACEMENTS = 20
+# The relaxation over the pool gives dual points for the certificate, in so many steps, where it has
+# at most so many elements and more than next to no ridge: without, it bounds next to nothing.
+RELAXED_ELEMENTS, RELAXED_C, RELAXED_STEPS = 2e6, 10.0, 4
+
+
+class Search:
+    """The pool of candidates of one problem, and the best support of every size so far."""
+
+    def __init__(
+        self,
+        task: Task,
+        C: float,
+        sizes: Sequence[int],
+        tol: float,
+        pool: GatheredColumns | None = None,
+    ) -> None:
+        self.task, self.C, self.sizes, self.tol = task, C, sorted(set(sizes)), tol
+        self.risk, self.forced = task.risk(C), task.forced
+        self.pool = GatheredColumns(task.design, 0) if pool is None else pool
+        self.best: dict[int, Fitted] = {}
+        self.history: list[Step] = []
+        self.status = Status.BUDGET
+        self.zero_dual = self.risk.first()[1]
+        self._exchanges: Exchanges | None = None
+        if pool is None:
+            self.add(self.forced)  # first, as in every pool
+
+    @property
+    def exchanges(self) -> Exchanges:
+        """Exchanges on the pool as it is."""
+        Z = self.pool.columns()
+        if self._exchanges is None:
+            keep = np.arange(self.forced.size)
+            self._exchanges = Exchanges(Z, self.risk, keep=keep, tol=self.tol)
+        self._exchanges.extend(Z)
+        return self._exchanges
+
+    def add(self, features: IndexArray) -> IndexArray:
+        """Gather what is not in the pool; return what that was."""
+        fresh = features[self.pool.position(features) < 0]
+        if fresh.size:
+            self.pool.add(np.sort(fresh))  # so that ties keep the smaller index
+        return fresh
+
+    def place(self, features: IndexArray) -> IndexArray:
+        """Return where features are in the pool, sorted."""
+        return np.sort(self.pool.position(features))
+
+    def support(self, k: int) -> IndexArray:
+        """Return the best features of a size, sorted."""
+        return np.sort(self.pool.features[self.best[k].columns])
+
+    def offer(
+        self,
+        columns: IndexArray,
+        *,
+        improve: bool = False,
+        swaps: bool = True,
+        tol: float | None = None,
+    ) -> None:
+        """Keep columns of the pool, sorted, where they are better than the best of their size.
+
+        improve, swaps : whether to improve them before by exchanges, and by which.
+        tol : the share by which they have to be better, by default that of the search.
+        """
+        known = self.best.get(columns.size)
+        if known is not None and np.array_equal(known.columns, columns):
+            return
+        found = self.exchanges.fit(columns)
+        self._keep(self.exchanges.improve(found, swaps=swaps) if improve else found, tol)
+
+    def improve(self, k: int, *, swaps: bool = True) -> None:
+        """Go on with exchanges from the best of a size."""
+        self._keep(self.exchanges.improve(self.best[k], swaps=swaps))
+
+    def _keep(self, found: Fitted, tol: float | None = None) -> None:
+        known = self.best.get(found.columns.size)
+        tol = self.tol if tol is None else tol
+        if known is None or found.objective < known.objective * (1.0 - tol):
+            self.best[found.columns.size] = found
+
+    def regrow(self, k: int) -> None:
+        """Double the best of a size by the most promising of the pool, and eliminate to the size.
+
+        Many features change at once, each beside all the others: where exchanges end, this may
+        still find a better support.
+        """
+        columns = self._filled(self.best[k], min(2 * k, self.pool.size))
+        self.offer(self.exchanges.eliminate(columns, [k])[k], improve=True)
+
+    def neighbours(self) -> None:
+        """Offer to every size the best of the next one: less its weakest, or with one more."""
+        for smaller, larger in zip(self.sizes[:-1], self.sizes[1:], strict=True):
+            self.offer(self._cut(self.best[larger], smaller))
+        for smaller, larger in zip(self.sizes[:-1], self.sizes[1:], strict=True):
+            # Any decrease counts where the objective would rise with the size.
+            rises = self.best[larger].objective > self.best[smaller].objective
+            filled = self._filled(self.best[smaller], larger)
+            self.offer(filled, tol=0.0 if rises else None)
+
+    def _cut(self, found: Fitted, k: int) -> IndexArray:
+        strength = np.abs(found.fit.coef)
+        strength[found.columns < self.forced.size] = np.inf
+        return np.sort(found.columns[largest(strength, k)])
+
+    def _filled(self, found: Fitted, k: int) -> IndexArray:
+        scores = np.abs(self.pool.columns().dot(found.fit.dual))
+        scores[found.columns] = -1.0
+        return np.sort(np.append(found.columns, largest(scores, k - found.columns.size)))
+
+    def candidates(self, scores: FloatArray, k: int) -> IndexArray:
+        """Return the strongest features outside of the pool, at most max(k, NEW_MIN)."""
+        return self._fresh(scores, max(k, NEW_MIN))
+
+    def replacements(self, scores: FloatArray) -> IndexArray:
+        """Return the strongest features outside of the pool for each of some scan vectors."""
+        found = [self._fresh(column, REPLACEMENTS) for column in np.ascontiguousarray(scores.T)]
+        return np.unique(np.concatenate(found))
+
+    def _fresh(self, scores: FloatArray, most: int) -> IndexArray:
+        strength = self.strength(scores)
+        strength[self.pool.features] = -1.0
+        top = largest(strength, min(most, strength.size))
+        return top[strength[top] > 0]
+
+    def strength(self, scores: FloatArray) -> FloatArray:
+        """Return |c_j|, -1 for features that may not be used."""
+        strength = np.abs(scores)
+        strength[~self.task.usable] = -1.0
+        return strength
+
+    def left_out(self, k: int) -> FloatArray:
+        """Return scan vectors at the best model of size k without each of its weakest features.
+
+        A feature that is much like one of the support has no score beside it: only where that one
+        is left out it shows.
+        """
+        found = self.best[k]
+        movable = np.flatnonzero(found.columns >= self.forced.size)
+        weakest = movable[np.argsort(np.abs(found.fit.coef[movable]), kind="stable")]
+        n, m = self.task.design.shape
+        afforded = max(LEAST_LEFT_OUT, int(LEFT_OUT_PRODUCTS / (n * m)))
+        return self.exchanges.without(found, weakest[: min(MOST_LEFT_OUT, afforded)])[1]
+
+    def relaxed(self, *, improve: bool) -> dict[int, BestDual]:
+        """Solve the relaxation over the pool roughly, where that is cheap; return its dual points.
+
+        They bound the problem over all features better than those of the fits.
+
+        improve : whether to offer the supports of the largest coefficients, improved.
+        """
+        task, found = self.task, {}
+        if self.C > RELAXED_C:
+            return {}
+        for k in self.sizes:
+            if task.y.size * self.pool.size * k > RELAXED_ELEMENTS:
+                continue
+            best, n_forced = self.best[k], self.forced.size
+            u = np.zeros(self.pool.size)
+            u[best.columns] = best.fit.coef
+            answer = relax(
+                self.pool.columns(), self.risk, n_forced, k - n_forced,
+                start=(u, best.fit.intercept), tol=0.01, max_iter=RELAXED_STEPS,
+            )  # fmt: skip
+            found[k] = BestDual(answer.bound, answer.dual)
+            if improve:
+                strength = np.abs(answer.coef)
+                strength[:n_forced] = np.inf
+                self.offer(np.sort(largest(strength, k)), improve=True)
+        return found
+
+    def record(self, k: int, entered: IndexArray) -> None:
+        """Add the best of size k to the history, with its mean loss and least margin."""
+        fit, y = self.best[k].fit, self.task.y
+        loss = fit.objective - 0.5 * float(fit.coef @ fit.coef)
+        extra = {"gap": fit.gap, "mean_loss": max(0.0, loss) / float(self.risk.weight.sum())}
+        if self.task.loss.of_labels:
+            extra["least_margin"] = float((y * fit.margins).min())
+        self.history.append(Step(fit.objective, fit.bound, k, entered, {}, extra, Status.CONVERGED))
+
+
+def explore(
+    task: Task,
+    C: float,
+    sizes: Sequence[int],
+    tol: float,
+    given: Sequence[IndexArray],
+    clock: PhaseClock,
+    *,
+    swaps: bool,
+) -> Solver[Search]:
+    """Search for the best features of all sizes, from the strongest ones.
+
+    given : features that the pool has from the start.
+    swaps : whether to swap, to begin with more ridge where there is next to none, and to look for
+        replacements; else there is only splicing.
+    """
+    stages = [stage for stage in FIRST_STAGES if swaps and stage < C] + [C]
+    search = Search(task, stages[0], sizes, tol)
+    scores = yield Scan(task.design, search.zero_dual)
+    with clock.phase("gather"):
+        for features in given:
+            search.add(features)
+    _begin(search, scores, clock, swaps=swaps)
+    yield from _exchange(search, clock, swaps=swaps, replace=swaps and len(stages) == 1)
+    for stage in stages[1:]:
+        before, search = search, Search(task, stage, sizes, tol, search.pool)
+        with clock.phase("select"):
+            for k in search.sizes:
+                search.offer(before.best[k].columns, improve=True)
+                search.record(k, search.pool.features)
+        yield from _exchange(search, clock, swaps=True, replace=True)
+    return search
+
+
+def _begin(search: Search, scores: FloatArray, clock: PhaseClock, *, swaps: bool) -> None:
+    """Fill the pool with the features of the largest scores, and offer supports of all sizes.
+
+    scores : of the model without features.
+
+    They begin with the strongest features of the pool, and, where there are swaps, with what
+    elimination leaves of it.
+    """
+    strength = search.strength(scores)
+    strength[search.forced] = np.inf
+    ranked = largest(strength, min(POOL_FACTOR * search.sizes[-1] + NEW_MIN, search.task.n_usable))
+    with clock.phase("gather"):
+        entered = search.add(ranked if swaps else ranked[: search.sizes[-1]])
+    with clock.phase("select"):
+        for k in search.sizes:
+            if swaps:
+                pool = search.place(ranked[: POOL_FACTOR * k + NEW_MIN])
+                search.offer(search.exchanges.eliminate(pool, [k])[k], improve=True)
+            search.offer(search.place(ranked[:k]), improve=swaps)
+            search.record(k, entered)
+
+
+def _exchange(search: Search, clock: PhaseClock, *, swaps: bool, replace: bool) -> Solver[None]:
+    """Exchange until a scan at the best support of every size shows nothing that helps.
+
+    replace : whether to look for replacements then, and to go on from those.
+    """
+    task = search.task
+    waiting = list(search.sizes)
+    settled: dict[int, Fitted] = {}
+    for _ in range(MAX_ROUNDS):
+        vectors = np.column_stack([search.best[k].fit.dual for k in waiting])
+        scores = yield Scan(task.design, vectors)
+        with clock.phase("gather"):
+            fresh = {
+                k: search.add(search.candidates(np.ascontiguousarray(scores[:, place]), k))
+                for place, k in enumerate(waiting)
+            }
+        with clock.phase("select"):
+            before = dict(search.best)
+            for k in waiting:
+                search.improve(k, swaps=swaps)
+                search.record(k, fresh[k])
+            search.neighbours()
+            waiting = [k for k in search.sizes if search.best[k] is not before[k]]
+        if not waiting and replace:
+            waiting = yield from _replace(search, clock, settled)
+        if not waiting:
+            return
+
+
+def _replace(search: Search, clock: PhaseClock, settled: dict[int, Fitted]) -> Solver[list[int]]:
+    """Look for replacements of single features and of many; return the sizes that improved.
+
+    settled : the supports that have had their turn; it grows.
+    """
+    before = dict(search.best)
+    for k in search.sizes:
+        if settled.get(k) is search.best[k]:
+            continue
+        settled[k] = search.best[k]
+        vectors = search.left_out(k)
+        if not vectors.shape[1]:
+            continue
+        scores = yield Scan(search.task.design, vectors)
+        with clock.phase("gather"):
+            fresh = search.add(search.replacements(scores))
+        with clock.phase("select"):
+            if fresh.size:
+                search.improve(k)
+            search.regrow(k)
+            search.record(k, fresh)
+    with clock.phase("select"):
+        search.neighbours()
+    return [k for k in search.sizes if search.best[k] is not before[k]]

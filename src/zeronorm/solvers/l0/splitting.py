@@ -1,0 +1,548 @@
+"""SALM and ASALM: an augmented Lagrangian that splits the loss from the bound on the features.
+
+    min_{w, b}  sum_i m_i f(y_i, z_i'w + b) + mu/2 ||w||^2   subject to  w = beta, ||beta||_0 <= k
+
+with the mean loss, sum_i m_i = 1. It is (L0) of `_l0` divided by the total weight C sum_i s_i, so
+that mu = 1 / (C sum_i s_i), and rho has the scale of the paper. With gamma the multipliers of
+w = beta, an iteration is
+
+    (b, w) <- argmin mean loss + mu/2 ||w||^2 + rho/2 ||w - beta - gamma / rho||^2         (2.2)
+    beta   <- H_k(w - gamma / rho)                                                         (2.3)
+    ghat   <- gamma + rho (beta - w)                                                       (2.4)
+    gamma  <- ghat (SALM), or extrapolated from ghat (ASALM)                               (2.5)
+
+A fixed point has w = beta, no gradient on the support, and |gradient_j| <= rho min |beta_i| off it:
+a large rho accepts almost any support, and with a small one the support never settles.
+
+Source: Zhou, Dang and Wang, Pure Mathematics 11(12), 2021, doi 10.12677/PM.2021.1112237 (ASALM);
+Bai, Liang and Yang, Optimization Methods and Software 31, 2016 (SALM). Differences from the paper:
+the ridge; forced features; rho adapts unless it is a number; (2.2) by Newton's method unless
+another is asked for; ASALM is safeguarded unless that is switched off, because its steps in gamma,
+which grow to 2 rho, make it diverge; the result is refitted on its support.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.linalg.blas import dsymv, dsyr, dsyr2
+from scipy.optimize import minimize
+
+from ... import validate
+from ..._typing import Columns, FloatArray, IndexArray
+from ...ordering import largest
+from ...result import Status, Step
+from ..risk import Risk
+
+METHODS = ("salm", "asalm")
+STOPS = ("both", "primal")
+ABSOLUTE = 1e-3  # eps_abs / eps_rel, as published
+INNER = 1e-3  # tolerance of (2.2) over tol: below that of the dual residual for any size
+RHO_SHARE, RHO_GROWTH = 0.1, 1.5  # adaptive rho: its first value over L, and its growth
+PATIENCE, PROGRESS = 15, 0.9  # it grows where so many iterations leave more of the residuals
+# Values of rho / L that a warning keeps to: raw ASALM blew up at 0.2 in two of three runs.
+LEAST_RHO, LEAST_RHO_RAW, MOST_RHO = 0.1, 0.3, 10.0
+RESTART = 0.999  # the safeguard: the share of the residuals that an accelerated step may leave
+DIVERGED = 100.0  # times the first distance of w from beta
+MAX_NEWTON, MAX_QUASI_NEWTON = 100, 2000
+MEMORY = 10  # pairs of L-BFGS
+CURVATURE = 1e-14  # of a BFGS update: s'q over ||s|| ||q||
+POWER_ITERATIONS, POWER_TOL = 100, 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Splitting:
+    """The options of SALM and ASALM: `L0LogisticRegression(solver=Splitting("asalm", rho=0.5))`.
+
+    Parameters
+    ----------
+    method : "salm" or "asalm".
+    rho : penalty of w - beta in the problem with the mean loss, the paper's 0.5 for example; or
+        "adaptive": a tenth of L, the largest curvature of the mean loss, times 1.5 where the
+        support keeps changing and the residuals stall.
+    inner : how (2.2) is solved: "newton-cg", "l-bfgs", or "bfgs" (the paper's: a dense inverse,
+        exact steps).
+    safeguard : of "asalm": momentum without the step beyond it, restarted where the residuals do
+        not fall. False: as published.
+    stop : "both": the primal residual ||w - beta|| and the dual one, rho times the step of beta,
+        are both at most sqrt(p) 1e-3 tol + tol * max(||w||, ||beta||), or ||ghat|| (the rule of
+        the paper's experiments); "primal": ||w - beta|| <= tol (of its algorithm).
+    tol : 1e-3, as published.
+    max_iter : the most iterations.
+
+    Raises
+    ------
+    ValueError
+        Where an option breaks a rule.
+    """
+
+    method: str = "salm"
+    rho: float | str = "adaptive"
+    inner: str = "newton-cg"
+    safeguard: bool = True
+    stop: str = "both"
+    tol: float = 1e-3
+    max_iter: int = 1000
+
+    def __post_init__(self) -> None:
+        """Check every option."""
+        validate.check_option("method", self.method, METHODS)
+        if self.rho != "adaptive":
+            if isinstance(self.rho, str):
+                raise ValueError(
+                    f"rho must be 'adaptive' or a positive finite number; got {self.rho!r}."
+                )
+            validate.check_positive("rho", self.rho)
+        validate.check_option("inner", self.inner, tuple(INNER_METHODS))
+        validate.check_flag("safeguard", self.safeguard)
+        validate.check_option("stop", self.stop, STOPS)
+        validate.check_gap("tol", self.tol)
+        validate.check_iterations("max_iter", self.max_iter)
+
+    @classmethod
+    def of(cls, solver: str | Splitting) -> Splitting | None:
+        """Return the options that a solver's name stands for; None for other solvers."""
+        if isinstance(solver, Splitting):
+            return solver
+        return cls(solver) if solver in METHODS else None
+
+    @property
+    def raw(self) -> bool:
+        """Whether this is ASALM as published."""
+        return self.method == "asalm" and not self.safeguard
+
+    def advice(self, curvature: float, converged: bool) -> str:
+        """Return what is wrong with a fixed rho where L = curvature, "" if nothing is.
+
+        A small one that converged did no harm: it asks for a better support.
+        """
+        if isinstance(self.rho, str) or curvature <= 0:
+            return ""
+        least = LEAST_RHO_RAW if self.raw else LEAST_RHO
+        if self.rho < least * curvature and not converged:
+            harm = "diverges or goes round" if self.raw else "goes round without settling"
+            return (
+                f"rho should be at least {least * curvature:.2g} for these data; with rho="
+                f"{self.rho:g} {self.method} often {harm}. Use rho='adaptive'"
+                + (", safeguard=True" if self.raw else "")
+                + f" or rho={least * curvature:.2g}."
+            )
+        if self.rho > MOST_RHO * curvature:
+            return (
+                f"rho should be at most {MOST_RHO * curvature:.2g} for these data; with rho="
+                f"{self.rho:g} {self.method} keeps nearly any support. Use rho='adaptive' or rho="
+                f"{LEAST_RHO * curvature:.2g}."
+            )
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitProblem:
+    """The mean loss with its ridge on columns in memory, as a function of alpha = (b, w).
+
+    Z : (n, p) columns.
+    risk : whose weights, with C, have the sum 1 / mu.
+    """
+
+    Z: Columns
+    risk: Risk
+    mean: Risk = field(init=False)  # with weights of sum 1
+    mu: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Pass from sums to means."""
+        total = float(self.risk.weight.sum())
+        object.__setattr__(self, "mean", replace(self.risk, weight=self.risk.weight / total))
+        object.__setattr__(self, "mu", 1.0 / total)
+
+    def margins(self, alpha: FloatArray) -> FloatArray:
+        """Return Zw + b."""
+        return self.Z.times(alpha[1:]) + float(alpha[0])
+
+    def lift(self, v: FloatArray) -> FloatArray:
+        """Return (sum_i v_i, Z'v), the first 0 where the intercept is."""
+        first = float(v.sum()) if self.risk.intercept else 0.0
+        return np.concatenate([[first], self.Z.dot(v)])
+
+    def gradient(self, alpha: FloatArray) -> FloatArray:
+        """Return the gradient in w, (p,)."""
+        slope = self.mean.value_gradient(self.margins(alpha))[1]
+        return self.Z.dot(slope) + self.mu * alpha[1:]
+
+    def curvature(self) -> float:
+        """Return L, the largest eigenvalue of Z' diag(f''(0)) Z by power iteration.
+
+        Columns are centred where the intercept is free. Without the ridge.
+        """
+        bend = self.mean.curvature(np.zeros(self.risk.size))
+        share = bend / bend.sum()
+        v = self.lift(self.mean.value_gradient(np.zeros(self.risk.size))[1])[1:]
+        largest_so_far = 0.0
+        for _ in range(POWER_ITERATIONS):
+            length = float(np.linalg.norm(v))
+            if length == 0:
+                v, length = np.ones(v.size), math.sqrt(v.size)
+            z = self.Z.times(v / length)
+            if self.risk.intercept:
+                z -= share @ z
+            v = self.Z.dot(bend * z)
+            before, largest_so_far = largest_so_far, float(z @ (bend * z))
+            if largest_so_far - before <= POWER_TOL * largest_so_far:
+                break
+        return largest_so_far
+
+
+@dataclass(frozen=True, slots=True)
+class AlphaStep:
+    """(2.2): minimise mean loss + a/2 ||w||^2 - pull'w, with a = mu + rho, pull = rho beta + gamma.
+
+    It differs from the augmented Lagrangian by a constant.
+    """
+
+    problem: SplitProblem
+    a: float
+    pull: FloatArray  # (p,)
+
+    def value_gradient(self, alpha: FloatArray) -> tuple[float, FloatArray]:
+        """Return the value and the gradient, (p + 1,)."""
+        return self.at(alpha, self.problem.margins(alpha))
+
+    def at(self, alpha: FloatArray, z: FloatArray) -> tuple[float, FloatArray]:
+        """Return them where the margins are known."""
+        problem, w = self.problem, alpha[1:]
+        value, slope = problem.mean.value_gradient(z)
+        gradient = problem.lift(slope)
+        gradient[1:] += self.a * w - self.pull
+        return value + 0.5 * self.a * float(w @ w) - float(self.pull @ w), gradient
+
+    def best_step(self, alpha: FloatArray, z: FloatArray, d: FloatArray, dz: FloatArray) -> float:
+        """Return the t >= 0 that minimises the value at alpha + t d; dz is what d adds to z.
+
+        Newton's method on the increasing derivative in t, in a bracket; cost O(n) a trial.
+        """
+        problem, w, dw = self.problem, alpha[1:], d[1:]
+        constant = float((self.a * w - self.pull) @ dw)
+        square = self.a * float(dw @ dw)
+
+        def derivative(t: float) -> float:
+            slope = problem.mean.value_gradient(z + t * dz)[1]
+            return float(slope @ dz) + constant + t * square
+
+        first = derivative(0.0)
+        if not first < 0:
+            return 0.0
+        low, high, t = 0.0, math.inf, 1.0
+        for _ in range(100):
+            now = derivative(t)
+            if abs(now) <= 1e-10 * -first:
+                break
+            low, high = (t, high) if now < 0 else (low, t)
+            bend = problem.mean.curvature(z + t * dz)
+            trial = t - now / (float(bend @ dz**2) + square)
+            if not low < trial < high:
+                trial = 2.0 * t if math.isinf(high) else 0.5 * (low + high)
+            if abs(trial - t) <= 1e-15 * t:
+                break
+            t = trial
+        return t
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Where SALM or ASALM ended."""
+
+    support: IndexArray  # (k,) sorted columns of Z
+    coef: FloatArray  # (k,) beta on the support; 0 where H_k had fewer to keep
+    intercept: float
+    gamma: FloatArray  # (p,) multipliers
+    rho: float
+    curvature: float  # L
+    status: Status
+    history: tuple[Step, ...]  # by iteration; what entered are columns of Z
+
+
+def salm(
+    problem: SplitProblem,
+    k: int,
+    options: Splitting | None = None,
+    *,
+    keep: IndexArray | None = None,
+    start: tuple[FloatArray, float] | None = None,
+) -> Split:
+    """Run the splitting augmented Lagrangian method.
+
+    Parameters
+    ----------
+    keep : columns of Z that are always in the support, counted in k.
+    start : (beta, b), (p,) with at most k nonzeros; gamma begins with the gradient there, so that a
+        fixed point is left at once. By default all begin with 0.
+
+    Returns
+    -------
+    The objective of a `Step` of its history is (L0) at (beta, b). `extra` has `primal`, `dual`,
+    `primal_tol`, `dual_tol`, `rho`, `curvature` (L), `restarts` and `inner_iterations`; `status` is
+    that of the last one only.
+    """
+    options = Splitting("salm") if options is None else replace(options, method="salm")
+    return _split(problem, k, options, keep, start, _Plain())
+
+
+def asalm(
+    problem: SplitProblem,
+    k: int,
+    options: Splitting | None = None,
+    *,
+    keep: IndexArray | None = None,
+    start: tuple[FloatArray, float] | None = None,
+) -> Split:
+    """Run the accelerated method; as for `salm`."""
+    options = Splitting("asalm") if options is None else replace(options, method="asalm")
+    return _split(problem, k, options, keep, start, _Accelerated(options.safeguard))
+
+
+class _Plain:
+    """gamma <- ghat."""
+
+    restarts = 0
+
+    def step(self, gamma: FloatArray, ghat: FloatArray, left: float) -> FloatArray:
+        """Return the next gamma; left: rho ||w - beta||^2 + rho ||step of beta||^2."""
+        return ghat
+
+    def restart(self) -> None:
+        """Forget the momentum."""
+
+
+class _Accelerated(_Plain):
+    """(2.5), as published or safeguarded."""
+
+    def __init__(self, safeguard: bool) -> None:
+        self._safeguard = safeguard
+        self._t, self._left = 1.0, math.inf
+        self._before: FloatArray | None = None
+
+    def step(self, gamma: FloatArray, ghat: FloatArray, left: float) -> FloatArray:
+        t, following = self._t, 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * self._t**2))
+        before = ghat if self._before is None else self._before  # t - 1 = 0 at the first step
+        self._before, worse, self._left = ghat, left >= RESTART * self._left, left
+        if self._safeguard and worse:
+            self.restarts += 1
+            self._t = 1.0
+            return ghat
+        self._t = following
+        extrapolated = ghat + (t - 1.0) / following * (ghat - before)
+        if self._safeguard:
+            return extrapolated
+        return extrapolated + t / following * (ghat - gamma)
+
+    def restart(self) -> None:
+        self._t, self._left = 1.0, math.inf
+
+
+def _split(
+    problem: SplitProblem,
+    k: int,
+    options: Splitting,
+    keep: IndexArray | None,
+    start: tuple[FloatArray, float] | None,
+    multipliers: _Plain,
+) -> Split:
+    p = problem.Z.shape[1]
+    total = 1.0 / problem.mu
+    kept = np.empty(0, np.int64) if keep is None else keep
+    curvature = problem.curvature()
+    penalty = _Penalty(options, curvature)
+    alpha, gamma = np.zeros(p + 1), np.zeros(p)
+    if start is not None:
+        alpha[1:], alpha[0] = start
+        gamma = problem.gradient(alpha)
+    beta, support = alpha[1:].copy(), np.flatnonzero(alpha[1:])
+    b, far = float(alpha[0]), math.inf
+    history: list[Step] = []
+    status = Status.MAX_ITER
+    solve = INNER_METHODS[options.inner]
+    while len(history) < options.max_iter:
+        rho = penalty.rho
+        step = AlphaStep(problem, problem.mu + rho, rho * beta + gamma)
+        moved, n_inner = solve(step, alpha, INNER * options.tol)
+        w = moved[1:]
+        target = w - gamma / rho
+        if not (np.isfinite(target).all() and np.isfinite(moved[0])):
+            status = Status.DIVERGED
+            break
+        strength = np.abs(target)
+        strength[kept] = np.inf
+        chosen = np.sort(largest(strength, k))
+        fresh = np.zeros(p)
+        fresh[chosen] = target[chosen]
+        ghat = gamma + rho * (fresh - w)
+        primal = float(np.linalg.norm(w - fresh))
+        dual = rho * float(np.linalg.norm(fresh - beta))
+        primal_tol, dual_tol = _tolerances(options, w, fresh, ghat)
+        entered = np.setdiff1d(chosen, support)
+        gamma = multipliers.step(gamma, ghat, rho * primal**2 + dual**2 / rho)
+        alpha, beta, support, b = moved, fresh, chosen, float(moved[0])
+        margins = problem.Z.times(beta) + b
+        value = problem.mean.value_gradient(margins)[0]
+        objective = total * value + 0.5 * float(beta @ beta)
+        extra = {
+            "primal": primal, "dual": dual, "primal_tol": primal_tol, "dual_tol": dual_tol,
+            "rho": rho, "curvature": curvature, "restarts": float(multipliers.restarts),
+            "inner_iterations": float(n_inner),
+        }  # fmt: skip
+        history.append(Step(objective, math.nan, k, entered, {}, extra))
+        if primal <= primal_tol and dual <= dual_tol:
+            status = Status.CONVERGED
+            break
+        far = min(far, DIVERGED * primal) if len(history) == 1 else far
+        if primal > far or not np.isfinite(gamma).all():
+            status = Status.DIVERGED
+            break
+        if penalty.grown(max(primal / primal_tol, dual / dual_tol), entered.size > 0):
+            multipliers.restart()
+    if history:
+        history[-1] = replace(history[-1], status=status)
+    return Split(support, beta[support], b, gamma, penalty.rho, curvature, status, tuple(history))
+
+
+def _tolerances(
+    options: Splitting, w: FloatArray, beta: FloatArray, ghat: FloatArray
+) -> tuple[float, float]:
+    """Return the tolerances of the primal and of the dual residual."""
+    if options.stop == "primal":
+        return options.tol, math.inf
+    absolute = math.sqrt(w.size) * ABSOLUTE * options.tol
+    size = max(float(np.linalg.norm(w)), float(np.linalg.norm(beta)))
+    return absolute + options.tol * size, absolute + options.tol * float(np.linalg.norm(ghat))
+
+
+class _Penalty:
+    """rho: fixed, or growing where the support keeps changing and the residuals stall.
+
+    On a support that stays, every rho leads to the same point, and a larger one more slowly; but
+    for raw ASALM, which a small rho makes go round there too.
+    """
+
+    def __init__(self, options: Splitting, curvature: float) -> None:
+        self._adaptive, self._raw = isinstance(options.rho, str), options.raw
+        share = LEAST_RHO_RAW if options.raw else RHO_SHARE
+        first = share * curvature if curvature > 0 else 1.0
+        self.rho = first if isinstance(options.rho, str) else float(options.rho)
+        self._best, self._waited, self._changed = math.inf, 0, False
+
+    def grown(self, residual: float, changed: bool) -> bool:
+        """Take note of an iteration, its largest residual over tolerance; return if rho grew."""
+        if not self._adaptive:
+            return False
+        self._changed |= changed
+        if residual < PROGRESS * self._best:
+            self._best, self._waited, self._changed = residual, 0, False
+            return False
+        self._waited += 1
+        if self._waited < PATIENCE or not (self._changed or self._raw):
+            return False
+        self.rho *= RHO_GROWTH
+        self._best, self._waited, self._changed = math.inf, 0, False
+        return True
+
+
+# --------------------------------------------------------------------------- methods for (2.2)
+
+
+def newton_cg(step: AlphaStep, alpha: FloatArray, tol: float) -> tuple[FloatArray, int]:
+    """Minimise by Newton's method, directions by conjugate gradients, to ||gradient|| <= tol.
+
+    Returns the point and the number of products with the Hessian.
+    """
+    problem = step.problem
+    z, n_products = problem.margins(alpha), 0
+    for _ in range(MAX_NEWTON):
+        _, gradient = step.at(alpha, z)
+        size = float(np.linalg.norm(gradient))
+        if not size > tol:
+            break
+        bend = problem.mean.curvature(z)
+
+        def product(v: FloatArray, bend: FloatArray = bend) -> FloatArray:
+            result = problem.lift(bend * problem.margins(v))
+            result[1:] += step.a * v[1:]
+            return result
+
+        d, count = _conjugate_gradients(product, -gradient, min(0.5, math.sqrt(size)) * size)
+        n_products += count
+        dz = problem.margins(d)
+        t = step.best_step(alpha, z, d, dz)
+        if t == 0:  # rounding: no decrease is left
+            break
+        alpha, z = alpha + t * d, z + t * dz
+    return alpha, n_products
+
+
+def _conjugate_gradients(
+    product: Callable[[FloatArray], FloatArray], right: FloatArray, tol: float
+) -> tuple[FloatArray, int]:
+    """Return d with ||H d - right|| <= tol, and the number of products."""
+    d, residual = np.zeros_like(right), right.copy()
+    direction, square, count = right, float(right @ right), 0
+    while math.sqrt(square) > tol and count <= right.size:
+        moved = product(direction)
+        bend = float(direction @ moved)
+        count += 1
+        if bend <= 0:  # b alone, where the loss is flat
+            return (d, count) if count > 1 else (right, count)
+        length = square / bend
+        d += length * direction
+        residual -= length * moved
+        before, square = square, float(residual @ residual)
+        direction = residual + (square / before) * direction
+    return d, count
+
+
+def bfgs(step: AlphaStep, alpha: FloatArray, tol: float) -> tuple[FloatArray, int]:
+    """Minimise by the BFGS method of the paper: U = I at first, exact steps, O(p^2) memory."""
+    U = np.eye(alpha.size, order="F")
+    z = step.problem.margins(alpha)
+    _, gradient = step.at(alpha, z)
+    for iteration in range(MAX_QUASI_NEWTON):
+        if not np.linalg.norm(gradient) > tol:
+            return alpha, iteration
+        d = np.asarray(dsymv(-1.0, U, gradient, lower=1))
+        dz = step.problem.margins(d)
+        t = step.best_step(alpha, z, d, dz)
+        if t == 0:  # rounding: no decrease is left
+            return alpha, iteration
+        alpha, z, before = alpha + t * d, z + t * dz, gradient
+        _, gradient = step.at(alpha, z)
+        U = bfgs_update(U, t * d, gradient - before)
+    return alpha, MAX_QUASI_NEWTON
+
+
+def bfgs_update(U: FloatArray, s: FloatArray, q: FloatArray) -> FloatArray:
+    """Return (I - s q'/s'q) U (I - q s'/s'q) + s s'/s'q, lower triangle only, in place of U.
+
+    U, in F order, is left as it is where the curvature s'q is lost in rounding.
+    """
+    bend = float(s @ q)
+    if not bend > CURVATURE * float(np.linalg.norm(s)) * float(np.linalg.norm(q)):
+        return U
+    Uq = dsymv(1.0, U, q, lower=1)
+    U = dsyr2(-1.0 / bend, s, Uq, a=U, lower=1, overwrite_a=1)
+    return np.asarray(dsyr((1.0 + float(q @ Uq) / bend) / bend, s, a=U, lower=1, overwrite_a=1))
+
+
+def l_bfgs(step: AlphaStep, alpha: FloatArray, tol: float) -> tuple[FloatArray, int]:
+    """Minimise by SciPy's L-BFGS."""
+    found = minimize(
+        step.value_gradient, alpha, jac=True, method="L-BFGS-B",
+        options={
+            "maxcor": MEMORY, "ftol": 0.0, "gtol": tol / math.sqrt(alpha.size),
+            "maxiter": MAX_QUASI_NEWTON, "maxfun": 2 * MAX_QUASI_NEWTON,
+        },
+    )  # fmt: skip
+    return np.asarray(found.x), int(found.nit)
+
+
+INNER_METHODS = {"newton-cg": newton_cg, "l-bfgs": l_bfgs, "bfgs": bfgs}

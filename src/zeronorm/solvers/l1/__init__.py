@@ -1,0 +1,1 @@
+"""The l1 problem: its certified points, its solvers, paths and sizes."""

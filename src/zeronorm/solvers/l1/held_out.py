@@ -1,0 +1,70 @@
+"""What held-out rows say of the models of a fold: scores of margins, and who waits for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import log_expit, logsumexp
+from sklearn.metrics import roc_auc_score
+
+from ..._typing import FloatArray, IndexArray
+
+
+class HeldOut:
+    """The rows that a fold holds out: scored at a C as soon as all classes have solved it."""
+
+    def __init__(
+        self,
+        rows: IndexArray,
+        codes: IndexArray,
+        weight: FloatArray,
+        n_problems: int,
+        score: Callable[[FloatArray, IndexArray, FloatArray], float],
+    ) -> None:
+        self.scores: dict[int, float] = {}
+        self._rows, self._codes, self._weight = rows, codes, weight
+        self._n_problems, self._score = n_problems, score
+        self._waiting: dict[int, dict[int, FloatArray]] = {}
+
+    def add(self, problem: int, step: int, z: FloatArray) -> None:
+        """Take the margins (n_samples,) of one class at one C."""
+        waiting = self._waiting.setdefault(step, {})
+        waiting[problem] = z[self._rows]
+        if len(waiting) == self._n_problems:
+            del self._waiting[step]
+            margins = np.column_stack([waiting[number] for number in range(self._n_problems)])
+            self.scores[step] = self._score(margins, self._codes, self._weight)
+
+
+def _log_loss(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
+    """Return the mean of -log p of the true class, p as of `predict_proba`."""
+    if margins.shape[1] == 1:
+        log_proba = log_expit(np.where(codes == 1, 1.0, -1.0) * margins[:, 0])
+    else:
+        each = log_expit(margins)
+        log_proba = each[np.arange(codes.size), codes] - logsumexp(each, axis=1)
+    return -float(np.average(log_proba, weights=weight))
+
+
+def _accuracy(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
+    """Return the share of the weight whose label is predicted."""
+    if margins.shape[1] == 1:
+        predicted = (margins[:, 0] > 0).astype(np.int64)
+    else:
+        predicted = margins.argmax(axis=1)
+    return float(np.average(predicted == codes, weights=weight))
+
+
+def _auc(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
+    """Return the area under the ROC curve of two classes."""
+    return float(roc_auc_score(codes, margins[:, 0], sample_weight=weight))
+
+
+SCORES: dict[str, Callable[[FloatArray, IndexArray, FloatArray], float]] = {
+    "log_loss": _log_loss,
+    "accuracy": _accuracy,
+    "auc": _auc,
+}
+
+__all__ = ["SCORES", "HeldOut"]

@@ -1,0 +1,217 @@
+"""Proximal Newton steps over some columns: a quadratic model, coordinate descent, a line search."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._typing import Columns, FloatArray
+from ...designs._column_sets import ColumnSet, RowSet
+from ...designs._columns import gather
+from ...designs._wrappers import as_slice
+from .descent import Descent, Model
+from .problem import NEAR, PRECISION, L1Problem, Point, Run, with_best_intercept
+
+SIGMA, MAX_HALVINGS = 0.01, 20  # of the line search, as published
+LARGEST_SQUARE = 1e140  # sum of squares of a column
+SWEEPS_AT_ONCE = 50  # of a descent, between looks at Ctrl-C
+MAX_SWEEPS = 1000
+MAX_NEWTON = 50
+DESCENT_SHARE, SMALLEST_SHARE = 0.5, 1e-3  # of the violation of a step: what a descent leaves
+# Sweeps of a descent before anything else is tried, and between steps of the support; what part of
+# the violation wanted such a step aims at; how its iterations grow from one to the next.
+SWEEPS_ALONE, SWEEPS_BETWEEN, SUBSPACE_SHARE, ITERATION_GROWTH = 20, 10, 0.3, 1.5
+# Where a sweep visits fewer elements it costs next to nothing, and the other ways, which amplify
+# rounding, save nothing.
+SMALL = 1 << 15
+# Gram matrices are formed where they cost at most so many sweeps, and of so many columns as a share
+# of the rows, that is of their weights: integer weights equal repeated rows. A sweep then costs
+# next to nothing, and a descent leaves less.
+CHEAP_GRAM, GRAM_SHARE, GRAM_DESCENT_SHARE = 16, 0.25, 0.01
+LARGEST_COPY = 1 << 26  # elements that are copied for a Gram matrix
+ROUNDING = 1e-7  # least deviation that is told from 0, as a share of the root mean square
+LARGEST_STEP = 10.0  # of a coordinate, in units of the margins: LIBLINEAR's 10 for unit columns
+
+
+def prox_newton(
+    run: Run, columns: ColumnSet | RowSet, point: Point, goal: float, most_steps: int = MAX_NEWTON
+) -> tuple[Point, dict[str, float]]:
+    """Take proximal Newton steps over the columns to a gap of `goal`, at most so many."""
+    problem = run.problem
+    penalty = problem.penalty.of(columns.features)
+    minimiser = _Minimiser(problem, columns)
+    steps = 0
+    bound = -np.inf
+    limits = largest_steps(problem, columns)
+    # The point before a step that changed the objective by rounding only, and its violation.
+    before: tuple[Point, float] | None = None
+    for steps in range(most_steps if columns.size else 0):
+        model = model_at(problem, columns, point, limits)
+        if not float(model.square.max(initial=0.0)) < LARGEST_SQUARE:
+            break  # products overflow: there is no step
+        violation = float(penalty.violation(model.gradient, point.u).sum())
+        if before is not None and violation >= before[1]:
+            point = before[0]
+            break
+        bound = max(bound, run.bound_over(columns, penalty, point, model.gradient))
+        if point.value + penalty.value(point.u) - bound <= goal:
+            break
+        step, offset = minimiser.step(model, violation, steps)
+        moved = moved_along(problem, columns, point, model, step, offset)
+        if moved is None:
+            break
+        before = (point, violation) if moved[1] else None
+        point = with_best_intercept(problem, moved[0])
+    return point, {"steps": steps, "visited": columns.size, **minimiser.counts}
+
+
+class _Minimiser:
+    """Minimises the models of the steps over the same columns, as far as it pays."""
+
+    def __init__(self, problem: L1Problem, columns: ColumnSet | RowSet) -> None:
+        self._problem, self._columns = problem, columns
+        self._share = DESCENT_SHARE
+        self._Z: Columns | None = None  # the columns, once their Gram matrix is of use
+        self.counts = {"sweeps": 0, "iterations": 0}
+
+    def step(self, model: Model, violation: float, seed: int) -> tuple[FloatArray, float]:
+        """Descend from 0 until a share of the violation there is left; return (d, e)."""
+        columns = self._columns
+        if isinstance(columns, RowSet):
+            return self._step_by_row(columns, model, violation)
+        descent = Descent(columns, model)
+        if self._Z is not None:
+            gram = self._Z.gram(model.curvature)
+            descent.sweep_gram(gram, GRAM_DESCENT_SHARE * violation, MAX_SWEEPS)
+        else:
+            self._sweep(columns, descent, model, self._share * violation, seed)
+        if descent.n_sweeps == 1:
+            self._share = max(0.25 * self._share, SMALLEST_SHARE)
+        self._count(descent)
+        return descent.step, descent.offset
+
+    def _step_by_row(
+        self, columns: RowSet, model: Model, violation: float
+    ) -> tuple[FloatArray, float]:
+        """Descend over the features that are not zero, and those that are drawn from it.
+
+        What the Gram matrix costs grows with the square of their number; what is drawn later has
+        its turn in the next step.
+        """
+        penalty = self._problem.penalty.of(columns.features)
+        some = np.flatnonzero((model.u != 0) | (penalty.pull(-model.gradient) >= NEAR * penalty.l1))
+        chosen = columns.of(some)
+        descent = Descent(chosen, model.of(some))
+        gram = chosen.gram(model.curvature)
+        descent.sweep_gram(gram, GRAM_DESCENT_SHARE * violation, MAX_SWEEPS)
+        self._count(descent)
+        step = np.zeros(columns.size)
+        step[some] = descent.step
+        return step, descent.offset
+
+    def _count(self, descent: Descent) -> None:
+        self.counts["sweeps"] += descent.n_sweeps
+        self.counts["iterations"] += descent.n_iterations
+
+    def _sweep(
+        self, columns: ColumnSet, descent: Descent, model: Model, target: float, seed: int
+    ) -> None:
+        """Sweep; where that takes long, step on the support too, or use the Gram matrix."""
+        shrinking = 1.0 / self._problem.size
+        if columns.size * self._problem.size < SMALL:
+            sweep(descent, target, seed, shrinking)
+            return
+        n_sweeps, n_iterations = SWEEPS_ALONE, float(SWEEPS_ALONE)
+        while not descent.sweep(target, n_sweeps, seed + descent.n_sweeps, shrinking):
+            if descent.n_iterations and self._gram_is_cheap(columns):
+                self._Z = gather(self._problem.design, as_slice(columns.features))
+                gram = self._Z.gram(model.curvature)
+                descent.sweep_gram(gram, target, MAX_SWEEPS)
+                return
+            if descent.n_sweeps >= MAX_SWEEPS:
+                return
+            descent.subspace_step(SUBSPACE_SHARE * target, int(n_iterations))
+            n_sweeps, n_iterations = SWEEPS_BETWEEN, ITERATION_GROWTH * n_iterations
+
+    def _gram_is_cheap(self, columns: ColumnSet) -> bool:
+        n_rows = self._problem.size
+        if columns.size > GRAM_SHARE * n_rows or columns.size * n_rows > LARGEST_COPY:
+            return False
+        return columns.gram_cost <= CHEAP_GRAM
+
+
+def model_at(
+    problem: L1Problem,
+    columns: ColumnSet | RowSet,
+    point: Point,
+    limits: FloatArray,
+    nu: float = 0.0,
+) -> Model:
+    """Return the quadratic model of the problem at a point, over the columns.
+
+    limits : (q,) the largest step of each coordinate.
+    """
+    curvature = problem.risk.curvature(point.z)
+    gradient, total, square = columns.terms(point.gradient, curvature)
+    slope = float(point.gradient.sum()) if problem.risk.intercept else 0.0
+    rows = problem.penalty.of(columns.features).rows()
+    return Model(
+        curvature, gradient, total, square, rows, point.u, limits, nu, problem.risk.intercept, slope
+    )  # fmt: skip
+
+
+def largest_steps(problem: L1Problem, columns: ColumnSet | RowSet) -> FloatArray:
+    """Return the largest step of each coordinate: it moves margins by about LARGEST_STEP.
+
+    From the weights of the rows and not from the curvature, which rows of large margins have not.
+    """
+    weight = problem.risk.weight
+    share = 1.0 / float(weight.sum())
+    _, total, square = columns.terms(weight, weight)
+    size = np.sqrt(share * square)
+    if problem.risk.intercept:  # which follows every step: what counts is the deviation
+        mean = np.divide(share * total, size, out=np.zeros_like(size), where=size > 0)
+        size *= np.sqrt(np.maximum(1.0 - mean**2, ROUNDING**2))
+    steps = np.full(size.size, LARGEST_STEP)
+    np.divide(LARGEST_STEP, size, out=steps, where=size > 0)
+    return steps
+
+
+def sweep(descent: Descent, target: float, seed: int, shrinking: float) -> None:
+    """Descend to the target, or through MAX_SWEEPS; Ctrl-C is noticed between some sweeps."""
+    while descent.n_sweeps < MAX_SWEEPS:
+        at_once = min(SWEEPS_AT_ONCE, MAX_SWEEPS - descent.n_sweeps)
+        if descent.sweep(target, at_once, seed + descent.n_sweeps, shrinking):
+            return
+
+
+def moved_along(
+    problem: L1Problem,
+    columns: ColumnSet | RowSet,
+    point: Point,
+    model: Model,
+    d: FloatArray,
+    e: float,
+    *,
+    search: bool = True,
+) -> tuple[Point, bool] | None:
+    """Return the point after the line search along the step d, e; None where nothing decreases.
+
+    The second part says that the objective changed by rounding only: whether the step is one to the
+    better, the violations have to tell.
+    """
+    penalty = problem.penalty.of(columns.features)
+    before = penalty.value(point.u)
+    slope = float(model.gradient @ d) + model.gradient_e * e
+    slope += penalty.value(point.u + d) - before
+    along = columns.combine(d, np.full(point.z.size, e))
+    rounding = PRECISION * abs(point.value + before)
+    share = 1.0
+    for _ in range(MAX_HALVINGS):
+        u, z = point.u + share * d, point.z + share * along
+        value, gradient = problem.risk.value_gradient(z)
+        change = value - point.value + penalty.value(u) - before
+        exact = abs(change) <= rounding
+        if not search or exact or change <= SIGMA * share * slope < 0:
+            return Point(point.features, u, point.b + share * e, z, value, gradient), exact
+        share *= 0.5
+    return None

@@ -1,0 +1,138 @@
+"""An l1 problem as an estimator states it: penalties, bounds and scales for the columns of X."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import validate
+from ..._typing import Design, FloatArray, IndexArray, Smooth
+from ...designs import Scaled, as_design
+from ...designs._columns import gather
+from ...designs._operations import center_scale, unscaled
+from ...result import Result, Status
+from ..drive import Solver
+from ..pool.refit import Refit, refit
+from ..risk import Risk
+from .descent import Penalty
+from .problem import NEVER, L1Problem
+from .prox_newton import LARGEST_SQUARE
+
+# A solver has failed where its certified gap is above this many times the tolerance.
+GAP_SLACK = 2.0
+# Rounding ends progress at gaps below this, however small a tolerance was asked.
+GAP_FLOOR = 1e-9
+# Deviation up to which standardisation helps: at any C of interest squares do not overflow.
+LARGEST_SCALED = 1e60
+
+
+def gap_of(result: Result) -> float:
+    """Return the certified gap of a result; infinity where rounding or overflow left none."""
+    gap = float(result.history[-1].extra["gap"])
+    return np.inf if np.isnan(gap) else max(gap, 0.0)
+
+
+@dataclass(frozen=True)
+class L1Setting:
+    """All of an l1 problem but the data and C, and how far it is solved."""
+
+    loss: Smooth
+    l1_ratio: float = 1.0
+    penalty_factor: Any = None  # (m,) or None
+    signs: Any = None  # (m,), a number or None
+    intercept: bool = True
+    standardize: bool = False
+    tol: float = 1e-4
+    max_iter: int = 1000
+    for_sizes: bool = False  # whether the problem is solved for a number of features
+
+    def problems(
+        self, design: Design, ys: Sequence[FloatArray], weight: FloatArray
+    ) -> list[L1Problem]:
+        """Return the problem of every y at C = 1."""
+        penalty = self._penalty(design, weight)
+        size = float(weight.sum())
+        return [
+            L1Problem(design, Risk(y, weight, self.loss, self.intercept), penalty, size).centred()
+            for y in ys
+        ]
+
+    def _penalty(self, design: Design, weight: FloatArray) -> Penalty:
+        """Return the penalty of the coefficients for X as it is."""
+        n_features = design.shape[1]
+        factor = validate.check_penalty_factor(self.penalty_factor, n_features)
+        sign = validate.check_signs(self.signs, n_features)
+        l1, l2 = self.l1_ratio * factor, (1.0 - self.l1_ratio) * factor
+        if self.standardize or (self.for_sizes and self.intercept):
+            scale = center_scale(design, weight, center=False).scale
+            varies = scale > 0
+            if self.standardize:
+                # Where features enter, the weights times C add up to more than 1.
+                validate.check_squares(
+                    np.divide(1.0, scale, out=np.zeros(n_features), where=varies) ** 2,
+                    LARGEST_SQUARE,
+                )
+                std = np.divide(1.0, scale, out=np.ones(n_features), where=varies)
+                l1, l2 = l1 * std, l2 * std**2
+            l1 = np.where(varies, l1, NEVER)
+            l2 = np.where(varies, l2, 0.0)
+        low, high = np.where(sign > 0, 0.0, -np.inf), np.where(sign < 0, 0.0, np.inf)
+        return Penalty(l1, l2, low, high)
+
+    @property
+    def widest(self) -> float:
+        """The gap from which on a problem is not solved."""
+        return max(GAP_SLACK * self.tol, GAP_FLOOR)
+
+    def solves(self, result: Result) -> bool:
+        """Return whether the gap is within twice `tol`, or within rounding, or was not to be."""
+        chosen = result.status is Status.BUDGET  # the best model over features that were chosen
+        return chosen or gap_of(result) <= self.widest
+
+    def explained(
+        self, solver: Solver[Result], design: Design, weight: FloatArray, C: float
+    ) -> Solver[Result]:
+        """Run a solver, and look at how it ended."""
+        result = yield from solver
+        self.explain(result, design, weight, C)
+        return result
+
+    def explain(self, result: Result, design: Design, weight: FloatArray, C: float = 1.0) -> None:
+        """Raise ValueError where a gap is open because values of X are too large to square.
+
+        weight : at C = 1. C : where the result does not tell its own.
+        """
+        if gap_of(result) <= self.widest:
+            return
+        if result.status is Status.STALLED and not self.standardize:
+            scale = center_scale(design, weight, center=False).scale
+            validate.check_spread(scale, LARGEST_SCALED)
+        C = result.history[-1].extra.get("C", C)  # a path tells which
+        # The curvature at margins of 0 is the largest one.
+        zeros, ones = np.zeros(weight.size), np.ones(weight.size)
+        curvature = self.loss.curvature(zeros, ones, C * weight)
+        n_features, block = design.shape[1], design.block
+        for start in range(0, n_features, block):
+            square = design.moments(curvature, start, min(start + block, n_features))[1]
+            validate.check_squares(square, LARGEST_SQUARE, start)
+
+
+def refit_on_x(problem: L1Problem, support: IndexArray, C: float | str, unit: FloatArray) -> Refit:
+    """Return the refit of some features of a problem (at C = 1) on the scaling of X.
+
+    unit : (n,) class weights.
+    """
+    design, risk = problem.design, problem.risk
+    stored = design if problem.centre is None else unscaled(design)[0]
+    columns = as_design(stored.gather(support), n_threads=design.n_threads)
+    scaled = center_scale(columns, risk.weight, center=risk.intercept)
+    scale = np.where(scaled.scale > 0, scaled.scale, 1.0)  # 0: constant, without an intercept
+    mean = np.zeros(support.size) if scaled.mean is None else scaled.mean
+    Z = gather(Scaled(columns, scaled.mean, scale), np.arange(support.size))
+    return refit(Z, mean, 1.0 / scale, risk, C=C, unit=unit)
+
+
+__all__ = ["L1Setting", "gap_of", "refit_on_x"]

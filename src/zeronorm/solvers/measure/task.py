@@ -1,0 +1,92 @@
+"""One binary problem of selection for a measure: what both layers of its solver start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._typing import FloatArray
+from ...measures import Cut, Measure
+from ..task import Task
+from .cuts import average_by_class
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureTask:
+    """One binary problem: the data of a `Task` and the measure with its weight C."""
+
+    data: Task
+    measure: Measure
+    C: float
+
+    @property
+    def intercept(self) -> bool:
+        """Whether b is free."""
+        return self.data.intercept and self.measure.intercept == "free"
+
+    @property
+    def weight(self) -> FloatArray | None:
+        """The sample weights, where the measure has them and they differ from 1."""
+        weight = self.data.sample_weight
+        return weight if self.measure.weighted and np.any(weight != 1.0) else None
+
+    def cut(self, z: FloatArray) -> Cut:
+        """Return the cut that is tight at scores z."""
+        return self.measure.cut(z, self.data.y, self.weight)
+
+    def constant_cuts(self) -> list[Cut]:
+        """Return the cuts of an intercept of +-infinity, where it is free."""
+        if not self.intercept:
+            return []
+        return self.measure.constant_cuts(self.data.y, self.weight)
+
+    def without_features(self) -> tuple[float, float]:
+        """Return the best intercept of the model without features, and its objective.
+
+        R along constant scores is convex and piecewise linear: the crossing of two cuts is the next
+        b.
+        """
+        n = self.data.y.size
+
+        def line(b: float) -> tuple[float, float]:
+            cut = self.cut(np.full(n, b))
+            return cut.at(np.full(n, b)), -float(cut.beta.sum())
+
+        if not self.intercept:
+            return 0.0, self.C * max(0.0, line(0.0)[0])
+        # Value at 0 and slope of the two outermost lines.
+        rising, falling = sorted(
+            ((cut.delta, -float(cut.beta.sum())) for cut in self.constant_cuts()),
+            key=lambda found: -found[1],
+        )
+        best, answer = np.inf, 0.0
+        for _ in range(50):
+            b = (falling[0] - rising[0]) / (rising[1] - falling[1])
+            value, slope = line(b)
+            if value < best:
+                best, answer = value, b
+            if value <= rising[0] + rising[1] * b + 1e-9 * abs(value):
+                break
+            if slope >= 0.0:
+                rising = (value - slope * b, slope)
+            else:
+                falling = (value - slope * b, slope)
+        return answer, self.C * max(0.0, best)
+
+    def first_vector(self) -> tuple[FloatArray, float]:
+        """Return the vector of the first scan, and its delta: sum_k alpha_k (beta_k, delta_k)."""
+        y = self.data.y
+        if self.intercept:
+            # The mixture of the two constant labellings with sum(beta) = 0.
+            one, other = self.constant_cuts()
+            up, down = float(one.beta.sum()), float(other.beta.sum())
+            share = down / (down - up)
+            vector = share * one.beta + (1.0 - share) * other.beta
+            return self.C * vector, self.C * (share * one.delta + (1.0 - share) * other.delta)
+        cut = self.cut(np.zeros(y.size))
+        beta = average_by_class(cut.beta, y, self.weight)
+        return self.C * beta, self.C * cut.delta
+
+
+__all__ = ["MeasureTask"]

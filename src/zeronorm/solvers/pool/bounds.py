@@ -1,0 +1,116 @@
+"""What one dual point proves of the l0 problem: a lower bound, features ruled out or fixed in.
+
+For every v where the conjugate of the loss is finite (and sum_i v_i = 0 where the intercept is
+free), c = X'v and S_k the sum of the k largest entries of a vector,
+
+    D_k(v) = -conjugate(v) - 1/2 S_k(c^2)
+
+is a lower bound of the l0 problem that `zeronorm.result.Certificate` states. One scan after a refit
+gives it. For another budget than k features the largest sum of c_j^2 over an admissible set stands
+in place of S_k: see `Best`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._typing import FloatArray, IndexArray
+from ...designs._operations import top_features
+from ...groups import Groups
+from ..risk import Risk
+
+DECIDED = 2e-9  # a feature is decided where a bound is above a value by this share: twice as much
+# as the verifier asks for, so that what rounding differs by takes none of these decisions back
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What one dual point proves about the l0 problem of one size."""
+
+    value: float  # D_k at the rescaled dual point
+    dual: FloatArray  # (n_samples,) that point
+    dropped: np.ndarray  # (m,) features in no model better than the best known one
+    fixed: np.ndarray  # (m,) features in every better model
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The largest sum of squares over an admissible set, and what it costs to change the set.
+
+    What `bound_at` needs to know of a budget. A cost may be less than the true one: then less is
+    decided. It is -inf where it cannot decide, inf where it decides whatever the bound is.
+    """
+
+    value: float
+    entering: FloatArray  # (m,) by how much the sum falls if the set must have a feature
+    chosen: IndexArray  # features of the best set
+    leaving: FloatArray  # (n_chosen,) by how much it falls if the set must not have one of them
+
+
+def best_features(square: FloatArray, k: int, forced: IndexArray) -> Best:
+    """Return the best k features, the forced ones among them.
+
+    With the others sorted, q = k - n_forced, it costs s_(q) - s_j to take in j outside of the best
+    q, and s_j - s_(q+1) to do without j inside.
+    """
+    free = square.copy()
+    free[forced] = 0.0
+    top = top_features(free, k - forced.size)
+    value = float(square[forced].sum() + free[top].sum())
+    following = free.copy()
+    following[top] = 0.0
+    last = float(free[top].min()) if top.size else np.inf
+    leaving = free[top] - float(following.max(initial=0.0))
+    entering = np.subtract(last, free, out=following)
+    entering[top] = entering[forced] = -np.inf
+    # Forced features come last, as scores of 0 can bring them into the top as well.
+    chosen = np.concatenate([top, forced])
+    leaving = np.concatenate([leaving, np.full(forced.size, np.inf)])
+    return Best(value, entering, chosen, leaving)
+
+
+def best_groups(square: FloatArray, n_groups: int, forced: IndexArray, groups: Groups) -> Best:
+    """Return the best so many whole groups, those of forced features among them."""
+    total = np.asarray(np.bincount(groups.code, square, len(groups)), np.float64)
+    best = best_features(total, n_groups, groups.of_features(forced))
+    leaving = np.full(len(groups), np.nan)
+    leaving[best.chosen] = best.leaving
+    chosen = np.flatnonzero(~np.isnan(leaving)[groups.code])
+    entering = best.entering[groups.code]
+    return Best(best.value, entering, chosen, leaving[groups.code[chosen]])
+
+
+def bound_at(
+    risk: Risk,
+    dual: FloatArray,
+    magnitude: FloatArray,
+    k: int,
+    forced: IndexArray,
+    upper: float,
+    groups: Groups | None = None,
+) -> Bound:
+    """Return the bound of a dual point and the features it decides.
+
+    A feature outside of the best set is dropped where D_k + 1/2 (cost of taking it in) > upper, and
+    one inside is fixed where D_k + 1/2 (cost of doing without it) > upper: both are D_k of the
+    problem with the feature forced in or out.
+
+    magnitude : (m,) |c_j| or upper bounds of it; zero for features that may not enter.
+    k : the budget, of groups where there are any.
+    upper : objective of the best known model.
+    """
+    square = magnitude**2
+    if groups is None:
+        best = best_features(square, k, forced)
+    else:
+        best = best_groups(square, k, forced, groups)
+    value, scale = risk.bound(dual, 0.5 * best.value)
+    limit = upper + DECIDED * abs(upper)
+    half = 0.5 * scale**2
+    fixed = np.zeros(square.size, bool)
+    with np.errstate(invalid="ignore"):  # 0 times inf decides nothing
+        dropped = value + half * best.entering > limit
+        fixed[best.chosen] = value + half * best.leaving > limit
+    return Bound(value, scale * dual, dropped, fixed)

@@ -1,0 +1,397 @@
+"""Branch and bound for the l0 problem on gathered candidates.
+
+A node has features that are fixed in and features that are free. The relaxation over them
+(`_relaxation`) gives a dual point: its bound ends the node where no model of it can be better than
+wanted, and else rules out and fixes features (`_bounds`). What is left is divided by the free
+feature whose share d_j in the relaxation is nearest to one half. The node of the smallest bound
+comes first; rounded relaxations, with swaps, give better models on the way.
+
+Source: Bertsimas, King and Mazumder, Annals of Statistics 44(2), 2016 (the l0 problem as one for
+branch and bound); Atamturk and Gomez, ICML 2020 (safe screening of its variables).
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._typing import Columns, FloatArray, IndexArray
+from ...ordering import largest
+from ...result import Progressed, Status, Tree
+from ..risk import Risk
+from .bounds import Bound, bound_at
+from .exchange import Exchanges
+from .relaxation import Relaxed, relax
+from .ridge import Ridge, ridge
+
+PROVEN = 1e-9  # relative gap that counts as none
+NODE_TOL, LEAF_TOL = 1e-4, 1e-11
+TREE_BYTES = 2**30  # of dual points
+REPORT_SECONDS = 0.5
+SWAP_COLUMNS = 2000  # swaps on the way look at as many candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The l0 problem over gathered columns, the forced ones first."""
+
+    Z: Columns  # (n, p)
+    features: IndexArray  # (p,) what they are in X
+    risk: Risk
+    n_features: int
+    n_forced: int
+
+    def fit(self, support: IndexArray, tol: float = LEAF_TOL) -> Ridge:
+        """Solve the problem on a support, positions in Z."""
+        return ridge(self.Z, self.risk, columns=support, tol=tol, of_value=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Models with all of `fixed` and some of `free`, positions in Z."""
+
+    bound: float  # what `dual` shows, of its parent's models at least
+    number: int  # in the tree
+    fixed: IndexArray
+    free: IndexArray
+    dual: FloatArray  # the dual point that the tree has for it: its parent's until it is examined
+    start: tuple[IndexArray, FloatArray, float]  # coefficients and intercept of the parent
+
+    def __lt__(self, other: Node) -> bool:
+        """Order by bound; of equal ones the deeper comes first, then the later."""
+        mine = (self.bound, -self.fixed.size, -self.number)
+        return mine < (other.bound, -other.fixed.size, -other.number)
+
+
+class BranchAndBound:
+    """A search that can be stopped at any node and go on.
+
+    The verifier has one dual point for each node, that of the tree, and decides by it alone. So
+    does the search: a node is bounded, ended and divided by the dual point that is kept for it, and
+    where that of its parent proves more, that one is kept. All models of a node are models of its
+    parent, so a dual point proves at least as much of it. Hence the verifier, whose claim is at
+    most the target of any decision, takes all decisions of the search: what it has left at a node
+    is among the node's models.
+    """
+
+    def __init__(
+        self,
+        problem: Candidates,
+        support: IndexArray,
+        gap: float,
+        dual: FloatArray,
+        bound: float,
+        tree: Tree | None = None,
+    ) -> None:
+        """Begin with the best known support, positions in Z.
+
+        gap : the wanted one, relative.
+        dual, bound : what has ruled out the features that are no candidates, and its bound.
+        tree : of an earlier search for the same problem, to go on from, whatever its gap was.
+        """
+        # A little less than wanted, so that rounding leaves no more than that.
+        self._problem, self._gap = problem, max((1.0 - 1e-12) * gap, 0.5 * PROVEN)
+        self.support = np.sort(support)
+        self.objective = problem.fit(self.support).objective
+        self._seen = {tuple(self.support.tolist())}
+        # The bound of what is behind: of pruned nodes and of features that are ruled out.
+        self._least = self.target
+        self._parent: list[int] = []
+        self._feature: list[int] = []  # in X
+        self._inside: list[bool] = []
+        self._row: list[int] = []
+        self._dual: list[FloatArray] = []
+        root = np.arange(problem.Z.shape[1])
+        nothing = np.empty(0, np.int64), np.empty(0), 0.0
+        fixed, free = root[: problem.n_forced], root[problem.n_forced :]
+        self._open: list[Node] = []
+        if tree is None:
+            self._row[self._number(-1, -1, False)] = 0  # all features
+            self._dual.append(dual)
+            number = self._number(0, -1, False)  # the candidates
+            self._open = [Node(bound, number, fixed, free, dual, nothing)]
+        else:
+            self._replay(tree, Node(bound, 1, fixed, free, dual, nothing))
+        self.history: list[Progressed] = []
+        self._seconds = 0.0  # of earlier runs
+
+    @property
+    def target(self) -> float:
+        """What a bound has to exceed: the wanted gap below the best objective."""
+        return self.objective - self._gap * abs(self.objective)
+
+    @property
+    def bound(self) -> float:
+        """The bound proven so far."""
+        waiting = self._open[0].bound if self._open else np.inf
+        return min(waiting, self._least, self.objective)
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of examined nodes."""
+        return len(self._dual) - 1
+
+    def tree(self) -> Tree:
+        """Return the tree so far."""
+        return Tree(
+            np.array(self._parent, np.int64),
+            np.array(self._feature, np.int64),
+            np.array(self._inside, bool),
+            np.array(self._row, np.int64),
+            np.array(self._dual).reshape(len(self._dual), self._problem.risk.size),
+        )
+
+    def run(
+        self,
+        time_limit: float,
+        max_nodes: int | None = None,
+        report: Callable[[Progressed], None] | None = None,
+    ) -> Status:
+        """Search until the wanted gap is proven, so many seconds or nodes at most.
+
+        report : called with every row that is added to the history.
+        """
+        begin = time.perf_counter()
+        limit = TREE_BYTES // (8 * self._problem.risk.size)
+        limit = limit if max_nodes is None else min(limit, max_nodes)
+        reported = -np.inf
+
+        def record() -> None:
+            nonlocal reported
+            reported = time.perf_counter()
+            seconds = self._seconds + reported - begin
+            row = Progressed(seconds, self.n_nodes, len(self._open), self.objective, self.bound)
+            self.history.append(row)
+            if report is not None:
+                report(row)
+
+        status = Status.GAP
+        node: Node | None = None  # under examination
+        known = len(self._parent), len(self._dual)
+        try:
+            while self._open and self._open[0].bound < self.target:
+                if self.n_nodes >= limit:
+                    status = Status.NODE_LIMIT
+                    break
+                if time.perf_counter() - begin >= time_limit:
+                    status = Status.TIME_LIMIT
+                    break
+                before = self.objective
+                known = len(self._parent), len(self._dual)
+                node = self._open[0]
+                self._examine(node)
+                node = None
+                if self.objective < before or time.perf_counter() - reported >= REPORT_SECONDS:
+                    record()
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+            if node is not None:
+                self._reopen(node, *known)
+        try:
+            record()
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        self._seconds += time.perf_counter() - begin
+        if status is Status.GAP and self.bound < self.target:
+            return Status.STALLED  # rounding leaves a larger gap
+        return status
+
+    def _replay(self, tree: Tree, root: Node) -> None:
+        """Rebuild the open nodes of an earlier search; nodes that it left too early are open again.
+
+        root : node 1, the candidates. Decisions are made anew: the target may be another.
+        """
+        position = {feature: place for place, feature in enumerate(self._problem.features.tolist())}
+        self._parent, self._feature = tree.parent.tolist(), tree.feature.tolist()
+        self._inside, self._row = tree.inside.tolist(), tree.row.tolist()
+        self._dual = list(tree.dual)
+        self._dual[self._row[0]] = root.dual
+        children: dict[int, list[int]] = {}
+        for number, parent in enumerate(self._parent):
+            children.setdefault(parent, []).append(number)
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            row = self._row[node.number]
+            if row < 0:
+                self._open.append(node)
+                continue
+            known = self._best_known(node, self._dual[row])
+            self._dual[row] = known.dual
+            if known.value >= self.target:
+                self._least = min(self._least, known.value)
+            elif node.number not in children:
+                self._open.append(replace(node, bound=known.value, dual=known.dual))
+            else:
+                fixed, free = self._decide(node, known)
+                for number in children[node.number]:
+                    feature, inside = self._feature[number], self._inside[number]
+                    place = position.get(feature, -1)
+                    left = self._half(fixed, free, place, inside) if feature >= 0 else (fixed, free)
+                    if left is not None and left[0].size <= self._problem.n_features:
+                        waiting.append(Node(known.value, number, *left, known.dual, node.start))
+        heapq.heapify(self._open)
+
+    def _number(self, parent: int, place: int, inside: bool) -> int:
+        """Return the number of a new node of the tree, which a feature divides from its sibling.
+
+        place : of the feature in Z; -1: there is no sibling.
+        """
+        self._parent.append(parent)
+        self._feature.append(int(self._problem.features[place]) if place >= 0 else -1)
+        self._inside.append(inside)
+        self._row.append(-1)
+        return len(self._parent) - 1
+
+    def _examine(self, node: Node) -> None:
+        """Bound a node; divide it where that is not enough."""
+        chosen = np.concatenate([node.fixed, node.free])
+        n_fixed, n_free = node.fixed.size, self._n_free(node)
+        single = n_free == node.free.size  # one model with all of its features is best
+        answer = self._relax(node, chosen, n_free, LEAF_TOL if single else NODE_TOL)
+        self._round(chosen, n_fixed, answer)
+        known = self._best_known(node, answer.dual)
+        if not single and known.value < self.target and _is_integral(answer.share):
+            # The relaxation is a model; it ends here unless the bound is too rough.
+            answer = self._relax(node, chosen, n_free, LEAF_TOL)
+            self._round(chosen, n_fixed, answer)
+            known = self._best_known(node, answer.dual)
+        heapq.heappop(self._open)
+        if self._row[node.number] < 0:
+            self._row[node.number] = len(self._dual)
+            self._dual.append(known.dual)
+        else:  # it was examined in an earlier search
+            self._dual[self._row[node.number]] = known.dual
+        if single or known.value >= self.target:
+            self._least = min(self._least, known.value)
+            return
+        self._divide(node, chosen, answer, known)
+
+    def _reopen(self, node: Node, n_known: int, n_duals: int) -> None:
+        """Take back what was begun of a node: an interrupt can come between any two lines.
+
+        n_known, n_duals : nodes of the tree, and dual points, before.
+        """
+        for column in (self._parent, self._feature, self._inside, self._row):
+            del column[n_known:]
+        if self._row[node.number] >= n_duals:
+            self._row[node.number] = -1
+        del self._dual[n_duals:]
+        others = [one for one in self._open if one.number < n_known and one is not node]
+        self._open = [node, *others]
+        heapq.heapify(self._open)
+
+    def _relax(self, node: Node, chosen: IndexArray, n_free: int, tol: float) -> Relaxed:
+        problem = self._problem
+        places, coef, b = node.start
+        u = np.zeros(problem.Z.shape[1])
+        u[places] = coef
+        return relax(
+            problem.Z.take(chosen), problem.risk, node.fixed.size, n_free, start=(u[chosen], b),
+            tol=tol, cutoff=self.target,
+        )  # fmt: skip
+
+    def _n_free(self, node: Node) -> int:
+        """Return how many free features a model of a node has."""
+        return min(self._problem.n_features - node.fixed.size, node.free.size)
+
+    def _best_known(self, node: Node, dual: FloatArray) -> Bound:
+        """Return what a dual point proves of a node, or its parent's if that proves more."""
+        known = self._bound(node, dual)
+        if known.value < node.bound:
+            inherited = self._bound(node, node.dual)
+            known = inherited if inherited.value > known.value else known
+        return known
+
+    def _bound(self, node: Node, dual: FloatArray) -> Bound:
+        problem = self._problem
+        chosen = np.concatenate([node.fixed, node.free])
+        scores = problem.Z.take(chosen).dot(dual)
+        return bound_at(
+            problem.risk, dual, np.abs(scores),
+            node.fixed.size + self._n_free(node), np.arange(node.fixed.size), self.target,
+        )  # fmt: skip
+
+    def _round(self, chosen: IndexArray, n_fixed: int, answer: Relaxed) -> None:
+        """Try the model of the largest coefficients; where it is better, improve it by swaps."""
+        problem = self._problem
+        strength = np.abs(answer.coef)
+        strength[:n_fixed] = np.inf
+        support = np.sort(chosen[largest(strength, min(problem.n_features, chosen.size))])
+        if not self._offer(support) or problem.Z.shape[1] > SWAP_COLUMNS:
+            return
+        exchanges = Exchanges(problem.Z, problem.risk, keep=np.arange(problem.n_forced))
+        self._offer(exchanges.swap(exchanges.fit(self.support)).columns)
+
+    def _offer(self, support: IndexArray) -> bool:
+        """Keep a support where it is better than the best one."""
+        key = tuple(support.tolist())
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        fit = self._problem.fit(support)
+        if not fit.objective < self.objective - PROVEN * abs(self.objective):
+            return False
+        self.support, self.objective = support, fit.objective
+        return True
+
+    def _divide(self, node: Node, chosen: IndexArray, answer: Relaxed, known: Bound) -> None:
+        """Add the nodes of what is left of a node."""
+        fixed, free = self._decide(node, known)
+        if fixed.size > self._problem.n_features:
+            return  # no model has them all: none is better
+        used = np.flatnonzero(answer.coef)
+        start = chosen[used], answer.coef[used], answer.intercept
+        if fixed.size + free.size <= self._problem.n_features:
+            number = self._number(node.number, -1, False)
+            heapq.heappush(self._open, Node(known.value, number, fixed, free, known.dual, start))
+            return
+        everywhere = np.zeros(self._problem.Z.shape[1])
+        everywhere[chosen] = answer.share
+        share = everywhere[free]
+        place = int(np.argmin(np.abs(share - 0.5)))
+        if not 0.0 < share[place] < 1.0:  # all are 0 or 1
+            place = int(np.argmax(share))
+        for inside in (True, False):
+            half = self._half(fixed, free, int(free[place]), inside)
+            assert half is not None
+            number = self._number(node.number, int(free[place]), inside)
+            heapq.heappush(self._open, Node(known.value, number, *half, known.dual, start))
+
+    def _half(
+        self, fixed: IndexArray, free: IndexArray, place: int, inside: bool
+    ) -> tuple[IndexArray, IndexArray] | None:
+        """Return the fixed and free features of the models with one feature, or of those without.
+
+        place : of the feature in Z, -1 where it is no candidate. None: there are no such models.
+        """
+        if place in fixed:
+            return (fixed, free) if inside else None
+        others = free[free != place]
+        if not inside:
+            return fixed, others
+        if others.size == free.size:
+            return None
+        fixed = np.append(fixed, place)
+        return fixed, others if fixed.size < self._problem.n_features else others[:0]
+
+    def _decide(self, node: Node, known: Bound) -> tuple[IndexArray, IndexArray]:
+        """Return the fixed and the free features that are left after what a bound decides."""
+        n_fixed = node.fixed.size
+        out, into = known.dropped[n_fixed:], known.fixed[n_fixed:]
+        if out.any() or into.any():
+            self._least = min(self._least, self.target)
+        fixed = np.concatenate([node.fixed, node.free[into]])
+        free = node.free[~(out | into)]
+        return fixed, free if fixed.size < self._problem.n_features else free[:0]
+
+
+def _is_integral(share: FloatArray) -> bool:
+    return bool(np.all((share == 0) | (share == 1)))
+
+
+__all__ = ["BranchAndBound", "Candidates"]

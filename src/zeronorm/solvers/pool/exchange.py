@@ -1,0 +1,372 @@
+"""Backward elimination, splicing and swaps on gathered columns: from a pool to exactly k features.
+
+All work on the ridge problem of `_ridge` with unit penalty, on a pool that fits in memory; no
+further scan of the data is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ... import _kernels
+from ..._typing import Columns, FloatArray, IndexArray
+from ...designs._columns import GrowingColumns
+from ..risk import Risk
+from .ridge import Ridge, bounded, in_kernel, ridge
+
+# A pool has so many times the features that are wanted, and so many at least.
+POOL_FACTOR, POOL_MIN = 3, 30
+# Drop this share of the remaining features at once, and one at a time from this size on: dropping
+# one by one everywhere selects no better and costs several times as much.
+DROP_SHARE, ONE_BY_ONE = 0.15, 10
+ELIMINATION_TOL = 1e-3  # of fits that only rank coefficients
+MAX_EXCHANGE = 5  # features exchanged at once by splicing
+MAX_ROUNDS = 30
+# Fits are accurate to this share of the decrease that counts, of their own objective, or to FIT_TOL
+# if that is less: others would undo each other's exchanges where the data separate.
+ACCURACY, FIT_TOL = 0.1, 1e-7
+# Swaps: the weakest features that may leave, the exchanges that are tried before giving up, and of
+# these how many for one leaving feature. Exchanges that are estimated to win back less than this
+# share of what is lost by the one that leaves are not tried: few of those that help are such.
+MOST_LEAVING, MOST_TRIALS, TRIALS_EACH = 16, 6, 3
+WON_BACK = 0.5
+RULE = MAX_EXCHANGE, MAX_ROUNDS, MOST_LEAVING, MOST_TRIALS, TRIALS_EACH
+# In dense pools of so many numbers a kernel makes the exchanges in one call: above it the BLAS is
+# faster, and an interrupt would have to wait.
+KERNEL_POOL = 4e5
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Columns of a pool with their fit."""
+
+    columns: IndexArray  # sorted
+    fit: Ridge
+
+    @property
+    def objective(self) -> float:
+        """That of the fit."""
+        return self.fit.objective
+
+
+class Exchanges:
+    """The l0 problem on a pool of columns, and supports of it made better by exchanges.
+
+    What was tried in vain is remembered, also while the pool grows.
+    """
+
+    def __init__(
+        self,
+        Z: Columns,
+        risk: Risk,
+        *,
+        keep: IndexArray | None = None,
+        tol: float = 1e-7,
+        fit_tol: float | None = None,
+    ) -> None:
+        """Begin with a pool.
+
+        Z : (n, p) the pool; columns on the selection scaling, so that |u_j| are comparable.
+        keep : columns of Z that stay in every support.
+        tol : decrease of the objective that counts, as a share of it.
+        fit_tol : certified gap of the fits, as a share of their objective.
+        """
+        self._risk, self._tol = risk, tol
+        self._fit_tol = min(FIT_TOL, ACCURACY * tol) if fit_tol is None else fit_tol
+        self._keep = np.empty(0, np.int64) if keep is None else keep
+        self._failed: dict[bytes, float] = {}  # objectives that supports are known to reach
+        # By size, the best support where swaps ended, and the number of columns that were there.
+        self._settled: dict[int, tuple[Fitted, int]] = {}
+        self._squares = GrowingColumns()
+        self.extend(Z)
+
+    def extend(self, Z: Columns) -> None:
+        """Go on with a pool that begins with the columns of the one so far."""
+        self._Z, self._protected = Z, np.zeros(Z.shape[1], bool)
+        self._protected[self._keep] = True
+
+    def fit(
+        self,
+        columns: IndexArray,
+        start: tuple[FloatArray, float] | None = None,
+        cutoff: float = np.inf,
+    ) -> Fitted:
+        """Solve the problem on some sorted columns.
+
+        cutoff : stop as soon as the bound shows that the optimum is not below this value.
+        """
+        return Fitted(columns, self._ridge(columns, start, self._fit_tol, True, cutoff))
+
+    def _ridge(
+        self,
+        columns: IndexArray,
+        start: tuple[FloatArray, float] | None,
+        tol: float,
+        of_value: bool,
+        cutoff: float,
+    ) -> Ridge:
+        return ridge(
+            self._Z, self._risk, columns=columns, start=start, tol=tol, of_value=of_value,
+            cutoff=cutoff,
+        )  # fmt: skip
+
+    def eliminate(
+        self, columns: IndexArray, sizes: Sequence[int], tol: float = ELIMINATION_TOL
+    ) -> dict[int, IndexArray]:
+        """Eliminate the columns of smallest |u_j| until each of the sizes is reached.
+
+        columns : what to begin with, sorted, with all that stay; at least so many as any size.
+        tol : of the fits, relative to the objective of the model without features.
+
+        Returns nested supports, sorted, by size.
+        """
+        left = columns
+        supports: dict[int, IndexArray] = {}
+        start: tuple[FloatArray, float] | None = None
+        for size in sorted(set(sizes), reverse=True):
+            while left.size > size:
+                fit = self._ridge(left, start, tol, False, np.inf)
+                count = 1 if left.size <= ONE_BY_ONE else max(1, int(DROP_SHARE * left.size))
+                count = min(count, left.size - size)
+                magnitude = np.where(self._protected[left], np.inf, np.abs(fit.coef))
+                # Of equal magnitudes the larger index goes first, so that ties keep the smaller.
+                worst = np.lexsort((-left, magnitude))[:count]
+                stay = np.ones(left.size, bool)
+                stay[worst] = False
+                left = left[stay]
+                start = (fit.coef[stay], fit.intercept)
+            supports[size] = left
+        return supports
+
+    def splice(self, current: Fitted) -> Fitted:
+        """Exchange columns of the support with others while the objective falls.
+
+        With h_j = 1 + sum_i w_i z_ij^2, the backward sacrifice of a column inside is h_j u_j^2 / 2,
+        the forward one of a column outside (z_j'v)^2 / (2 h_j), v the dual point. For c = 5, 2, 1
+        the c smallest and the c largest change places; the best exchange is kept if the objective
+        falls by more than `tol` times its value.
+
+        Source: the splicing of best-subset selection (Zhu et al., PNAS 2020), with a ridge.
+        """
+        for _ in range(MAX_ROUNDS):
+            support, fit = current.columns, current.fit
+            outside = self._outside(support)
+            movable = np.flatnonzero(~self._protected[support])
+            most = min(MAX_EXCHANGE, movable.size, outside.size)
+            if most == 0:
+                break
+            scores = self._Z.dot(fit.dual)
+            bend = self._bend(self._curvature(fit.margins))
+            backward = bend[support[movable]] * fit.coef[movable] ** 2
+            forward = scores[outside] ** 2 / bend[outside]
+            weakest = movable[np.lexsort((-support[movable], backward))]
+            strongest = outside[np.argsort(-forward, kind="stable")]
+            step = scores / bend
+            best: Fitted | None = None
+            limit, count = self._limit(current), most
+            while count >= 1:
+                trial = self._exchanged(
+                    current, weakest[:count], strongest[:count], step[strongest[:count]], limit
+                )
+                if trial is not None:
+                    best, limit = trial, trial.objective
+                count //= 2
+            if best is None:
+                break
+            current = best
+        return current
+
+    def swap(self, current: Fitted) -> Fitted:
+        """Exchange one column of the support for another while the objective falls.
+
+        At the margins without column j of the support, column i outside would lower the objective
+        by about g_i^2 / (2 h_i), g and h its first and second derivative there. The pairs (j, i)
+        that promise most are tried; the first that lowers the objective by more than `tol` times
+        its value is made. Where none of them does, no single exchange is likely to help.
+
+        Source: the swaps of Hazimeh and Mazumder, Operations Research 68(5), 2020, with a ridge.
+        """
+        while True:
+            outside = self._outside(current.columns, self._tried(current))
+            movable = np.flatnonzero(~self._protected[current.columns])
+            following = None
+            if outside.size and movable.size:
+                movable = self._weakest(current, movable)
+                promise, step = self._promises(current, movable, outside)
+                limit = self._limit(current)
+                for leaving, entering in _best_pairs(promise):
+                    following = self._exchanged(
+                        current, movable[[leaving]], outside[[entering]],
+                        step[leaving, [entering]], limit,
+                    )  # fmt: skip
+                    if following is not None:
+                        break
+            if following is None:
+                self.settle(current, self._Z.shape[1])
+                return current
+            current = following
+
+    def improve(self, current: Fitted, *, swaps: bool = True) -> Fitted:
+        """Splice and swap until neither helps; without swaps, splice."""
+        (n, p), k = self._Z.shape, current.columns.size
+        if k == 0 or n * p > KERNEL_POOL or not in_kernel(self._Z, k, self._risk.loss):
+            return self.improve_by_steps(current, swaps=swaps)
+        known, n_known = self._settled.get(k, (current, 0))
+        columns, u = current.columns.copy(), current.fit.coef.copy()
+        assert self._Z.array is not None
+        risk = self._risk
+        margins, dual, scores = np.empty(n), np.empty(n), np.empty(k)
+        b, objective, bound, gap = _kernels.dense_exchange(
+            self._Z.array, risk.y, risk.weight, self._protected.view(np.uint8),
+            risk.loss.kernel, risk.intercept, current.fit.intercept,
+            self._tol, self._fit_tol, swaps, RULE, WON_BACK, known.columns, n_known, columns, u,
+            margins, dual, scores,
+        )  # fmt: skip
+        if np.array_equal(columns, current.columns):
+            found = current
+        else:
+            fit = Ridge(u, b, margins, dual, scores, objective, bound, gap)
+            found = Fitted(columns, bounded(fit, risk, np.ones(k)))
+        if swaps:
+            self.settle(found, p)
+        return found
+
+    def improve_by_steps(self, current: Fitted, *, swaps: bool = True) -> Fitted:
+        """Do what `improve` does, in any pool."""
+        if self._tried(current) == self._Z.shape[1]:
+            return current
+        while True:
+            spliced = self.splice(current)
+            if not swaps:
+                return spliced
+            current = self.swap(spliced)
+            if current is spliced:
+                return current
+
+    def settle(self, found: Fitted, n_known: int) -> None:
+        """Remember that exchanges with the first columns of the pool do not help a support."""
+        best = self._settled.get(found.columns.size)
+        if best is None or found.objective <= best[0].objective:
+            self._settled[found.columns.size] = found, n_known
+
+    def _tried(self, current: Fitted) -> int:
+        """Return how many columns of the pool are known not to help a support."""
+        known, n_known = self._settled.get(current.columns.size, (current, 0))
+        return n_known if np.array_equal(known.columns, current.columns) else 0
+
+    def without(
+        self, current: Fitted, places: IndexArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return what the model is without each of some columns, the others as they are.
+
+        places : where the columns are in the support.
+
+        Returns the objectives, (p,); minus the gradients of the loss in the margins, (n, p); and
+        the margins, (n, p).
+        """
+        # Columns in Fortran order: they are written one by one, and read by the BLAS.
+        shape = self._risk.size, places.size
+        descent, margins = np.empty(shape, order="F"), np.empty(shape, order="F")
+        objective = np.empty(places.size)
+        dense = self._Z.take(current.columns[places]).dense()
+        coef = current.fit.coef
+        penalty = 0.5 * float(coef @ coef)
+        for place, j in enumerate(places):
+            z = margins[:, place]
+            np.subtract(current.fit.margins, coef[j] * dense[:, place], out=z)
+            value, gradient = self._risk.value_gradient(z)
+            np.negative(gradient, out=descent[:, place])
+            objective[place] = value + penalty - 0.5 * coef[j] ** 2
+        return objective, descent, margins
+
+    def _promises(
+        self, current: Fitted, leaving: IndexArray, outside: IndexArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return estimates of the objective with one column for another, and of its coefficient.
+
+        (leaving, outside) both; infinite estimates are not worth a trial.
+        """
+        objective, descent, margins = self.without(current, leaving)
+        curvature = np.empty_like(margins)
+        for place, z in enumerate(margins.T):
+            curvature[:, place] = self._curvature(z)
+        first = int(outside[0])  # a part of the pool is enough where swaps have seen the rest
+        scores = self._Z.take(slice(first, None)).dot(descent)[outside - first].T
+        bend = self._bend(curvature, first)[outside - first].T
+        gain = scores**2 / (2.0 * bend)
+        lost = (objective - current.objective)[:, None]
+        return np.where(gain < WON_BACK * lost, np.inf, objective[:, None] - gain), scores / bend
+
+    def _weakest(self, current: Fitted, movable: IndexArray) -> IndexArray:
+        """Return those of the places in the support that may leave: the least sacrifices."""
+        if movable.size <= MOST_LEAVING:
+            return movable
+        bend = self._bend(self._curvature(current.fit.margins))[current.columns[movable]]
+        sacrifice = bend * current.fit.coef[movable] ** 2
+        return np.sort(movable[np.argsort(sacrifice, kind="stable")[:MOST_LEAVING]])
+
+    def _exchanged(
+        self,
+        current: Fitted,
+        leaving: IndexArray,
+        entering: IndexArray,
+        coef: FloatArray,
+        limit: float,
+    ) -> Fitted | None:
+        """Return the support with some columns exchanged where its objective is below a limit.
+
+        The fit ends as soon as its certified bound shows that it is not.
+
+        leaving : places in the support.
+        entering, coef : columns of the pool, and coefficients to start from.
+        """
+        stay = np.ones(current.columns.size, bool)
+        stay[leaving] = False
+        columns = np.concatenate([current.columns[stay], entering])
+        order = np.argsort(columns)
+        columns = columns[order]
+        key = columns.tobytes()
+        if self._failed.get(key, -np.inf) >= limit:
+            return None
+        start = np.concatenate([current.fit.coef[stay], coef])[order]
+        found = self.fit(columns, (start, current.fit.intercept), limit)
+        if found.objective < limit:
+            return found
+        self._failed[key] = limit
+        return None
+
+    def _limit(self, current: Fitted) -> float:
+        """Return what an objective has to be below to count as a decrease."""
+        return current.objective * (1.0 - self._tol)
+
+    def _curvature(self, margins: FloatArray) -> FloatArray:
+        return self._risk.curvature(margins)
+
+    def _bend(self, curvature: FloatArray, first: int = 0) -> FloatArray:
+        """Return h_j = 1 + sum_i w_i z_ij^2 of the columns of the pool from one on."""
+        known = self._squares.size
+        if known < self._Z.shape[1]:
+            self._squares.append(self._Z.take(slice(known, None)).squared())
+        squares = self._squares.columns().take(slice(first, self._Z.shape[1]))
+        return 1.0 + squares.dot(curvature)
+
+    def _outside(self, columns: IndexArray, first: int = 0) -> IndexArray:
+        """Return the columns of the pool from one on that are not among some, sorted."""
+        outside = np.ones(self._Z.shape[1], bool)
+        outside[:first] = False
+        outside[columns] = False
+        return np.flatnonzero(outside)
+
+
+def _best_pairs(promise: FloatArray) -> list[tuple[int, int]]:
+    """Return (leaving, entering) of the smallest finite estimates, few of each that leaves."""
+    each = min(TRIALS_EACH, promise.shape[1])
+    best = np.argpartition(promise, each - 1, axis=1)[:, :each]
+    value = np.take_along_axis(promise, best, axis=1)
+    value, best = value.ravel(), best.ravel()
+    order = np.lexsort((best, value))[:MOST_TRIALS]
+    order = order[np.isfinite(value[order])]
+    return list(zip((order // each).tolist(), best[order].tolist(), strict=True))

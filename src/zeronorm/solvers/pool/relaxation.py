@@ -1,0 +1,394 @@
+"""The convex relaxation of the l0 problem on gathered columns, by a semismooth Newton method.
+
+    min_{u, b}  1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2 + sum_i s_i f(y_i, z_i'u + b)              (R)
+
+A are the features that are fixed in, F the free ones, q = k - |A|, and
+
+    1/2 ||u||_(q)^2 = min { 1/2 sum_j u_j^2 / d_j : 0 <= d_j <= 1, sum_j d_j <= q }
+
+is half the squared k-support norm: the tightest convex function below the ridge term of vectors
+with at most q entries. The value is a lower bound of the l0 problem with A fixed in; its dual is
+D(v) = -conjugate(v) - 1/2 (sum_A c_j^2 + S_q(c_F^2)), c = Z'v, S_q the sum of the q largest.
+
+At the solution with threshold t, features with |c_j| > t have d_j = 1 and u_j = c_j, those with
+d_j = 0 have |c_j| <= t, and in between |c_j| = t and d_j = |u_j| / t. Given which are which and the
+signs in between, (R) is smooth, with penalty 1/2 ||u_T||^2 + (s'u_E)^2 / (2 q'): a Newton step.
+Which are which is read off the proximal point of u + c. That is right near the solution; where C is
+large, or columns are nearly collinear, it is wrong everywhere else, and steps do not descend or are
+many. Then an interior-point method comes near the solution: Newton steps in u, b and d on
+
+    1/2 ||u_A||^2 + 1/2 sum_F u_j^2 / d_j + sum_i s_i f(y_i, z_i'u + b)
+        - mu (sum_F log d_j + sum_F log(1 - d_j) + log(q - sum_F d_j))
+
+for mu that falls with the gap, over the columns of large scores.
+
+Sources: Argyriou, Foygel and Srebro, Sparse prediction with the k-support norm, NIPS 2012; Li, Sun
+and Toh, SIAM Journal on Optimization 28(1), 2018 (semismooth Newton steps for proximal problems);
+Nesterov and Nemirovskii, Interior-Point Polynomial Algorithms, SIAM 1994 (barriers, central paths).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._typing import Columns, FloatArray, IndexArray
+from ...designs._columns import DenseColumns
+from ...ordering import largest
+from ..risk import Risk
+from .ridge import ridge, solve_positive
+
+MAX_ITERATIONS = 200
+MAX_NEWTON = 8  # semismooth steps before the interior-point method
+FINEST = 1e-10  # relative gap that rounding allows
+DESCENT = 1e-4  # of a step, as a share of what the model promises
+MOST_HALVINGS = 8
+INTERIOR_STEPS, INTERIOR_HALVINGS = 100, 40
+CENTRE = 0.2  # mu, as a share of the one that the gap is due to
+INSIDE = 0.95  # of the way to the boundary that a step goes at most
+WORKING = 100  # columns of the interior-point method at first; and 5 q
+FLAT = 1e-9  # curvature added for features in between, which may be more than the rows
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """A solution of (R)."""
+
+    coef: FloatArray  # (p,)
+    intercept: float
+    share: FloatArray  # (p,) d_j: 1 where fixed in
+    dual: FloatArray  # (n,) the dual point of the bound
+    objective: float
+    bound: float  # the best D(v) on the way
+
+
+def relax(
+    Z: Columns,
+    risk: Risk,
+    n_fixed: int,
+    n_free: int,
+    *,
+    start: tuple[FloatArray, float] | None = None,
+    tol: float = 1e-4,
+    cutoff: float = np.inf,
+    max_iter: int = MAX_ITERATIONS,
+) -> Relaxed:
+    """Solve (R) to a certified gap of `tol` relative to the objective.
+
+    Parameters
+    ----------
+    Z : (n, p) gathered columns, the fixed ones first.
+    n_fixed : |A|.
+    n_free : q, at most p - |A|; all free features enter where it is equal.
+    start : (u, b) to start from.
+    cutoff : stop as soon as the bound is above this value; where the objective is above, the
+        tolerance is that of rounding.
+    max_iter : steps; the bound is one after any of them.
+    """
+    problem = _Problem(Z, risk, n_fixed, n_free)
+    u, b = (np.zeros(Z.shape[1]), 0.0) if start is None else start
+    point = problem.at(u, b)
+    if n_free == Z.shape[1] - n_fixed:  # nothing to choose
+        fit = ridge(Z, risk, start=(u, point.b), tol=tol, of_value=True, cutoff=cutoff)
+        point = problem.at(fit.coef, fit.intercept)
+    best, best_dual = -np.inf, np.zeros(risk.size)
+    for n_steps in range(max_iter):
+        dual, scores, bound, scale = problem.bound(point)
+        if bound > best:
+            best, best_dual = bound, scale * dual
+        # A value above the cutoff may still be shown to be there.
+        wanted = tol if point.objective <= cutoff else FINEST
+        if best > cutoff or point.objective - best <= wanted * abs(point.objective):
+            break
+        following = None
+        if n_steps < MAX_NEWTON or problem.n_working:
+            following = problem.newton_step(point, scores)
+        if following is None:
+            following = problem.interior(point, scores, wanted, cutoff)
+        if following is None:  # rounding: no decrease is left
+            break
+        point = following
+    share = problem.share_of(point.u)
+    return Relaxed(point.u, point.b, share, best_dual, point.objective, best)
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    u: FloatArray
+    b: float
+    z: FloatArray  # (n,) Zu, without the intercept
+    gradient: FloatArray  # (n,) of the loss in the margins
+    loss: float
+    objective: float
+
+
+class _Problem:
+    def __init__(self, Z: Columns, risk: Risk, n_fixed: int, n_free: int) -> None:
+        self._Z, self._risk = Z, risk
+        self._fixed, self._free = slice(0, n_fixed), slice(n_fixed, Z.shape[1])
+        self._n_fixed, self._q = n_fixed, n_free
+        self._working: IndexArray = np.empty(0, np.int64)  # columns of the interior-point method
+
+    @property
+    def n_working(self) -> int:
+        """How many columns the interior-point method has had so far."""
+        return int(self._working.size)
+
+    def at(self, u: FloatArray, b: float) -> _Point:
+        """Return the point with coefficients u; b is where to look for its best intercept."""
+        used = np.flatnonzero(u)
+        return self._point(u, self._Z.take(used).times(u[used]), b)
+
+    def _point(self, u: FloatArray, z: FloatArray, b: float) -> _Point:
+        b, value, gradient = self._risk.best(z, b)
+        fixed = u[self._fixed]
+        penalty = 0.5 * float(fixed @ fixed) + support_norm(u[self._free], self._q)[0]
+        return _Point(u, b, z, gradient, value, value + penalty)
+
+    def bound(self, point: _Point) -> tuple[FloatArray, FloatArray, float, float]:
+        """Return the dual point of a point, its scores, the bound and the scale that gives it."""
+        dual = self._risk.dual_point(point.gradient)
+        scores = self._Z.dot(dual)
+        quadratic = self.quadratic(scores)
+        return dual, scores, *self._risk.bound(dual, quadratic)
+
+    def quadratic(self, scores: FloatArray) -> float:
+        """Return 1/2 (sum_A c_j^2 + S_q(c_F^2))."""
+        fixed = scores[self._fixed]
+        return 0.5 * (float(fixed @ fixed) + top_squares(scores[self._free], self._q))
+
+    def share_of(self, u: FloatArray) -> FloatArray:
+        """Return the d_j of a point, 1 for fixed features."""
+        share = np.ones(u.size)
+        free = np.abs(u[self._free])
+        threshold = support_norm(free, self._q)[1]
+        share[self._free] = np.minimum(1.0, free / threshold) if threshold > 0 else free > 0
+        return share
+
+    def _shares(self, v: FloatArray, curvature: float) -> FloatArray:
+        """Return the d_j of the proximal point of v."""
+        share = np.ones(v.size)
+        share[self._free] = proximal_shares(np.abs(v[self._free]), self._q, curvature)
+        return share
+
+    def newton_step(self, point: _Point, scores: FloatArray) -> _Point | None:
+        """Return where a semismooth Newton step leads; None where it does not descend."""
+        v = point.u + scores
+        share = self._shares(v, 1.0)
+        inside = np.flatnonzero(share == 1.0)
+        between = np.flatnonzero((share > 0) & (share < 1))
+        chosen = np.concatenate([inside, between])
+        columns = self._Z.take(chosen).dense()
+        matrix, cross, curvature = self._curvature(point, columns)
+        right = -np.asarray((point.gradient - curvature * point.z) @ columns)
+        right -= cross * float(curvature @ point.z)
+        diagonal = np.einsum("ii->i", matrix)
+        diagonal[: inside.size] += 1.0
+        sign = np.sign(v[between])
+        if between.size:
+            left = self._n_fixed + self._q - inside.size
+            matrix[inside.size :, inside.size :] += np.outer(sign, sign) / left
+            diagonal[inside.size :] += FLAT * (1.0 + diagonal[inside.size :])
+        try:
+            target = _solve(matrix, right)
+        except np.linalg.LinAlgError:
+            return None
+        target[inside.size :] = np.where(target[inside.size :] * sign > 0, target[inside.size :], 0)
+        u = np.zeros_like(point.u)
+        u[chosen] = target
+        z = columns @ target
+        step = 1.0
+        for _ in range(MOST_HALVINGS + 1):
+            trial = self._point(
+                point.u + step * (u - point.u), point.z + step * (z - point.z), point.b
+            )
+            if trial.objective < point.objective * (1.0 - 1e-12):
+                return trial
+            step *= 0.3
+        return None
+
+    def interior(
+        self, point: _Point, scores: FloatArray, tol: float, cutoff: float
+    ) -> _Point | None:
+        """Return a point of relative gap `tol` over columns of large scores, or of a bound above.
+
+        The columns are those of the call before and more, all at last; None where they are the
+        same, where no step descends, or where no free feature can be in.
+        """
+        if not self._q or scores.size == self._n_fixed:
+            return None  # there are no shares to be found
+        size = np.abs(scores)
+        size[self._fixed] = np.inf
+        size[point.u != 0] = np.inf
+        size[self._working] = np.inf
+        many = self.n_working + max(WORKING, 5 * self._q)
+        working = np.sort(largest(size, min(many, size.size)))
+        if working.size == self.n_working:
+            return None
+        self._working = working
+        part = _Problem(
+            DenseColumns(self._Z.take(working).dense()), self._risk, self._n_fixed, self._q
+        )
+        found = part.central_path(part.at(point.u[working], point.b), 0.5 * tol, cutoff)
+        u = np.zeros(point.u.size)
+        u[working] = found.u
+        return replace(found, u=u)
+
+    def central_path(self, point: _Point, tol: float, cutoff: float) -> _Point:
+        """Return a point of relative gap `tol`, or of a bound above the cutoff, or the last one."""
+        q, free, Z = self._q, self._free, self._Z.dense()
+        share = 0.5 * (self.share_of(point.u)[free] + q / (point.u.size - self._n_fixed))
+        share *= INSIDE * min(1.0, q / float(share.sum()))
+        best, mu = -np.inf, np.inf
+
+        def barrier(d: FloatArray) -> float:
+            return -mu * float(np.log(d).sum() + np.log1p(-d).sum() + np.log(q - d.sum()))
+
+        def merit(at: _Point, d: FloatArray) -> float:
+            own = self._n_fixed
+            smooth = at.loss + 0.5 * float(at.u[:own] @ at.u[:own] + (at.u[own:] ** 2 / d).sum())
+            return smooth + barrier(d)
+
+        for _ in range(INTERIOR_STEPS):
+            _, scores, bound, _ = self.bound(point)
+            best = max(best, bound)
+            gap = point.objective - best
+            if best > cutoff or gap <= tol * abs(point.objective):
+                break
+            mu = min(mu, CENTRE * gap / (2 * share.size + 1))
+            u, d, room = point.u[free], share, q - float(share.sum())
+            slope = -scores
+            slope[self._fixed] += point.u[self._fixed]
+            slope[free] += u / d
+            slope_d = -0.5 * (u / d) ** 2 - mu / d + mu / (1.0 - d) + mu / room
+            # The curvature in d is diag(bend) + mu / room^2 11'; it is eliminated.
+            wall = mu / d**2 + mu / (1.0 - d) ** 2
+            bend = u**2 / d**3 + wall
+            across = u / d**2
+            joint = mu / room**2 / (1.0 + mu / room**2 * float((1.0 / bend).sum()))
+
+            def eliminated(
+                v: FloatArray, bend: FloatArray = bend, joint: float = joint
+            ) -> FloatArray:
+                """Return the product of that curvature's inverse and v."""
+                return np.asarray(v / bend - joint * float((v / bend).sum()) / bend)
+
+            matrix, _, _ = self._curvature(point, Z)
+            matrix[free, free] += joint * np.outer(across / bend, across / bend)
+            diagonal = np.einsum("ii->i", matrix)
+            diagonal[self._fixed] += 1.0
+            diagonal[free] += wall / bend / d
+            right = -slope
+            right[free] -= across * eliminated(slope_d)
+            try:
+                move = _solve(matrix, right)
+            except np.linalg.LinAlgError:
+                break
+            move_d = eliminated(across * move[free] - slope_d)
+            with np.errstate(divide="ignore"):
+                limits = np.where(move_d < 0, -d, 1.0 - d) / move_d
+            step = min(1.0, INSIDE * float(np.min(limits, initial=np.inf, where=move_d != 0)))
+            if move_d.sum() > 0:
+                step = min(step, INSIDE * room / float(move_d.sum()))
+            descent = float(slope @ move + slope_d @ move_d)
+            value, along = merit(point, d), np.asarray(Z @ move)
+            for _ in range(INTERIOR_HALVINGS):
+                trial = self._point(point.u + step * move, point.z + step * along, point.b)
+                if merit(trial, d + step * move_d) <= value + DESCENT * step * descent:
+                    break
+                step *= 0.5
+            else:  # rounding
+                break
+            point, share = trial, d + step * move_d
+        return point
+
+    def _curvature(
+        self, point: _Point, columns: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the curvature of the loss in some coefficients, at the best intercept of each.
+
+        With it the mean column, weighted by the curvature of the loss in the margins, 0 without an
+        intercept, and that curvature.
+        """
+        curvature = self._risk.curvature(point.z + point.b)
+        total = float(curvature.sum())
+        matrix = DenseColumns(columns).gram(curvature)
+        if not self._risk.intercept or total <= 0:
+            return matrix, np.zeros(columns.shape[1]), curvature
+        cross = np.asarray(curvature @ columns)
+        matrix -= np.outer(cross, cross / total)
+        return matrix, cross / total, curvature
+
+
+def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve a positive definite system, whose scales may differ by many orders; it is changed."""
+    unit = 1.0 / np.sqrt(np.einsum("ii->i", matrix))
+    matrix *= unit[:, None]
+    matrix *= unit
+    return np.asarray(unit * solve_positive(matrix, unit * right))
+
+
+def top_squares(values: FloatArray, q: int) -> float:
+    """Return the sum of the q largest squares."""
+    square = values * values
+    if q >= square.size:
+        return float(square.sum())
+    return float(np.partition(square, square.size - q)[square.size - q :].sum()) if q else 0.0
+
+
+def support_norm(u: FloatArray, q: int) -> tuple[float, float]:
+    """Return 1/2 ||u||_(q)^2 and the threshold t with d_j = min(1, |u_j| / t); t = 0: all d_j = 1.
+
+    With |u| sorted, r entries are above t = (sum of the others) / (q - r).
+    """
+    size = np.abs(u[u != 0])
+    if size.size <= q:
+        return 0.5 * float(size @ size), 0.0
+    if q == 0:
+        return np.inf, np.inf
+    size = np.sort(size)[::-1]
+    rest = np.cumsum(size[::-1])[::-1][:q]
+    threshold = rest / (q - np.arange(q))
+    r = int(np.argmax(size[:q] <= threshold))  # it holds for the last one
+    above = size[:r]
+    return 0.5 * (float(above @ above) + float(rest[r]) ** 2 / (q - r)), float(threshold[r])
+
+
+def proximal_shares(size: FloatArray, q: int, curvature: float) -> FloatArray:
+    """Return the d_j of argmin_u curvature/2 ||u - v||^2 + 1/2 ||u||_(q)^2, size = |v|.
+
+    u_j = v_j curvature d_j / (curvature d_j + 1), where d_j = clip(x |v_j| - 1/curvature, 0, 1) for
+    the x at which they sum to q. The sum is linear between the breakpoints of the d_j.
+    """
+    if q == 0:
+        return np.zeros(size.size)
+    if np.count_nonzero(size) <= q:
+        share = np.zeros(size.size)
+        share[largest(size, min(q, size.size))] = 1.0
+        return share
+    base = 1.0 / curvature
+    qth = float(np.partition(size, size.size - q)[size.size - q])
+    # At (1 + base) / qth the sum is at least q: what is zero there is zero at the solution.
+    some: IndexArray = np.flatnonzero(size > qth * base / (1.0 + base))
+    a = size[some]
+
+    def total(x: float) -> float:
+        return float(np.clip(x * a - base, 0.0, 1.0).sum())
+
+    points = np.sort(np.concatenate([base / a, (1.0 + base) / a]))
+    low, high = 0, int(np.searchsorted(points, (1.0 + base) / qth))
+    high = min(high, points.size - 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if total(points[middle]) <= q else (low, middle)
+    below, above = total(points[low]), total(points[high])
+    x = points[high]
+    if above > below:
+        x = points[low] + (points[high] - points[low]) * (q - below) / (above - below)
+    share = np.zeros(size.size)
+    share[some] = np.clip(x * a - base, 0.0, 1.0)
+    return share
+
+
+__all__ = ["Relaxed", "proximal_shares", "relax", "support_norm", "top_squares"]

@@ -1,0 +1,317 @@
+"""The k-scale workhorse: Newton's method for a ridge problem on a few gathered columns.
+
+    min_{u, b}  1/2 sum_j p_j u_j^2 + sum_i s_i f(y_i, z_i'u + b)                          (R)
+
+with s the sample weights times C. Elimination, exchanges, the final refit and certificates are
+sequences of such problems, warm-started. A kernel solves the small dense ones; the steps of others
+are BLAS and LAPACK, and with more columns than rows the Newton system is solved in the space of the
+rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
+
+from ... import _kernels
+from ..._threads import map_threads
+from ..._typing import Columns, FloatArray, IndexArray, Smooth
+from ...designs._columns import BLOCK_ROWS, FLOAT32_GRAM
+from ...losses import balance
+from ..risk import Risk
+
+MAX_NEWTON = 100
+BALANCED = 1.0 - 1e-9  # less of a dual point is kept only where b has not its best value
+# Dense problems of at most so many multiply-adds in a Gram matrix, and no more columns than rows,
+# are solved by one call of a kernel; above it the BLAS is faster.
+KERNEL_GRAM = 2e7
+
+
+@dataclass(frozen=True, slots=True)
+class Ridge:
+    """A solution of (R)."""
+
+    coef: FloatArray  # (p,)
+    intercept: float
+    margins: FloatArray  # (n,) Zu + b
+    dual: FloatArray  # (n,) dual point v, sum_i v_i = 0 where the intercept is free
+    scores: FloatArray  # (p,) Z'v
+    objective: float
+    bound: float  # certified lower bound
+    gap: float  # objective - bound, relative to the objective of the model without features
+
+
+def cholesky(matrix: FloatArray) -> FloatArray:
+    """Return the lower factor of a symmetric positive definite matrix (upper part undefined).
+
+    A diagonal shift at rounding level is added where rounding has made the matrix indefinite;
+    `matrix` is changed then. LinAlgError where it is not finite.
+    """
+    shift = 0.0
+    diagonal = np.einsum("ii->i", matrix)
+    largest = float(diagonal.max(initial=0.0))
+    while True:
+        factor, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=0)
+        # Not every LAPACK refuses NaN; it stays on the diagonal then.
+        if info == 0 and np.isfinite(np.einsum("ii->i", factor)).all():
+            return np.asarray(factor)
+        if not shift <= largest < np.inf:
+            raise np.linalg.LinAlgError("the Newton system is not finite: the data overflow.")
+        step = max(1e-14 * largest, 10.0 * shift)
+        diagonal += step - shift
+        shift = step
+
+
+def solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve a symmetric positive definite system by Cholesky."""
+    return np.asarray(dpotrs(cholesky(matrix), right, lower=1)[0])
+
+
+def inverse_factor(matrix: FloatArray) -> FloatArray:
+    """Return L^-1, lower triangular, for a symmetric positive definite matrix L L'."""
+    if not matrix.size:  # LAPACK would complain on the terminal
+        return np.empty((0, 0))
+    return np.asarray(np.tril(dtrtri(cholesky(matrix), lower=1)[0]))
+
+
+def ridge(
+    Z: Columns,
+    risk: Risk,
+    *,
+    columns: IndexArray | None = None,
+    penalty: FloatArray | float = 1.0,
+    start: tuple[FloatArray, float] | None = None,
+    tol: float = 1e-6,
+    of_value: bool = False,
+    cutoff: float = np.inf,
+) -> Ridge:
+    """Solve (R) to a certified gap of `tol` relative to the objective of the zero model.
+
+    Parameters
+    ----------
+    Z : (n, m) gathered columns.
+    columns : (p,) positions in Z of the columns of the problem; None: all of them.
+    penalty : (p,) or a number, positive: the p_j.
+    start : (u, b) to start from.
+    cutoff : stop as soon as the bound shows that the optimum is not below this value.
+    tol : stop at (objective - bound) <= tol * objective at u = 0, or where rounding ends progress.
+    of_value : whether `tol` is relative to the objective itself, which is smaller by many orders
+        where the data separate.
+
+    Raises
+    ------
+    LinAlgError : a Newton system is not finite.
+    """
+    n = Z.shape[0]
+    p = Z.shape[1] if columns is None else columns.size
+    diagonal = np.full(p, penalty, dtype=np.float64)
+    u = np.zeros(p) if start is None else start[0].copy()
+    b = 0.0 if start is None or not risk.intercept else start[1]
+    if not in_kernel(Z, p, risk.loss):
+        chosen = Z if columns is None else Z.take(columns)
+        fit = newton(chosen, risk, diagonal, (u, b), tol, of_value, cutoff)
+        return bounded(fit, risk, diagonal)
+    assert Z.array is not None
+    margins, dual, scores = np.empty(n), np.empty(n), np.empty(p)
+    b, objective, bound, gap = _kernels.dense_ridge(
+        Z.array, np.arange(p) if columns is None else columns, risk.y, risk.weight, diagonal,
+        risk.loss.kernel, risk.intercept, b, tol, of_value, cutoff, u, margins, dual, scores,
+    )  # fmt: skip
+    fit = Ridge(u, b, margins, dual, scores, objective, bound, gap)
+    return bounded(fit, risk, diagonal)
+
+
+def in_kernel(Z: Columns, p: int, loss: Smooth) -> bool:
+    """Return whether the compiled solvers solve a problem on p columns of Z."""
+    n = Z.shape[0]
+    small = p <= n and n * p * p <= KERNEL_GRAM
+    return _kernels.HAS_COMPILED_SOLVERS and small and loss.kernel >= 0 and Z.array is not None
+
+
+def bounded(fit: Ridge, risk: Risk, diagonal: FloatArray) -> Ridge:
+    """Return the fit with a bound where the solver has none: b has no best value in floating point.
+
+    There the dual point, balanced, is not that of the margins.
+    """
+    if np.isfinite(fit.bound):
+        return fit
+    quadratic = 0.5 * float((fit.scores / diagonal) @ fit.scores)
+    bound = risk.bound(fit.dual, quadratic)[0]
+    zero_value = risk.null()
+    gap = (fit.objective - bound) / zero_value if zero_value > 0 else 0.0
+    return replace(fit, bound=bound, gap=gap)
+
+
+def newton(
+    Z: Columns,
+    risk: Risk,
+    diagonal: FloatArray,
+    start: tuple[FloatArray, float],
+    tol: float,
+    of_value: bool,
+    cutoff: float,
+) -> Ridge:
+    """Solve (R) from (u, b) as `ridge` does, for any storage, loss and size; diagonal: the p_j."""
+    (u, b), p, intercept = start, Z.shape[1], risk.intercept
+    zero_value = risk.null()
+    z = Z.times(u)
+    best_bound = -np.inf
+    value, gradient = risk.value_gradient(z + b)
+    if np.isnan(value):
+        raise np.linalg.LinAlgError("the Newton system is not finite: the data overflow.")
+    objective = value
+    scores = descent = dual = np.empty(0)
+
+    def slope_in_u() -> float:
+        """Set scores and minus the gradient in u; return the gap of v where b is at its best.
+
+        The loss of the margins and its conjugate at v are equal together there, so what is left
+        is the square of the slope.
+        """
+        nonlocal scores, descent
+        scores = Z.dot(dual)
+        descent = scores - diagonal * u
+        return 0.5 * float((descent / diagonal) @ descent)
+
+    def certify() -> None:
+        """Go to the best intercept and bound the optimum there."""
+        nonlocal b, value, gradient, objective, dual, best_bound
+        kept = 1.0
+        if intercept:
+            b, value, gradient = risk.best(z, b)
+            objective = value + 0.5 * float((diagonal * u) @ u)
+            raw = -gradient
+            dual = balance(raw)
+            kept = float(np.min(dual[raw != 0] / raw[raw != 0], initial=1.0))
+        left = slope_in_u()
+        if kept >= BALANCED:
+            best_bound = max(best_bound, objective - left)
+
+    for iteration in range(MAX_NEWTON):
+        objective = value + 0.5 * float((diagonal * u) @ u)
+        dual = -gradient
+        left = slope_in_u()
+        curvature = risk.curvature(z + b)
+        wanted = tol * (objective if of_value else zero_value)
+        last = iteration == MAX_NEWTON - 1
+        flat = intercept and not float(curvature.sum()) > 0  # no Newton step in b
+        certified = left <= wanted or objective - left >= cutoff or last or flat
+        if certified:
+            certify()
+            if objective - best_bound <= wanted or best_bound >= cutoff or p == 0 or last:
+                break
+            curvature = risk.curvature(z + b)
+        pull = float(gradient.sum()) if intercept else 0.0
+        direction, shift = _newton_direction(Z, curvature, diagonal, descent, pull, intercept)
+        z_step = Z.times(direction)
+        slope = float(descent @ direction) - pull * shift
+        step = 1.0
+        accepted = False
+        for _ in range(40):
+            trial = u + step * direction
+            z_trial = z + step * z_step
+            at_trial = risk.value_gradient(z_trial + (b + step * shift))
+            trial_objective = at_trial[0] + 0.5 * float((diagonal * trial) @ trial)
+            if trial_objective <= objective - 1e-4 * step * slope:
+                accepted = True
+                break
+            step *= 0.5
+        if not accepted:  # rounding: no decrease is left
+            if not certified:
+                certify()
+            break
+        u, z, b = trial, z_trial, b + step * shift
+        value, gradient = at_trial
+    gap = (objective - best_bound) / zero_value if zero_value > 0 else 0.0
+    return Ridge(u, b, z + b, dual, scores, objective, best_bound, gap)
+
+
+def _newton_direction(
+    Z: Columns,
+    curvature: FloatArray,
+    diagonal: FloatArray,
+    descent: FloatArray,
+    pull: float,
+    intercept: bool,
+) -> tuple[FloatArray, float]:
+    """Return the Newton direction in u and in b; pull: the gradient in b.
+
+    The system is (diag(p) + Z'WZ - (Z'w)(Z'w)'/sum w) d = descent + Z'w pull / sum w: the rank-one
+    term eliminates b.
+    """
+    n, p = Z.shape
+    total = float(curvature.sum())
+    centre = intercept and total > 0
+    cross = Z.dot(curvature) if centre else np.zeros(p)
+    if centre:
+        descent = descent + cross * (pull / total)
+    if p <= n or Z.array is None:
+        matrix = Z.gram(curvature)
+        if centre:
+            matrix -= np.outer(cross, cross / total)
+        view = np.einsum("ii->i", matrix)
+        view += diagonal
+        unit = 1.0 / np.sqrt(view)  # the columns may differ in scale by many orders
+        matrix *= unit[:, None]
+        matrix *= unit
+        direction = unit * solve_positive(matrix, unit * descent)
+    else:
+        # Woodbury: with V = W^(1/2) (Z - 1 (Z'w)'/sum w), (P + V'V)^-1 r
+        #         = P^-1 r - P^-1 V' (I + V P^-1 V')^-1 V P^-1 r
+        V = Z.array - (cross / total if centre else cross)
+        V *= np.sqrt(curvature)[:, None]
+        scaled = V / diagonal
+        matrix = np.asarray(scaled @ V.T)
+        np.einsum("ii->i", matrix)[:] += 1.0
+        direction = descent / diagonal
+        direction -= scaled.T @ solve_positive(matrix, V @ direction)
+    shift = -(float(cross @ direction) + pull) / total if centre else 0.0
+    return direction, shift
+
+
+def leverages(
+    Z: Columns, curvature: FloatArray, diagonal: FloatArray, intercept: bool
+) -> FloatArray:
+    """Return h_i = x_i'H^-1 x_i, x_i = (z_i, 1), H = diag(p, 0) + sum_i w_i x_i x_i'.
+
+    The last entry of x_i and the last row of H are there only with an intercept.
+    """
+    n, p = Z.shape
+    total = float(curvature.sum())
+    centred = intercept and total > 0
+    centre = Z.dot(curvature) / total if centred else np.zeros(p)
+    base = 1.0 / total if centred else 0.0
+    if p <= n:
+        # With H = L L' over the centred columns, h_i = ||L^-1 z_i||^2.
+        matrix = Z.gram(curvature) - total * np.outer(centre, centre)
+        view = np.einsum("ii->i", matrix)
+        view += diagonal
+        unit = 1.0 / np.sqrt(view)
+        matrix *= unit[:, None]
+        matrix *= unit
+        whiten = inverse_factor(matrix).T  # of the centred columns times `unit`
+        narrow = n * p * p > FLOAT32_GRAM
+        size = np.sqrt(total) if total > 0 else 1.0  # values near 1: no underflow in float32
+        if narrow:
+            whiten = whiten.astype(np.float32)
+
+        def part(start: int) -> FloatArray:
+            centred = Z.rows(slice(start, start + BLOCK_ROWS)).dense() - centre
+            centred *= unit * size
+            white = (centred.astype(np.float32) if narrow else centred) @ whiten
+            return np.asarray(np.einsum("ij,ij->i", white, white), dtype=np.float64)
+
+        lengths = np.concatenate(map_threads(part, range(0, n, BLOCK_ROWS)))
+        return np.asarray(base + lengths / size**2)
+    # In the space of the rows, K = Z P^-1 Z': Z (P + Z'WZ)^-1 Z' = K - K R (I + R K R)^-1 R K
+    # with R = W^(1/2).
+    dense = Z.dense() - centre
+    K = (dense / diagonal) @ dense.T
+    root = np.sqrt(curvature)
+    matrix = K * root[:, None] * root
+    np.einsum("ii->i", matrix)[:] += 1.0
+    RK = root[:, None] * K
+    removed = np.einsum("ij,ij->j", RK, solve_positive(matrix, RK))
+    return np.asarray(base + np.einsum("ii->i", K) - removed)

@@ -1,0 +1,1 @@
+"""Whole selections: from a task to the path of its models."""

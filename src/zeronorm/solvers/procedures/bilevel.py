@@ -1,0 +1,124 @@
+"""Features in few groups for a task: budgets, scales, final fits, the path of the models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..._typing import Design, FloatArray, IndexArray
+from ...criteria import information_criteria, no_criteria
+from ...designs import Scaled
+from ...designs._columns import gather
+from ...designs._operations import center_scale, on_scaling_of_x
+from ...losses import LeastSquares, Logistic
+from ...result import Path, Selection, Status, Step
+from ..bilevel.search import BilevelFit, BilevelTask, Size, select_bilevel
+from ..drive import Solver
+from ..l0.hard_thresholding import Objective
+from ..pool.refit import leave_one_out_loss
+from ..task import Task
+from .finish import refit_support
+
+
+def bilevel_path(
+    task: Task,
+    sizes: Sequence[Size],
+    *,
+    C: float,
+    refit_C: float | str | None,
+    forced_groups: IndexArray,
+    solver: str,
+    tol: float,
+    max_iter: int,
+    start: Sequence[IndexArray] = (),
+    seconds: dict[str, float] | None = None,
+) -> Solver[Path]:
+    """Select at most k features in at most g groups for every (k, g) of `sizes`.
+
+    Budgets larger than what there is are that. Classification has C before the loss; least squares
+    has 1/C before the ridge, so that C may be infinite.
+
+    refit_C : None for the solution as the model; else that of its logistic refit, or "loo".
+    forced_groups : groups that every model counts.
+    """
+    assert task.groups is not None
+    regression = isinstance(task.loss, LeastSquares)
+    objective = Objective(task.risk(1.0), 1.0 / C) if regression else Objective(task.risk(C), 1.0)
+    design, spread = task.design, None
+    if task.scaling == "none":
+        design, spread = _unscaled(center_scale(design, task.sample_weight, center=task.intercept))
+    open_to = np.union1d(task.groups.of_features(np.flatnonzero(task.usable)), forced_groups)
+    clipped = {}
+    for size in sizes:
+        k = min(size[0], task.n_usable)
+        # Every feature opens a group at most, beside those that are forced.
+        clipped[size] = k, min(size[1], k + forced_groups.size, open_to.size)
+    problem = BilevelTask(
+        design, objective, task.groups, task.forced, forced_groups, task.usable, spread
+    )
+    found = yield from select_bilevel(
+        problem, sorted(set(clipped.values())), solver=solver, tol=tol, max_iter=max_iter,
+        start=start, seconds=seconds,
+    )  # fmt: skip
+    entered = _entry_steps(found.history, task.usable.size)
+    models = {
+        size: _selection(task, design, found.fits[clipped[size]], C, refit_C, entered)
+        for size in sizes
+    }
+    order = np.concatenate([step.entered for step in found.history])
+    _, first = np.unique(order, return_index=True)
+    unfinished = [fit.status for fit in found.fits.values() if fit.status is not Status.CONVERGED]
+    status = unfinished[0] if unfinished else Status.CONVERGED
+    return Path(models, order[np.sort(first)], found.history, status)
+
+
+def _unscaled(scaled: Scaled) -> tuple[Scaled, FloatArray]:
+    """Return the columns as they are, centred where they were, and their deviations, 1 of none.
+
+    The intercept takes up the means, and an offset of a column costs no digits.
+    """
+    usable = scaled.scale > 0
+    spread = np.divide(1.0, scaled.scale, out=np.ones(usable.size), where=usable)
+    return Scaled(scaled.base, scaled.mean, usable.astype(np.float64)), spread
+
+
+def _selection(
+    task: Task,
+    design: Design,
+    fit: BilevelFit,
+    C: float,
+    refit_C: float | str | None,
+    entered: IndexArray,
+) -> Selection:
+    """Return the model of a size; design: that of the selection."""
+    support = fit.support
+    loo_loss, log_loss, criteria = np.nan, np.nan, no_criteria()
+    if refit_C is None:
+        coef, intercept = on_scaling_of_x(design, support, fit.coef, fit.intercept)
+        if isinstance(task.loss, Logistic):
+            Z, risk = gather(design, support), task.risk(1.0)
+            z = Z.times(fit.coef) + fit.intercept
+            log_loss = risk.value_gradient(z)[0]
+            loo_loss = leave_one_out_loss(Z, risk, C, np.ones(support.size), z, task.unit)
+    else:
+        refitted = refit_support(task, gather(task.design, support), support, refit_C)
+        coef, intercept, C = refitted.coef, refitted.intercept, refitted.C
+        loo_loss, log_loss = refitted.loo_loss, refitted.loss
+    if not np.isnan(log_loss):
+        criteria = information_criteria(log_loss, support.size, task.n_rows, task.n_usable)
+    return Selection(
+        support, coef, intercept, C, entered[support], None, loo_loss, log_loss, criteria,
+        objective=fit.objective,
+    )  # fmt: skip
+
+
+def _entry_steps(history: Sequence[Step], n_features: int) -> IndexArray:
+    """Return the step, from 1, at which each feature became a candidate; 0: at none."""
+    entered = np.zeros(n_features, np.int64)
+    for number in range(len(history), 0, -1):
+        entered[history[number - 1].entered] = number
+    return entered
+
+
+__all__ = ["bilevel_path"]

@@ -1,0 +1,75 @@
+"""The end of every selection: final fits, certificates, and the path of the models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ..._typing import Columns, IndexArray
+from ...criteria import information_criteria
+from ...designs._operations import column_scaling
+from ...result import Certificate, Path, Proof, Selection
+from ..certify.supports import certify_supports
+from ..clock import PhaseClock, Stopwatch
+from ..drive import Solver
+from ..found import Found
+from ..pool.refit import Refit, refit
+from ..task import Task
+
+
+def refit_support(task: Task, Z: Columns, support: IndexArray, C: float | str) -> Refit:
+    """Refit the gathered columns of a support on the user's scaling of X."""
+    mean, scale = column_scaling(task.design, support)
+    risk = replace(task.risk(1.0), loss=task.loss.final)
+    return refit(Z, mean, 1.0 / scale, risk, C=C, unit=task.unit)
+
+
+def finish(
+    task: Task,
+    fits: dict[int, tuple[IndexArray, Refit]],
+    pools: list[Found],
+    C: float,
+    certify: bool,
+    clock: PhaseClock,
+    proofs: Mapping[int, Proof] | None = None,
+) -> Solver[Path]:
+    """Certify the supports, where they are not proven, and put the path together."""
+    sizes = sorted(fits)
+    proofs = {} if proofs is None else proofs
+    certificates: dict[int, Certificate] = {k: proof.certificate for k, proof in proofs.items()}
+    left = [k for k in sizes if k not in proofs]
+    if certify and left:
+        known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
+        stopwatch = Stopwatch()
+        found = yield from certify_supports(
+            task, [fits[k][0] for k in left], C=C, known=known, clock=stopwatch
+        )
+        clock.add("certify", stopwatch.seconds)
+        certificates.update(zip(left, found, strict=True))
+    selections = {}
+    for k in sizes:
+        support, fit = fits[k]
+        surprise = task.loss.final.negative_log_likelihood(fit.loss, task.n_rows)
+        criteria = information_criteria(surprise, support.size, task.n_rows, task.n_usable)
+        selections[k] = Selection(
+            support, fit.coef, fit.intercept, fit.C, _entry_steps(pools, support),
+            certificates.get(k), fit.loo_loss, fit.loss, criteria, proofs.get(k),
+        )  # fmt: skip
+    first = pools[0].result
+    gaps = [step.extra.get("gap", 0.0) for pool in pools for step in pool.result.history]
+    gaps += [fit.gap for _, fit in fits.values()]
+    return Path(selections, first.order, first.history, first.status, max(gaps))
+
+
+def _entry_steps(pools: list[Found], support: IndexArray) -> IndexArray:
+    """Return the outer step, from 1, at which each feature entered the first pool that has it."""
+    entered = np.zeros(support.size, np.int64)
+    for pool in pools:
+        for number, step in enumerate(pool.result.history, start=1):
+            entered[(entered == 0) & np.isin(support, step.entered)] = number
+    return entered
+
+
+__all__ = ["finish", "refit_support"]

@@ -1,0 +1,182 @@
+"""Exactly k features, the best procedure known: pool, elimination, splicing, refit, certificate.
+
+1. a pool of 3k features by the minimax cutting plane (C = 0.1, five blocks, free intercept) on
+   standardised columns;
+2. backward elimination inside the pool, with a ridge of the same C;
+3. splicing inside the pool where it helps: with many samples or few features;
+4. the final refit on the user's scaling, C by approximate leave-one-out;
+5. the certificate of the support.
+
+Only the pool and the certificate scan the data: about seven passes, for any k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._typing import IndexArray
+from ...designs._columns import gather
+from ...result import Path
+from ..clock import PhaseClock
+from ..drive import Solver
+from ..found import Found
+from ..l1.path import MAX_ITER, TOL, l1_supports
+from ..l1.reweighted import STAGES, Rule, reweighted_supports
+from ..minimax import InnerSolver, newton
+from ..minimax.cutting_plane import CuttingPlane, minimax
+from ..pool.exchange import POOL_FACTOR, POOL_MIN, Exchanges
+from ..pool.refit import Refit
+from ..task import Task
+from .finish import finish, refit_support
+
+POOL_BLOCKS = 5  # scans that a pool takes
+DIRECT_BLOCKS = 3  # blocks of the direct selection of k features
+MOST_BLOCKS = 30  # where the smallest of several sizes would ask for more scans than that
+# Splicing at the end is neutral on small samples with larger budgets, and costs time.
+SPLICE_SAMPLES, SPLICE_FEATURES = 1000, 10
+# Sizes down to a fifth of the largest share its pool; smaller ones get a pool of their own.
+SHARED_POOL = 5
+
+
+def select(
+    task: Task,
+    sizes: Sequence[int],
+    *,
+    C: float = 0.1,
+    refit_C: float | str = "loo",
+    block_size: int | None = None,
+    max_blocks: int | None = None,
+    tol: float = 1e-3,
+    inner: InnerSolver = newton,
+    certify: bool = True,
+    start: Sequence[IndexArray] = (),
+    seconds: dict[str, float] | None = None,
+) -> Solver[Path]:
+    """Select exactly k features for every k of `sizes`, by a generator of scans.
+
+    block_size, max_blocks : of the pool (by default a fifth of the pool).
+    certify : whether to scan once more for the certificates.
+    start : blocks of features of an earlier fit, which the first pool begins with.
+    seconds : filled with the seconds of each phase.
+    """
+    clock = PhaseClock(seconds)
+    fits: dict[int, tuple[IndexArray, Refit]] = {}
+    pools: list[Found] = []
+    left = sorted(set(sizes), reverse=True)
+    while left:
+        group = [k for k in left if SHARED_POOL * k >= left[0]]
+        left = [k for k in left if k not in group]
+        size = min(task.n_usable, max(POOL_FACTOR * group[0], POOL_MIN))
+        block = block_size
+        if block is None:
+            block = -(-size // (POOL_BLOCKS if max_blocks is None else max_blocks))
+        pool = yield from minimax(
+            task, size, CuttingPlane(block, inner=inner, inner_tol=tol), C=C, start=start,
+            final_scan=False, l0_sizes=tuple(group) if certify else (),
+        )  # fmt: skip
+        start = ()  # the pools of smaller sizes begin anew
+        clock.add_history(pool.result.history)
+        pools.append(pool)
+        features = pool.result.support
+        keep = np.searchsorted(features, task.forced)
+        with clock.phase("gather"):
+            Z = gather(task.design, features)
+        with clock.phase("select"):
+            exchanges = Exchanges(Z, task.risk(C), keep=keep)
+            chosen = exchanges.eliminate(np.arange(features.size), group)
+            for k in group:
+                if task.n_rows >= SPLICE_SAMPLES or k <= SPLICE_FEATURES:
+                    spliced = exchanges.improve(exchanges.fit(chosen[k]), swaps=False)
+                    chosen[k] = spliced.columns
+        with clock.phase("refit"):
+            for k in group:
+                support = features[chosen[k]]
+                fits[k] = (support, refit_support(task, Z.take(chosen[k]), support, refit_C))
+    return (yield from finish(task, fits, pools, C, certify, clock))
+
+
+def select_nested(
+    task: Task,
+    sizes: Sequence[int],
+    *,
+    C: float = 0.1,
+    refit_C: float | str = "loo",
+    block_size: int | None = None,
+    max_blocks: int | None = None,
+    tol: float = 1e-3,
+    inner: InnerSolver = newton,
+    certify: bool = True,
+    start: Sequence[IndexArray] = (),
+    seconds: dict[str, float] | None = None,
+) -> Solver[Path]:
+    """Select by the minimax cutting plane itself: nested supports for every k of `sizes`.
+
+    One run to the largest k; features are ordered by (block, |score| at entry), and the prefixes of
+    that order are the supports. `block_size` is by default ceil(k / 3) for the smallest k, at least
+    a thirtieth of the largest, or ceil(k / max_blocks) for the largest. Where the task has groups,
+    k and `block_size` count these, and they enter as a whole.
+    """
+    clock = PhaseClock(seconds)
+    largest = max(sizes)
+    if block_size is None:
+        block_size = max(-(-min(sizes) // DIRECT_BLOCKS), -(-largest // MOST_BLOCKS))
+        if max_blocks is not None:
+            block_size = -(-largest // max_blocks)
+    answer = yield from minimax(
+        task, largest, CuttingPlane(block_size, inner=inner, inner_tol=tol), C=C, start=start,
+        l0_sizes=tuple(sizes) if certify else (),
+    )  # fmt: skip
+    clock.add_history(answer.result.history)
+    order = answer.result.order
+    ends = np.cumsum(task.units.sizes(task.units.of(order)))
+    with clock.phase("gather"):
+        Z = gather(task.design, order)
+    fits = {}
+    with clock.phase("refit"):
+        for k in sorted(set(sizes)):
+            position = np.argsort(order[: ends[k - 1]])
+            support = order[position]
+            fits[k] = (support, refit_support(task, Z.take(position), support, refit_C))
+    return (yield from finish(task, fits, [answer], C, certify, clock))
+
+
+def select_l1(
+    task: Task,
+    sizes: Sequence[int],
+    *,
+    C: float = 0.1,
+    refit_C: float | str = "loo",
+    tol: float = TOL,
+    max_iter: int = MAX_ITER,
+    rule: Rule | None = None,
+    stages: int = STAGES,
+    certify: bool = True,
+    seconds: dict[str, float] | None = None,
+) -> Solver[Path]:
+    """Select by the l1 path: the largest C with at most k features, made up to k.
+
+    C : of the certificate only; the path has its own.
+    tol, max_iter : of every point of the path.
+    rule : None, or how the path is followed in stages, see `_reweighted`.
+    """
+    clock = PhaseClock(seconds)
+    options: dict[str, Any] = {
+        "tol": tol,
+        "max_iter": max_iter,
+        "n_threads": task.design.n_threads,
+    }
+    if rule is None:
+        supports, answer = yield from l1_supports(task, sizes, **options)
+    else:
+        supports, answer = yield from reweighted_supports(
+            task, sizes, rule=rule, stages=stages, **options
+        )
+    clock.add_history(answer.result.history)
+    fits = {}
+    with clock.phase("refit"):
+        for k, support in supports.items():
+            fits[k] = (support, refit_support(task, gather(task.design, support), support, refit_C))
+    return (yield from finish(task, fits, [answer], C, certify, clock))

@@ -1,0 +1,98 @@
+"""The selection problem that an estimator poses, one per class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from .._typing import Design, FloatArray, IndexArray, Smooth
+from ..designs._operations import select_rows
+from ..groups import Groups
+from ..losses import Logistic
+from .risk import Risk
+from .units import Units, units_of
+
+
+@dataclass(frozen=True)
+class Task:
+    """One problem: the data on the selection scaling, target, weights and what may be selected."""
+
+    design: Design
+    y: FloatArray  # (n,) the target: labels +-1, or numbers
+    sample_weight: FloatArray  # (n,) positive
+    scaling: str  # "standardized", "scaled" or "none"
+    loss: Smooth
+    intercept: bool
+    forced: IndexArray  # features in every model, sorted
+    unit: FloatArray  # (n,) class weights: the weight of one row
+    usable: np.ndarray  # (m,) mask of the features that may be selected
+    groups: Groups | None  # of the features, for budgets of groups
+
+    @classmethod
+    def of(
+        cls,
+        design: Design,
+        y: FloatArray,
+        sample_weight: FloatArray | None = None,
+        scaling: str = "none",
+        *,
+        loss: Smooth | None = None,
+        intercept: bool = True,
+        forced: IndexArray | None = None,
+        unit: FloatArray | None = None,
+        usable: np.ndarray | None = None,
+        groups: Groups | None = None,
+    ) -> Task:
+        """Return a task; what is not given has no effect: weights of 1, all features usable."""
+        n, m = design.shape
+        return cls(
+            design,
+            y,
+            np.ones(n) if sample_weight is None else sample_weight,
+            scaling,
+            Logistic() if loss is None else loss,
+            intercept,
+            np.empty(0, np.int64) if forced is None else np.sort(forced),
+            np.ones(n) if unit is None else unit,
+            np.ones(m, bool) if usable is None else usable,
+            groups,
+        )
+
+    def risk(self, C: float) -> Risk:
+        """Return the loss, weighted by C times the sample weights."""
+        return Risk(self.y, C * self.sample_weight, self.loss, self.intercept)
+
+    @property
+    def n_rows(self) -> float:
+        """The sum of the weights: the number of rows, were they repeated."""
+        return float(self.sample_weight.sum())
+
+    @property
+    def n_usable(self) -> int:
+        """How many features may be selected."""
+        return int(self.usable.sum())
+
+    @cached_property
+    def units(self) -> Units:
+        """What the budget counts: features, or groups of them."""
+        return units_of(self.usable, self.groups)
+
+    def rows(self, index: IndexArray) -> Task:
+        """Return the problem on some rows, with the scales of these; no data are copied.
+
+        Columns that are constant there cannot be selected, and are not forced either.
+        """
+        weight = self.sample_weight[index]
+        design, varies = select_rows(self.design, index, weight)
+        usable = self.usable & varies
+        return replace(
+            self,
+            design=design,
+            y=self.y[index],
+            sample_weight=weight,
+            forced=self.forced[usable[self.forced]],
+            unit=self.unit[index],
+            usable=usable,
+        )

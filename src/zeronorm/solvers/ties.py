@@ -1,0 +1,62 @@
+"""Which features are the best ones of a scan, however X is stored.
+
+Sums in another order, by row or by column, differ in their last bits, and those of float32, small
+integers and booleans in more. That would decide between features that are tied: of columns with
+few values many are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import Design, FloatArray, IndexArray
+from ..designs._columns import gather
+from ..designs._operations import EXACT_SCAN
+from ..designs._wrappers import IN_MEMORY, feature_blocks
+from .units import Units
+
+# Shares of the largest strength: what is summed again after a scan in float32, and what is equal.
+CLOSE, EQUAL_BITS = 1e-5, 36
+# Rows are equal whose projections on a direction differ by less than this share of the largest one.
+EQUAL_ROWS = 1e-9
+
+
+def ranked(
+    design: Design,
+    units: Units,
+    strength: FloatArray,
+    scores: FloatArray,
+    vector: FloatArray,
+    best: IndexArray,
+) -> IndexArray:
+    """Return the best units and those that are as good, best first, ties by the smaller index.
+
+    Strengths that are nearly equal are made exactly so; those of a scan in float32 are summed again
+    before that, from gathered columns.
+
+    strength : (n_units,) of the scores, -1 where a unit may not enter; changed where tied.
+    scores : (n_features,) of the vector (n,); changed in the same units.
+    best : the units of the largest strengths, best first.
+    """
+    if not best.size or strength[best[0]] <= 0.0:
+        return best
+    top, last = float(strength[best[0]]), float(strength[best[-1]])
+    exact = design.scan_error <= EXACT_SCAN
+    equal = float(np.ldexp(1.0, np.frexp(top)[1] - EQUAL_BITS))
+    close = equal if exact else CLOSE * top
+    near = np.flatnonzero(strength >= max(0.0, last - close))
+    near = near[np.argsort(-strength[near], kind="stable")]
+    close_to_next = -np.diff(strength[near]) <= close
+    tied = np.sort(near[np.append(close_to_next, False) | np.insert(close_to_next, 0, False)])
+    if not tied.size:
+        return near
+    if not exact:
+        for features in feature_blocks(units.features(tied), design.shape[0], IN_MEMORY):
+            scores[features] = gather(design, features).dot(vector)
+        strength[tied] = units.strength(scores)[tied]
+    strength[tied] = np.round(strength[tied] / equal) * equal
+    near.sort()
+    return near[np.argsort(-strength[near], kind="stable")]
+
+
+__all__ = ["ranked"]
