@@ -5,7 +5,7 @@ the objective would rise by without it (inside), or fall by with it (outside). T
 strengths onto the budgets is a new support; so is that of the strengths without one group, and the
 best exchange of two features.
 
-The problem is (B) of `_bilevel`, whose search brings the columns into the pool.
+The problem is (B) of `bilevel.search`, whose search brings the columns into the pool.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ The search works on a pool of gathered candidates, as that for the best k featur
 its result shows the features outside of the pool that might lower the objective; they join it, and
 the search goes on until a scan shows nothing that helps.
 
-`_bilevel_moves` has what makes a support better inside the pool. The published methods take a scan
+`bilevel.moves` has what makes a support better inside the pool. The published methods take a scan
 for each step, and use the pool only to fit the support they end at.
 
 Source: Xiang, Yang and Ye, Simultaneous feature and feature group selection through hard
-thresholding, KDD 2014 (the problem, and the published variants in `_hard_thresholding`).
+thresholding, KDD 2014 (the problem, and the published variants in `l0.hard_thresholding`).
 """
 
 from __future__ import annotations

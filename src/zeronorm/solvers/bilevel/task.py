@@ -16,7 +16,7 @@ Size = tuple[int, int]  # features and groups
 
 @dataclass(frozen=True, slots=True)
 class BilevelTask:
-    """Problem (B) of `_bilevel`, without its budgets."""
+    """Problem (B) of `bilevel.search`, without its budgets."""
 
     design: Design  # on the selection scaling
     objective: Objective

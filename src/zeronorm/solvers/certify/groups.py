@@ -3,7 +3,7 @@
     min_{u, b}  1/2 ||u_A||^2 + 1/2 ||h_F||_(q)^2 + sum_i s_i f(y_i, z_i'u + b),  h_g = ||u_g|| (RG)
 
 A are the groups that are fixed in, F the free ones, of which a model takes q, and ||.||_(q) is the
-k-support norm as in `_relaxation`: the minimax problem over groups with r = q. Its value over a
+k-support norm as in `pool.relaxation`: the minimax problem over groups with r = q. Its value over a
 pool of gathered groups gives a dual point, and a scan with that the bound over all features and the
 groups that the pool lacks.
 

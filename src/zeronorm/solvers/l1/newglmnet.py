@@ -1,4 +1,4 @@
-"""The published methods for the problem of `_l1`: newGLMNET, and GLMNET and CDN before it.
+"""The published methods for the problem of `l1.problem`: newGLMNET, and GLMNET and CDN before it.
 
 They sweep all columns: X is copied unless it is in memory by column.
 

@@ -1,6 +1,6 @@
 """Reweighted l1: l1 problems in stages, each with the penalty that the solution before suggests.
 
-    min_{u, b}  sum_j omega_j l1_j |u_j| + ... as in `_l1`,    omega = 1 at the first stage,
+    min_{u, b}  sum_j omega_j l1_j |u_j| + ... as in `l1.problem`,    omega = 1 at the first stage,
 
 after it with a = l1_j |u_j| of the solution before, either of
 

@@ -1,4 +1,4 @@
-"""The working-set method for the problem of `_l1`, on every storage.
+"""The working-set method for the problem of `l1.problem`, on every storage.
 
 Source: Massias, Gramfort and Salmon, Celer: a fast solver for the lasso with dual extrapolation,
 ICML 2018 (working sets that the dual point chooses); proximal Newton steps as in newGLMNET.

@@ -1,10 +1,10 @@
 """Branch and bound for the l0 problem on gathered candidates.
 
 A node has features that are fixed in and features that are free. The relaxation over them
-(`_relaxation`) gives a dual point: its bound ends the node where no model of it can be better than
-wanted, and else rules out and fixes features (`_bounds`). What is left is divided by the free
-feature whose share d_j in the relaxation is nearest to one half. The node of the smallest bound
-comes first; rounded relaxations, with swaps, give better models on the way.
+(`pool.relaxation`) gives a dual point: its bound ends the node where no model of it can be better
+than wanted, and else rules out and fixes features (`pool.bounds`). What is left is divided by the
+free feature whose share d_j in the relaxation is nearest to one half. The node of the smallest
+bound comes first; rounded relaxations, with swaps, give better models on the way.
 
 Source: Bertsimas, King and Mazumder, Annals of Statistics 44(2), 2016 (the l0 problem as one for
 branch and bound); Atamturk and Gomez, ICML 2020 (safe screening of its variables).

@@ -1,6 +1,6 @@
 """Backward elimination, splicing and swaps on gathered columns: from a pool to exactly k features.
 
-All work on the ridge problem of `_ridge` with unit penalty, on a pool that fits in memory; no
+All work on the ridge problem of `pool.ridge` with unit penalty, on a pool that fits in memory; no
 further scan of the data is needed.
 """
 

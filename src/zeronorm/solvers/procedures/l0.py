@@ -2,8 +2,9 @@
 
     min_{u, b}  1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)   subject to  ||u||_0 <= k          (L0)
 
-Exchanges (`_search`) and hard thresholding (`_hard_thresholding`) touch all features by scans only.
-SALM and ASALM (`_splitting`) do without scans, on all columns in memory, or on those that fit.
+Exchanges (`l0.search`) and hard thresholding (`l0.hard_thresholding`) touch all features by scans
+only. SALM and ASALM (`l0.splitting`) do without scans, on all columns in memory, or on those that
+fit.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def select_l1(
 
     C : of the certificate only; the path has its own.
     tol, max_iter : of every point of the path.
-    rule : None, or how the path is followed in stages, see `_reweighted`.
+    rule : None, or how the path is followed in stages, see `l1.reweighted`.
     """
     clock = PhaseClock(seconds)
     options: dict[str, Any] = {
