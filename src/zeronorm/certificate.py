@@ -223,8 +223,7 @@ def _pose(
             chosen["criterion"] = None  # the size is chosen
         poser = clone(model).set_params(**chosen)
     else:
-        numbers = hasattr(model, "__sklearn_tags__") and is_regressor(model)  # else a support
-        poser = (BudgetRegressor if numbers else BudgetClassifier)(**chosen)
+        poser = (BudgetRegressor if _regresses(model) else BudgetClassifier)(**chosen)
     data = poser._read(X, y, sample_weight)
     m = data.design.shape[1]
     for support in supports:
