@@ -82,7 +82,7 @@ def test_verifier_agrees_with_an_independent_one(claim):
         X, _, _ = oracles.standardise(X, checks["sample_weight"], center=center)
     proof = oracles.prove(
         X, y, certificate.C, len(certificate.support), certificate.support, certificate.coef,
-        certificate.intercept, certificate.dual, weight=checks["sample_weight"],
+        certificate.intercept, y * certificate.dual, weight=checks["sample_weight"],
         forced=checks["forced"], free=checks["intercept"],
     )  # fmt: skip
     assert proof.feasible
@@ -97,7 +97,7 @@ def change(certificate, **fields):
 
 def _above_the_cap(certificate, y, weight):
     """Return the dual point with one entry of each class above C s_i, its sums still equal."""
-    dual = certificate.dual.copy()
+    dual = y * certificate.dual
     cap = certificate.C * weight
     for sign in (1, -1):
         rows = np.flatnonzero(y == sign)
@@ -106,7 +106,7 @@ def _above_the_cap(certificate, y, weight):
         dual[rows[0]] += excess
         dual[others] -= excess * dual[others] / dual[others].sum()
     assert (dual >= 0).all()
-    return dual
+    return y * dual
 
 
 @pytest.mark.parametrize(
@@ -478,36 +478,36 @@ def test_dual_points_are_made_feasible(loss, positive):
     y = np.where(rng.random(40) < 0.4, 1.0, -1.0)
     weight = rng.uniform(0.5, 2.0, 40)
     data = Data(
-        X=np.zeros((40, 1)), y=y, weight=weight, usable=np.array([True]), mean=np.zeros(1),
-        error=np.zeros(1), told=np.zeros((40, 1)), loss=loss, intercept=True,
+        X=np.zeros((40, 1)), y=y, centre=0.0, blur=0.0, weight=weight, usable=np.array([True]),
+        mean=np.zeros(1), error=np.zeros(1), told=np.zeros((40, 1)), loss=loss, intercept=True,
     )  # fmt: skip
-    alpha = y * balance(y * weight * rng.uniform(0.1, 0.9, 40))
+    v = balance(y * weight * rng.uniform(0.1, 0.9, 40))
     heavier = y > 0 if positive else y < 0
     for excess, feasible in ((5e-10, True), (5e-9, False)):
-        other = np.where(heavier, alpha * (1 + excess), alpha)
+        other = np.where(heavier, v * (1 + excess), v)
         if not feasible:
             with pytest.raises(CertificateError, match="not feasible"):
                 data.feasible(other)
             continue
         mended = data.feasible(other)
-        np.testing.assert_array_equal(mended[~heavier], alpha[~heavier])
-        np.testing.assert_allclose(mended, alpha, rtol=1e-14)
-        assert abs(mended @ y) <= 1e-15 * mended.sum()
+        np.testing.assert_array_equal(mended[~heavier], v[~heavier])
+        np.testing.assert_allclose(mended, v, rtol=1e-14)
+        assert abs(mended.sum()) <= 1e-15 * np.abs(mended).sum()
     np.testing.assert_array_equal(data.feasible(np.zeros(40)), np.zeros(40))
     free = dataclasses.replace(data, intercept=False)
-    one_class = np.where(heavier, alpha, 0.0)
+    one_class = np.where(heavier, v, 0.0)
     np.testing.assert_array_equal(free.feasible(one_class), one_class)
     with pytest.raises(CertificateError, match="not feasible"):
         data.feasible(one_class)
-    for bad in (-1e-300, np.nan):
+    for bad in (-1e-300 * y[-1], np.nan):
         with pytest.raises(CertificateError, match="not feasible"):
-            free.feasible(np.append(alpha[:-1], bad))
-    above = np.append(alpha[:-1], weight[-1] * (1 + 5e-10))
-    far_above = np.append(alpha[:-1], weight[-1] * (1 + 2e-9))
+            free.feasible(np.append(v[:-1], bad))
+    above = np.append(v[:-1], y[-1] * weight[-1] * (1 + 5e-10))
+    far_above = np.append(v[:-1], y[-1] * weight[-1] * (1 + 2e-9))
     if loss == "squared_hinge":  # it has no cap
         np.testing.assert_array_equal(free.feasible(far_above), far_above)
     else:
-        assert free.feasible(above)[-1] == weight[-1]
+        assert free.feasible(above)[-1] == y[-1] * weight[-1]
         with pytest.raises(CertificateError, match="not feasible"):
             free.feasible(far_above)
 
@@ -521,7 +521,7 @@ def test_dual_points_that_are_almost_nothing():
     with pytest.raises(CertificateError, match="not feasible"):
         verify(X, y, dataclasses.replace(free, dual=lone))
     data = read_data(X, y, None, c)
-    dual = np.where(np.arange(60) < 5, 1e-295 * data.weight, c.dual)
+    dual = np.where(np.arange(60) < 5, 1e-295 * data.weight * y, c.dual)
     np.testing.assert_array_equal(data.feasible(dual)[:5], np.zeros(5))
     np.testing.assert_array_equal(data.feasible(dual)[5:], c.dual[5:])
 
@@ -611,7 +611,7 @@ def test_rounding_of_the_conjugate_counts():
     X, y = 1e-9 * rng.standard_normal((50, 4)), np.where(rng.random(50) < 0.5, 1.0, -1.0)
     for loss in ("logistic", "squared_hinge"):
         c = certify(X, y, [0, 2], C=0.7, loss=loss)
-        expected = 58 * 2.0**-53 * conjugate_size(c.dual / c.C, c.C, loss)
+        expected = 58 * 2.0**-53 * conjugate_size(y * c.dual / c.C, c.C, loss)
         assert verify(X, y, c)["rounding"] == pytest.approx(expected, rel=1e-6)
 
 
@@ -631,7 +631,7 @@ def test_rounding_is_what_the_theorem_says(loss, grouped):
         scaling="standardized", intercept=True, forced=np.array([4]), **options,
     )  # fmt: skip
     Z = (X - mean) * scale
-    unit, alpha = 2.0**-53, c.dual
+    unit, alpha = 2.0**-53, y * c.dual
     error = (4 * 50 + 8) * unit * np.abs(Z).max(axis=0) * alpha.sum()
     score = np.abs(Z.T @ (alpha * y))
     wrong = error * (2 * score + error)
