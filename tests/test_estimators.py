@@ -108,9 +108,8 @@ def test_defaults_are_the_documented_ones():
     }  # fmt: skip
     classifier = {"loss": "logistic", "criterion": None}
     assert BudgetClassifier().get_params() == {**own, **classifier}
-    for name in ("class_weight", "calibrate", "refit_C"):
-        del own[name]
-    assert BudgetRegressor().get_params() == {**own, "loss": "least_squares"}
+    del own["class_weight"], own["calibrate"]
+    assert BudgetRegressor().get_params() == {**own, "loss": "least_squares", "criterion": None}
     own = {"solver": "newton", **grouped}
     assert MinimaxLogisticRegression().get_params() == {**common, **own}
     assert FeatureGeneratingMachine().get_params() == {**common, **own}
