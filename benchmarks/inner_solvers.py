@@ -17,6 +17,7 @@ beside a plain read (the largest 32-bit integer) of its n x p block.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from functools import partial
 from typing import Any
@@ -132,7 +133,7 @@ def _reached(run: Any, optimum: float, tol: float) -> float | None:
 
 def measure_sweep(blocks: Any, repeats: int = 100) -> dict[str, float]:
     """Return the fastest sweep of the smoothing solver beside a read of its block."""
-    from zeronorm.solvers.minimax import _smoothing
+    _smoothing = importlib.import_module("zeronorm.solvers.minimax.smoothing")
 
     Z, y, weight = blocks.Z.array, blocks.risk.y, blocks.risk.weight
     rows = _smoothing._Rows(blocks, np.random.default_rng(0))

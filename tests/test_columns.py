@@ -31,7 +31,7 @@ from zeronorm.published import (
     L0LogisticRegression,
 )
 from zeronorm.solvers import Task, run_together
-from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, minimax
+from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
 
 N, P = 50, 7
 NONE = np.empty(0, np.int64)
@@ -150,6 +150,7 @@ def test_selections_of_rows(form, rows):
 
 @each_form
 def test_squared_columns(form):
+    """Splicing would weigh columns by other curvatures than theirs."""
     x = matrix()
     Z = of(form, x)
     np.testing.assert_array_equal(Z.squared().dense(), x**2)
@@ -178,6 +179,7 @@ def test_what_is_gathered_is_not_copied(form):
 
 @each_form
 def test_operands_are_not_changed(form):
+    """A product would spoil the vector or the columns that it is of."""
     x = matrix()
     Z, rng = of(form, x), np.random.default_rng(1)
     weight, u = rng.random(N), rng.random(P)
@@ -395,6 +397,7 @@ def test_procedures_on_a_design_and_a_wrapper_of_someone_else(procedure, form):
 
 
 def test_certificates_and_proofs_on_a_wrapper_of_someone_else():
+    """A design of one's own would select, but never be certified."""
     design, plain, y = mixed_data("dense")
     y = np.where(y == 1, 1.0, -1.0)
     for of_it in (zeronorm.certify, lambda *a: zeronorm.prove(*a, gap=0.2).certificate):
@@ -420,7 +423,7 @@ def test_scans_of_wrappers_of_one_base_are_one_pass():
     ]
 
     def solvers(which):
-        return [minimax(Task.of(X, labels), 9, CuttingPlane(3), C=0.1) for X, labels in which]
+        return [cutting_plane(Task.of(X, labels), 9, CuttingPlane(3), C=0.1) for X, labels in which]
 
     alone = run_together(solvers([(as_design(x), labels) for _, x, labels in problems]))
     base.columns = 0
@@ -503,5 +506,6 @@ def test_only_designs_know_how_x_is_stored():
     ],
 )  # fmt: skip
 def test_the_rule_finds_what_it_forbids(line):
+    """The rule would hold because it sees nothing."""
     assert looks_at_storage(ast.parse(line))
     assert not looks_at_storage(ast.parse("getattr(estimator, 'C'); isinstance(loss, Logistic)"))

@@ -889,7 +889,10 @@ def test_a_method_refuses_what_it_cannot_do(binary):
         (BudgetClassifier(n_groups=2, groups=np.arange(40), method="l0"), "selects single featur"),
         (BudgetClassifier(3, method="bilevel", calibrate=True), "calibrate must be 'auto' or Fal"),
         (BudgetClassifier(3, method="bilevel", criterion="bic"), "criterion chooses among numbers"),
-        (BudgetRegressor(3, method="greedy"), "method='greedy' has no loss='least_squares'"),
+        (
+            BudgetRegressor(3, loss="logistic"),
+            "loss must be one of 'least_squares'; got 'logistic'",
+        ),
     ]:
         with pytest.raises(ValueError, match=message):
             make.fit(*binary)

@@ -29,7 +29,7 @@ from zeronorm.solvers import Task, certify_supports, run
 from zeronorm.solvers.certify.groups import _Problem as Relaxed
 from zeronorm.solvers.certify.groups import tighten_groups
 from zeronorm.solvers.certify.supports import safe_magnitudes
-from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, minimax
+from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
 from zeronorm.solvers.pool.bounds import bound_at
 from zeronorm.solvers.risk import Risk
 from zeronorm.verification import CertificateError
@@ -86,7 +86,7 @@ def test_the_problem_has_one_scaling_for_each_group(loss, intercept, r):
     )
     task = grouped(X, y, groups, loss=loss, intercept=intercept, weight=weight)
     tight = CuttingPlane(r, max_blocks=200, inner_tol=1e-11, tol=1e-9)
-    found = run(minimax(task, None, tight, C=0.5)).result
+    found = run(cutting_plane(task, None, tight, C=0.5)).result
     assert found.objective == pytest.approx(conic.objective, rel=1e-6)
     assert found.bounds["outer"] == pytest.approx(conic.objective, rel=1e-6)
     u = np.zeros(X.shape[1])
@@ -101,7 +101,7 @@ def test_the_problem_has_one_scaling_for_each_group(loss, intercept, r):
 def test_blocks_are_the_groups_with_the_longest_scores():
     """Groups would be ranked by their largest or mean score; the order inside be arbitrary."""
     X, y, groups = instance(2, sizes=(1, 3, 2, 4, 2, 7, 1))
-    result = run(minimax(grouped(X, y, groups), 4, CuttingPlane(2), C=1.0)).result
+    result = run(cutting_plane(grouped(X, y, groups), 4, CuttingPlane(2), C=1.0)).result
     length = np.bincount(groups, (X.T @ (0.5 * y)) ** 2)
     first, second = np.argsort(-length)[:2]
     expected = [*np.flatnonzero(groups == first), *np.flatnonzero(groups == second)]
@@ -113,7 +113,7 @@ def test_solver_refuses_more_groups_than_there_are():
     """The loop would look for further groups without end."""
     task = grouped(*instance(1), forced=np.array([0]))
     with pytest.raises(ValueError, match=r"n_groups must be between 1 .*forced groups.* 5 .*got 6"):
-        run(minimax(task, 6, CuttingPlane(2), C=1.0))
+        run(cutting_plane(task, 6, CuttingPlane(2), C=1.0))
 
 
 # --------------------------------------------------------------------------------- exactly g

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 
 import numpy as np
@@ -18,17 +19,13 @@ from zeronorm.solvers import Task, run
 from zeronorm.solvers.minimax import (
     Blocks,
     State,
-    _fista,
-    _newton,
-    _simplemkl,
-    _smoothing,
     fista,
     newton,
     simplemkl,
     smoothing,
     smoothing_published,
 )
-from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, minimax
+from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
 from zeronorm.solvers.minimax.fista import shrink_norms
 from zeronorm.solvers.minimax.newton import minimize_on_simplex
 from zeronorm.solvers.risk import Risk
@@ -45,6 +42,11 @@ every_solver = pytest.mark.parametrize("solver", list(TIGHT), ids=lambda s: s.__
 SMOOTHING = (smoothing, smoothing_published)
 any_solver = pytest.mark.parametrize("solver", [*TIGHT, *SMOOTHING], ids=lambda s: s.__name__)
 exact_solver = pytest.mark.parametrize("solver", [newton, fista], ids=lambda s: s.__name__)
+
+
+def module(name):
+    """The module of an inner solver, whose name in the package is that of its function."""
+    return importlib.import_module(f"zeronorm.solvers.minimax.{name}")
 
 
 def inner_problem(X, y, blocks, C, loss="logistic", intercept=False, weight=None):
@@ -435,11 +437,11 @@ def test_a_tolerance_below_rounding_is_never_reported_as_reached(solver, loss, i
 
 
 LIMITS = {
-    newton: (_newton, "MAX_NEWTON"),
-    fista: (_fista, "MAX_FISTA"),
-    simplemkl: (_simplemkl, "MAX_SIMPLEMKL"),
-    smoothing: (_smoothing, "MAX_SWEEPS"),
-    smoothing_published: (_smoothing, "MAX_PUBLISHED_SWEEPS"),
+    newton: (module("newton"), "MAX_NEWTON"),
+    fista: (module("fista"), "MAX_FISTA"),
+    simplemkl: (module("simplemkl"), "MAX_SIMPLEMKL"),
+    smoothing: (module("smoothing"), "MAX_SWEEPS"),
+    smoothing_published: (module("smoothing"), "MAX_PUBLISHED_SWEEPS"),
 }
 
 
@@ -463,7 +465,7 @@ def test_outer_loop_generates_the_same_blocks(solver, signed):
 
     def select(inner):
         options = CuttingPlane(3, inner=inner, inner_tol=1e-6)
-        return run(minimax(Task.of(as_design(X), y), 12, options, C=1.0)).result
+        return run(cutting_plane(Task.of(as_design(X), y), 12, options, C=1.0)).result
 
     found, expected = select(solver), select(newton)
     assert len(found.history) == len(expected.history) > 3

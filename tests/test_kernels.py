@@ -1367,7 +1367,7 @@ def exchange_pool(seed, n, p, layout="F"):
 )
 @LOOSE
 def test_exchange(seed, n, p, k, loss, intercept, swaps, layout):
-    # The search would end at other supports than the specification says, or misstate their fit.
+    """The search would end at other supports than the specification says, or misstate their fit."""
     pool, order = exchange_pool(seed, n, p, layout)
     kept = np.flatnonzero(pool[3])
     others = order[~np.isin(order, kept)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from zeronorm import BudgetRegressor, certify, methods, prove, verify
 from zeronorm.designs import as_design
 from zeronorm.losses import LeastSquares
 from zeronorm.result import Status
@@ -98,6 +100,7 @@ def test_proofs_are_of_the_best_subset(seed, form):
 @pytest.mark.parametrize("seed", PROBLEMS)
 @pytest.mark.parametrize("gap", [None, 0.0])
 def test_the_l0_solver_finds_the_best_subset(seed, gap):
+    """The search of numbers would end at a subset that is not the best one."""
     problem = Posed(seed)
     path = run(select_l0(problem.task(), [K], C=problem.C, gap=gap))
     problem.check(path[K].certificate)
@@ -180,3 +183,60 @@ def test_a_proof_goes_on_where_another_one_ended(seed):
     end = run(prove_support(problem.task(), support, resume=onward.certificate.tree, **options))
     assert end.status is Status.OPTIMAL
     assert end.certificate.bound == pytest.approx(problem.best, rel=1e-8)
+
+
+METHODS = (
+    "auto",
+    "l0",
+    "greedy",
+    "minimax",
+    "l1",
+    "reweighted-l1",
+    methods.Minimax(solver="fista"),
+)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_a_regressor_by_every_method(method):
+    """A method would fit labels that the target has not, or give no certificate."""
+    posed = Posed(0)
+    model = BudgetRegressor([2, K], method=method, refit_C=1e8).fit(posed.X, posed.y)
+    assert [path.support.size for path in (model.path_[2], model.path_[K])] == [2, K]
+    A = np.column_stack([posed.X[:, model.support_], np.ones(N)])
+    expected = np.linalg.lstsq(A, posed.y, rcond=None)[0]
+    np.testing.assert_allclose(model.coef_[model.support_], expected[:-1], rtol=1e-5)
+    assert model.intercept_ == pytest.approx(expected[-1], abs=1e-5)
+    c = model.certificate_
+    assert c.loss == "least_squares"
+    assert verify(posed.X, posed.y, c)["gap"] == pytest.approx(c.gap, abs=1e-9)
+
+
+def test_a_regressor_is_proven_best():
+    """The best subset would not be the best one, or nobody could check it."""
+    posed = Posed(3)
+    model = BudgetRegressor(K, method=methods.L0(gap=0.0), C=posed.C).fit(posed.X, posed.y)
+    share = (posed.X - posed.X.mean(axis=0)) / posed.X.std(axis=0)
+    best = values_of(share, posed.y, np.full(N, posed.C), True).min()
+    assert model.certificate_.proven
+    assert model.certificate_.objective == pytest.approx(best, rel=1e-9)
+    verify(posed.X, posed.y, model.certificate_)
+    again = prove(model, posed.X, posed.y, gap=0.0)
+    assert again.status is Status.OPTIMAL
+    own = certify(model, posed.X, posed.y)
+    assert own.bound <= best * (1 + 1e-12)
+    with pytest.raises(ValueError, match="claims the bound"):
+        verify(posed.X, posed.y, replace(own, bound=1.001 * own.bound))
+
+
+def test_criteria_of_a_regressor_are_those_of_normal_errors():
+    """The size would be chosen by squares of the target's units."""
+    posed = Posed(5)
+    model = BudgetRegressor(8, criterion="bic", refit_C=1e8).fit(posed.X, posed.y)
+    table = model.criteria_
+    for k, bic in zip(table["size"], table["bic"], strict=True):
+        selection = model.path_[k]
+        residual = posed.y - posed.X[:, selection.support] @ selection.coef - selection.intercept
+        expected = N * np.log(residual @ residual / N) + k * np.log(N)
+        assert bic == pytest.approx(expected, rel=1e-6)
+    scaled = BudgetRegressor(8, criterion="bic", refit_C=1e8).fit(posed.X, 100.0 * posed.y)
+    assert scaled.size_ == model.size_

@@ -28,6 +28,7 @@ from zeronorm.persistence import (
     save_certificate,
     write_file,
 )
+from zeronorm.persistence import _certificates as certificates
 from zeronorm.persistence import _models as models
 from zeronorm.persistence._archive import pack
 from zeronorm.persistence._certificates import CERTIFICATE, read_certificate
@@ -893,6 +894,23 @@ def test_classes_have_one_problem(multiclass, tmp_path):
         forged = [*model.certificate_[:2], replace(model.certificate_[2], **changes)]
         with pytest.raises(CertificateFileError, match="all classes must have the same"):
             save_certificate(forged, tmp_path / "c", X, y)
+
+
+def test_certificates_of_the_first_format_are_read(certified, binary, tmp_path, monkeypatch):
+    """Files that were written before dual points had signs could not be verified any more."""
+    X, y = binary
+    c = certified.certificate_
+    sizes = replace(c, dual=np.abs(c.dual), tree=replace(c.tree, dual=np.abs(c.tree.dual)))
+    first = replace(CERTIFICATE, version=1)
+    monkeypatch.setattr(certificates, "CERTIFICATE", first)
+    path = save_certificate(sizes, tmp_path / "first", X, y, class_weight="balanced")
+    monkeypatch.undo()
+    saved = load_certificate(path)
+    assert saved.metadata["format"] == 1
+    checked = saved.verify(X, y)[0]
+    assert checked["bound"] == pytest.approx(c.bound, rel=1e-9)
+    with pytest.raises(CertificateError):
+        saved.verify(X, 1 - y)
 
 
 def test_tampered_certificates_are_refuted(certified, binary, tmp_path):

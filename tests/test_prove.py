@@ -723,7 +723,7 @@ def test_bad_models_are_refused():
     with pytest.raises(ValueError, match="there is nothing to certify"):
         zeronorm.certify([], X, y)
     for model in ("genes", [0.5, 1.0], [[1, 2]], [-1, 2], object()):
-        with pytest.raises(ValueError, match="model must be a fitted classifier"):
+        with pytest.raises(ValueError, match="model must be a fitted model"):
             zeronorm.certify(model, X, y)
     with pytest.raises(ValueError, match="got an index twice"):
         zeronorm.certify([1, 1], X, y)

@@ -19,7 +19,7 @@ from zeronorm.published import MinimaxLogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers import Task, run
 from zeronorm.solvers.minimax import newton, smoothing, smoothing_published
-from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, minimax
+from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
 from zeronorm.solvers.minimax.smoothing import FIRST_Q, GROWTH, _Rows
 
 each = pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_interrupt_between_steps_is_not_swallowed():
         raise KeyboardInterrupt
 
     task = Task.of(as_design(X), np.where(y == 1, 1.0, -1.0), intercept=False)
-    problem = minimax(task, 8, CuttingPlane(2, inner=smoothing), C=10.0)
+    problem = cutting_plane(task, 8, CuttingPlane(2, inner=smoothing), C=10.0)
     with pytest.raises(KeyboardInterrupt):
         run(problem, interrupt)
 

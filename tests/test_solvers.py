@@ -13,7 +13,7 @@ from zeronorm.designs._columns import as_columns
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.result import Result, Status
 from zeronorm.solvers import Scan, Task, run, run_together, select, select_nested
-from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, minimax
+from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
 from zeronorm.solvers.pool.exchange import Exchanges
 from zeronorm.solvers.pool.refit import LOO_GRID, leave_one_out_loss, refit
 from zeronorm.solvers.pool.ridge import leverages, ridge
@@ -36,7 +36,7 @@ def solve(X, y, k, *, loss="logistic", C=1.0, r=3, weight=None, intercept=False,
     """Run the minimax solver on an array or design."""
     task = pose(X, y, weight, loss=LOSSES[loss], intercept=intercept, forced=forced, usable=usable)
     return run(
-        minimax(
+        cutting_plane(
             task, k, CuttingPlane(r, **options), C=C, start=start, final_scan=final_scan,
             l0_sizes=l0_sizes,
         )
@@ -500,7 +500,7 @@ def generators(design, y, sizes):
     rng = np.random.default_rng(0)
     flips = [np.where(rng.uniform(size=len(y)) < 0.2, -y, y) for _ in sizes]
     return [
-        minimax(pose(design, labels), k, CuttingPlane(2), C=0.1)
+        cutting_plane(pose(design, labels), k, CuttingPlane(2), C=0.1)
         for k, labels in zip(sizes, flips, strict=True)
     ]
 
@@ -542,7 +542,7 @@ def test_run_together_merges_folds_and_scalings(signed):
         rows = np.flatnonzero(folds != fold)
         Z, mean, scale = oracles.standardise(X[rows])
         task = pose(Scaled(Rows(base, rows), mean, scale), y[rows])
-        solvers.append(minimax(task, 9, CuttingPlane(3), C=0.1))
+        solvers.append(cutting_plane(task, 9, CuttingPlane(3), C=0.1))
         explicit.append(solve(Z, y[rows], 9, C=0.1, intercept=True).result)
     results = [r.result for r in run_together(solvers)]
     assert base.passes == max(len(r.history) + 1 for r in results)

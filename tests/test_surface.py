@@ -42,7 +42,7 @@ def imported(path: FilePath) -> set[str]:
 
 
 def test_nothing_imports_the_published_algorithms() -> None:
-    # A user of the main path would load them, and could not do without them.
+    """A user of the main path would load them, and could not do without them."""
     for path in SOURCE.rglob("*.py"):
         if path.is_relative_to(SOURCE / "published") or path == SOURCE / "__init__.py":
             continue
@@ -50,7 +50,9 @@ def test_nothing_imports_the_published_algorithms() -> None:
 
 
 def test_the_documentation_has_every_method() -> None:
-    # A method or an option would be there that nobody can find, or be described and not be there.
+    """A method or an option would be there that nobody can find, or be described and not be
+    there.
+    """
     text = (SOURCE.parents[1] / "docs" / "api.md").read_text()
     for name, kind in METHODS.items():
         options = ", ".join(f"{one.name}={one.default!r}" for one in fields(kind))
@@ -59,7 +61,7 @@ def test_the_documentation_has_every_method() -> None:
 
 
 def test_public_names() -> None:
-    # A name that is not there, or one that nobody has decided to make public.
+    """A name that is not there, or one that nobody has decided to make public."""
     assert len(zeronorm.__all__) <= 20
     for name in zeronorm.__all__:
         assert getattr(zeronorm, name) is not None

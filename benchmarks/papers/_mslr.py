@@ -56,9 +56,9 @@ from zeronorm.solvers import (
     LogPenalty,
     Risk,
     Task,
+    cutting_plane,
     greedy,
     l1_supports,
-    minimax,
     refit,
     reweighted_supports,
     run,
@@ -297,7 +297,7 @@ class Method:
     timed: bool = True
 
 
-def cutting_plane(estimator: str, solver: str = "", C: float | None = None) -> Select:
+def by_minimax(estimator: str, solver: str = "", C: float | None = None) -> Select:
     """Return the selection of a published estimator: C, T_m and the solver are its own.
 
     Exactly k features come back: the paper's loop ends at a multiple of r, or earlier.
@@ -313,7 +313,7 @@ def cutting_plane(estimator: str, solver: str = "", C: float | None = None) -> S
             math.ceil(k / model.max_blocks), inner=INNER_SOLVERS[solver or model.solver],
             inner_tol=model.tol,
         )  # fmt: skip
-        outer = minimax(task, int(k), options, C=model.C if C is None else C)
+        outer = cutting_plane(task, int(k), options, C=model.C if C is None else C)
         answer = run(outer, n_threads=1)
         return Picked(answer.result.support, {"steps": steps(answer.result)})
 
@@ -431,16 +431,16 @@ _L1 = {
     "prepare": lambda data: data.rowwise,
 }
 METHODS = {
-    "newton": Method("MSLR (newton)", cutting_plane(_MSLR, "newton"), "tab:red", "MSLR"),
+    "newton": Method("MSLR (newton)", by_minimax(_MSLR, "newton"), "tab:red", "MSLR"),
     "published": Method(
-        "MSLR (smoothing, as published)", cutting_plane(_MSLR, "smoothing-published"),
+        "MSLR (smoothing, as published)", by_minimax(_MSLR, "smoothing-published"),
         "tab:orange", "MSLR", "s",
     ),
     "smoothing": Method(
-        "MSLR (smoothing, gap-driven)", cutting_plane(_MSLR, "smoothing"), "tab:pink", "MSLR", "D"
+        "MSLR (smoothing, gap-driven)", by_minimax(_MSLR, "smoothing"), "tab:pink", "MSLR", "D"
     ),
-    "fgm-lr": Method("FGM-LR", cutting_plane(_MSLR, "simplemkl"), "tab:brown", "FGM-LR", "^"),
-    "fgm-svm": Method("FGM-SVM", cutting_plane(_FGM), "tab:olive", "FGM-SVM", "v"),
+    "fgm-lr": Method("FGM-LR", by_minimax(_MSLR, "simplemkl"), "tab:brown", "FGM-LR", "^"),
+    "fgm-svm": Method("FGM-SVM", by_minimax(_FGM), "tab:olive", "FGM-SVM", "v"),
     "l1": Method("l1-LR", l1(LOOSE), "tab:blue", marker="x", by_penalty=True, **_L1),
     "l1-tight": Method("l1-LR (tol 1e-4)", l1(TIGHT), "navy", marker="1", by_penalty=True, **_L1),
     "l1-search": Method("l1-LR (C searched)", l1_search, "tab:blue", marker="x", **_L1),

@@ -27,7 +27,7 @@ import numpy as np
 import _mslr as mslr
 from _mslr import SETS, Curve, Data, Panel, Row
 from zeronorm.designs import as_design
-from zeronorm.solvers import INNER_SOLVERS, CuttingPlane, Task, minimax, run
+from zeronorm.solvers import INNER_SOLVERS, CuttingPlane, Task, cutting_plane, run
 
 DEFAULT = "newton,published,smoothing"
 SOLVERS = {"newton": "newton", "published": "smoothing-published", "smoothing": "smoothing"}
@@ -40,7 +40,7 @@ def solve(data: Data, solver: str, n_blocks: int, tol: float) -> Row:
     """Run the cutting plane for (P), whatever the number of features; return its iterations."""
     task = Task.of(as_design(data.X, n_threads=1), data.y, intercept=False)
     options = CuttingPlane(BLOCK, n_blocks, INNER_SOLVERS[solver], inner_tol=tol, tol=tol)
-    result = run(minimax(task, None, options, C=C), n_threads=1).result
+    result = run(cutting_plane(task, None, options, C=C), n_threads=1).result
     return {
         "steps": mslr.steps(result),
         "outer_bound": result.bounds["outer"],

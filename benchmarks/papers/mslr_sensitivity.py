@@ -31,7 +31,7 @@ COLOURS = dict(
 
 def with_C(key: str, C: float) -> Method:  # noqa: N802
     """Return the method with another C."""
-    select = mslr.cutting_plane("MinimaxLogisticRegression", SOLVERS[key], C)
+    select = mslr.by_minimax("MinimaxLogisticRegression", SOLVERS[key], C)
     return replace(METHODS[key], label=f"{METHODS[key].label}, C = {C:g}", select=select)
 
 

@@ -12,7 +12,7 @@ from .l1.working_set import working_set
 from .measure.task import MeasureTask
 from .measure.two_layer import select_by_measure
 from .minimax import INNER_SOLVERS, newton
-from .minimax.cutting_plane import CuttingPlane, minimax
+from .minimax.cutting_plane import CuttingPlane, cutting_plane
 from .pool.exchange import Exchanges
 from .pool.refit import refit
 from .pool.ridge import ridge
@@ -49,11 +49,11 @@ __all__ = [
     "asalm",
     "cdn",
     "certify_supports",
+    "cutting_plane",
     "glmnet",
     "greedy",
     "l1_path",
     "l1_supports",
-    "minimax",
     "newglmnet",
     "newton",
     "refit",

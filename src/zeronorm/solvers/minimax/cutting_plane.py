@@ -49,7 +49,7 @@ class CuttingPlane:
     tol: float = 1e-3
 
 
-def minimax(
+def cutting_plane(
     task: Task,
     size: int | None,
     options: CuttingPlane,

@@ -26,7 +26,7 @@ from ..found import Found
 from ..l1.path import MAX_ITER, TOL, l1_supports
 from ..l1.reweighted import STAGES, Rule, reweighted_supports
 from ..minimax import InnerSolver, newton
-from ..minimax.cutting_plane import CuttingPlane, minimax
+from ..minimax.cutting_plane import CuttingPlane, cutting_plane
 from ..pool.exchange import POOL_FACTOR, POOL_MIN, Exchanges
 from ..pool.refit import Refit
 from ..task import Task
@@ -73,7 +73,7 @@ def select(
         block = block_size
         if block is None:
             block = -(-size // (POOL_BLOCKS if max_blocks is None else max_blocks))
-        pool = yield from minimax(
+        pool = yield from cutting_plane(
             task, size, CuttingPlane(block, inner=inner, inner_tol=tol), C=C, start=start,
             final_scan=False, l0_sizes=tuple(group) if certify else (),
         )  # fmt: skip
@@ -125,7 +125,7 @@ def select_nested(
         block_size = max(-(-min(sizes) // DIRECT_BLOCKS), -(-largest // MOST_BLOCKS))
         if max_blocks is not None:
             block_size = -(-largest // max_blocks)
-    answer = yield from minimax(
+    answer = yield from cutting_plane(
         task, largest, CuttingPlane(block_size, inner=inner, inner_tol=tol), C=C, start=start,
         l0_sizes=tuple(sizes) if certify else (),
     )  # fmt: skip
