@@ -83,8 +83,8 @@ void bind_ridge(nb::module_& m) {
     m.def("dense_exchange", &exchange, "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
           "is_kept"_a.noconvert(), "loss"_a, "intercept"_a, "start"_a, "tol"_a, "fit_tol"_a,
           "swaps"_a, "rule"_a, "won_back"_a, "known"_a.noconvert(), "n_known"_a,
-          "columns"_a.noconvert(), "u"_a.noconvert(), "margins"_a.noconvert(),
-          "dual"_a.noconvert(), "scores"_a.noconvert());
+          "columns"_a.noconvert(), "u"_a.noconvert(), "margins"_a.noconvert(), "dual"_a.noconvert(),
+          "scores"_a.noconvert());
 }
 
 }  // namespace zeronorm

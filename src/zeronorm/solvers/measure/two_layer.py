@@ -33,7 +33,7 @@ from ...ordering import largest
 from ...result import Path, Selection, Status, Step
 from ..clock import PhaseClock
 from ..drive import Scan, Solver
-from ..minimax.cutting_plane import fit_budget
+from ..minimax.cutting_plane import fit_budget, unseen
 from .cuts import BlockModel, Cuts, FullModel, Point, solve_master
 from .inner_layer import InnerLayer, InnerSolution, SolveMaster
 from .task import MeasureTask
@@ -142,22 +142,16 @@ def select_by_measure(
     clock.add_history(history)
 
     order = model.features
-    fits: dict[int, _Fit] = {}
     if refit:
         with clock.phase("refit"):
-            for k in sizes:
-                one = model.restricted(order[:k])
-                found = yield from solve(one, one.zero(b), tol)
-                coef = one.coef(found.point)[:k]
-                fits[k] = _Fit(order[:k], coef, found)
-    else:
-        assert answer is not None
-        fits[sizes[-1]] = _Fit(order, model.coef(answer.point), answer)
-    if refit:
+            fits = yield from _refitted(model, sizes, b, solve, tol)
         answers = yield [Scan(data.design, fit.inner.vector) for fit in fits.values()]
         for (k, fit), scores in zip(fits.items(), answers, strict=True):
             mass = blocks.mass(scores, fit.inner.vector, k)
             bounds[k] = max(bounds[k], _dual_bound(fit.inner.delta, mass))
+    else:
+        assert answer is not None
+        fits = {sizes[-1]: _Fit(order, model.coef(answer.point), answer)}
     entered_at = [step.entered for step in history]
     selections = {
         k: _selection(
@@ -176,6 +170,19 @@ class _Fit:
     support: IndexArray  # in order of entry
     coef: FloatArray
     inner: InnerSolution
+
+
+def _refitted(
+    model: BlockModel, sizes: Sequence[int], b: float, solve: InnerLayer, tol: float
+) -> Solver[dict[int, _Fit]]:
+    """Fit the first features of the model, as many as each size says, as one block."""
+    fits = {}
+    for k in sizes:
+        features = model.features[:k]
+        one = model.restricted(features)
+        found = yield from solve(one, one.zero(b), tol)
+        fits[k] = _Fit(features, one.coef(found.point)[:k], found)
+    return fits
 
 
 def _full(
@@ -328,11 +335,9 @@ class _Blocks:
             np.concatenate([self._forced, best]), magnitude, self._seen, self._block_size, missing,
             self._forced,
         )  # fmt: skip
-        new = block[~self._seen[block]]
+        new = unseen(block, self._seen, magnitude)
         if not new.size:
             return None
-        rank = np.where(magnitude[new] < 0, np.inf, magnitude[new])
-        new = new[np.argsort(-rank, kind="stable")]
         self._seen[new] = True
         self.n_seen += new.size
         return new, np.sort(block)

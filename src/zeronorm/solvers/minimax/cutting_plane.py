@@ -32,6 +32,7 @@ from ...ordering import largest
 from ...result import Result, Status, Step
 from ..drive import Scan, Solver
 from ..found import BestDual, Found
+from ..risk import Risk
 from ..task import Task
 from ..ties import ranked
 from . import Blocks, InnerSolver, State, newton
@@ -92,147 +93,170 @@ def cutting_plane(
             f"n_{what} must be between {forced.size} (the forced {what}) and "
             f"{forced.size + n_allowed} (the usable ones); got {size}."
         )
-    scale, dual, b = risk.first()
-    capacity = size if size is not None and task.groups is None else 0
-    pool = GatheredColumns(design, capacity)
-    state = State(np.empty(0), b, np.empty(0))
-    objective, inner_bound, outer_bound = scale, 0.0, 0.0
+    made = _Generated(task, size, options, risk)
+    outer_bound = 0.0
     l0_bounds: dict[int, BestDual] = {}
-    history: list[Step] = []
-    seen, n_seen = np.zeros(allowed.size, bool), 0
-    blocks: list[IndexArray] = []
     status = Status.MAX_BLOCKS
-
-    def solve() -> Status:
-        """Solve the problem over the blocks so far; return the status of the inner solver."""
-        nonlocal state, dual, objective, inner_bound
-        membership = np.zeros((pool.size, len(blocks)))
-        for t, members in enumerate(blocks):
-            membership[pool.position(units.features(members)), t] = 1.0
-        problem = Blocks(pool.columns(), membership, risk, scale)
-        answer = options.inner(problem, state, options.inner_tol)
-        state, dual = answer.state, answer.dual
-        objective, inner_bound = answer.objective, answer.bound
-        extra["inner_iterations"] = float(answer.n_iter)
-        extra["gap"] = (answer.objective - answer.bound) / scale
-        return answer.status
-
-    def enter(new: IndexArray, block: IndexArray) -> IndexArray:
-        """Gather the columns of new units, and add the block; return their features."""
-        nonlocal n_seen
-        entered = units.features(new)
-        pool.add(entered)
-        seen[new] = True
-        n_seen += new.size
-        blocks.append(block)
-        return entered
-
-    extra: dict[str, float] = {}
-    for old in map(units.of, start):
-        room = old.size if size is None else size - n_seen
-        new = np.concatenate([forced, old[allowed[old]]]) if not blocks else old[allowed[old]]
-        new = new[~seen[new]][:room]
-        if new.size:
-            entered = enter(new, np.union1d(forced, new))
-            state = _extend(state, entered.size, len(blocks))
-            history.append(Step(objective, inner_bound, pool.size, entered))
-    if blocks:
-        begin = time.perf_counter()
-        step_status: Status | None = solve()
-        seconds = {"solve": time.perf_counter() - begin}
-        history[-1] = Step(
-            objective, inner_bound, pool.size, history[-1].entered, seconds, extra, step_status
-        )
-        if not final_scan and size is not None and n_seen >= size:
-            return _finished(pool, state, objective, inner_bound, 0.0, dual, Status.BUDGET, history)
+    made.resume([units.of(old) for old in start], forced, allowed)
+    if made.blocks and made.complete() and not final_scan:
+        return Found(made.result(Status.BUDGET, outer_bound), l0_bounds)
 
     while True:
-        scores = yield Scan(design, dual)
-        seconds = {}
+        scores = yield Scan(design, made.dual)
         magnitude = units.strength(scores)
         forced_mass = float((magnitude[forced] ** 2).sum())
         magnitude[~allowed] = -1.0
-        best = largest(magnitude, min(n_allowed, max(block_size + n_seen, *l0_sizes, 0)))
+        best = largest(magnitude, min(n_allowed, max(block_size + made.n_seen, *l0_sizes, 0)))
         best_square = magnitude[best] ** 2
         worst = 0.5 * (forced_mass + float(best_square[:block_size].sum()))
-        outer_bound = max(outer_bound, risk.bound(dual, worst)[0])
+        outer_bound = max(outer_bound, risk.bound(made.dual, worst)[0])
         for k in l0_sizes:
             quadratic = 0.5 * (forced_mass + float(best_square[: max(0, k - forced.size)].sum()))
-            bound, shrink = risk.bound(dual, quadratic)
+            bound, shrink = risk.bound(made.dual, quadratic)
             if k not in l0_bounds or bound > l0_bounds[k].bound:
-                l0_bounds[k] = BestDual(bound, shrink * dual)
+                l0_bounds[k] = BestDual(bound, shrink * made.dual)
 
-        if size is None and blocks and objective - outer_bound <= options.tol * scale:
-            status = Status.CONVERGED
-            break
-        if size is not None and n_seen >= size:
+        if made.complete():
             status = Status.BUDGET
             break
-        if size is None and options.max_blocks is not None and len(blocks) >= options.max_blocks:
-            break
-
-        best = ranked(design, units, magnitude, scores, dual, best[: block_size + n_seen])
-        block = np.concatenate([forced, best[:block_size]])
         if size is None:
-            if any(np.array_equal(np.sort(block), old) for old in blocks):
-                status = Status.REPEATED
+            if made.blocks and made.objective - outer_bound <= options.tol * made.scale:
+                status = Status.CONVERGED
                 break
-        else:
-            missing = size - n_seen
-            block = fit_budget(block, magnitude, seen, block_size, missing, forced)
-        new = block[~seen[block]]
-        # Forced features (magnitude -1) come first, in every prefix of the nested path.
-        rank = np.where(magnitude[new] < 0, np.inf, magnitude[new])
-        new = new[np.argsort(-rank, kind="stable")]
+            if options.max_blocks is not None and len(made.blocks) >= options.max_blocks:
+                break
 
-        begin = time.perf_counter()
-        entered = enter(new, np.sort(block))
-        seconds["gather"] = time.perf_counter() - begin
-
-        begin = time.perf_counter()
-        extra = {}
-        step_status = None
-        if final_scan or size is None or n_seen < size:
-            state = _extend(state, entered.size, len(blocks))
-            step_status = solve()
-        seconds["solve"] = time.perf_counter() - begin
-        extra["outer_bound"] = outer_bound
-        history.append(
-            Step(objective, inner_bound, pool.size, entered, seconds, extra, step_status)
-        )
-        if not final_scan and size is not None and n_seen >= size:
+        best = ranked(design, units, magnitude, scores, made.dual, best[: block_size + made.n_seen])
+        block = np.concatenate([forced, best[:block_size]])
+        if size is not None:
+            missing = size - made.n_seen
+            block = fit_budget(block, magnitude, made.seen, block_size, missing, forced)
+        elif any(np.array_equal(np.sort(block), old) for old in made.blocks):
+            status = Status.REPEATED
+            break
+        made.add(unseen(block, made.seen, magnitude), np.sort(block), outer_bound, final_scan)
+        if made.complete() and not final_scan:
             status = Status.BUDGET
             break
 
-    answer = _finished(pool, state, objective, inner_bound, outer_bound, dual, status, history)
-    return Found(answer.result, l0_bounds)
+    return Found(made.result(status, outer_bound), l0_bounds)
 
 
-def _finished(
-    pool: GatheredColumns,
-    state: State,
-    objective: float,
-    inner_bound: float,
-    outer_bound: float,
-    dual: FloatArray,
-    status: Status,
-    history: list[Step],
-) -> Found:
-    """Return the answer with the support in order of the features."""
-    order = np.argsort(pool.features, kind="stable")
-    coef = np.zeros(pool.size)
-    coef[: state.coef.size] = state.coef
-    result = Result(
-        support=pool.features[order],
-        coef=coef[order],
-        intercept=state.intercept,
-        objective=objective,
-        bounds={"inner": inner_bound, "outer": outer_bound},
-        dual=dual,
-        status=status,
-        history=tuple(history),
-    )
-    return Found(result, {})
+class _Generated:
+    """The blocks so far, their columns, and the last solution of the problem over them."""
+
+    def __init__(self, task: Task, size: int | None, options: CuttingPlane, risk: Risk) -> None:
+        self._units, self._risk, self._size, self._options = task.units, risk, size, options
+        self.scale, self.dual, b = risk.first()
+        capacity = size if size is not None and task.groups is None else 0
+        self._pool = GatheredColumns(task.design, capacity)
+        self._state = State(np.empty(0), b, np.empty(0))
+        self.objective, self._bound = self.scale, 0.0
+        self.blocks: list[IndexArray] = []
+        self.seen = np.zeros(self._units.usable.size, bool)
+        self.n_seen = 0
+        self._history: list[Step] = []
+
+    def complete(self) -> bool:
+        """Whether there are as many units as there shall be."""
+        return self._size is not None and self.n_seen >= self._size
+
+    def resume(self, start: list[IndexArray], forced: IndexArray, allowed: np.ndarray) -> None:
+        """Add the blocks of an earlier fit, and solve the problem over all of them."""
+        for old in start:
+            room = old.size if self._size is None else self._size - self.n_seen
+            new = old[allowed[old]]
+            if not self.blocks:
+                new = np.concatenate([forced, new])
+            new = new[~self.seen[new]][:room]
+            if new.size:
+                entered = self._enter(new, np.union1d(forced, new))
+                self._extend(entered.size)
+                self._record(entered, {}, {}, None)
+        if self.blocks:
+            begin = time.perf_counter()
+            status, extra = self._solve()
+            seconds = {"solve": time.perf_counter() - begin}
+            self._record(self._history.pop().entered, seconds, extra, status)
+
+    def add(self, new: IndexArray, block: IndexArray, outer_bound: float, final_scan: bool) -> None:
+        """Add a block and its new units; without a final scan the last is not solved."""
+        begin = time.perf_counter()
+        entered = self._enter(new, block)
+        seconds = {"gather": time.perf_counter() - begin}
+        begin = time.perf_counter()
+        status: Status | None = None
+        extra: dict[str, float] = {}
+        if final_scan or not self.complete():
+            self._extend(entered.size)
+            status, extra = self._solve()
+        seconds["solve"] = time.perf_counter() - begin
+        self._record(entered, seconds, extra | {"outer_bound": outer_bound}, status)
+
+    def result(self, status: Status, outer_bound: float) -> Result:
+        """Return the answer with the support in order of the features."""
+        order = np.argsort(self._pool.features, kind="stable")
+        coef = np.zeros(self._pool.size)
+        coef[: self._state.coef.size] = self._state.coef
+        return Result(
+            support=self._pool.features[order],
+            coef=coef[order],
+            intercept=self._state.intercept,
+            objective=self.objective,
+            bounds={"inner": self._bound, "outer": outer_bound},
+            dual=self.dual,
+            status=status,
+            history=tuple(self._history),
+        )
+
+    def _enter(self, new: IndexArray, block: IndexArray) -> IndexArray:
+        """Gather the columns of new units, and add the block; return their features."""
+        entered = self._units.features(new)
+        self._pool.add(entered)
+        self.seen[new] = True
+        self.n_seen += new.size
+        self.blocks.append(block)
+        return entered
+
+    def _extend(self, n_new: int) -> None:
+        """Let new features start at zero, with a small weight on the new block."""
+        state, n_blocks = self._state, len(self.blocks)
+        if n_blocks == 1:
+            self._state = State(np.zeros(n_new), state.intercept, np.ones(1))
+            return
+        share = 1.0 / (2.0 * n_blocks)
+        weights = np.append((1.0 - share) * state.block_weight, share)
+        self._state = State(np.append(state.coef, np.zeros(n_new)), state.intercept, weights)
+
+    def _solve(self) -> tuple[Status, dict[str, float]]:
+        """Solve the problem over the blocks so far; return the status and what to record."""
+        membership = np.zeros((self._pool.size, len(self.blocks)))
+        for t, members in enumerate(self.blocks):
+            membership[self._pool.position(self._units.features(members)), t] = 1.0
+        problem = Blocks(self._pool.columns(), membership, self._risk, self.scale)
+        answer = self._options.inner(problem, self._state, self._options.inner_tol)
+        self._state, self.dual = answer.state, answer.dual
+        self.objective, self._bound = answer.objective, answer.bound
+        gap = (answer.objective - answer.bound) / self.scale
+        return answer.status, {"inner_iterations": float(answer.n_iter), "gap": gap}
+
+    def _record(
+        self,
+        entered: IndexArray,
+        seconds: dict[str, float],
+        extra: dict[str, float],
+        status: Status | None,
+    ) -> None:
+        self._history.append(
+            Step(self.objective, self._bound, self._pool.size, entered, seconds, extra, status)
+        )
+
+
+def unseen(block: IndexArray, seen: np.ndarray, magnitude: FloatArray) -> IndexArray:
+    """Return the new features of a block: forced ones (magnitude -1) first, then the best."""
+    new: IndexArray = block[~seen[block]]
+    rank = np.where(magnitude[new] < 0, np.inf, magnitude[new])
+    return new[np.argsort(-rank, kind="stable")]
 
 
 def fit_budget(
@@ -253,22 +277,10 @@ def fit_budget(
     """
     fresh = block[~seen[block]]
     if fresh.size < min(missing, max(1, block_size // 4)):
-        unseen = np.where(seen, -1.0, magnitude)
-        n_unseen = int((unseen >= 0).sum())
-        fresh = largest(unseen, min(block_size, missing, n_unseen))
+        others = np.where(seen, -1.0, magnitude)
+        n_others = int((others >= 0).sum())
+        fresh = largest(others, min(block_size, missing, n_others))
         return np.concatenate([forced[seen[forced]], fresh])
     if fresh.size > missing:
-        # Forced features (magnitude -1) come first.
-        rank = np.where(magnitude[fresh] < 0, np.inf, magnitude[fresh])
-        fresh = fresh[np.argsort(-rank, kind="stable")][:missing]
-        return np.concatenate([block[seen[block]], fresh])
+        return np.concatenate([block[seen[block]], unseen(block, seen, magnitude)[:missing]])
     return block
-
-
-def _extend(state: State, n_new: int, n_blocks: int) -> State:
-    """Return the state with new features at zero and a small weight on the new block."""
-    if n_blocks == 1:
-        return State(np.zeros(n_new), state.intercept, np.ones(1))
-    share = 1.0 / (2.0 * n_blocks)
-    weights = np.append((1.0 - share) * state.block_weight, share)
-    return State(np.append(state.coef, np.zeros(n_new)), state.intercept, weights)
