@@ -203,6 +203,17 @@ def test_the_estimator_gives_exactly_k(weights, loss):
     assert all((row != 0).sum() <= 3 for row in several.coef_)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_the_count_is_exact_where_kept_features_are_nearly_free(seed):
+    """A feature that enters just below the first C of a later stage would stop the fit."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 3))
+    y = (0.3 * X[:, 0] + rng.normal(size=30) > 0).astype(int)
+    for k in (1, 2):
+        model = ReweightedL1LogisticRegression(n_features=k, weights="capped", standardize=True)
+        assert model.fit(X, y).support_.size == k
+
+
 def test_parameters_of_the_other_rule_are_refused():
     """A parameter would be ignored where the rule has no use for it."""
     X, y = make_classification(60, 10, informative=3, seed=0)

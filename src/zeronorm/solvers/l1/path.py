@@ -444,9 +444,11 @@ def l1_sizes(
     available = problem.penalty.l1 < NEVER
     yield from walk.begin()
     smallest = walk.smallest if np.isfinite(walk.smallest) else 1.0
-    low = most = yield from walk.mark((1.0 - ROUNDING) * smallest)  # nothing has entered
     found: dict[int, Sized] = {}
     missing = sorted(set(sizes))
+    low = most = yield from walk.mark((1.0 - ROUNDING) * smallest)  # nothing has entered
+    while missing and low.size > missing[0]:  # free features have some penalty, `smallest` has none
+        low = most = yield from walk.mark(low.C / STEP)
     n_steps = int(np.log(ratio) / np.log(STEP)) if np.isfinite(walk.smallest) else 0
     for number in range(1, n_steps + 1):
         high = yield from walk.mark(smallest * STEP**number)
