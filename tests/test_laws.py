@@ -651,7 +651,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(name):
     X, y = problem(name)
     model = clone(SETTINGS[name])
     assert not [a for a in dir(model) if a[0] != "_" and a[-1] == "_" and hasattr(model, a)]
-    for method in (partial(scores, model), model.transform):
+    for method in (partial(scores, model), model.predict, model.transform):
         with pytest.raises(NotFittedError):
             method(X)
     model.fit(X, y)

@@ -314,7 +314,8 @@ class Classifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of the more probable class, (n_samples,)."""
-        return np.asarray(self.classes_[(self._scores(X) > 0).astype(np.int64)])
+        positive = self._scores(X) > 0
+        return np.asarray(self.classes_[positive.astype(np.int64)])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the two classes, (n_samples, 2)."""
