@@ -8,6 +8,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "zeronorm"
 CODE = {".py", ".pyi", ".cpp", ".hpp"}
 LONGEST = 400
+LONGEST_FUNCTION = 80  # without its docstring
 # These files are to be divided; no other one may become as long.
 TO_DIVIDE = {
     "_kernels/bilevel.hpp", "_kernels/ridge.hpp", "_kernels/reference/_descent.py",
@@ -57,6 +58,15 @@ def test_no_file_is_long():
         if Path(name).suffix in CODE and len((PACKAGE / name).read_text().splitlines()) > LONGEST
     }
     assert long <= TO_DIVIDE
+
+
+def test_no_function_is_long():
+    """A reader would have to hold more in mind than a screen shows."""
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = node.body[1 if ast.get_docstring(node) and len(node.body) > 1 else 0]
+                assert node.end_lineno - first.lineno < LONGEST_FUNCTION, (path, node.name)
 
 
 def imported(path):

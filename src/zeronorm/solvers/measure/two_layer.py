@@ -79,19 +79,14 @@ def select_by_measure(
     data = task.data
     cuts = Cuts(data.design.shape[0], task.measure.labels and task.weight is None, task.intercept)
     b, scale = task.without_features()
-    if scale <= 0.0:
-        raise ValueError(
-            f"measure={task.measure.name!r} has no loss for any scores here, so nothing can be "
-            "learnt from these rows. Use another measure."
-        )
+    _check_loss(task, scale)
     solve = InnerLayer(task, scale, line_search=not published, master=master)
     if sizes is None:
         return (yield from _full(task, cuts, b, solve, tol, clock))
     model = BlockModel(data.design, cuts, sizes[-1])
     blocks = _Blocks(task, sizes[-1], sizes[0], block_size, max_blocks)
     history: list[Step] = []
-    for cut in task.constant_cuts():
-        yield from model.add(cut, keep=True)
+    yield from _add_constant_cuts(task, model)
     vector, delta = task.first_vector()
     best: Point | None = None
     answer: InnerSolution | None = None
@@ -119,8 +114,7 @@ def select_by_measure(
         if not last or published or not refit:
             if published:
                 fresh = BlockModel.of_blocks(model, Cuts.like(cuts))
-                for cut in task.constant_cuts():
-                    yield from fresh.add(cut, keep=True)
+                yield from _add_constant_cuts(task, fresh)
                 model, cuts, best = fresh, fresh.cuts, None
             start = model.zero(b) if best is None else model.extended(best)
             exact = published or (last and not refit)
@@ -172,6 +166,21 @@ class _Fit:
     inner: InnerSolution
 
 
+def _check_loss(task: MeasureTask, scale: float) -> None:
+    """Raise where the objective of the model without features leaves nothing to learn."""
+    if scale <= 0.0:
+        raise ValueError(
+            f"measure={task.measure.name!r} has no loss for any scores here, so nothing can be "
+            "learnt from these rows. Use another measure."
+        )
+
+
+def _add_constant_cuts(task: MeasureTask, model: BlockModel | FullModel) -> Solver[None]:
+    """Give a model the cuts of constant scores, for good."""
+    for cut in task.constant_cuts():
+        yield from model.add(cut, keep=True)
+
+
 def _refitted(
     model: BlockModel, sizes: Sequence[int], b: float, solve: InnerLayer, tol: float
 ) -> Solver[dict[int, _Fit]]:
@@ -198,8 +207,7 @@ def _full(
         model.enter(features, features)
     else:
         model = FullModel(data.design, cuts, features)
-    for cut in task.constant_cuts():
-        yield from model.add(cut, keep=True)
+    yield from _add_constant_cuts(task, model)
     fit = yield from solve(model, model.zero(b), tol)
     if isinstance(model, BlockModel):
         coef = model.coef(fit.point)
