@@ -95,6 +95,7 @@ TABLE = [
     (BudgetRegressor(3, criterion="bic"), CERTIFIED),
     (BudgetRegressor(**GROUPS), f"{CERTIFIED} groups_"),
     (BudgetRegressor(**BOTH), GROUPED),
+    (BudgetRegressor(**BOTH, refit_C="loo"), f"{GROUPED} criteria_"),
     (L1Classifier(0.2), SOLVED),
     (L1Classifier(n_features=3), f"{SOLVED} refit_C_"),
     (L1Classifier(n_features=3, refit_C=None), SOLVED),
@@ -179,7 +180,10 @@ def test_every_estimator_has_the_results_of_the_table(model, results):
     for step in fitted.history_:
         assert isinstance(step, Step)
     if "criteria_" in results.split():
-        assert not any(np.isnan(column).any() for column in fitted.criteria_.values())
+        table = fitted.criteria_
+        assert not any(np.isnan(column).any() for column in table.values())
+        counts = [fitted.path_[size].support.size for size in fitted.path_]
+        np.testing.assert_allclose(table["aic"], 2.0 * (table["log_loss"] + counts))
     if "certificate_" in results.split():
         assert fitted.optimality_gap_ == fitted.certificate_.gap
 

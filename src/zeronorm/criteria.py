@@ -1,9 +1,10 @@
 """Information criteria: what a model pays for its size.
 
-    criterion = 2 l + k a,    l = sum_i s_i log(1 + exp(-y_i (x_i'w + b)))
+    criterion = 2 l + k a,    l = sum_i s_i log(1 + exp(-y_i (x_i'w + b)))  of labels,
+                              l = n/2 log(sum_i s_i (y_i - x_i'w - b)^2 / n)  of numbers,
 
-with l the summed log-loss of the model on its training rows (minus its log-likelihood), k its
-number of features, and a what a feature costs, n = sum_i s_i rows and p features to choose from:
+with l minus the log-likelihood of the model on its training rows, up to constants, k its number of
+features, and a what a feature costs, n = sum_i s_i rows and p features to choose from:
 
 ========= ========================= ==============================================================
 "aic"     2                         Akaike, IEEE Transactions on Automatic Control 19(6), 1974
@@ -37,7 +38,7 @@ def information_criteria(
 
     Parameters
     ----------
-    log_loss : l, summed over the rows.
+    log_loss : l.
     n_features : k.
     n_rows : n, the sum of the sample weights: integer weights equal repeated rows. Weights that sum
         to 1 or less have no "gic": it is NaN.

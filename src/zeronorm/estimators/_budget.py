@@ -130,9 +130,9 @@ class BudgetClassifier(LinearClassifier):
     optimality_gap_ : its gap; the largest of several classes.
     proof_ : how branch and bound ended, a `Proof`, where `methods.L0(gap=...)` asked for it.
     criteria_ : a table of all sizes as a dict of its columns (n_sizes,): "size", growing,
-        "log_loss", summed over the training rows, "aic", "bic", "ebic" and "gic". Of several
-        classes, sums over the models of each class against the others. Not where the model has no
-        log-loss.
+        "log_loss", minus the log-likelihood of the training rows, "aic", "bic", "ebic" and "gic".
+        Of several classes, sums over the models of each class against the others. Not where the
+        model has no log-loss.
     groups_ : the labels of the groups of the selected features, sorted; where there are groups.
     n_scans_ : passes over X. seconds_ : by phase.
 

@@ -104,7 +104,8 @@ def _selection(
     else:
         refitted = refit_support(task, gather(task.design, support), support, refit_C)
         coef, intercept, C = refitted.coef, refitted.intercept, refitted.C
-        loo_loss, log_loss = refitted.loo_loss, refitted.loss
+        loo_loss = refitted.loo_loss
+        log_loss = task.loss.final.negative_log_likelihood(refitted.loss, task.n_rows)
     if not np.isnan(log_loss):
         criteria = information_criteria(log_loss, support.size, task.n_rows, task.n_usable)
     return Selection(

@@ -51,11 +51,11 @@ def finish(
     selections = {}
     for k in sizes:
         support, fit = fits[k]
-        surprise = task.loss.final.negative_log_likelihood(fit.loss, task.n_rows)
-        criteria = information_criteria(surprise, support.size, task.n_rows, task.n_usable)
+        log_loss = task.loss.final.negative_log_likelihood(fit.loss, task.n_rows)
+        criteria = information_criteria(log_loss, support.size, task.n_rows, task.n_usable)
         selections[k] = Selection(
             support, fit.coef, fit.intercept, fit.C, _entry_steps(pools, support),
-            certificates.get(k), fit.loo_loss, fit.loss, criteria, proofs.get(k),
+            certificates.get(k), fit.loo_loss, log_loss, criteria, proofs.get(k),
         )  # fmt: skip
     first = pools[0].result
     gaps = [step.extra.get("gap", 0.0) for pool in pools for step in pool.result.history]
