@@ -247,11 +247,6 @@ def balance(v: FloatArray) -> FloatArray:
     return np.where(heavier, min(up, down) / max(up, down) * v, v)
 
 
-def dual_point(gradient: FloatArray, intercept: bool) -> FloatArray:
-    """Return the dual point of margins where the loss has this gradient."""
-    return balance(-gradient) if intercept else -gradient
-
-
 def fit_intercept(
     loss: Curved, z: FloatArray, y: FloatArray, weight: FloatArray, start: float = 0.0
 ) -> tuple[float, float, FloatArray]:
