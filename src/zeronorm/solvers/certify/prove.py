@@ -27,7 +27,7 @@ from ..pool.relaxation import relax
 from ..pool.ridge import ridge
 from ..risk import Risk
 from ..task import Task
-from .supports import REFIT_TOL, safe_magnitudes
+from .supports import REFIT_TOL, certificate_of, safe_magnitudes
 
 MAX_SCANS = 50  # of tightening
 TIGHT_TOL = 1e-4  # gap of the relaxation, relative
@@ -234,22 +234,8 @@ def _certificate(
     risk = task.risk(C)
     fit = ridge(gather(task.design, support), risk, tol=REFIT_TOL, of_value=True)
     known = bound_at(risk, tight.dual, tight.magnitude, support.size, task.forced, fit.objective)
-    return Certificate(
-        C=C,
-        scaling=task.scaling,
-        support=support,
-        coef=fit.coef,
-        intercept=fit.intercept,
-        objective=fit.objective,
-        bound=min(known.value, fit.objective),
-        dual=known.dual,
-        fixed_in=int(known.fixed.sum()),
-        candidates=int((task.usable & ~known.dropped).sum()),
-        loss=task.loss.name,
-        fit_intercept=task.intercept,
-        forced=task.forced,
-        equivalents=_equivalents(task, support, tight.magnitude),
-    )
+    certificate = certificate_of(task, C, support, fit, known)
+    return replace(certificate, equivalents=_equivalents(task, support, tight.magnitude))
 
 
 def _equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict[int, IndexArray]:

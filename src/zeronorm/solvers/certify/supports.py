@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ..clock import Stopwatch
 from ..drive import Scan, Solver
 from ..found import BestDual
 from ..pool.bounds import Bound, bound_at
-from ..pool.ridge import ridge
+from ..pool.ridge import Ridge, ridge
 from ..task import Task
 
 REFIT_TOL = 1e-12
@@ -79,26 +80,32 @@ def certify_supports(
     certificates = []
     for size, support, fit, found in zip(sizes, supports, fits, best, strict=True):
         assert found is not None
-        certificates.append(
-            Certificate(
-                C=C,
-                scaling=task.scaling,
-                support=support,
-                coef=fit.coef,
-                intercept=fit.intercept,
-                objective=fit.objective,
-                bound=min(found.value, fit.objective),
-                dual=found.dual,
-                fixed_in=int((found.fixed & task.usable).sum()),
-                candidates=int((task.usable & ~found.dropped).sum()),
-                loss=task.loss.name,
-                fit_intercept=task.intercept,
-                forced=task.forced,
-                n_groups=None if task.groups is None else size,
-                groups=task.groups,
-            )
-        )
+        certificate = certificate_of(task, C, support, fit, found)
+        if task.groups is not None:
+            certificate = replace(certificate, n_groups=size, groups=task.groups)
+        certificates.append(certificate)
     return certificates
+
+
+def certificate_of(
+    task: Task, C: float, support: IndexArray, fit: Ridge, found: Bound
+) -> Certificate:
+    """Return what the fit of a support and one dual point say of it."""
+    return Certificate(
+        C=C,
+        scaling=task.scaling,
+        support=support,
+        coef=fit.coef,
+        intercept=fit.intercept,
+        objective=fit.objective,
+        bound=min(found.value, fit.objective),
+        dual=found.dual,
+        fixed_in=int((found.fixed & task.usable).sum()),
+        candidates=int((task.usable & ~found.dropped).sum()),
+        loss=task.loss.name,
+        fit_intercept=task.intercept,
+        forced=task.forced,
+    )
 
 
 def safe_magnitudes(
