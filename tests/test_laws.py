@@ -73,6 +73,14 @@ SETTINGS = {
     "budget-l1": BudgetClassifier(4, method="l1", fit_intercept=False, **FIXED),
     "budget-reweighted": BudgetClassifier(4, method="reweighted-l1", **FIXED),
     "budget-regressor": BudgetRegressor(4, **TIGHT),
+    "budget-regressor-l0": BudgetRegressor([2, 4], method="l0", C=1.0, refit_C=1.0, **TIGHT),
+    "budget-regressor-l1": BudgetRegressor(4, method="l1", fit_intercept=False, refit_C=1.0),
+    "budget-regressor-groups": BudgetRegressor(
+        groups=GROUPS, n_groups=2, method="greedy", standardize=False, refit_C=1.0
+    ),
+    "bilevel-budget-regressor": BudgetRegressor(
+        4, n_groups=2, groups=GROUPS, refit_C="loo", **TIGHT
+    ),
     "minimax": MinimaxLogisticRegression(4, block_size=2, **FIXED, **TIGHT),
     "minimax-fista": MinimaxLogisticRegression(4, solver="fista", **FIXED, tol=1e-7),
     "minimax-groups": MinimaxLogisticRegression(groups=GROUPS, n_groups=3, **FIXED, **TIGHT),
@@ -429,7 +437,7 @@ def test_models_are_pickled_copied_and_saved(name, tmp_path):
 def test_a_warm_start_gives_the_same_kind_of_model(name):
     """A model before would change the first fit, the size of the next, or fits of other data."""
     X, y = problem(name)
-    if name in ("budget-l1", "budget-reweighted"):
+    if str(parameters(name).get("method")).endswith("l1"):
         with pytest.raises(ValueError, match=r"warm_start must be False for method=.*l1'"):
             fit(name, X, y, warm_start=True)
         return
