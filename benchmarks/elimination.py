@@ -51,7 +51,7 @@ from zeronorm import BudgetClassifier
 from zeronorm.designs._columns import gather
 from zeronorm.methods import Pool
 from zeronorm.result import Path as SizedPath
-from zeronorm.solvers import Exchanges, Task, certify_supports, select
+from zeronorm.solvers import Exchanges, Request, Task, certify_supports, select
 from zeronorm.solvers.drive import Solver
 from zeronorm.solvers.procedures.finish import refit_support
 
@@ -147,17 +147,17 @@ FRESH: dict[str, Reader] = {
 class Candidate(Pool):
     """The default but for the C of elimination, splicing and certificate."""
 
-    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[SizedPath]:
+    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[SizedPath]:
         """Return the generator of scans."""
         (k,) = sizes
-        path = yield from select(task, sizes, C=common["C"], certify=False)
+        path = yield from select(task, sizes, Request(request.C, certify=False))
         pool = np.sort(path.order)
         Z = gather(task.design, pool)
         exchanges = Exchanges(Z, task.risk(CANDIDATE_C))
         chosen = exchanges.eliminate(np.arange(pool.size), [k])[k]
         chosen = exchanges.improve(exchanges.fit(chosen), swaps=False).columns
         support = pool[chosen]
-        fit = refit_support(task, Z.take(chosen), support, common["refit_C"])
+        fit = refit_support(task, Z.take(chosen), support, request.refit_C)
         (certificate,) = yield from certify_supports(task, [support], C=CANDIDATE_C)
         model = replace(
             path[k], support=support, coef=fit.coef, intercept=fit.intercept, refit_C=fit.C,

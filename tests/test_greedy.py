@@ -17,7 +17,7 @@ from zeronorm.losses import SquaredHinge
 from zeronorm.model_selection import cross_validate
 from zeronorm.published import GreedyLogisticRegression
 from zeronorm.result import Status
-from zeronorm.solvers import Task, greedy, run
+from zeronorm.solvers import Request, Task, greedy, run
 from zeronorm.verification import verify
 
 TIGHT = 1e-10
@@ -137,7 +137,7 @@ def test_squared_hinge():
     X, y = instance(6)
     Z = (X - X.mean(0)) / X.std(0)
     task = Task.of(as_design(Z), y.astype(float), scaling="standardized", loss=SquaredHinge())
-    path = run(greedy(task, [5], fit_C=1.0, tol=TIGHT))
+    path = run(greedy(task, [5], Request(tol=TIGHT), fit_C=1.0))
     objectives = [step.objective for step in path.history]
     assert np.all(np.diff(objectives) < 0)
     features = path.order[:4]

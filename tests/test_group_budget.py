@@ -25,7 +25,7 @@ from zeronorm.published import (
     MinimaxLogisticRegression,
 )
 from zeronorm.result import Tree
-from zeronorm.solvers import Task, certify_supports, run
+from zeronorm.solvers import Request, Task, certify_supports, run
 from zeronorm.solvers.certify.groups import _Problem as Relaxed
 from zeronorm.solvers.certify.groups import tighten_groups
 from zeronorm.solvers.certify.supports import safe_magnitudes
@@ -554,5 +554,5 @@ def test_tasks_with_groups_are_selected_by_group(signed):
     from zeronorm.solvers import select_nested
 
     X, y = signed
-    path = run(select_nested(grouped(X, y, np.arange(60) // 4, intercept=True), [1, 3]))
+    path = run(select_nested(grouped(X, y, np.arange(60) // 4, intercept=True), [1, 3], Request()))
     assert [path[g].support.size for g in path] == [4, 12]

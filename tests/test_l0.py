@@ -16,7 +16,7 @@ from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published import L0LogisticRegression
-from zeronorm.solvers import Task, run
+from zeronorm.solvers import Request, Task, run
 from zeronorm.solvers.l0.search import Search
 from zeronorm.solvers.pool.exchange import Exchanges
 from zeronorm.solvers.pool.ridge import ridge
@@ -28,14 +28,16 @@ TIGHT = 1e-10
 EXCHANGES = ("exchange", "splicing")
 
 
-def solve(X, y, k, *, C, intercept=True, weight=None, loss=LOGISTIC, forced=None, **options):
+def solve(
+    X, y, k, *, C, intercept=True, weight=None, loss=LOGISTIC, forced=None, tol=TIGHT, **options
+):
     """Return the certificate of the best k features on the scaling of X."""
     usable = np.ptp(X.toarray() if sp.issparse(X) else X, axis=0) > 0
     task = Task.of(
         as_design(X), y.astype(float), weight, loss=loss, intercept=intercept, forced=forced,
         usable=usable,
     )  # fmt: skip
-    path = run(select_l0(task, [k], C=C, refit_C=1.0, **{"tol": TIGHT, **options}))
+    path = run(select_l0(task, [k], Request(C, 1.0, tol), **options))
     return path[k].certificate
 
 

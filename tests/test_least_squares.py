@@ -14,6 +14,7 @@ from zeronorm.designs import as_design
 from zeronorm.losses import LeastSquares
 from zeronorm.result import Status
 from zeronorm.solvers import (
+    Request,
     Task,
     certify_supports,
     greedy,
@@ -102,7 +103,7 @@ def test_proofs_are_of_the_best_subset(seed, form):
 def test_the_l0_solver_finds_the_best_subset(seed, gap):
     """The search of numbers would end at a subset that is not the best one."""
     problem = Posed(seed)
-    path = run(select_l0(problem.task(), [K], C=problem.C, gap=gap))
+    path = run(select_l0(problem.task(), [K], Request(problem.C, tol=1e-4), gap=gap))
     problem.check(path[K].certificate)
     assert problem.value(path[K].support) == pytest.approx(problem.best, rel=1e-9)
     if gap is not None:
@@ -120,7 +121,7 @@ def test_heuristics_are_certified_and_mostly_find_the_best_subset(name):
     ratios = []
     for seed in PROBLEMS:
         problem = Posed(seed)
-        path = run(solver(problem.task(), [K], C=problem.C))
+        path = run(solver(problem.task(), [K], Request(problem.C)))
         problem.check(path[K].certificate)
         ratios.append(problem.value(path[K].support) / problem.best)
     assert np.count_nonzero(np.array(ratios) <= 1 + 1e-9) >= least
@@ -150,7 +151,7 @@ def test_certificates_of_any_support(seed):
 def test_the_final_fit_is_one_of_least_squares(solver, seed):
     """The coefficients would be those of labels that the target has not."""
     problem = Posed(seed)
-    found = run(solver(problem.task(), [K], refit_C=2.0))[K]
+    found = run(solver(problem.task(), [K], Request(refit_C=2.0)))[K]
     Z = np.column_stack([problem.X[:, found.support], np.ones(N)])
     H = 2.0 * Z.T @ (problem.weight[:, None] * Z) + np.diag([1.0] * K + [0.0])
     expected = np.linalg.solve(H, 2.0 * Z.T @ (problem.weight * problem.y))
@@ -161,7 +162,7 @@ def test_the_final_fit_is_one_of_least_squares(solver, seed):
 def test_the_dual_point_of_a_certificate_proves_its_bound(seed):
     """Nobody could verify a bound without the point that proves it."""
     problem = Posed(seed)
-    c = run(select(problem.task(), [K], C=problem.C))[K].certificate
+    c = run(select(problem.task(), [K], Request(problem.C)))[K].certificate
     assert abs(c.dual.sum()) <= 1e-9 * np.abs(c.dual).sum()
     square = np.sort((problem.X.T @ c.dual) ** 2)[-K:]
     conjugate = LeastSquares().conjugate(c.dual, problem.y, problem.C * problem.weight)

@@ -54,6 +54,7 @@ from zeronorm.solvers import (
     INNER_SOLVERS,
     CuttingPlane,
     LogPenalty,
+    Request,
     Risk,
     Task,
     cutting_plane,
@@ -397,9 +398,8 @@ def forward_greedy(fit_C: float) -> Select:
     """Return the selection by k forward steps with fits of this C between them: GLR."""
 
     def select(data: Data, k: float) -> Picked:
-        path = run(
-            greedy(_task(data), [int(k)], fit_C=fit_C, refit_C=1.0, certify=False), n_threads=1
-        )
+        request = Request(refit_C=1.0, tol=1e-6, certify=False)
+        path = run(greedy(_task(data), [int(k)], request, fit_C=fit_C), n_threads=1)
         return Picked(path[int(k)].support)
 
     return select

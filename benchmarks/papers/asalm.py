@@ -30,6 +30,7 @@ from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic
 from zeronorm.solvers import (
+    Request,
     Risk,
     SplitProblem,
     Splitting,
@@ -95,7 +96,9 @@ def solve(X: np.ndarray, y: np.ndarray, options: Splitting) -> tuple[np.ndarray,
 def automatic(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, Row]:
     """Return the support of solver="auto"."""
     task = Task.of(as_design(X, n_threads=1), y)
-    path = run(select_l0(task, [K], C=1.0 / (MU * y.size), refit_C=1.0, certify=False), n_threads=1)
+    path = run(
+        select_l0(task, [K], Request(1.0 / (MU * y.size), 1.0, 1e-4, certify=False)), n_threads=1
+    )
     return path[K].support, {"status": path.status.name}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from ._typing import FloatArray, IndexArray, Smooth
     from .result import Path
-    from .solvers import Task
+    from .solvers import Request, Task
     from .solvers.drive import Solver
 
 LOSSES = ("logistic", "squared_hinge", "least_squares")
@@ -46,12 +46,8 @@ class Method(ABC):
         """Raise ValueError where a constant of the method is too large for these weights."""
 
     @abstractmethod
-    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
-        """Return the generator of scans that selects for a task.
-
-        common : C, refit_C, tol, start (features of an earlier fit), seconds (filled by phase),
-            certify; `report` too for `L0`, `forced_groups` for `Bilevel`.
-        """
+    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+        """Return the generator of scans that selects for a task."""
 
     def blame(self) -> tuple[str, str]:
         """Return what has failed where a problem is left unsolved, and what helps."""

@@ -9,7 +9,7 @@ of C, tol and refit_C, the command, for which solvers are imported late, what it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,8 @@ from ._method import Method
 
 if TYPE_CHECKING:
     from ._typing import FloatArray, IndexArray, Smooth
-    from .result import Path, Progressed
-    from .solvers import CappedL1, LogPenalty, Splitting, Task
+    from .result import Path
+    from .solvers import CappedL1, LogPenalty, Request, Splitting, Task
     from .solvers.drive import Solver
 
 
@@ -40,12 +40,11 @@ class Pool(Method):
     block_size: int | None = None
     max_blocks: int | None = None
 
-    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import select
 
-        common |= {"block_size": self.block_size, "max_blocks": self.max_blocks}
-        return select(task, sizes, **common)
+        return select(task, sizes, request, block_size=self.block_size, max_blocks=self.max_blocks)
 
 
 @dataclass(frozen=True)
@@ -87,12 +86,14 @@ class Minimax(Method):
         if self.solver.startswith("smoothing"):
             check_supported(self.solver, loss, fit_intercept)
 
-    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import INNER_SOLVERS, select_nested
 
-        common |= {"block_size": self.block_size, "max_blocks": self.max_blocks}
-        return select_nested(task, sizes, inner=INNER_SOLVERS[self.solver], **common)
+        return select_nested(
+            task, sizes, request, block_size=self.block_size, max_blocks=self.max_blocks,
+            inner=INNER_SOLVERS[self.solver],
+        )  # fmt: skip
 
     def blame(self) -> tuple[str, str]:
         """Return what has failed, and what helps."""
@@ -131,11 +132,11 @@ class Greedy(Method):
 
         validate.check_total_weight(float(self.fit_C), weight)
 
-    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import greedy
 
-        return greedy(task, sizes, fit_C=float(self.fit_C), **common)
+        return greedy(task, sizes, request, fit_C=float(self.fit_C))
 
     def blame(self) -> tuple[str, str]:
         """Return what has failed, and what helps."""
@@ -184,21 +185,14 @@ class L0(Method):
         if self.gap is not None:
             validate.check_not_negative("gap", self.gap)
 
-    def select(
-        self,
-        task: Task,
-        sizes: Sequence[Any],
-        report: Callable[[Progressed], None] | None = None,
-        **common: Any,
-    ) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import select_l0
 
         gap = None if self.gap is None else float(self.gap)
         return select_l0(
-            task, sizes, solver=self.solver, gap=gap, time_limit=float(self.time_limit),
-            report=report, **common,
-        )  # fmt: skip
+            task, sizes, request, solver=self.solver, gap=gap, time_limit=float(self.time_limit)
+        )
 
     def _splitting(self) -> Splitting | None:
         """Return the options of SALM or ASALM; None for the other solvers."""
@@ -242,12 +236,11 @@ class L1(Method):
 
     max_iter: int = 50
 
-    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import select_l1
 
-        del common["start"]
-        return select_l1(task, sizes, max_iter=int(self.max_iter), **common)
+        return select_l1(task, sizes, request, max_iter=int(self.max_iter))
 
 
 @dataclass(frozen=True)
@@ -303,10 +296,14 @@ class ReweightedL1(L1):
             return LogPenalty(None if self.epsilon is None else float(self.epsilon))
         return CappedL1(None if self.threshold is None else float(self.threshold))
 
-    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
-        stages = int(self.n_stages)
-        return super().select(task, sizes, rule=self.rule(), stages=stages, **common)
+        from .solvers import select_l1
+
+        return select_l1(
+            task, sizes, request, max_iter=int(self.max_iter), rule=self.rule(),
+            stages=int(self.n_stages),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -350,12 +347,11 @@ class Bilevel(Method):
         super().check(loss, fit_intercept)
         validate.check_option("solver", self.solver, SOLVERS)
 
-    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers.procedures.bilevel import bilevel_path
 
-        del common["certify"]
-        return bilevel_path(task, sizes, solver=self.solver, max_iter=int(self.max_iter), **common)
+        return bilevel_path(task, sizes, request, solver=self.solver, max_iter=int(self.max_iter))
 
     def start(self, paths: Sequence[Path]) -> list[list[IndexArray]]:
         """Return the support first: the published methods begin at it, where budgets admit it."""

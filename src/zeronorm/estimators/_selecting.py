@@ -20,7 +20,7 @@ from ..groups import Groups
 from ..losses import Logistic, SquaredHinge
 from ..methods import L0, Bilevel, Method, Minimax, Pool
 from ..result import Path
-from ..solvers import Task
+from ..solvers import Request, Task
 from ..solvers.drive import Solver
 from ..solvers.scaling import selection_scaling
 from . import _doubts
@@ -248,6 +248,7 @@ class Plan:
             Task.of(
                 design, y, weight, scaling, loss=self.loss, intercept=self.fit_intercept,
                 forced=forced, unit=unit, usable=usable, groups=groups,
+                forced_groups=self._forced_groups(groups),
             )
             for y in targets
         ]  # fmt: skip
@@ -295,15 +296,8 @@ class Plan:
         certify: bool = True,
     ) -> Solver[Path]:
         """Return the generator of scans that selects for one task."""
-        options: dict[str, Any] = {}
-        if self.counts == "both":
-            options["forced_groups"] = self._forced_groups(task.groups)
-        if isinstance(self.method, L0):
-            options["report"] = self.report
-        return self.method.select(
-            task, sizes, C=self.C, refit_C=self.refit_C, tol=self.tol, start=start,
-            seconds=seconds, certify=certify, **options,
-        )  # fmt: skip
+        request = Request(self.C, self.refit_C, self.tol, certify, start, self.report, seconds)
+        return self.method.select(task, sizes, request)
 
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""

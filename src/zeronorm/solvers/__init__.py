@@ -19,6 +19,7 @@ from .pool.ridge import ridge
 from .procedures.greedy import greedy
 from .procedures.l0 import select_l0
 from .procedures.select import select, select_l1, select_nested
+from .request import Request
 from .risk import Risk
 from .task import Task
 
@@ -41,6 +42,7 @@ __all__ = [
     "LogPenalty",
     "MeasureTask",
     "Progress",
+    "Request",
     "Risk",
     "Scan",
     "SplitProblem",

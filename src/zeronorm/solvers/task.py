@@ -29,6 +29,7 @@ class Task:
     unit: FloatArray  # (n,) class weights: the weight of one row
     usable: np.ndarray  # (m,) mask of the features that may be selected
     groups: Groups | None  # of the features, for budgets of groups
+    forced_groups: IndexArray  # groups that every model counts, for budgets of both
 
     @classmethod
     def of(
@@ -44,6 +45,7 @@ class Task:
         unit: FloatArray | None = None,
         usable: np.ndarray | None = None,
         groups: Groups | None = None,
+        forced_groups: IndexArray | None = None,
     ) -> Task:
         """Return a task; what is not given has no effect: weights of 1, all features usable."""
         n, m = design.shape
@@ -58,6 +60,7 @@ class Task:
             np.ones(n) if unit is None else unit,
             np.ones(m, bool) if usable is None else usable,
             groups,
+            np.empty(0, np.int64) if forced_groups is None else forced_groups,
         )
 
     def risk(self, C: float) -> Risk:

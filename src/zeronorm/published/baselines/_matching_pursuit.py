@@ -25,7 +25,7 @@ from ... import validate
 from ..._typing import FloatArray, IndexArray
 from ...designs import as_design
 from ...groups import Groups
-from ...solvers import Task, greedy, run
+from ...solvers import Request, Task, greedy, run
 from ._base import CALLER_OF_FIT, Classifier, Data, Fit, LinearModel, LinearPath, Regressor
 
 RANK = 1e-8  # columns whose new part is below this share of their length are dependent
@@ -106,8 +106,8 @@ def pursue_logistic(data: Data, n_steps: int) -> tuple[list[int], list[FloatArra
     )  # fmt: skip
     path = run(
         greedy(
-            task, range(1, n_steps + 1), fit_C=1.0 / RIDGE, refit_C=1.0 / RIDGE, tol=TOL,
-            certify=False,
+            task, range(1, n_steps + 1), Request(refit_C=1.0 / RIDGE, tol=TOL, certify=False),
+            fit_C=1.0 / RIDGE,
         )
     )  # fmt: skip
     models = [data.null()]

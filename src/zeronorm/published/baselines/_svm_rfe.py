@@ -28,7 +28,7 @@ from ...losses import SquaredHinge
 from ...methods import Method
 from ...ordering import largest
 from ...result import Path, Selection, Status, Step
-from ...solvers import Task
+from ...solvers import Request, Task
 from ...solvers.clock import PhaseClock
 from ...solvers.drive import Solver
 
@@ -84,9 +84,9 @@ class Elimination(Method):
         for name in ("halve_above", "single_below", "max_iter"):
             validate.check_iterations(name, getattr(self, name))
 
-    def select(self, task: Task, sizes: Sequence[Any], **common: Any) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans; there are none."""
-        return self._eliminate(task, sizes, common["C"], common["tol"], common["seconds"])
+        return self._eliminate(task, sizes, request.C, request.tol, request.seconds)
 
     def _eliminate(
         self,

@@ -17,6 +17,7 @@ from ..bilevel.search import BilevelFit, BilevelTask, Size, select_bilevel
 from ..drive import Solver
 from ..l0.hard_thresholding import Objective
 from ..pool.refit import leave_one_out_loss
+from ..request import Request
 from ..task import Task
 from .finish import refit_support
 
@@ -24,25 +25,18 @@ from .finish import refit_support
 def bilevel_path(
     task: Task,
     sizes: Sequence[Size],
+    request: Request,
     *,
-    C: float,
-    refit_C: float | str | None,
-    forced_groups: IndexArray,
     solver: str,
-    tol: float,
     max_iter: int,
-    start: Sequence[IndexArray] = (),
-    seconds: dict[str, float] | None = None,
 ) -> Solver[Path]:
     """Select at most k features in at most g groups for every (k, g) of `sizes`.
 
     Budgets larger than what there is are that. Classification has C before the loss; least squares
     has 1/C before the ridge, so that C may be infinite.
-
-    refit_C : None for the solution as the model; else that of its logistic refit, or "loo".
-    forced_groups : groups that every model counts.
     """
     assert task.groups is not None
+    C, forced_groups = request.C, task.forced_groups
     regression = isinstance(task.loss, LeastSquares)
     objective = Objective(task.risk(1.0), 1.0 / C) if regression else Objective(task.risk(C), 1.0)
     design, spread = task.design, None
@@ -58,12 +52,12 @@ def bilevel_path(
         design, objective, task.groups, task.forced, forced_groups, task.usable, spread
     )
     found = yield from select_bilevel(
-        problem, sorted(set(clipped.values())), solver=solver, tol=tol, max_iter=max_iter,
-        start=start, seconds=seconds,
+        problem, sorted(set(clipped.values())), solver=solver, tol=request.tol, max_iter=max_iter,
+        start=request.start, seconds=request.seconds,
     )  # fmt: skip
     entered = _entry_steps(found.history, task.usable.size)
     models = {
-        size: _selection(task, design, found.fits[clipped[size]], C, refit_C, entered)
+        size: _selection(task, design, found.fits[clipped[size]], request, entered)
         for size in sizes
     }
     order = np.concatenate([step.entered for step in found.history])
@@ -87,14 +81,13 @@ def _selection(
     task: Task,
     design: Design,
     fit: BilevelFit,
-    C: float,
-    refit_C: float | str | None,
+    request: Request,
     entered: IndexArray,
 ) -> Selection:
     """Return the model of a size; design: that of the selection."""
-    support = fit.support
+    support, C = fit.support, request.C
     loo_loss, log_loss, criteria = np.nan, np.nan, no_criteria()
-    if refit_C is None:
+    if request.refit_C is None:
         coef, intercept = on_scaling_of_x(design, support, fit.coef, fit.intercept)
         if isinstance(task.loss, Logistic):
             Z, risk = gather(design, support), task.risk(1.0)
@@ -102,7 +95,7 @@ def _selection(
             log_loss = risk.value_gradient(z)[0]
             loo_loss = leave_one_out_loss(Z, risk, C, np.ones(support.size), z, task.unit)
     else:
-        refitted = refit_support(task, gather(task.design, support), support, refit_C)
+        refitted = refit_support(task, gather(task.design, support), support, request.refit_C)
         coef, intercept, C = refitted.coef, refitted.intercept, refitted.C
         loo_loss = refitted.loo_loss
         log_loss = task.loss.final.negative_log_likelihood(refitted.loss, task.n_rows)

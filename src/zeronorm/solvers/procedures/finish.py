@@ -16,11 +16,13 @@ from ..clock import PhaseClock, Stopwatch
 from ..drive import Solver
 from ..found import Found
 from ..pool.refit import Refit, refit
+from ..request import Request
 from ..task import Task
 
 
-def refit_support(task: Task, Z: Columns, support: IndexArray, C: float | str) -> Refit:
+def refit_support(task: Task, Z: Columns, support: IndexArray, C: float | str | None) -> Refit:
     """Refit the gathered columns of a support on the user's scaling of X."""
+    assert C is not None  # the solution itself would be the model
     mean, scale = column_scaling(task.design, support)
     risk = replace(task.risk(1.0), loss=task.loss.final)
     return refit(Z, mean, 1.0 / scale, risk, C=C, unit=task.unit)
@@ -28,10 +30,9 @@ def refit_support(task: Task, Z: Columns, support: IndexArray, C: float | str) -
 
 def finish(
     task: Task,
+    request: Request,
     fits: dict[int, tuple[IndexArray, Refit]],
     pools: list[Found],
-    C: float,
-    certify: bool,
     clock: PhaseClock,
     proofs: Mapping[int, Proof] | None = None,
 ) -> Solver[Path]:
@@ -40,11 +41,11 @@ def finish(
     proofs = {} if proofs is None else proofs
     certificates: dict[int, Certificate] = {k: proof.certificate for k, proof in proofs.items()}
     left = [k for k in sizes if k not in proofs]
-    if certify and left:
+    if request.certify and left:
         known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
         stopwatch = Stopwatch()
         found = yield from certify_supports(
-            task, [fits[k][0] for k in left], C=C, known=known, clock=stopwatch
+            task, [fits[k][0] for k in left], C=request.C, known=known, clock=stopwatch
         )
         clock.add("certify", stopwatch.seconds)
         certificates.update(zip(left, found, strict=True))

@@ -40,6 +40,7 @@ from ..clock import PhaseClock
 from ..drive import Scan, Solver
 from ..found import Found
 from ..pool.ridge import Ridge, ridge
+from ..request import Request
 from ..risk import Risk
 from ..task import Task
 from ..ties import ranked
@@ -57,14 +58,9 @@ RANK = 1e-8
 def greedy(
     task: Task,
     sizes: Sequence[int],
+    request: Request,
     *,
-    C: float = 0.1,
     fit_C: float = FIT_C,
-    refit_C: float | str = "loo",
-    tol: float = 1e-6,
-    certify: bool = True,
-    start: Sequence[IndexArray] = (),
-    seconds: dict[str, float] | None = None,
 ) -> Solver[Path]:
     """Select for every size of `sizes` by forward greedy steps, by a generator of scans.
 
@@ -76,14 +72,11 @@ def greedy(
     ----------
     task : with groups, a step adds all usable features of one.
     sizes : numbers of features; of groups where there are any. `path[size]` are the models.
-    C : of the certificate only.
+    request : C is of the certificate only, tol the certified gap of every fit, relative to its own
+        objective; features (groups) of the start are taken without a scan, in order of entry.
     fit_C : weight of the summed loss in (F).
-    tol : certified gap of every fit, relative to its own objective.
-    certify : whether to scan once more for the certificates.
-    start : features (groups) of an earlier fit in order of entry, taken without a scan.
-    seconds : filled with the seconds of each phase.
     """
-    clock = PhaseClock(seconds)
+    clock, start, tol = PhaseClock(request.seconds), request.start, request.tol
     n_steps = max(sizes)
     risk = task.risk(fit_C)
     zero_value, dual, b = risk.first()
@@ -133,13 +126,13 @@ def greedy(
             position = np.argsort(order[: ends[size]])
             support = order[position]
             Z = pool.columns().take(position)
-            fits[size] = (support, refit_support(task, Z, support, refit_C))
+            fits[size] = (support, refit_support(task, Z, support, request.refit_C))
     result = Result(
         np.sort(order), np.empty(0), 0.0, np.nan, {}, None, Status.BUDGET, tuple(history)
     )  # fmt: skip
     answer = Found(result, {})
     clock.add_history(answer.result.history)
-    return (yield from finish(task, fits, [answer], C, certify, clock))
+    return (yield from finish(task, request, fits, [answer], clock))
 
 
 def _fit(risk: Risk, Z: Columns, before: Ridge, zero_value: float, tol: float) -> Ridge:

@@ -9,14 +9,14 @@ fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
 from ...ordering import largest
-from ...result import Path, Progressed, Proof, Result, Status
+from ...result import Path, Proof, Result, Status
 from ..certify.prove import prove_support
 from ..clock import PhaseClock
 from ..drive import Scan, Solver
@@ -25,6 +25,7 @@ from ..l0.hard_thresholding import VARIANTS, Objective, Thresholding, hard_thres
 from ..l0.search import Search, explore
 from ..l0.splitting import METHODS, SplitProblem, Splitting, asalm, salm
 from ..pool.exchange import POOL_FACTOR, POOL_MIN
+from ..request import Request
 from ..task import Task
 from .finish import finish, refit_support
 
@@ -36,17 +37,11 @@ SPLIT_ELEMENTS = 10_000_000  # of columns (and of the dense inverse of BFGS) tha
 def select_l0(
     task: Task,
     sizes: Sequence[int],
+    request: Request,
     *,
-    C: float = 0.1,
-    refit_C: float | str = "loo",
     solver: str | Splitting = "auto",
-    tol: float = 1e-4,
-    certify: bool = True,
     gap: float | None = None,
     time_limit: float = 60.0,
-    report: Callable[[Progressed], None] | None = None,
-    start: Sequence[IndexArray] = (),
-    seconds: dict[str, float] | None = None,
 ) -> Solver[Path]:
     """Select exactly k features for every k of `sizes` by solving (L0), by a generator of scans.
 
@@ -59,17 +54,14 @@ def select_l0(
         each step. "salm", "asalm" or a `Splitting`:
         the augmented Lagrangian methods, on all columns, or on the features of the largest scores
         where these are more than SPLIT_ELEMENTS numbers.
-    tol : decrease of the objective that counts, as a share of it; a `Splitting` has its own.
-    start : features of an earlier fit: the pool has them from the start. SALM and ASALM begin at
-        the fit of the first of them that has k features.
-    certify : whether to scan once more for the certificates; without, nothing is proven either.
+    request : tol is the decrease of the objective that counts, as a share of it; a `Splitting` has
+        its own. The pool has the features of the start; SALM and ASALM begin at the fit of the
+        first of them that has k features. Without certificates nothing is proven either.
     gap : where it is given, branch and bound goes on to such a certified gap of every size, so
         many seconds at most; a better support that it finds is the answer. An interrupt ends it
         for all sizes that are left: they get the certificates of a scan.
-    report : called now and then with where the search stands.
-    seconds : filled with the seconds of each phase.
     """
-    clock = PhaseClock(seconds)
+    clock, C, tol, start = PhaseClock(request.seconds), request.C, request.tol, request.start
     options = Splitting.of(solver)
     given = [features[task.usable[features]] for features in start]
     if options is not None:
@@ -86,17 +78,17 @@ def select_l0(
         search = yield from explore(task, C, sizes, tol, given, clock, swaps=solver != "splicing")
     proofs: dict[int, Proof] = {}
     duals: dict[int, BestDual] = {}
-    if gap is not None and certify:
+    if gap is not None and request.certify:
         for k in search.sizes:
             proving = prove_support(
-                task, search.support(k), C=C, gap=gap, time_limit=time_limit, report=report
+                task, search.support(k), C=C, gap=gap, time_limit=time_limit, report=request.report
             )
             proofs[k] = yield from clock.inside("prove", proving)
             search.add(proofs[k].support)
             search.offer(search.place(proofs[k].support))
             if proofs[k].status is Status.INTERRUPTED:
                 break
-    elif certify:
+    elif request.certify:
         with clock.phase("certify"):
             duals = search.relaxed(improve=solver in ("auto", "exchange"))
     fits = {}
@@ -104,8 +96,8 @@ def select_l0(
         for k in search.sizes:
             support = proofs[k].support if k in proofs else search.support(k)
             Z = search.pool.columns().take(search.pool.position(support))
-            fits[k] = (support, refit_support(task, Z, support, refit_C))
-    return (yield from finish(task, fits, [_answer(search, duals)], C, certify, clock, proofs))
+            fits[k] = (support, refit_support(task, Z, support, request.refit_C))
+    return (yield from finish(task, request, fits, [_answer(search, duals)], clock, proofs))
 
 
 def _fill(

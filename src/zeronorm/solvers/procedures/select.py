@@ -23,12 +23,13 @@ from ...result import Path
 from ..clock import PhaseClock
 from ..drive import Solver
 from ..found import Found
-from ..l1.path import MAX_ITER, TOL, l1_supports
+from ..l1.path import MAX_ITER, l1_supports
 from ..l1.reweighted import STAGES, Rule, reweighted_supports
 from ..minimax import InnerSolver, newton
 from ..minimax.cutting_plane import CuttingPlane, cutting_plane
 from ..pool.exchange import POOL_FACTOR, POOL_MIN, Exchanges
 from ..pool.refit import Refit
+from ..request import Request
 from ..task import Task
 from .finish import finish, refit_support
 
@@ -44,25 +45,19 @@ SHARED_POOL = 5
 def select(
     task: Task,
     sizes: Sequence[int],
+    request: Request,
     *,
-    C: float = 0.1,
-    refit_C: float | str = "loo",
     block_size: int | None = None,
     max_blocks: int | None = None,
-    tol: float = 1e-3,
-    inner: InnerSolver = newton,
-    certify: bool = True,
-    start: Sequence[IndexArray] = (),
-    seconds: dict[str, float] | None = None,
 ) -> Solver[Path]:
     """Select exactly k features for every k of `sizes`, by a generator of scans.
 
+    The first pool begins with the blocks of an earlier fit; `tol` is the certified gap of its inner
+    problems.
+
     block_size, max_blocks : of the pool (by default a fifth of the pool).
-    certify : whether to scan once more for the certificates.
-    start : blocks of features of an earlier fit, which the first pool begins with.
-    seconds : filled with the seconds of each phase.
     """
-    clock = PhaseClock(seconds)
+    clock, C, start = PhaseClock(request.seconds), request.C, request.start
     fits: dict[int, tuple[IndexArray, Refit]] = {}
     pools: list[Found] = []
     left = sorted(set(sizes), reverse=True)
@@ -74,8 +69,8 @@ def select(
         if block is None:
             block = -(-size // (POOL_BLOCKS if max_blocks is None else max_blocks))
         pool = yield from cutting_plane(
-            task, size, CuttingPlane(block, inner=inner, inner_tol=tol), C=C, start=start,
-            final_scan=False, l0_sizes=tuple(group) if certify else (),
+            task, size, CuttingPlane(block, inner_tol=request.tol), C=C, start=start,
+            final_scan=False, l0_sizes=tuple(group) if request.certify else (),
         )  # fmt: skip
         start = ()  # the pools of smaller sizes begin anew
         clock.add_history(pool.result.history)
@@ -94,23 +89,19 @@ def select(
         with clock.phase("refit"):
             for k in group:
                 support = features[chosen[k]]
-                fits[k] = (support, refit_support(task, Z.take(chosen[k]), support, refit_C))
-    return (yield from finish(task, fits, pools, C, certify, clock))
+                fit = refit_support(task, Z.take(chosen[k]), support, request.refit_C)
+                fits[k] = support, fit
+    return (yield from finish(task, request, fits, pools, clock))
 
 
 def select_nested(
     task: Task,
     sizes: Sequence[int],
+    request: Request,
     *,
-    C: float = 0.1,
-    refit_C: float | str = "loo",
     block_size: int | None = None,
     max_blocks: int | None = None,
-    tol: float = 1e-3,
     inner: InnerSolver = newton,
-    certify: bool = True,
-    start: Sequence[IndexArray] = (),
-    seconds: dict[str, float] | None = None,
 ) -> Solver[Path]:
     """Select by the minimax cutting plane itself: nested supports for every k of `sizes`.
 
@@ -119,15 +110,15 @@ def select_nested(
     a thirtieth of the largest, or ceil(k / max_blocks) for the largest. Where the task has groups,
     k and `block_size` count these, and they enter as a whole.
     """
-    clock = PhaseClock(seconds)
+    clock = PhaseClock(request.seconds)
     largest = max(sizes)
     if block_size is None:
         block_size = max(-(-min(sizes) // DIRECT_BLOCKS), -(-largest // MOST_BLOCKS))
         if max_blocks is not None:
             block_size = -(-largest // max_blocks)
     answer = yield from cutting_plane(
-        task, largest, CuttingPlane(block_size, inner=inner, inner_tol=tol), C=C, start=start,
-        l0_sizes=tuple(sizes) if certify else (),
+        task, largest, CuttingPlane(block_size, inner=inner, inner_tol=request.tol), C=request.C,
+        start=request.start, l0_sizes=tuple(sizes) if request.certify else (),
     )  # fmt: skip
     clock.add_history(answer.result.history)
     order = answer.result.order
@@ -139,32 +130,29 @@ def select_nested(
         for k in sorted(set(sizes)):
             position = np.argsort(order[: ends[k - 1]])
             support = order[position]
-            fits[k] = (support, refit_support(task, Z.take(position), support, refit_C))
-    return (yield from finish(task, fits, [answer], C, certify, clock))
+            fits[k] = support, refit_support(task, Z.take(position), support, request.refit_C)
+    return (yield from finish(task, request, fits, [answer], clock))
 
 
 def select_l1(
     task: Task,
     sizes: Sequence[int],
+    request: Request,
     *,
-    C: float = 0.1,
-    refit_C: float | str = "loo",
-    tol: float = TOL,
     max_iter: int = MAX_ITER,
     rule: Rule | None = None,
     stages: int = STAGES,
-    certify: bool = True,
-    seconds: dict[str, float] | None = None,
 ) -> Solver[Path]:
     """Select by the l1 path: the largest C with at most k features, made up to k.
 
-    C : of the certificate only; the path has its own.
-    tol, max_iter : of every point of the path.
+    The path has its own C, `tol` is of every point of it, and it begins anew.
+
+    max_iter : of every point of the path.
     rule : None, or how the path is followed in stages, see `l1.reweighted`.
     """
-    clock = PhaseClock(seconds)
+    clock = PhaseClock(request.seconds)
     options: dict[str, Any] = {
-        "tol": tol,
+        "tol": request.tol,
         "max_iter": max_iter,
         "n_threads": task.design.n_threads,
     }
@@ -178,5 +166,6 @@ def select_l1(
     fits = {}
     with clock.phase("refit"):
         for k, support in supports.items():
-            fits[k] = (support, refit_support(task, gather(task.design, support), support, refit_C))
-    return (yield from finish(task, fits, [answer], C, certify, clock))
+            Z = gather(task.design, support)
+            fits[k] = support, refit_support(task, Z, support, request.refit_C)
+    return (yield from finish(task, request, fits, [answer], clock))

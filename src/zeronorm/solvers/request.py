@@ -1,0 +1,27 @@
+"""What every selection is asked for, whatever its method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .._typing import IndexArray
+from ..result import Progressed
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Weights, tolerance and the ends of a selection."""
+
+    # Weight of the summed loss: in the selection, unless the method has its own, and in the
+    # certificate.
+    C: float = 0.1
+    refit_C: float | str | None = "loo"  # that of the final fit; None: the solution is the model
+    tol: float = 1e-3  # to which problems are solved; each method says how it is counted
+    certify: bool = True  # whether the models get certificates: a scan more
+    start: Sequence[IndexArray] = ()  # features of an earlier fit, in lists as they entered
+    report: Callable[[Progressed], None] | None = None  # told where a proof stands
+    seconds: dict[str, float] | None = None  # filled with the seconds of each phase
+
+
+__all__ = ["Request"]
