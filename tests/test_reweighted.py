@@ -33,7 +33,9 @@ def posed(seed=0, n=120, m=60, C=0.3, l1=None):
 
 def stages(problem, rule, n, **options):
     return run(
-        reweighted(problem, rule=rule, stages=n, **{"tol": 1e-10, "max_iter": 200} | options)
+        reweighted(
+            problem, rule=replace(rule, stages=n), **{"tol": 1e-10, "max_iter": 200} | options
+        )
     )
 
 

@@ -292,18 +292,16 @@ class ReweightedL1(L1):
         """Return the rule of the weights."""
         from .solvers import CappedL1, LogPenalty
 
-        if self.weights == "log":
-            return LogPenalty(None if self.epsilon is None else float(self.epsilon))
-        return CappedL1(None if self.threshold is None else float(self.threshold))
+        kind, value = (
+            (LogPenalty, self.epsilon) if self.weights == "log" else (CappedL1, self.threshold)
+        )
+        return kind(None if value is None else float(value), int(self.n_stages))
 
     def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import select_l1
 
-        return select_l1(
-            task, sizes, request, max_iter=int(self.max_iter), rule=self.rule(),
-            stages=int(self.n_stages),
-        )  # fmt: skip
+        return select_l1(task, sizes, request, max_iter=int(self.max_iter), rule=self.rule())
 
 
 @dataclass(frozen=True)

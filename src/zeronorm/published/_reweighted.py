@@ -123,15 +123,14 @@ class ReweightedL1LogisticRegression(L1Classifier):
 
     def _solver(self, problem: L1Problem, start: Start | None) -> Solver[Result]:
         return reweighted(
-            problem, rule=self._stages().rule(), stages=int(self.n_stages), tol=float(self.tol),
+            problem, rule=self._stages().rule(), tol=float(self.tol),
             max_iter=int(self.max_iter), start=start, n_threads=problem.design.n_threads,
         )  # fmt: skip
 
     def _search(self, problem: L1Problem, k: int) -> Solver[dict[int, Sized]]:
         return reweighted_sizes(
-            problem, [k], rule=self._stages().rule(), stages=int(self.n_stages),
-            tol=float(self.tol), max_iter=int(self.max_iter),
-            n_threads=problem.design.n_threads,
+            problem, [k], rule=self._stages().rule(), tol=float(self.tol),
+            max_iter=int(self.max_iter), n_threads=problem.design.n_threads,
         )  # fmt: skip
 
     def _check_parameters(self) -> None:

@@ -42,6 +42,7 @@ class LogPenalty:
     """omega = epsilon / (a + epsilon)."""
 
     epsilon: float | None = None  # by default the mean a of the features that are not zero
+    stages: int = STAGES
 
     def weights(self, a: FloatArray) -> FloatArray:
         """Return omega of features with a > 0."""
@@ -54,6 +55,7 @@ class CappedL1:
     """omega = 1 where a < threshold, else FLOOR."""
 
     threshold: float | None = None  # by default 0.3 of that mean
+    stages: int = STAGES
 
     def weights(self, a: FloatArray) -> FloatArray:
         """Return omega of features with a > 0."""
@@ -68,7 +70,6 @@ def reweighted(
     problem: L1Problem,
     *,
     rule: Rule,
-    stages: int = STAGES,
     tol: float,
     max_iter: int,
     start: Start | None = None,
@@ -77,7 +78,7 @@ def reweighted(
     """Solve the stages at one C, each from the solution before; all are in the history."""
     history: list[Step] = []
     weighted, result = problem, None
-    for stage in range(1, stages + 1):
+    for stage in range(1, rule.stages + 1):
         solver = working_set(weighted, tol=tol, max_iter=max_iter, start=start, n_threads=n_threads)
         result = yield from solver
         history += _numbered(result.history, stage)
@@ -94,7 +95,6 @@ def reweighted_sizes(
     sizes: Sequence[int],
     *,
     rule: Rule,
-    stages: int = STAGES,
     tol: float,
     max_iter: int,
     forced: IndexArray | None = None,
@@ -118,7 +118,7 @@ def reweighted_sizes(
 
     def later_stages(k: int, model: Sized) -> Solver[Sized]:
         history = _numbered(model.result.history, 1)
-        for stage in range(2, stages + 1):
+        for stage in range(2, rule.stages + 1):
             found = yield from search(_reweighted(problem, rule, model.result), [k])
             history += _numbered(found[k].result.history, stage)
             if found[k].reached < k:
@@ -136,14 +136,13 @@ def reweighted_supports(
     sizes: Sequence[int],
     *,
     rule: Rule,
-    stages: int = STAGES,
     tol: float = TOL,
     max_iter: int = MAX_ITER,
     n_threads: int = 1,
 ) -> Solver[tuple[dict[int, IndexArray], Found]]:
     """Return for every size k the support of the last stage; the second part has the history."""
     found = yield from reweighted_sizes(
-        posed(task), sizes, rule=rule, stages=stages, tol=tol,
+        posed(task), sizes, rule=rule, tol=tol,
         max_iter=max_iter, forced=task.forced, ratio=LARGEST_SUPPORT, n_threads=n_threads,
     )  # fmt: skip
     supports = {k: model.result.support for k, model in found.items()}

@@ -24,7 +24,7 @@ from ..clock import PhaseClock
 from ..drive import Solver
 from ..found import Found
 from ..l1.path import MAX_ITER, l1_supports
-from ..l1.reweighted import STAGES, Rule, reweighted_supports
+from ..l1.reweighted import Rule, reweighted_supports
 from ..minimax import InnerSolver, newton
 from ..minimax.cutting_plane import CuttingPlane, cutting_plane
 from ..pool.exchange import POOL_FACTOR, POOL_MIN, Exchanges
@@ -141,7 +141,6 @@ def select_l1(
     *,
     max_iter: int = MAX_ITER,
     rule: Rule | None = None,
-    stages: int = STAGES,
 ) -> Solver[Path]:
     """Select by the l1 path: the largest C with at most k features, made up to k.
 
@@ -159,9 +158,7 @@ def select_l1(
     if rule is None:
         supports, answer = yield from l1_supports(task, sizes, **options)
     else:
-        supports, answer = yield from reweighted_supports(
-            task, sizes, rule=rule, stages=stages, **options
-        )
+        supports, answer = yield from reweighted_supports(task, sizes, rule=rule, **options)
     clock.add_history(answer.result.history)
     fits = {}
     with clock.phase("refit"):
