@@ -85,7 +85,7 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
     --------
     >>> import numpy as np
     >>> from zeronorm import BilevelCV, BudgetRegressor
-        >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(0)
     >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
     >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
     >>> search = BilevelCV(BudgetRegressor(groups=groups), range(1, 7), range(1, 4)).fit(X, y)
