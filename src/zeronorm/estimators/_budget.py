@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from ..result import Path, Progressed
 from ..solvers.drive import Solver
 from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
 from ._frames import encoded
-from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
+from ._linear import LinearClassifier, Rowwise, one_versus_rest
 from ._selecting import LOSSES, Plan, Problem, keep_paths, warm_starts
 
 
@@ -195,27 +194,8 @@ class BudgetClassifier(LinearClassifier):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetClassifier:
-        """Select under the budget and fit the model on the selected features.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
-            (n_samples, n_features). Never copied as a whole, never modified.
-        y : (n_samples,) labels of two or more classes.
-        sample_weight : (n_samples,) not negative; integer weights equal repeated rows (within
-            `tol` for the smoothing solvers, whose path depends on the order of the rows).
-
-        Raises
-        ------
-        ValueError
-            Where a parameter or the data break a rule; the message says which and what to do.
-        """
-        self._fit(X, y, sample_weight)
-        for doubt in self._plan().doubts(self._paths, self.size_):
-            warnings.warn(doubt, stacklevel=CALLER_OF_FIT - 1)
-        return self
+    def _doubts(self) -> Iterable[Warning]:
+        return self._plan().doubts(self._paths, self.size_)
 
     def _method(self, automatic: type[Method]) -> Method:
         """Return what finds the features; automatic: the method of "auto"."""

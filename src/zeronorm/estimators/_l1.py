@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +20,7 @@ from ..solvers.l1.problem import NEVER, Start
 from ..solvers.l1.setting import L1Setting, gap_of, refit_on_x
 from ..solvers.pool.refit import Refit
 from . import _doubts
-from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
+from ._linear import LinearClassifier, Rowwise, one_versus_rest
 from ._selecting import LOSSES, one_or_all
 
 
@@ -171,28 +170,6 @@ class L1Classifier(LinearClassifier):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> L1Classifier:
-        """Solve the problem to the certified gap `tol`.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
-            (n_samples, n_features). Never modified.
-        y : (n_samples,) labels of two or more classes.
-        sample_weight : (n_samples,) not negative; integer weights equal repeated rows, within
-            `tol`.
-
-        Raises
-        ------
-        ValueError
-            Where a parameter or the data break a rule; the message says which and what to do.
-        """
-        self._fit(X, y, sample_weight)
-        for doubt in self._doubts():
-            warnings.warn(doubt, stacklevel=CALLER_OF_FIT - 1)
-        return self
-
     def _stored(self, design: Design) -> Design:
         return design.arranged()
 
@@ -301,12 +278,10 @@ class L1Classifier(LinearClassifier):
                 )
         validate.check_flag("warm_start", self.warm_start)
 
-    def _doubts(self) -> list[Warning]:
-        """Return the warnings that a fit gives."""
+    def _doubts(self) -> Iterator[Warning]:
         setting, solver = self._setting(), getattr(self, "solver", "auto")
-        gaps = _doubts.l1_gap(setting, self._results, self._refit_gap, solver)
-        sizes = _doubts.l1_size(setting, self.n_features, self._reached, self.C_, self.refit_C)
-        return [*gaps, *sizes]
+        yield from _doubts.l1_gap(setting, self._results, self._refit_gap, solver)
+        yield from _doubts.l1_size(setting, self.n_features, self._reached, self.C_, self.refit_C)
 
     @property
     def _score_loss(self) -> str:

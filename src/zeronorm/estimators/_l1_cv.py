@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -23,7 +23,7 @@ from ..solvers.l1.setting import L1Setting, gap_of
 from . import _doubts
 from ._l1 import check_l1, keep_solutions
 from ._l1_path import grid, path_of
-from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
+from ._linear import LinearClassifier, Rowwise, one_versus_rest
 from ._selecting import LOSSES, one_or_all
 
 
@@ -140,23 +140,8 @@ class L1ClassifierCV(LinearClassifier):
         self.max_iter = max_iter
         self.n_threads = n_threads
 
-    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> L1ClassifierCV:
-        """Solve the problem at every C, in every fold and on all data.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as for `L1Classifier`; splits number all rows, of weight 0 too.
-
-        Raises
-        ------
-        ValueError
-            Where a parameter or the data break a rule; the message says which and what to do.
-        """
-        self._fit(X, y, sample_weight)
-        for doubt in _doubts.l1_gap(self._setting(), self._results, 0.0, "auto"):
-            warnings.warn(doubt, stacklevel=CALLER_OF_FIT - 1)
-        return self
+    def _doubts(self) -> Iterable[Warning]:
+        return _doubts.l1_gap(self._setting(), self._results, 0.0, "auto")
 
     def _stored(self, design: Design) -> Design:
         return design.arranged()

@@ -12,14 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .. import validate
 from .._typing import FloatArray
-from ._sparse_linear import (
-    CALLER_OF_FIT,
-    GAP_SLACK,
-    Model,
-    Rowwise,
-    SparseLinearModel,
-    with_callbacks,
-)
+from ._sparse_linear import Rowwise, SparseLinearModel
 
 
 def one_versus_rest(labels: np.ndarray, classes: np.ndarray) -> list[FloatArray]:
@@ -121,12 +114,4 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         return np.asarray(np.log(self.predict_proba(X)))
 
 
-__all__ = [
-    "CALLER_OF_FIT",
-    "GAP_SLACK",
-    "LinearClassifier",
-    "Model",
-    "Rowwise",
-    "one_versus_rest",
-    "with_callbacks",
-]
+__all__ = ["LinearClassifier", "Rowwise", "one_versus_rest"]

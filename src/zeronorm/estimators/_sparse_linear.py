@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path as FilePath
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,7 +31,7 @@ from ..validate import check_unmasked
 try:  # scikit-learn's callback API is experimental: used where it exists
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-    CALLER_OF_FIT = 4  # the `stacklevel` of warnings by functions that `fit` calls
+    CALLER_OF_FIT = 3  # the `stacklevel` of warnings by `fit`
 except ImportError:  # pragma: no cover - scikit-learn < 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef,unused-ignore]
@@ -40,11 +41,7 @@ except ImportError:  # pragma: no cover - scikit-learn < 1.9
         """Return the method unchanged."""
         return method
 
-    CALLER_OF_FIT = 3
-
-
-# A solver has failed where its certified gap is above this many times the tolerance.
-GAP_SLACK = 2.0
+    CALLER_OF_FIT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +134,35 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         """Set the attributes that the results of the solvers give."""
 
     @abstractmethod
+    def _doubts(self) -> Iterable[Warning]:
+        """Return the warnings that a fit gives."""
+
+    @abstractmethod
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
         """Return y, validated, (n_samples,)."""
+
+    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model and return it.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
+            (n_samples, n_features). Never modified; copied as a whole for l1 alone, where it does
+            not lie by column.
+        y : (n_samples,) labels of two or more classes; of a regressor finite numbers.
+        sample_weight : (n_samples,) not negative; integer weights equal repeated rows, within `tol`
+            where a solver depends on the order of the rows.
+
+        Raises
+        ------
+        ValueError
+            Where a parameter or the data break a rule; the message says which and what to do.
+        """
+        self._fit(X, y, sample_weight)
+        for doubt in self._doubts():
+            warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
+        return self
 
     @one_blas_thread
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -280,11 +304,4 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         return tags
 
 
-__all__ = [
-    "CALLER_OF_FIT",
-    "GAP_SLACK",
-    "Model",
-    "Rowwise",
-    "SparseLinearModel",
-    "with_callbacks",
-]
+__all__ = ["Model", "Rowwise", "SparseLinearModel"]
