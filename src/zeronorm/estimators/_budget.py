@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import validate
 from ..methods import Method, named
-from ..result import Path, Progressed
+from ..result import Path
 from ..solvers.drive import Solver
 from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
-from ._frames import encoded
 from ._linear import LinearClassifier, Rowwise, one_versus_rest
-from ._selecting import LOSSES, Plan, Problem, keep_paths, warm_starts
+from ._selecting import LOSSES, Plan, Problem, begun, keep_paths
 
 
 class BudgetClassifier(LinearClassifier):
@@ -153,8 +151,6 @@ class BudgetClassifier(LinearClassifier):
     5
     """
 
-    _report: Callable[[Progressed], None] | None = None  # told where a proof stands
-
     def __init__(
         self,
         n_features: int | Sequence[int] | None = None,
@@ -216,9 +212,6 @@ class BudgetClassifier(LinearClassifier):
     def _loss_weight(self) -> float:
         return self._plan().C
 
-    def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
-        return encoded(X, self.groups)
-
     def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
         return self._pose(data).sizes if self._plan().counts == "both" else None
 
@@ -231,11 +224,8 @@ class BudgetClassifier(LinearClassifier):
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        begin = time.perf_counter()
-        plan, problem = self._plan(), self._pose(data)
-        seconds["standardize"] = time.perf_counter() - begin
-        tasks = problem.tasks
-        solvers = problem.solvers(warm_starts(self, plan.method, tasks), seconds)
+        problem, solvers = begun(self, data, seconds)
+        plan, tasks = self._plan(), problem.tasks
         n_rows = float(tasks[0].sample_weight.sum())
         few = self.calibrate is not False and n_rows < AUTO_ROWS
         if plan.counts == "both" or not (few or self.calibrate is True):
@@ -253,7 +243,7 @@ class BudgetClassifier(LinearClassifier):
     def _store(self, results: list[Any]) -> None:
         # A calibration has run the selections of all classes, and has their paths in a list.
         paths: list[Path] = results[0] if isinstance(results[0], list) else results
-        keep_paths(self, paths, self.criterion)
+        keep_paths(self, paths)
         self._plan().keep_groups(self)
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,8 +13,7 @@ from .._typing import FloatArray
 from ..losses import LeastSquares
 from ..methods import Method, named
 from ..solvers.drive import Solver
-from ._frames import encoded
-from ._selecting import Plan, Problem, keep_paths, warm_starts
+from ._selecting import Plan, Problem, begun, keep_paths
 from ._sparse_linear import Rowwise, SparseLinearModel
 
 LOSSES: dict[str, Any] = {LeastSquares.name: LeastSquares()}
@@ -118,9 +116,6 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         self._plan()
 
-    def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
-        return encoded(X, self.groups)
-
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
         return validate.check_response(y, n_samples)
 
@@ -135,14 +130,10 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        begin = time.perf_counter()
-        problem = self._pose(data)
-        seconds["standardize"] = time.perf_counter() - begin
-        starts = warm_starts(self, self._plan().method, problem.tasks)
-        return None, problem.solvers(starts, seconds)
+        return None, begun(self, data, seconds)[1]
 
     def _store(self, results: list[Any]) -> None:
-        keep_paths(self, results, getattr(self, "criterion", None))
+        keep_paths(self, results)
         self._plan().keep_groups(self)
         self.intercept_ = float(self.intercept_[0])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import validate
-from .._typing import IndexArray
 from ..measures import Measure, macro_average, parse_measure
 from ..ordering import largest
 from ..result import Path
@@ -19,7 +17,7 @@ from ..solvers import MeasureTask, Task, select_by_measure
 from ..solvers.drive import Solver
 from ..solvers.scaling import centred, rounded, selection_scaling
 from ._linear import LinearClassifier, Rowwise, one_versus_rest
-from ._selecting import Problem, keep_paths
+from ._selecting import Problem, begun, keep_paths
 
 DEFAULT_C, DEFAULT_C_OF_PAIRS = 0.1, 100.0
 
@@ -227,24 +225,21 @@ class MeasureClassifier(LinearClassifier):
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        begin = time.perf_counter()
-        problem = self._pose(data)
-        seconds["standardize"] = time.perf_counter() - begin
-        return problem.classes, problem.solvers(seconds=seconds)
+        problem, solvers = begun(self, data, seconds)
+        return problem.classes, solvers
 
     def _store(self, results: list[Any]) -> None:
-        keep_paths(self, results, None)
+        keep_paths(self, results)
 
     def _select(
         self,
         task: Task,
         sizes: tuple[int, ...],
         *,
-        start: Sequence[IndexArray] = (),
         seconds: dict[str, float] | None = None,
-        certify: bool = True,
+        **_: Any,
     ) -> Solver[Path]:
-        """Return the generator of scans that selects for one task; it has no warm start."""
+        """Return the generator of scans that selects for one task, always from the beginning."""
         solver = select_by_measure(
             MeasureTask(task, parse_measure(self.measure), self._loss_weight()),
             None if self.n_features is None else sizes,

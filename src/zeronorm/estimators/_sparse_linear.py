@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path as FilePath
 from typing import Any, Protocol, Self
@@ -23,10 +23,11 @@ from .._typing import Design, FloatArray, IndexArray
 from ..designs import Rows, as_design
 from ..designs._operations import margins
 from ..methods import METHODS, Method
-from ..result import Path
+from ..result import Path, Progressed
 from ..solvers import Progress, run_together
 from ..solvers.drive import Solver
 from ..validate import check_unmasked
+from ._frames import encoded
 
 try:  # scikit-learn's callback API is experimental: used where it exists
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -86,14 +87,24 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     # Parameters that every such class has; set by the constructors of the subclasses.
     fit_intercept: Any
     tol: Any
-    warm_start: Any
     n_threads: Any
+
+    # Parameters that some have, and what the others do without them.
+    groups: Any = None
+    n_groups: Any = None
+    forced_features: Any = None
+    forced_groups: Any = None
+    criterion: Any = None
+    refit_C: Any = None
+    calibrate: Any = False
+    warm_start: Any = False
 
     intercept_: Any  # (n_models,), or a number
 
     # Of those that select under a budget: the path of every class, and the size of the model.
     _paths: tuple[Path, ...]
     size_: Any
+    _report: Callable[[Progressed], None] | None = None  # told where a proof stands
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; deep: the options of a method too, as "method__gap"."""
@@ -224,7 +235,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
 
     def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
         """Return X as numbers, the names of its columns, and how it was encoded, if it was."""
-        return X, validate.feature_names(X), None
+        return encoded(X, self.groups)
 
     def _stored(self, design: Design) -> Design:
         """Return the design in the storage that the solvers want."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -289,7 +289,6 @@ class L1Bmrm(MeasureClassifier):
     block_size = None
     max_blocks = None
     refit = True
-    forced_features = None
 
     def __init__(
         self,
@@ -327,9 +326,8 @@ class L1Bmrm(MeasureClassifier):
         task: Task,
         sizes: tuple[int, ...],
         *,
-        start: Sequence[IndexArray] = (),
         seconds: dict[str, float] | None = None,
-        certify: bool = True,
+        **_: Any,
     ) -> Solver[Path]:
         problem = MeasureTask(task, parse_measure(self.measure), float(self.C))
         solver = plain_cutting_planes(
