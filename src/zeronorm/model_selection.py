@@ -15,9 +15,10 @@ from ._folds import splits
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
 from .designs import Rows
-from .designs._operations import margins
 from .estimators._selecting import Selector
+from .estimators._sparse_linear import margins_of
 from .measures import Measure, macro_average, parse_measure
+from .ordering import predicted
 from .result import Path
 from .solvers import Progress, run_together
 from .solvers.drive import Solver
@@ -176,15 +177,9 @@ def check_folds(
 
 def model_scores(paths: Sequence[Path], k: Any, design: Design) -> FloatArray:
     """Return the scores of the models of size k, (n_samples, n_models)."""
-    models = [path[k] for path in paths]
-    return np.column_stack(
-        [margins(design, model.support, model.coef, model.intercept) for model in models]
-    )
+    return margins_of([path[k] for path in paths], design)
 
 
 def predict(paths: Sequence[Path], k: Any, design: Design, classes: np.ndarray) -> np.ndarray:
     """Return the labels that the models of size k give the rows of a design, (n_samples,)."""
-    scores = model_scores(paths, k, design)
-    if scores.shape[1] == 1:
-        return np.asarray(classes[(scores[:, 0] > 0).astype(np.int64)])
-    return np.asarray(classes[scores.argmax(axis=1)])
+    return np.asarray(classes[predicted(model_scores(paths, k, design))])

@@ -167,20 +167,13 @@ class L1ClassifierCV(LinearClassifier):
         weight = self._weights(labels, sample_weight)
         classes = np.unique(labels[weight > 0])
         validate.check_two_classes(classes)
-        if self.scoring == "auc" and len(classes) > 2:
-            raise ValueError(
-                f"scoring='auc' needs two classes; got {len(classes)}. Use scoring='log_loss'."
-            )
         values = validate.check_grid(self.Cs)
         validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
         ys, setting = one_versus_rest(labels, classes), self._setting()
         whole = setting.problems(design, ys, weight)
         folds: list[list[L1Problem]] = []
         held_out: list[HeldOut] = []
-        pairs = splits(labels, weight, self.cv, self.random_state)
-        if len(pairs) < 2:
-            raise ValueError(f"cv must have at least two folds; got {len(pairs)}.")
-        for train, test in pairs:
+        for train, test in splits(labels, weight, self.cv, self.random_state, several=True):
             part = self._weights(labels, sample_weight * np.bincount(train, minlength=weight.size))
             check_fold(len(folds), classes, labels[part > 0], labels[test], self.scoring)
             part *= weight.sum() / part.sum()

@@ -81,6 +81,13 @@ class Model(Protocol):
         """The intercept."""
 
 
+def margins_of(models: Sequence[Model], design: Design) -> FloatArray:
+    """Return the scores of the rows of a design by some models, (n_samples, n_models)."""
+    return np.column_stack(
+        [margins(design, model.support, model.coef, model.intercept) for model in models]
+    )
+
+
 class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers and regressors with sparse coefficients."""
 
@@ -315,4 +322,4 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         return tags
 
 
-__all__ = ["Model", "Rowwise", "SparseLinearModel"]
+__all__ = ["Model", "Rowwise", "SparseLinearModel", "margins_of"]
