@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -137,6 +137,8 @@ class L1Classifier(LinearClassifier):
     5
     """
 
+    solver: Any = "auto"  # a parameter of those that have others
+
     def __init__(
         self,
         C: float = 1.0,
@@ -174,12 +176,7 @@ class L1Classifier(LinearClassifier):
         return design.arranged()
 
     def _setting(self) -> L1Setting:
-        """Return the problem but its data."""
-        return L1Setting(
-            LOSSES[self.loss], float(self.l1_ratio), self.penalty_factor, self.signs,
-            bool(self.fit_intercept), bool(self.standardize), float(self.tol), int(self.max_iter),
-            for_sizes=self.n_features is not None,
-        )  # fmt: skip
+        return l1_setting(self, for_sizes=self.n_features is not None)
 
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
@@ -197,34 +194,30 @@ class L1Classifier(LinearClassifier):
             k = validate.check_size(self.n_features, available, design.shape[1], free)
             return classes, [self._sized(problem, k, unit, seconds) for problem in problems]
         solvers = []
-        C = float(self.C)
+        C, solve = float(self.C), self._solvers()[0]
         starts = self._starts(classes, penalty, len(problems))
         for at_one, start in zip(problems, starts, strict=True):
-            solver = self._solver(replace(at_one, risk=at_one.risk.times(C)), start)
+            solver = solve(
+                replace(at_one, risk=at_one.risk.times(C)), start=start, tol=setting.tol,
+                max_iter=setting.max_iter, n_threads=design.n_threads,
+            )  # fmt: skip
             solvers.append(setting.explained(solver, design, weight, C))
         return classes, solvers
 
-    def _solver(self, problem: L1Problem, start: Start | None) -> Solver[Result]:
-        """Return the solver of a problem at its C."""
-        return working_set(
-            problem, tol=float(self.tol), max_iter=int(self.max_iter), start=start,
-            n_threads=problem.design.n_threads,
-        )  # fmt: skip
-
-    def _search(self, problem: L1Problem, k: int) -> Solver[dict[int, Sized]]:
-        """Return the solver of a problem at the C that gives k features."""
-        return l1_sizes(
-            problem, [k], tol=float(self.tol), max_iter=int(self.max_iter),
-            n_threads=problem.design.n_threads,
-        )  # fmt: skip
+    def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
+        """Return what solves a problem at its C, and what at the C that give some sizes."""
+        return working_set, l1_sizes
 
     def _sized(
         self, problem: L1Problem, k: int, unit: FloatArray, seconds: dict[str, float]
     ) -> Solver[tuple[Sized, Refit | None]]:
         """Return the solution of k features, and its refit if there is one."""
-        models = yield from self._search(problem, k)
+        setting, design = self._setting(), problem.design
+        models = yield from self._solvers()[1](
+            problem, [k], tol=setting.tol, max_iter=setting.max_iter, n_threads=design.n_threads
+        )
         result = models[k].result
-        self._setting().explain(result, problem.design, problem.risk.weight, float(self.C))
+        setting.explain(result, design, problem.risk.weight, float(self.C))
         begin = time.perf_counter()
         refitted = None
         if self.refit_C is not None:
@@ -279,13 +272,22 @@ class L1Classifier(LinearClassifier):
         validate.check_flag("warm_start", self.warm_start)
 
     def _doubts(self) -> Iterator[Warning]:
-        setting, solver = self._setting(), getattr(self, "solver", "auto")
-        yield from _doubts.l1_gap(setting, self._results, self._refit_gap, solver)
+        setting = self._setting()
+        yield from _doubts.l1_gap(setting, self._results, self._refit_gap, self.solver)
         yield from _doubts.l1_size(setting, self.n_features, self._reached, self.C_, self.refit_C)
 
     @property
     def _score_loss(self) -> str:
         return str(self.loss)
+
+
+def l1_setting(model: Any, for_sizes: bool = False) -> L1Setting:
+    """Return the problem of an l1 estimator but its data."""
+    return L1Setting(
+        LOSSES[model.loss], float(model.l1_ratio), model.penalty_factor, model.signs,
+        bool(model.fit_intercept), bool(model.standardize), float(model.tol), int(model.max_iter),
+        for_sizes,
+    )  # fmt: skip
 
 
 def check_l1(model: Any) -> None:

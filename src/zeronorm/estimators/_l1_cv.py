@@ -19,12 +19,12 @@ from ..solvers.drive import Solver
 from ..solvers.l1.held_out import SCORES, HeldOut
 from ..solvers.l1.path import l1_folds
 from ..solvers.l1.problem import Point
-from ..solvers.l1.setting import L1Setting, gap_of
+from ..solvers.l1.setting import gap_of
 from . import _doubts
-from ._l1 import check_l1, keep_solutions
+from ._l1 import check_l1, keep_solutions, l1_setting
 from ._l1_path import grid, path_of
 from ._linear import LinearClassifier, Rowwise, one_versus_rest
-from ._selecting import LOSSES, one_or_all
+from ._selecting import one_or_all
 
 
 class L1ClassifierCV(LinearClassifier):
@@ -141,17 +141,10 @@ class L1ClassifierCV(LinearClassifier):
         self.n_threads = n_threads
 
     def _doubts(self) -> Iterable[Warning]:
-        return _doubts.l1_gap(self._setting(), self._results, 0.0, "auto")
+        return _doubts.l1_gap(l1_setting(self), self._results, 0.0, "auto")
 
     def _stored(self, design: Design) -> Design:
         return design.arranged()
-
-    def _setting(self) -> L1Setting:
-        """Return the problem but its data."""
-        return L1Setting(
-            LOSSES[self.loss], float(self.l1_ratio), self.penalty_factor, self.signs,
-            bool(self.fit_intercept), bool(self.standardize), float(self.tol), int(self.max_iter),
-        )  # fmt: skip
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
         """Validate everything; rows of weight 0 stay, as splits number all rows."""
@@ -169,7 +162,7 @@ class L1ClassifierCV(LinearClassifier):
         validate.check_two_classes(classes)
         values = validate.check_grid(self.Cs)
         validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
-        ys, setting = one_versus_rest(labels, classes), self._setting()
+        ys, setting = one_versus_rest(labels, classes), l1_setting(self)
         whole = setting.problems(design, ys, weight)
         folds: list[list[L1Problem]] = []
         held_out: list[HeldOut] = []

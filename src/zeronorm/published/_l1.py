@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import validate
 from ..estimators import L1Classifier
 from ..result import Result
-from ..solvers import L1_SOLVERS, L1Problem
+from ..solvers import L1_SOLVERS
 from ..solvers.drive import Solver
-from ..solvers.l1.problem import Start
 
 PUBLISHED = ("newglmnet", "glmnet", "cdn")
 
@@ -83,11 +83,8 @@ class L1LogisticRegression(L1Classifier):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    def _solver(self, problem: L1Problem, start: Start | None) -> Solver[Result]:
-        return L1_SOLVERS[self.solver](
-            problem, tol=float(self.tol), max_iter=int(self.max_iter), start=start,
-            n_threads=problem.design.n_threads,
-        )  # fmt: skip
+    def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
+        return L1_SOLVERS[self.solver], super()._solvers()[1]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..estimators import L1Classifier
 from ..estimators._selecting import LOSSES
 from ..methods import ReweightedL1
 from ..result import Result
-from ..solvers import L1Problem, reweighted
+from ..solvers import reweighted
 from ..solvers.drive import Solver
-from ..solvers.l1.path import Sized
-from ..solvers.l1.problem import Start
 from ..solvers.l1.reweighted import reweighted_sizes
 
 
@@ -121,18 +121,9 @@ class ReweightedL1LogisticRegression(L1Classifier):
             threshold=self.threshold,
         )  # fmt: skip
 
-    def _solver(self, problem: L1Problem, start: Start | None) -> Solver[Result]:
-        return reweighted(
-            problem, rule=self._stages().rule(), stages=int(self.n_stages), tol=float(self.tol),
-            max_iter=int(self.max_iter), start=start, n_threads=problem.design.n_threads,
-        )  # fmt: skip
-
-    def _search(self, problem: L1Problem, k: int) -> Solver[dict[int, Sized]]:
-        return reweighted_sizes(
-            problem, [k], rule=self._stages().rule(), stages=int(self.n_stages),
-            tol=float(self.tol), max_iter=int(self.max_iter),
-            n_threads=problem.design.n_threads,
-        )  # fmt: skip
+    def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
+        stages: dict[str, Any] = {"rule": self._stages().rule(), "stages": int(self.n_stages)}
+        return partial(reweighted, **stages), partial(reweighted_sizes, **stages)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
