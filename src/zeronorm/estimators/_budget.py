@@ -248,8 +248,9 @@ class BudgetClassifier(LinearClassifier):
 
     @property
     def _score_loss(self) -> str:
-        plan = self._plan()
-        return plan.loss.name if plan.refit_C is None else "logistic"
+        # Whoever asks for predict_proba of the logistic loss is told of no wrong parameter yet.
+        solution = self.loss != "logistic" and self._plan().refit_C is None
+        return str(self.loss) if solution else "logistic"
 
 
 __all__ = ["BudgetClassifier"]

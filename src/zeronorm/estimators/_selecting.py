@@ -8,7 +8,7 @@ and certificates ask an estimator (a `Selector`) for its problem as `fit` does.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -30,25 +30,6 @@ from ._sparse_linear import Rowwise, SparseLinearModel
 LOSSES: dict[str, Smooth] = {loss.name: loss for loss in (Logistic(), SquaredHinge())}
 
 
-class Select(Protocol):
-    """What selects for one task."""
-
-    def __call__(
-        self,
-        task: Task,
-        sizes: tuple[Any, ...],
-        *,
-        start: Sequence[IndexArray] = (),
-        seconds: dict[str, float] | None = None,
-        certify: bool = True,
-    ) -> Solver[Path]:
-        """Return the generator of scans.
-
-        start : features of an earlier fit. seconds : filled by phase.
-        certify : whether to certify, and to prove what is to be proven.
-        """
-
-
 @dataclass(frozen=True)
 class Problem:
     """The data of a fit, posed: one task for each class against the rest, one for two classes."""
@@ -57,7 +38,7 @@ class Problem:
     labels: np.ndarray  # (n,)
     classes: np.ndarray | None  # of a classifier; the positive one of two last
     sizes: tuple[Any, ...]  # growing: numbers of features or of groups, or pairs of them
-    select: Select
+    select: Callable[..., Solver[Path]]  # of a task and sizes; options as of `solvers`
     C: float
 
     def solvers(
@@ -67,7 +48,11 @@ class Problem:
         *,
         certify: bool = True,
     ) -> list[Solver[Path]]:
-        """Return the generator of scans of every task."""
+        """Return the generator of scans of every task.
+
+        starts : of each task, features of an earlier fit. seconds : filled by phase.
+        certify : whether to certify, and to prove what is to be proven.
+        """
         if starts is None:
             starts = [()] * len(self.tasks)
         return [
@@ -290,21 +275,17 @@ class Plan:
         self,
         task: Task,
         sizes: tuple[Any, ...],
-        *,
-        start: Sequence[IndexArray] = (),
-        seconds: dict[str, float] | None = None,
-        certify: bool = True,
+        **options: Any,
     ) -> Solver[Path]:
         """Return the generator of scans that selects for one task."""
-        options: dict[str, Any] = {}
+        common = {"start": (), "seconds": None, "certify": True, **options}
         if self.counts == "both":
-            options["forced_groups"] = self._forced_groups(task.groups)
+            common["forced_groups"] = self._forced_groups(task.groups)
         if isinstance(self.method, L0):
-            options["report"] = self.report
+            common["report"] = self.report
         return self.method.select(
-            task, sizes, C=self.C, refit_C=self.refit_C, tol=self.tol, start=start,
-            seconds=seconds, certify=certify, **options,
-        )  # fmt: skip
+            task, sizes, C=self.C, refit_C=self.refit_C, tol=self.tol, **common
+        )
 
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""
