@@ -84,7 +84,8 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of the largest score, (n_samples,)."""
-        return np.asarray(self.classes_[predicted(self.decision_function(X))])
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[predicted(scores)])
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
     def predict_proba(self, X: Any) -> FloatArray:

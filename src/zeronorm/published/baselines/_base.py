@@ -314,7 +314,8 @@ class Classifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of the more probable class, (n_samples,)."""
-        return np.asarray(self.classes_[predicted(self._scores(X))])
+        scores = self._scores(X)
+        return np.asarray(self.classes_[predicted(scores)])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the two classes, (n_samples, 2)."""
