@@ -67,21 +67,13 @@ class L1LogisticRegression(L1Classifier):
         warm_start: bool = False,
         n_threads: int | None = None,
     ) -> None:
-        self.C = C
-        self.n_features = n_features
-        self.refit_C = refit_C
-        self.l1_ratio = l1_ratio
-        self.loss = loss
-        self.penalty_factor = penalty_factor
-        self.signs = signs
+        super().__init__(
+            C, n_features=n_features, refit_C=refit_C, l1_ratio=l1_ratio, loss=loss,
+            penalty_factor=penalty_factor, signs=signs, fit_intercept=fit_intercept,
+            standardize=standardize, class_weight=class_weight, tol=tol, max_iter=max_iter,
+            warm_start=warm_start, n_threads=n_threads,
+        )  # fmt: skip
         self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_threads = n_threads
 
     def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
         return L1_SOLVERS[self.solver], super()._solvers()[1]

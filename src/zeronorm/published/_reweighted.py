@@ -96,24 +96,16 @@ class ReweightedL1LogisticRegression(L1Classifier):
         warm_start: bool = False,
         n_threads: int | None = None,
     ) -> None:
-        self.C = C
-        self.n_features = n_features
-        self.refit_C = refit_C
+        super().__init__(
+            C, n_features=n_features, refit_C=refit_C, l1_ratio=l1_ratio, loss=loss,
+            penalty_factor=penalty_factor, signs=signs, fit_intercept=fit_intercept,
+            standardize=standardize, class_weight=class_weight, tol=tol, max_iter=max_iter,
+            warm_start=warm_start, n_threads=n_threads,
+        )  # fmt: skip
         self.weights = weights
         self.n_stages = n_stages
         self.epsilon = epsilon
         self.threshold = threshold
-        self.l1_ratio = l1_ratio
-        self.loss = loss
-        self.penalty_factor = penalty_factor
-        self.signs = signs
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_threads = n_threads
 
     def _stages(self) -> ReweightedL1:
         return ReweightedL1(
