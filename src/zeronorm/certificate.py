@@ -68,7 +68,7 @@ def certify(
     Raises
     ------
     ValueError
-        Where there is no support, or it does not fit the data; as `fit` otherwise.
+        Where there is no support, it does not fit the data, or C is infinite; as `fit` otherwise.
 
     Examples
     --------
