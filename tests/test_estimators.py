@@ -302,6 +302,11 @@ def test_multiclass_probabilities(make, multiclass):
     assert model.score(X, y) > 0.6
 
 
+def test_asking_for_probabilities_checks_no_parameters():
+    """Tools ask by hasattr, which would raise for a parameter that a search is still to set."""
+    assert hasattr(BudgetClassifier(C=-1.0), "predict_proba")
+
+
 @each_class
 def test_prediction_reads_only_the_support(make, binary):
     """Predicting would need all columns of X to be gathered."""

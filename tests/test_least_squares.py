@@ -229,6 +229,18 @@ def test_a_regressor_is_proven_best():
         verify(posed.X, posed.y, replace(own, bound=1.001 * own.bound))
 
 
+def test_a_model_without_a_ridge_is_certified_at_a_finite_c_alone():
+    """The bound needs a ridge: users would read of data that overflow, which they do not."""
+    rng = np.random.default_rng(0)
+    X, groups = rng.standard_normal((60, 12)), np.repeat(np.arange(3), 4)
+    y = X[:, 3] - X[:, 1] + 0.1 * rng.standard_normal(60)
+    model = BudgetRegressor(5, n_groups=2, groups=groups).fit(X, y)
+    with pytest.raises(ValueError, match=r"C must be finite for a certificate.*got inf. Pass C"):
+        certify(model, X, y)
+    # There are more features than groups: neither number is a budget of the other kind.
+    assert 0.0 <= certify(model, X, y, C=1.0).gap < 1.0
+
+
 def test_criteria_of_a_regressor_are_those_of_normal_errors():
     """The size would be chosen by squares of the target's units."""
     posed = Posed(5)

@@ -16,11 +16,16 @@ EQUAL = 1e-9  # scores that near are equal: integer weights choose as repeated r
 
 
 def splits(
-    labels: np.ndarray, weight: FloatArray, cv: Any, random_state: int | None
+    labels: np.ndarray,
+    weight: FloatArray,
+    cv: Any,
+    random_state: int | None,
+    several: bool = False,
 ) -> list[tuple[IndexArray, IndexArray]]:
     """Return (train, test) row numbers of every fold, without the rows of weight 0.
 
     cv : number of stratified folds; a splitter, or pairs of row numbers, of all rows.
+    several : whether one fold is too few: a standard error needs two.
     """
     used = np.flatnonzero(weight > 0)
     if validate.is_integer(cv):
@@ -44,6 +49,8 @@ def splits(
                     f"cv must {deed} a row of positive weight in every fold; fold {number} has "
                     "none."
                 )
+    if several and len(folds) < 2:
+        raise ValueError(f"cv must have at least two folds; got {len(folds)}.")
     return folds
 
 
@@ -71,6 +78,10 @@ def check_fold(
     number: int, classes: np.ndarray, train: np.ndarray, test: np.ndarray, scoring: str | None
 ) -> None:
     """Raise where a fold, by its labels, has nothing to learn from or to score."""
+    if scoring == "auc" and classes.size > 2:
+        raise ValueError(
+            f"scoring='auc' needs two classes; got {classes.size}. Use scoring='log_loss'."
+        )
     missing = np.setdiff1d(classes, train)
     if missing.size:
         raise ValueError(

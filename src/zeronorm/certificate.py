@@ -68,7 +68,7 @@ def certify(
     Raises
     ------
     ValueError
-        Where there is no support, or it does not fit the data; as `fit` otherwise.
+        Where there is no support, it does not fit the data, or C is infinite; as `fit` otherwise.
 
     Examples
     --------
@@ -214,13 +214,8 @@ def _pose(
     supports = _supports(model)
     options = {"C": C, "fit_intercept": fit_intercept, "standardize": standardize}
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    chosen |= {"n_features": int(supports[0].size), "n_threads": n_threads}
+    chosen["n_threads"] = n_threads
     if _selected(model):
-        if getattr(model, "groups", None) is not None:
-            del chosen["n_features"]
-            chosen["n_groups"] = model.size_
-        if getattr(model, "criterion", None) is not None:
-            chosen["criterion"] = None  # the size is chosen
         poser = clone(model).set_params(**chosen)
     else:
         poser = (BudgetRegressor if _regresses(model) else BudgetClassifier)(**chosen)
@@ -232,7 +227,12 @@ def _pose(
                 f"the support of the model has feature {int(support[-1])}, but X has {m} columns. "
                 "Pass the X that the model was fitted on."
             )
-    problem = poser._pose(data)
+    problem = poser._pose(data, (supports[0].size,))  # the support is known, and so is its size
+    if not np.isfinite(problem.C):
+        raise ValueError(
+            "C must be finite for a certificate, whose bound is that of a problem with a ridge; "
+            f"got {problem.C}. Pass C."
+        )
     tasks = problem.tasks
     for support in supports:
         unusable = support[~tasks[0].usable[support]]

@@ -282,3 +282,19 @@ def fit_intercept(
             break
         b = float(proposal)
     return b, value, gradient
+
+
+def probabilities(scores: FloatArray) -> FloatArray:
+    """Return the probabilities of the classes by log-odds, (n_samples, n_classes).
+
+    scores : (n_samples,) of the second of two classes, or (n_samples, n_classes), each against the
+        rest; these probabilities are normalised to sum one.
+    """
+    if scores.ndim == 1:
+        return np.column_stack([expit(-scores), expit(scores)])
+    proba = expit(scores)
+    total = proba.sum(axis=1, keepdims=True)
+    # All scores far below zero: the limit is the softmax of the scores.
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    proba = np.where(total > 1e-200, proba, shifted)
+    return np.asarray(proba / proba.sum(axis=1, keepdims=True))

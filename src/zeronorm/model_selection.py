@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.model_selection import BaseCrossValidator
 
 from . import validate
@@ -14,9 +15,10 @@ from ._folds import splits
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
 from .designs import Rows
-from .designs._operations import margins
 from .estimators._selecting import Selector
+from .estimators._sparse_linear import margins_of
 from .measures import Measure, macro_average, parse_measure
+from .ordering import predicted
 from .result import Path
 from .solvers import Progress, run_together
 from .solvers.drive import Solver
@@ -86,10 +88,10 @@ def cross_validate(
         of two classes, and as for `fit`.
     """
     validate.check_seed(random_state)
-    if not isinstance(estimator, Selector):
+    if not isinstance(estimator, Selector) or not is_classifier(estimator):
         raise TypeError(
             "estimator must be a classifier of zeronorm with a budget of features; got "
-            f"{type(estimator).__name__}. Use scikit-learn's crossvalidate."
+            f"{type(estimator).__name__}. Use scikit-learn's cross_validate."
         )
     scoring = _measure_of(estimator, measure)
     # Rows of weight 0 stay until the splits are known, as these number all rows.
@@ -103,9 +105,7 @@ def cross_validate(
     if estimator.n_features is None:  # the default size follows the usable columns of a fold
         smallest = min(problem.sizes for problem in problems)
         problems = [replace(problem, sizes=smallest) for problem in problems]
-    classes = [problem.classes for problem in problems if problem.classes is not None]
-    if not classes:
-        raise ValueError("estimator must be a classifier; use scikit-learn's for a regressor.")
+    classes = [np.asarray(problem.classes) for problem in problems]
     ordered = [validate.check_pos_label(own, pos_label) for own in classes]
     if scoring is not None:  # before anything is fitted
         classes_of_folds = [names for names, _ in ordered]
@@ -177,15 +177,9 @@ def check_folds(
 
 def model_scores(paths: Sequence[Path], k: Any, design: Design) -> FloatArray:
     """Return the scores of the models of size k, (n_samples, n_models)."""
-    models = [path[k] for path in paths]
-    return np.column_stack(
-        [margins(design, model.support, model.coef, model.intercept) for model in models]
-    )
+    return margins_of([path[k] for path in paths], design)
 
 
 def predict(paths: Sequence[Path], k: Any, design: Design, classes: np.ndarray) -> np.ndarray:
     """Return the labels that the models of size k give the rows of a design, (n_samples,)."""
-    scores = model_scores(paths, k, design)
-    if scores.shape[1] == 1:
-        return np.asarray(classes[(scores[:, 0] > 0).astype(np.int64)])
-    return np.asarray(classes[scores.argmax(axis=1)])
+    return np.asarray(classes[predicted(model_scores(paths, k, design))])

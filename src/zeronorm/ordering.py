@@ -1,4 +1,4 @@
-"""The order of scores: the largest ones, ties by the smaller index."""
+"""The order of scores: the largest ones, ties by the smaller index; the class with the largest."""
 
 from __future__ import annotations
 
@@ -23,3 +23,14 @@ def largest(values: FloatArray, k: int) -> IndexArray:
     above = above[np.argsort(-values[above], kind="stable")]
     ties = np.flatnonzero(values == cut)[: k - above.size]
     return np.concatenate([above, ties]).astype(np.int64, copy=False)
+
+
+def predicted(scores: FloatArray) -> IndexArray:
+    """Return the number of the class that each sample is in by its scores, (n_samples,).
+
+    scores : (n_samples,) or (n_samples, 1) of the second of two classes, which is predicted above
+        0, or (n_samples, n_classes).
+    """
+    if scores.ndim == 2 and scores.shape[1] > 1:
+        return np.asarray(scores.argmax(axis=1))
+    return (np.ravel(scores) > 0).astype(np.int64)

@@ -28,8 +28,9 @@ def path(options: PathOptions) -> None:
             _check_options(options)
             work.progress.phase("Starting")
             from .. import __version__, persistence
+            from ..designs import as_design
             from .documents._data import describe_data
-            from .documents._path import describe_entries, describe_path, path_csv
+            from .documents._path import describe_chosen, describe_entries, describe_path, path_csv
             from .reports._path import print_path
         data, output = options.data, options.output
         work.progress.phase(f"Reading {data}")
@@ -43,7 +44,10 @@ def path(options: PathOptions) -> None:
         paths, model, n_scans = _follow(options, table, y, folds, work)
         work.progress.phase("Writing")
         rows = describe_path(paths, model)
-        chosen = None if model is None else _describe_chosen(model, paths, table, options.threads)
+        chosen = None
+        if model is not None:
+            design = as_design(table.X, n_threads=options.threads)
+            chosen = describe_chosen(model, paths, table, design)
         if output is not None:
             with work.timed("write"):
                 persistence.write_file(output, path_csv(rows, paths, table))
@@ -93,15 +97,6 @@ def _follow(
     found = model.l1_path_
     paths = list(found) if isinstance(found, tuple) else [found]
     return paths, model, int(n_scans + model.n_scans_)
-
-
-def _describe_chosen(
-    model: L1ClassifierCV, paths: list[L1Path], table: Table, n_threads: int | None
-) -> dict[str, Any]:
-    from ..designs import as_design
-    from .documents._path import describe_chosen
-
-    return describe_chosen(model, paths, table, as_design(table.X, n_threads=n_threads))
 
 
 def _problem(options: PathOptions) -> dict[str, Any]:

@@ -79,8 +79,7 @@ class Progress:
 
 def _fit(estimator: Any, X: Any, y: Any, progress: Progress) -> None:
     """Fit, and report the course of a proof, and scans where scikit-learn has callbacks."""
-    if hasattr(estimator, "_report"):
-        estimator._report = progress.searched
+    estimator._report = progress.searched
     if not hasattr(estimator, "set_callbacks"):
         estimator.fit(X, y)
         return

@@ -18,13 +18,12 @@ from .._folds import EQUAL, RULES, best_and_near, check_fold, splits
 from .._threads import one_blas_thread
 from .._typing import FloatArray, IndexArray
 from ..designs import Rows
-from ..designs._operations import margins
 from ..solvers import run_together
 from ..solvers.drive import Solver
 from ..solvers.l1.held_out import SCORES
 from ._budget import BudgetClassifier
 from ._budget_regressor import BudgetRegressor
-from ._sparse_linear import Model, Rowwise
+from ._sparse_linear import Model, Rowwise, margins_of
 
 SCORINGS = (None, "squared_error", *SCORES)
 LOSS_SCORES = ("squared_error", "log_loss")  # the smaller the better
@@ -85,7 +84,7 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
     --------
     >>> import numpy as np
     >>> from zeronorm import BilevelCV, BudgetRegressor
-        >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(0)
     >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
     >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
     >>> search = BilevelCV(BudgetRegressor(groups=groups), range(1, 7), range(1, 4)).fit(X, y)
@@ -131,10 +130,6 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         begun = []
         labels = data.labels
         every = np.unique(labels[weight > 0]) if is_classifier(model) else labels[:0]
-        if self.scoring == "auc" and every.size > 2:
-            raise ValueError(
-                f"scoring='auc' needs two classes; got {every.size}. Use scoring='log_loss'."
-            )
         for number, (train, test) in enumerate(folds):
             check_fold(number, every, labels[train], labels[test], self.scoring)
             try:
@@ -201,29 +196,23 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
             models: Sequence[Model], data: Rowwise, test: IndexArray, classes: np.ndarray
         ) -> float:
             codes = np.searchsorted(classes, data.labels[test])
-            return of_class(_margins(models, data, test), codes, data.sample_weight[test])
+            z = margins_of(models, Rows(data.design, test))
+            return of_class(z, codes, data.sample_weight[test])
 
         return score, -1.0 if scoring in LOSS_SCORES else 1.0
 
     def _folds(self, data: Rowwise) -> list[tuple[IndexArray, IndexArray]]:
         """Return (train, test) row numbers, of rows of positive weight."""
         cv: Any = self.cv
-        if is_classifier(self.estimator):
-            folds = splits(data.labels, data.sample_weight, cv, self.random_state)
-        else:
+        if validate.is_integer(cv) and is_regressor(self.estimator):
             used = np.flatnonzero(data.sample_weight > 0)
-            if validate.is_integer(cv):
-                if not 2 <= cv <= used.size:
-                    raise ValueError(
-                        f"cv must be between 2 and {used.size} (the rows of positive weight); got "
-                        f"{cv}."
-                    )
-                splitter = KFold(int(cv), shuffle=True, random_state=self.random_state)
-                cv = [(used[train], used[test]) for train, test in splitter.split(used)]
-            folds = splits(data.labels, data.sample_weight, cv, self.random_state)
-        if len(folds) < 2:
-            raise ValueError(f"cv must have at least two folds; got {len(folds)}.")
-        return folds
+            if not 2 <= cv <= used.size:
+                raise ValueError(
+                    f"cv must be between 2 and {used.size} (the rows of positive weight); got {cv}."
+                )
+            splitter = KFold(int(cv), shuffle=True, random_state=self.random_state)
+            cv = [(used[train], used[test]) for train, test in splitter.split(used)]
+        return splits(data.labels, data.sample_weight, cv, self.random_state, several=True)
 
     # ------------------------------------------------------------------ the chosen model
 
@@ -312,19 +301,11 @@ def _listed(name: str, values: Any) -> list[Any]:
     return list(values)
 
 
-def _margins(models: Sequence[Model], data: Rowwise, rows: IndexArray) -> FloatArray:
-    """Return the scores of some rows, (n_rows, n_models)."""
-    design = Rows(data.design, rows)
-    return np.column_stack(
-        [margins(design, model.support, model.coef, model.intercept) for model in models]
-    )
-
-
 def _squared_error(
     models: Sequence[Model], data: Rowwise, test: IndexArray, classes: np.ndarray | None
 ) -> float:
     """Return the mean squared error."""
-    residual = _margins(models, data, test)[:, 0] - data.labels[test]
+    residual = margins_of(models, Rows(data.design, test))[:, 0] - data.labels[test]
     return float(np.average(residual**2, weights=data.sample_weight[test]))
 
 

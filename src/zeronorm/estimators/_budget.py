@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import validate
 from ..methods import Method, named
-from ..result import Path, Progressed
+from ..result import Path
 from ..solvers.drive import Solver
 from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
-from ._frames import encoded
-from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
-from ._selecting import LOSSES, Plan, Problem, keep_paths, warm_starts
+from ._linear import LinearClassifier, Rowwise, one_versus_rest
+from ._selecting import LOSSES, Plan, Problem, begun, keep_paths
 
 
 class BudgetClassifier(LinearClassifier):
@@ -154,8 +151,6 @@ class BudgetClassifier(LinearClassifier):
     5
     """
 
-    _report: Callable[[Progressed], None] | None = None  # told where a proof stands
-
     def __init__(
         self,
         n_features: int | Sequence[int] | None = None,
@@ -195,27 +190,8 @@ class BudgetClassifier(LinearClassifier):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetClassifier:
-        """Select under the budget and fit the model on the selected features.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
-            (n_samples, n_features). Never copied as a whole, never modified.
-        y : (n_samples,) labels of two or more classes.
-        sample_weight : (n_samples,) not negative; integer weights equal repeated rows (within
-            `tol` for the smoothing solvers, whose path depends on the order of the rows).
-
-        Raises
-        ------
-        ValueError
-            Where a parameter or the data break a rule; the message says which and what to do.
-        """
-        self._fit(X, y, sample_weight)
-        for doubt in self._plan().doubts(self._paths, self.size_):
-            warnings.warn(doubt, stacklevel=CALLER_OF_FIT - 1)
-        return self
+    def _doubts(self) -> Iterable[Warning]:
+        return self._plan().doubts(self._paths, self.size_)
 
     def _method(self, automatic: type[Method]) -> Method:
         """Return what finds the features; automatic: the method of "auto"."""
@@ -236,9 +212,6 @@ class BudgetClassifier(LinearClassifier):
     def _loss_weight(self) -> float:
         return self._plan().C
 
-    def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
-        return encoded(X, self.groups)
-
     def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
         return self._pose(data).sizes if self._plan().counts == "both" else None
 
@@ -251,11 +224,8 @@ class BudgetClassifier(LinearClassifier):
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        begin = time.perf_counter()
-        plan, problem = self._plan(), self._pose(data)
-        seconds["standardize"] = time.perf_counter() - begin
-        tasks = problem.tasks
-        solvers = problem.solvers(warm_starts(self, plan.method, tasks), seconds)
+        problem, solvers = begun(self, data, seconds)
+        plan, tasks = self._plan(), problem.tasks
         n_rows = float(tasks[0].sample_weight.sum())
         few = self.calibrate is not False and n_rows < AUTO_ROWS
         if plan.counts == "both" or not (few or self.calibrate is True):
@@ -273,13 +243,14 @@ class BudgetClassifier(LinearClassifier):
     def _store(self, results: list[Any]) -> None:
         # A calibration has run the selections of all classes, and has their paths in a list.
         paths: list[Path] = results[0] if isinstance(results[0], list) else results
-        keep_paths(self, paths, self.criterion)
+        keep_paths(self, paths)
         self._plan().keep_groups(self)
 
     @property
     def _score_loss(self) -> str:
-        plan = self._plan()
-        return plan.loss.name if plan.refit_C is None else "logistic"
+        # Whoever asks for predict_proba of the logistic loss is told of no wrong parameter yet.
+        solution = self.loss != "logistic" and self._plan().refit_C is None
+        return str(self.loss) if solution else "logistic"
 
 
 __all__ = ["BudgetClassifier"]

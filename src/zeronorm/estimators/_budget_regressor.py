@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,8 @@ from .._typing import FloatArray
 from ..losses import LeastSquares
 from ..methods import Method, named
 from ..solvers.drive import Solver
-from ._frames import encoded
-from ._selecting import Plan, Problem, keep_paths, warm_starts
-from ._sparse_linear import CALLER_OF_FIT, Rowwise, SparseLinearModel, with_callbacks
+from ._selecting import Plan, Problem, begun, keep_paths
+from ._sparse_linear import Rowwise, SparseLinearModel
 
 LOSSES: dict[str, Any] = {LeastSquares.name: LeastSquares()}
 
@@ -38,7 +35,8 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     loss : "least_squares"
     C : "auto" or float
         Weight of the summed loss during selection. "auto": 0.1, and inf for "bilevel", which alone
-        can do without a ridge.
+        can do without a ridge. Where so many features fit all different rows exactly, many supports
+        do without one, and rounding chooses among them: a finite C has one best of them.
     refit_C : "auto", "loo", float or None
         C of the final fit on the scaling of X; "loo" chooses by approximate leave-one-out error,
         which is exact for least squares. "auto": "loo", and None for "bilevel".
@@ -105,28 +103,8 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetRegressor:
-        """Select under the budget and fit the model on the selected features.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
-            (n_samples, n_features). Never copied as a whole, never modified.
-        y : (n_samples,) finite numbers.
-        sample_weight : (n_samples,) not negative; integer weights equal repeated rows, except
-            where `n_features` fit all different rows exactly and C is inf: many supports do, and
-            rounding chooses among them. A finite C has one best of them.
-
-        Raises
-        ------
-        ValueError
-            Where a parameter or the data break a rule; the message says which and what to do.
-        """
-        self._fit(X, y, sample_weight)
-        for doubt in self._plan().doubts(self._paths, self.size_):
-            warnings.warn(doubt, stacklevel=CALLER_OF_FIT - 1)
-        return self
+    def _doubts(self) -> Iterable[Warning]:
+        return self._plan().doubts(self._paths, self.size_)
 
     def _method(self, automatic: type[Method]) -> Method:
         """Return what finds the features; automatic: the method of "auto"."""
@@ -137,9 +115,6 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         self._plan()
-
-    def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
-        return encoded(X, self.groups)
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
         return validate.check_response(y, n_samples)
@@ -155,14 +130,10 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        begin = time.perf_counter()
-        problem = self._pose(data)
-        seconds["standardize"] = time.perf_counter() - begin
-        starts = warm_starts(self, self._plan().method, problem.tasks)
-        return None, problem.solvers(starts, seconds)
+        return None, begun(self, data, seconds)[1]
 
     def _store(self, results: list[Any]) -> None:
-        keep_paths(self, results, getattr(self, "criterion", None))
+        keep_paths(self, results)
         self._plan().keep_groups(self)
         self.intercept_ = float(self.intercept_[0])
 

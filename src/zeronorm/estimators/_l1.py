@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +20,7 @@ from ..solvers.l1.problem import NEVER, Start
 from ..solvers.l1.setting import L1Setting, gap_of, refit_on_x
 from ..solvers.pool.refit import Refit
 from . import _doubts
-from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
+from ._linear import LinearClassifier, Rowwise, one_versus_rest
 from ._selecting import LOSSES, one_or_all
 
 
@@ -138,6 +137,8 @@ class L1Classifier(LinearClassifier):
     5
     """
 
+    solver: Any = "auto"  # a parameter of those that have others
+
     def __init__(
         self,
         C: float = 1.0,
@@ -171,38 +172,11 @@ class L1Classifier(LinearClassifier):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> L1Classifier:
-        """Solve the problem to the certified gap `tol`.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
-            (n_samples, n_features). Never modified.
-        y : (n_samples,) labels of two or more classes.
-        sample_weight : (n_samples,) not negative; integer weights equal repeated rows, within
-            `tol`.
-
-        Raises
-        ------
-        ValueError
-            Where a parameter or the data break a rule; the message says which and what to do.
-        """
-        self._fit(X, y, sample_weight)
-        for doubt in self._doubts():
-            warnings.warn(doubt, stacklevel=CALLER_OF_FIT - 1)
-        return self
-
     def _stored(self, design: Design) -> Design:
         return design.arranged()
 
     def _setting(self) -> L1Setting:
-        """Return the problem but its data."""
-        return L1Setting(
-            LOSSES[self.loss], float(self.l1_ratio), self.penalty_factor, self.signs,
-            bool(self.fit_intercept), bool(self.standardize), float(self.tol), int(self.max_iter),
-            for_sizes=self.n_features is not None,
-        )  # fmt: skip
+        return l1_setting(self, for_sizes=self.n_features is not None)
 
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
@@ -220,34 +194,30 @@ class L1Classifier(LinearClassifier):
             k = validate.check_size(self.n_features, available, design.shape[1], free)
             return classes, [self._sized(problem, k, unit, seconds) for problem in problems]
         solvers = []
-        C = float(self.C)
+        C, solve = float(self.C), self._solvers()[0]
         starts = self._starts(classes, penalty, len(problems))
         for at_one, start in zip(problems, starts, strict=True):
-            solver = self._solver(replace(at_one, risk=at_one.risk.times(C)), start)
+            solver = solve(
+                replace(at_one, risk=at_one.risk.times(C)), start=start, tol=setting.tol,
+                max_iter=setting.max_iter, n_threads=design.n_threads,
+            )  # fmt: skip
             solvers.append(setting.explained(solver, design, weight, C))
         return classes, solvers
 
-    def _solver(self, problem: L1Problem, start: Start | None) -> Solver[Result]:
-        """Return the solver of a problem at its C."""
-        return working_set(
-            problem, tol=float(self.tol), max_iter=int(self.max_iter), start=start,
-            n_threads=problem.design.n_threads,
-        )  # fmt: skip
-
-    def _search(self, problem: L1Problem, k: int) -> Solver[dict[int, Sized]]:
-        """Return the solver of a problem at the C that gives k features."""
-        return l1_sizes(
-            problem, [k], tol=float(self.tol), max_iter=int(self.max_iter),
-            n_threads=problem.design.n_threads,
-        )  # fmt: skip
+    def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
+        """Return what solves a problem at its C, and what at the C that give some sizes."""
+        return working_set, l1_sizes
 
     def _sized(
         self, problem: L1Problem, k: int, unit: FloatArray, seconds: dict[str, float]
     ) -> Solver[tuple[Sized, Refit | None]]:
         """Return the solution of k features, and its refit if there is one."""
-        models = yield from self._search(problem, k)
+        setting, design = self._setting(), problem.design
+        models = yield from self._solvers()[1](
+            problem, [k], tol=setting.tol, max_iter=setting.max_iter, n_threads=design.n_threads
+        )
         result = models[k].result
-        self._setting().explain(result, problem.design, problem.risk.weight, float(self.C))
+        setting.explain(result, design, problem.risk.weight, float(self.C))
         begin = time.perf_counter()
         refitted = None
         if self.refit_C is not None:
@@ -301,16 +271,23 @@ class L1Classifier(LinearClassifier):
                 )
         validate.check_flag("warm_start", self.warm_start)
 
-    def _doubts(self) -> list[Warning]:
-        """Return the warnings that a fit gives."""
-        setting, solver = self._setting(), getattr(self, "solver", "auto")
-        gaps = _doubts.l1_gap(setting, self._results, self._refit_gap, solver)
-        sizes = _doubts.l1_size(setting, self.n_features, self._reached, self.C_, self.refit_C)
-        return [*gaps, *sizes]
+    def _doubts(self) -> Iterator[Warning]:
+        setting = self._setting()
+        yield from _doubts.l1_gap(setting, self._results, self._refit_gap, self.solver)
+        yield from _doubts.l1_size(setting, self.n_features, self._reached, self.C_, self.refit_C)
 
     @property
     def _score_loss(self) -> str:
         return str(self.loss)
+
+
+def l1_setting(model: Any, for_sizes: bool = False) -> L1Setting:
+    """Return the problem of an l1 estimator but its data."""
+    return L1Setting(
+        LOSSES[model.loss], float(model.l1_ratio), model.penalty_factor, model.signs,
+        bool(model.fit_intercept), bool(model.standardize), float(model.tol), int(model.max_iter),
+        for_sizes,
+    )  # fmt: skip
 
 
 def check_l1(model: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -19,12 +19,12 @@ from ..solvers.drive import Solver
 from ..solvers.l1.held_out import SCORES, HeldOut
 from ..solvers.l1.path import l1_folds
 from ..solvers.l1.problem import Point
-from ..solvers.l1.setting import L1Setting, gap_of
+from ..solvers.l1.setting import gap_of
 from . import _doubts
-from ._l1 import check_l1, keep_solutions
+from ._l1 import check_l1, keep_solutions, l1_setting
 from ._l1_path import grid, path_of
-from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
-from ._selecting import LOSSES, one_or_all
+from ._linear import LinearClassifier, Rowwise, one_versus_rest
+from ._selecting import one_or_all
 
 
 class L1ClassifierCV(LinearClassifier):
@@ -140,33 +140,11 @@ class L1ClassifierCV(LinearClassifier):
         self.max_iter = max_iter
         self.n_threads = n_threads
 
-    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> L1ClassifierCV:
-        """Solve the problem at every C, in every fold and on all data.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as for `L1Classifier`; splits number all rows, of weight 0 too.
-
-        Raises
-        ------
-        ValueError
-            Where a parameter or the data break a rule; the message says which and what to do.
-        """
-        self._fit(X, y, sample_weight)
-        for doubt in _doubts.l1_gap(self._setting(), self._results, 0.0, "auto"):
-            warnings.warn(doubt, stacklevel=CALLER_OF_FIT - 1)
-        return self
+    def _doubts(self) -> Iterable[Warning]:
+        return _doubts.l1_gap(l1_setting(self), self._results, 0.0, "auto")
 
     def _stored(self, design: Design) -> Design:
         return design.arranged()
-
-    def _setting(self) -> L1Setting:
-        """Return the problem but its data."""
-        return L1Setting(
-            LOSSES[self.loss], float(self.l1_ratio), self.penalty_factor, self.signs,
-            bool(self.fit_intercept), bool(self.standardize), float(self.tol), int(self.max_iter),
-        )  # fmt: skip
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
         """Validate everything; rows of weight 0 stay, as splits number all rows."""
@@ -182,20 +160,13 @@ class L1ClassifierCV(LinearClassifier):
         weight = self._weights(labels, sample_weight)
         classes = np.unique(labels[weight > 0])
         validate.check_two_classes(classes)
-        if self.scoring == "auc" and len(classes) > 2:
-            raise ValueError(
-                f"scoring='auc' needs two classes; got {len(classes)}. Use scoring='log_loss'."
-            )
         values = validate.check_grid(self.Cs)
         validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
-        ys, setting = one_versus_rest(labels, classes), self._setting()
+        ys, setting = one_versus_rest(labels, classes), l1_setting(self)
         whole = setting.problems(design, ys, weight)
         folds: list[list[L1Problem]] = []
         held_out: list[HeldOut] = []
-        pairs = splits(labels, weight, self.cv, self.random_state)
-        if len(pairs) < 2:
-            raise ValueError(f"cv must have at least two folds; got {len(pairs)}.")
-        for train, test in pairs:
+        for train, test in splits(labels, weight, self.cv, self.random_state, several=True):
             part = self._weights(labels, sample_weight * np.bincount(train, minlength=weight.size))
             check_fold(len(folds), classes, labels[part > 0], labels[test], self.scoring)
             part *= weight.sum() / part.sum()

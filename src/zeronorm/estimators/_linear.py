@@ -6,20 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from .. import validate
 from .._typing import FloatArray
-from ._sparse_linear import (
-    CALLER_OF_FIT,
-    GAP_SLACK,
-    Model,
-    Rowwise,
-    SparseLinearModel,
-    with_callbacks,
-)
+from ..losses import probabilities
+from ..ordering import predicted
+from ._sparse_linear import Rowwise, SparseLinearModel
 
 
 def one_versus_rest(labels: np.ndarray, classes: np.ndarray) -> list[FloatArray]:
@@ -91,9 +85,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of the largest score, (n_samples,)."""
         scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.asarray(self.classes_[(scores > 0).astype(np.int64)])
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
+        return np.asarray(self.classes_[predicted(scores)])
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
     def predict_proba(self, X: Any) -> FloatArray:
@@ -101,16 +93,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
 
         With several classes, one-versus-rest probabilities normalised to sum one.
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            positive = expit(scores)
-            return np.column_stack([expit(-scores), positive])
-        proba = expit(scores)
-        total = proba.sum(axis=1, keepdims=True)
-        # All scores far below zero: the limit is the softmax of the scores.
-        shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-        proba = np.where(total > 1e-200, proba, shifted)
-        return np.asarray(proba / proba.sum(axis=1, keepdims=True))
+        return probabilities(self.decision_function(X))
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
     def predict_log_proba(self, X: Any) -> FloatArray:
@@ -121,12 +104,4 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         return np.asarray(np.log(self.predict_proba(X)))
 
 
-__all__ = [
-    "CALLER_OF_FIT",
-    "GAP_SLACK",
-    "LinearClassifier",
-    "Model",
-    "Rowwise",
-    "one_versus_rest",
-    "with_callbacks",
-]
+__all__ = ["LinearClassifier", "Rowwise", "one_versus_rest"]

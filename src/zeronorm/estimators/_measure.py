@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,15 +10,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import validate
-from .._typing import IndexArray
 from ..measures import Measure, macro_average, parse_measure
 from ..ordering import largest
 from ..result import Path
 from ..solvers import MeasureTask, Task, select_by_measure
 from ..solvers.drive import Solver
 from ..solvers.scaling import centred, rounded, selection_scaling
-from ._linear import CALLER_OF_FIT, LinearClassifier, Rowwise, one_versus_rest, with_callbacks
-from ._selecting import Problem, keep_paths
+from ._linear import LinearClassifier, Rowwise, one_versus_rest
+from ._selecting import Problem, begun, keep_paths
 
 DEFAULT_C, DEFAULT_C_OF_PAIRS = 0.1, 100.0
 
@@ -228,24 +225,21 @@ class MeasureClassifier(LinearClassifier):
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        begin = time.perf_counter()
-        problem = self._pose(data)
-        seconds["standardize"] = time.perf_counter() - begin
-        return problem.classes, problem.solvers(seconds=seconds)
+        problem, solvers = begun(self, data, seconds)
+        return problem.classes, solvers
 
     def _store(self, results: list[Any]) -> None:
-        keep_paths(self, results, None)
+        keep_paths(self, results)
 
     def _select(
         self,
         task: Task,
         sizes: tuple[int, ...],
         *,
-        start: Sequence[IndexArray] = (),
         seconds: dict[str, float] | None = None,
-        certify: bool = True,
+        **_: Any,
     ) -> Solver[Path]:
-        """Return the generator of scans that selects for one task; it has no warm start."""
+        """Return the generator of scans that selects for one task, always from the beginning."""
         solver = select_by_measure(
             MeasureTask(task, parse_measure(self.measure), self._loss_weight()),
             None if self.n_features is None else sizes,
@@ -258,47 +252,23 @@ class MeasureClassifier(LinearClassifier):
         )
         return renamed(solver, sizes[0]) if self.n_features is None else solver
 
-    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MeasureClassifier:
-        """Select exactly `n_features` features and fit the model on them.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
-            (n_samples, n_features). Never copied as a whole, never modified.
-        y : (n_samples,) labels of two or more classes.
-        sample_weight : (n_samples,) not negative; integer weights equal repeated rows.
-
-        Raises
-        ------
-        ValueError
-            Where a parameter or the data break a rule; the message says which and what to do.
-        """
-        self._fit(X, y, sample_weight)
-        self._warn_of_gaps(self._paths)
-        return self
-
-    def _warn_of_gaps(self, paths: Sequence[Path], stacklevel: int = CALLER_OF_FIT) -> None:
-        gap = max(path.gap for path in paths)
+    def _doubts(self) -> Iterator[Warning]:
+        gap = max(path.gap for path in self._paths)
         if not gap <= 2.0 * float(self.tol):
-            warnings.warn(
+            yield ConvergenceWarning(
                 f"The final fit stopped at a certified gap of {gap:.2g} (asked: tol={self.tol:g}). "
-                "A smaller C helps.",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
+                "A smaller C helps."
             )
             return
-        for path in paths:
+        for path in self._paths:
             without = path.history[0].extra["without_features"]
             objective = path[max(path)].objective
             if objective is not None and objective >= (1.0 - float(self.tol)) * without:
                 name = parse_measure(self.measure).name
-                warnings.warn(
+                yield ConvergenceWarning(
                     f"No features lower the loss of {name!r} by more than tol={self.tol:g} of that "
                     "without features: the classes overlap too much, or C is too small, and the "
-                    "model tells (nearly) nothing apart. Use measure='auc' or 'ap', or a larger C.",
-                    ConvergenceWarning,
-                    stacklevel=stacklevel,
+                    "model tells (nearly) nothing apart. Use measure='auc' or 'ap', or a larger C."
                 )
                 return
 

@@ -7,7 +7,8 @@ and certificates ask an estimator (a `Selector`) for its problem as `fit` does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -29,25 +30,6 @@ from ._sparse_linear import Rowwise, SparseLinearModel
 LOSSES: dict[str, Smooth] = {loss.name: loss for loss in (Logistic(), SquaredHinge())}
 
 
-class Select(Protocol):
-    """What selects for one task."""
-
-    def __call__(
-        self,
-        task: Task,
-        sizes: tuple[Any, ...],
-        *,
-        start: Sequence[IndexArray] = (),
-        seconds: dict[str, float] | None = None,
-        certify: bool = True,
-    ) -> Solver[Path]:
-        """Return the generator of scans.
-
-        start : features of an earlier fit. seconds : filled by phase.
-        certify : whether to certify, and to prove what is to be proven.
-        """
-
-
 @dataclass(frozen=True)
 class Problem:
     """The data of a fit, posed: one task for each class against the rest, one for two classes."""
@@ -56,7 +38,7 @@ class Problem:
     labels: np.ndarray  # (n,)
     classes: np.ndarray | None  # of a classifier; the positive one of two last
     sizes: tuple[Any, ...]  # growing: numbers of features or of groups, or pairs of them
-    select: Select
+    select: Callable[..., Solver[Path]]  # of a task and sizes; options as of `solvers`
     C: float
 
     def solvers(
@@ -66,7 +48,11 @@ class Problem:
         *,
         certify: bool = True,
     ) -> list[Solver[Path]]:
-        """Return the generator of scans of every task."""
+        """Return the generator of scans of every task.
+
+        starts : of each task, features of an earlier fit. seconds : filled by phase.
+        certify : whether to certify, and to prove what is to be proven.
+        """
         if starts is None:
             starts = [()] * len(self.tasks)
         return [
@@ -137,7 +123,7 @@ class Plan:
             if np.isinf(C):
                 check = validate.check_positive_or_infinite
             C = check("C", model.C)
-        refit_C = getattr(model, "refit_C", None)
+        refit_C = model.refit_C
         if isinstance(refit_C, str) and refit_C == "auto":
             refit_C = method.refit_C
         elif refit_C is not None or method.refit_C is not None:
@@ -152,8 +138,8 @@ class Plan:
             )
         plan = cls(
             method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.groups,
-            model.forced_features, model.forced_groups, getattr(model, "criterion", None),
-            bool(model.fit_intercept), bool(model.standardize), getattr(model, "_report", None),
+            model.forced_features, model.forced_groups, model.criterion,
+            bool(model.fit_intercept), bool(model.standardize), model._report,
         )  # fmt: skip
         plan._check_budget(by_itself=getattr(model, "method", None) == "auto")
         method.check(loss, plan.fit_intercept)
@@ -286,17 +272,9 @@ class Plan:
             return np.empty(0, np.int64)
         return groups.places("forced_groups", self.forced_groups)
 
-    def select(
-        self,
-        task: Task,
-        sizes: tuple[Any, ...],
-        *,
-        start: Sequence[IndexArray] = (),
-        seconds: dict[str, float] | None = None,
-        certify: bool = True,
-    ) -> Solver[Path]:
+    def select(self, task: Task, sizes: tuple[Any, ...], **options: Any) -> Solver[Path]:
         """Return the generator of scans that selects for one task."""
-        request = Request(self.C, self.refit_C, self.tol, certify, start, self.report, seconds)
+        request = Request(self.C, self.refit_C, self.tol, report=self.report, **options)
         return self.method.select(task, sizes, request)
 
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
@@ -325,14 +303,14 @@ def one_or_all(values: Sequence[Any]) -> Any:
     return values[0] if len(values) == 1 else tuple(values)
 
 
-def keep_paths(model: SparseLinearModel, paths: Sequence[Path], criterion: str | None) -> None:
+def keep_paths(model: SparseLinearModel, paths: Sequence[Path]) -> None:
     """Set the attributes that the paths of a fit give, and unset those of an earlier one.
 
     `certificate_`, `proof_`, `optimality_gap_` and `criteria_` are there where they are known.
     """
     sizes = list(paths[0])
     table = criteria_table(paths)
-    size = sizes[-1 if criterion is None else int(np.argmin(table[criterion]))]
+    size = sizes[-1 if model.criterion is None else int(np.argmin(table[model.criterion]))]
     chosen = [path[size] for path in paths]
     model._paths, model.size_ = tuple(paths), size
     known: dict[str, Any] = {"path_": one_or_all(paths)}
@@ -348,28 +326,28 @@ def keep_paths(model: SparseLinearModel, paths: Sequence[Path], criterion: str |
         known["proof_"] = one_or_all([selection.proof for selection in chosen])
     if not np.isnan(table["log_loss"]).all():
         known["criteria_"] = table
-    for name in (
-        "path_",
-        "history_",
-        "certificate_",
-        "optimality_gap_",
-        "proof_",
-        "criteria_",
-    ):
-        if name in known:
-            setattr(model, name, known[name])
-        else:
-            model.__dict__.pop(name, None)
+    for name in ("certificate_", "optimality_gap_", "proof_", "criteria_"):
+        model.__dict__.pop(name, None)
+    model.__dict__.update(known)
     model._set_models(chosen)
 
 
-def warm_starts(model: Any, method: Method, tasks: Sequence[Task]) -> list[list[IndexArray]]:
-    """Return what the previous fit gives, where it had these columns and as many classes."""
-    paths = getattr(model, "_paths", ())
+def begun(
+    model: Any, data: Rowwise, seconds: dict[str, float]
+) -> tuple[Problem, list[Solver[Path]]]:
+    """Return the problem of a fit, and its solvers.
+
+    They begin with what the previous fit gives, where it had these columns and as many classes.
+    """
+    begin = time.perf_counter()
+    problem = model._pose(data)
+    seconds["standardize"] = time.perf_counter() - begin
+    tasks, paths = problem.tasks, getattr(model, "_paths", ())
+    starts = None
     same = len(paths) == len(tasks) and model._n_columns == tasks[0].design.shape[1]
-    if not model.warm_start or not same:
-        return [[] for _ in tasks]
-    return method.start(paths)
+    if model.warm_start and same:
+        starts = model._plan().method.start(paths)
+    return problem, problem.solvers(starts, seconds)
 
 
 __all__ = [
@@ -377,7 +355,7 @@ __all__ = [
     "Plan",
     "Problem",
     "Selector",
+    "begun",
     "keep_paths",
     "one_or_all",
-    "warm_starts",
 ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path as FilePath
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,15 +23,16 @@ from .._typing import Design, FloatArray, IndexArray
 from ..designs import Rows, as_design
 from ..designs._operations import margins
 from ..methods import METHODS, Method
-from ..result import Path
+from ..result import Path, Progressed
 from ..solvers import Progress, run_together
 from ..solvers.drive import Solver
 from ..validate import check_unmasked
+from ._frames import encoded
 
 try:  # scikit-learn's callback API is experimental: used where it exists
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-    CALLER_OF_FIT = 4  # the `stacklevel` of warnings by functions that `fit` calls
+    CALLER_OF_FIT = 3  # the `stacklevel` of warnings by `fit`
 except ImportError:  # pragma: no cover - scikit-learn < 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef,unused-ignore]
@@ -40,11 +42,7 @@ except ImportError:  # pragma: no cover - scikit-learn < 1.9
         """Return the method unchanged."""
         return method
 
-    CALLER_OF_FIT = 3
-
-
-# A solver has failed where its certified gap is above this many times the tolerance.
-GAP_SLACK = 2.0
+    CALLER_OF_FIT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +81,37 @@ class Model(Protocol):
         """The intercept."""
 
 
+def margins_of(models: Sequence[Model], design: Design) -> FloatArray:
+    """Return the scores of the rows of a design by some models, (n_samples, n_models)."""
+    return np.column_stack(
+        [margins(design, model.support, model.coef, model.intercept) for model in models]
+    )
+
+
 class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers and regressors with sparse coefficients."""
 
     # Parameters that every such class has; set by the constructors of the subclasses.
     fit_intercept: Any
     tol: Any
-    warm_start: Any
     n_threads: Any
+
+    # Parameters that some have, and what the others do without them.
+    groups: Any = None
+    n_groups: Any = None
+    forced_features: Any = None
+    forced_groups: Any = None
+    criterion: Any = None
+    refit_C: Any = None
+    calibrate: Any = False
+    warm_start: Any = False
 
     intercept_: Any  # (n_models,), or a number
 
     # Of those that select under a budget: the path of every class, and the size of the model.
     _paths: tuple[Path, ...]
     size_: Any
+    _report: Callable[[Progressed], None] | None = None  # told where a proof stands
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; deep: the options of a method too, as "method__gap"."""
@@ -137,8 +152,35 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         """Set the attributes that the results of the solvers give."""
 
     @abstractmethod
+    def _doubts(self) -> Iterable[Warning]:
+        """Return the warnings that a fit gives."""
+
+    @abstractmethod
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
         """Return y, validated, (n_samples,)."""
+
+    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model and return it.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
+            (n_samples, n_features). Never modified; copied as a whole for l1 alone, where it does
+            not lie by column.
+        y : (n_samples,) labels of two or more classes; of a regressor finite numbers.
+        sample_weight : (n_samples,) not negative; integer weights equal repeated rows, within `tol`
+            where a solver depends on the order of the rows.
+
+        Raises
+        ------
+        ValueError
+            Where a parameter or the data break a rule; the message says which and what to do.
+        """
+        self._fit(X, y, sample_weight)
+        for doubt in self._doubts():
+            warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
+        return self
 
     @one_blas_thread
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -200,7 +242,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
 
     def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
         """Return X as numbers, the names of its columns, and how it was encoded, if it was."""
-        return X, validate.feature_names(X), None
+        return encoded(X, self.groups)
 
     def _stored(self, design: Design) -> Design:
         """Return the design in the storage that the solvers want."""
@@ -280,11 +322,4 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         return tags
 
 
-__all__ = [
-    "CALLER_OF_FIT",
-    "GAP_SLACK",
-    "Model",
-    "Rowwise",
-    "SparseLinearModel",
-    "with_callbacks",
-]
+__all__ = ["Model", "Rowwise", "SparseLinearModel", "margins_of"]

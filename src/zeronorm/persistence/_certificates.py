@@ -28,7 +28,7 @@ from ._header import (
     names_in,
     storable,
 )
-from ._records import check_record
+from ._records import as_record, check_record
 from ._saved_certificate import SavedCertificate, union_support
 
 # A tree has a GiB of dual points at most, for every class.
@@ -177,21 +177,10 @@ def _no_tree(n: int) -> Tree:
 
 def _describe_certificate(certificate: Certificate) -> dict[str, Any]:
     """Return what the metadata say of a certificate."""
-    return {
-        "C": float(certificate.C),
-        "scaling": certificate.scaling,
-        "loss": certificate.loss,
-        "fit_intercept": bool(certificate.fit_intercept),
-        "intercept": float(certificate.intercept),
-        "objective": float(certificate.objective),
-        "bound": float(certificate.bound),
-        "fixed_in": int(certificate.fixed_in),
-        "candidates": int(certificate.candidates),
-        "equivalents": [
-            [int(feature), others.tolist()] for feature, others in certificate.equivalents.items()
-        ],
-        "n_groups": None if certificate.n_groups is None else int(certificate.n_groups),
-    }
+    equivalents = [
+        [int(feature), others.tolist()] for feature, others in certificate.equivalents.items()
+    ]
+    return as_record(certificate, _PROBLEM) | {"equivalents": equivalents}
 
 
 def load_certificate(path: PathLike) -> SavedCertificate:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .._typing import FloatArray, IndexArray
 from ..files import Layout, Table, did_you_mean, quote
+from ..ordering import predicted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,9 +70,7 @@ class LinearModel:
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of the largest score, (n_samples,)."""
-        scores = self.decision_function(X)
-        best = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return np.asarray(self.classes_[predicted(self.decision_function(X))])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
@@ -84,7 +83,7 @@ class LinearModel:
             As for `decision_function`, and where the scores are no log-odds: those of an l1 model
             with another loss than the logistic one.
         """
-        from scipy.special import expit
+        from ..losses import probabilities
 
         losses = {solution["loss"] for solution in self.metadata["solutions"]}
         if losses - {"logistic"}:
@@ -93,15 +92,7 @@ class LinearModel:
                 f"{self.metadata['estimator']} has {min(losses)!r}, whose scores are no log-odds. "
                 "Use decision_function or predict."
             )
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        proba = expit(scores)
-        total = proba.sum(axis=1, keepdims=True)
-        # All scores far below zero: the limit is the softmax of the scores.
-        shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-        proba = np.where(total > 1e-200, proba, shifted)
-        return np.asarray(proba / proba.sum(axis=1, keepdims=True))
+        return probabilities(self.decision_function(X))
 
     def _columns(self, X: Any) -> tuple[Any, IndexArray]:
         """Return data and the positions of the support in it."""

@@ -224,12 +224,11 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
 
 def _groups_of(estimator: Any, support: IndexArray) -> list[Any] | None:
     """Return the group of every feature of a support; None where there are no groups."""
-    described = getattr(estimator, "groups", None)
-    if described is None:
+    if estimator.groups is None:
         return None
     names = getattr(estimator, "feature_names_in_", None)
     groups = Groups.of(
-        described, int(estimator.n_features_in_), None if names is None else list(names)
+        estimator.groups, int(estimator.n_features_in_), None if names is None else list(names)
     )
     return [_plain(label) for label in groups.labels[groups.code[support]].tolist()]
 

@@ -60,20 +60,17 @@ def summarize(certificate: Certificate | None) -> dict[str, Any] | None:
     """Return the numbers of a certificate; support, coefficients and dual stay behind."""
     if certificate is None or not np.isfinite([certificate.objective, certificate.bound]).all():
         return None
-    return {
-        "C": float(certificate.C),
-        "scaling": certificate.scaling,
-        "objective": float(certificate.objective),
-        "bound": float(certificate.bound),
-        "gap": float(certificate.gap),
-        "proven": bool(certificate.proven),
-        "candidates": int(certificate.candidates),
-        "fixed_in": int(certificate.fixed_in),
-        "n_forced": int(certificate.n_forced),
-        "loss": certificate.loss,
-        "fit_intercept": bool(certificate.fit_intercept),
-        "n_groups": None if certificate.n_groups is None else int(certificate.n_groups),
-    }
+    return as_record(certificate, _CERTIFICATE)
+
+
+def as_record(source: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes of an object as a JSON object, each of the first type of its field."""
+    record = {}
+    for name, kind in fields.items():
+        value = getattr(source, name)
+        first = kind[0] if isinstance(kind, tuple) else kind
+        record[name] = None if value is None else first(value)
+    return record
 
 
 def summarize_solution(C: float, loss: str, objective: float, gap: float) -> dict[str, Any]:

@@ -85,9 +85,6 @@ class BilevelClassifier(BudgetClassifier):
     ([10, 12, 30], [2, 6])
     """
 
-    calibrate = False
-    criterion = None
-
     def __init__(
         self,
         n_features: int | Sequence[int] | None = None,

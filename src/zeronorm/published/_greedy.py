@@ -78,8 +78,6 @@ class GreedyLogisticRegression(BudgetClassifier):
     """
 
     loss = "logistic"
-    criterion = None
-    forced_groups = None
 
     def __init__(
         self,

@@ -95,9 +95,6 @@ class L0LogisticRegression(BudgetClassifier):
     """
 
     loss = "logistic"
-    groups = None
-    n_groups = None
-    forced_groups = None
 
     def __init__(
         self,

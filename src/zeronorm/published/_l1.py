@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import validate
 from ..estimators import L1Classifier
 from ..result import Result
-from ..solvers import L1_SOLVERS, L1Problem
+from ..solvers import L1_SOLVERS
 from ..solvers.drive import Solver
-from ..solvers.l1.problem import Start
 
 PUBLISHED = ("newglmnet", "glmnet", "cdn")
 
@@ -67,27 +67,16 @@ class L1LogisticRegression(L1Classifier):
         warm_start: bool = False,
         n_threads: int | None = None,
     ) -> None:
-        self.C = C
-        self.n_features = n_features
-        self.refit_C = refit_C
-        self.l1_ratio = l1_ratio
-        self.loss = loss
-        self.penalty_factor = penalty_factor
-        self.signs = signs
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_threads = n_threads
-
-    def _solver(self, problem: L1Problem, start: Start | None) -> Solver[Result]:
-        return L1_SOLVERS[self.solver](
-            problem, tol=float(self.tol), max_iter=int(self.max_iter), start=start,
-            n_threads=problem.design.n_threads,
+        super().__init__(
+            C, n_features=n_features, refit_C=refit_C, l1_ratio=l1_ratio, loss=loss,
+            penalty_factor=penalty_factor, signs=signs, fit_intercept=fit_intercept,
+            standardize=standardize, class_weight=class_weight, tol=tol, max_iter=max_iter,
+            warm_start=warm_start, n_threads=n_threads,
         )  # fmt: skip
+        self.solver = solver
+
+    def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
+        return L1_SOLVERS[self.solver], super()._solvers()[1]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -12,9 +12,6 @@ from ..methods import Method, Minimax
 class _CuttingPlane(BudgetClassifier):
     """What both algorithms share: `methods.Minimax`, its options as parameters."""
 
-    criterion = None
-    forced_groups = None
-
     def __init__(
         self,
         n_features: int | Sequence[int] | None = None,

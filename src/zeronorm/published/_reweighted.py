@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..estimators import L1Classifier
 from ..estimators._selecting import LOSSES
 from ..methods import ReweightedL1
 from ..result import Result
-from ..solvers import L1Problem, reweighted
+from ..solvers import reweighted
 from ..solvers.drive import Solver
-from ..solvers.l1.path import Sized
-from ..solvers.l1.problem import Start
 from ..solvers.l1.reweighted import reweighted_sizes
 
 
@@ -96,24 +96,16 @@ class ReweightedL1LogisticRegression(L1Classifier):
         warm_start: bool = False,
         n_threads: int | None = None,
     ) -> None:
-        self.C = C
-        self.n_features = n_features
-        self.refit_C = refit_C
+        super().__init__(
+            C, n_features=n_features, refit_C=refit_C, l1_ratio=l1_ratio, loss=loss,
+            penalty_factor=penalty_factor, signs=signs, fit_intercept=fit_intercept,
+            standardize=standardize, class_weight=class_weight, tol=tol, max_iter=max_iter,
+            warm_start=warm_start, n_threads=n_threads,
+        )  # fmt: skip
         self.weights = weights
         self.n_stages = n_stages
         self.epsilon = epsilon
         self.threshold = threshold
-        self.l1_ratio = l1_ratio
-        self.loss = loss
-        self.penalty_factor = penalty_factor
-        self.signs = signs
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_threads = n_threads
 
     def _stages(self) -> ReweightedL1:
         return ReweightedL1(
@@ -121,17 +113,9 @@ class ReweightedL1LogisticRegression(L1Classifier):
             threshold=self.threshold,
         )  # fmt: skip
 
-    def _solver(self, problem: L1Problem, start: Start | None) -> Solver[Result]:
-        return reweighted(
-            problem, rule=self._stages().rule(), tol=float(self.tol),
-            max_iter=int(self.max_iter), start=start, n_threads=problem.design.n_threads,
-        )  # fmt: skip
-
-    def _search(self, problem: L1Problem, k: int) -> Solver[dict[int, Sized]]:
-        return reweighted_sizes(
-            problem, [k], rule=self._stages().rule(), tol=float(self.tol),
-            max_iter=int(self.max_iter), n_threads=problem.design.n_threads,
-        )  # fmt: skip
+    def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
+        rule = self._stages().rule()
+        return partial(reweighted, rule=rule), partial(reweighted_sizes, rule=rule)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
@@ -22,7 +21,8 @@ from ..._typing import FloatArray, IndexArray
 from ...designs import as_design
 from ...designs._operations import center_scale
 from ...groups import Groups
-from ...losses import LeastSquares, Logistic
+from ...losses import LeastSquares, Logistic, probabilities
+from ...ordering import predicted
 
 ConvexLoss: TypeAlias = LeastSquares | Logistic
 
@@ -314,13 +314,12 @@ class Classifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of the more probable class, (n_samples,)."""
-        positive = self._scores(X) > 0
-        return np.asarray(self.classes_[positive.astype(np.int64)])
+        scores = self._scores(X)
+        return np.asarray(self.classes_[predicted(scores)])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the two classes, (n_samples, 2)."""
-        scores = self._scores(X)
-        return np.column_stack([expit(-scores), expit(scores)])
+        return probabilities(self._scores(X))
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags: two classes only."""

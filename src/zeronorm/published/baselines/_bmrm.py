@@ -24,8 +24,7 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,7 +38,6 @@ from ...criteria import no_criteria
 from ...designs import Scaled
 from ...designs._operations import margins, on_scaling_of_x
 from ...estimators import MeasureClassifier
-from ...estimators._linear import CALLER_OF_FIT
 from ...estimators._measure import renamed
 from ...measures import Cut, Measure, parse_measure
 from ...ordering import largest
@@ -291,7 +289,6 @@ class L1Bmrm(MeasureClassifier):
     block_size = None
     max_blocks = None
     refit = True
-    forced_features = None
 
     def __init__(
         self,
@@ -329,9 +326,8 @@ class L1Bmrm(MeasureClassifier):
         task: Task,
         sizes: tuple[int, ...],
         *,
-        start: Sequence[IndexArray] = (),
         seconds: dict[str, float] | None = None,
-        certify: bool = True,
+        **_: Any,
     ) -> Solver[Path]:
         problem = MeasureTask(task, parse_measure(self.measure), float(self.C))
         solver = plain_cutting_planes(
@@ -347,8 +343,8 @@ class L1Bmrm(MeasureClassifier):
         self.optimality_gap_ = max(float(path.gap) for path in results)
         self.n_iter_ = max(len(path.history) for path in results)
 
-    def _warn_of_gaps(self, paths: Sequence[Path], stacklevel: int = CALLER_OF_FIT) -> None:
-        worst = max(paths, key=lambda path: path.gap)
+    def _doubts(self) -> Iterator[Warning]:
+        worst = max(self._paths, key=lambda path: path.gap)
         if not worst.gap <= float(self.tol):
             failed = worst.status is Status.STALLED
             remedy = (
@@ -356,18 +352,14 @@ class L1Bmrm(MeasureClassifier):
                 if failed
                 else f"Use a larger max_iter than {self.max_iter}, or a smaller C."
             )
-            warnings.warn(
+            yield ConvergenceWarning(
                 f"Cutting planes stopped at a certified gap of {worst.gap:.2g} (asked: "
-                f"tol={self.tol:g}). {remedy}",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
+                f"tol={self.tol:g}). {remedy}"
             )
-        elif any(path.history[-1].extra["boxed"] > 0 for path in paths):
-            warnings.warn(
+        elif any(path.history[-1].extra["boxed"] > 0 for path in self._paths):
+            yield ConvergenceWarning(
                 f"A coefficient lies on box={self.box:g}; the gap is that of the problem with it. "
-                "Use a larger box, or a smaller C.",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
+                "Use a larger box, or a smaller C."
             )
 
 

@@ -57,8 +57,6 @@ class L1SVM(L1Classifier):
     loss = "squared_hinge"
     penalty_factor = None
     signs = None
-    refit_C = None
-    warm_start = False
 
     def __init__(
         self,

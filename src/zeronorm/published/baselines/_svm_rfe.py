@@ -215,15 +215,7 @@ class SVMRFE(BudgetClassifier):
     5
     """
 
-    n_groups = None
-    groups = None
     loss = "logistic"
-    refit_C = None
-    calibrate = False
-    forced_features = None
-    forced_groups = None
-    criterion = None
-    warm_start = False
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from scipy.special import log_expit, logsumexp
 from sklearn.metrics import roc_auc_score
 
 from ..._typing import FloatArray, IndexArray
+from ...ordering import predicted
 
 
 class HeldOut:
@@ -49,11 +50,7 @@ def _log_loss(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> flo
 
 def _accuracy(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
     """Return the share of the weight whose label is predicted."""
-    if margins.shape[1] == 1:
-        predicted = (margins[:, 0] > 0).astype(np.int64)
-    else:
-        predicted = margins.argmax(axis=1)
-    return float(np.average(predicted == codes, weights=weight))
+    return float(np.average(predicted(margins) == codes, weights=weight))
 
 
 def _auc(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
