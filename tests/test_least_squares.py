@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from zeronorm import BudgetRegressor, certify, methods, prove, verify
 from zeronorm.designs import as_design
 from zeronorm.losses import LeastSquares
-from zeronorm.result import Status
+from zeronorm.result import Certificate, Status
 from zeronorm.solvers import (
     Task,
     certify_supports,
@@ -23,6 +23,7 @@ from zeronorm.solvers import (
     select_nested,
 )
 from zeronorm.solvers.certify.prove import prove_support
+from zeronorm.verification import CertificateError
 
 N, P, K = 40, 25, 3
 SUPPORTS = np.array(list(combinations(range(P), K)))
@@ -240,3 +241,39 @@ def test_criteria_of_a_regressor_are_those_of_normal_errors():
         assert bic == pytest.approx(expected, rel=1e-6)
     scaled = BudgetRegressor(8, criterion="bic", refit_C=1e8).fit(posed.X, 100.0 * posed.y)
     assert scaled.size_ == model.size_
+
+
+def claim(X, y, C):
+    """The certificate of the only feature without an intercept, in closed form."""
+    x = X[:, 0].astype(np.longdouble)
+    u = C * x @ y / (1 + C * x @ x)
+    dual = C * (y - x * u)
+    value = float(0.5 * u**2 + 0.5 * dual @ (y - x * u))
+    return Certificate(
+        C=C, scaling="none", support=np.array([0]), coef=np.array([u], float), intercept=0.0,
+        objective=value, bound=value, dual=dual.astype(float), fixed_in=0, candidates=1,
+        loss="least_squares", fit_intercept=False,
+    )  # fmt: skip
+
+
+def test_squares_of_residuals_may_leave_the_range():
+    """A loss whose squares underflow would pass for none, and what is true be refused."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 1)), rng.standard_normal(12)
+    for unit, target, C in ((1e-139, 1e-163, 1e278), (1.0, 1e180, 1e-280)):
+        own = claim(unit * X, target * y, C)
+        verify(unit * X, target * y, own)
+        ridge = 0.5 * float(own.coef @ own.coef)
+        with pytest.raises(CertificateError, match="claims the objective"):
+            verify(unit * X, target * y, replace(own, objective=ridge, bound=ridge))
+
+
+def test_weights_without_digits_count_as_rounding():
+    """C s_i, rounded to 5 units of the smallest number from 4.8, would pass for exact."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 1)), 1e140 * rng.standard_normal(12)
+    weight = np.full(12, 2.4)
+    verify(X, y, replace(claim(X, y, 2.4e-300), C=1e-300), sample_weight=weight)
+    forged = replace(claim(X, y, 5 * 2.0**-1074), C=2 * 2.0**-1074)
+    with pytest.raises(CertificateError, match="rounding may change its figures"):
+        verify(X, y, forged, sample_weight=weight)
