@@ -23,7 +23,9 @@ from zeronorm.solvers import (
     select_nested,
 )
 from zeronorm.solvers.certify.prove import prove_support
-from zeronorm.verification import CertificateError
+from zeronorm.verification import CertificateError, check_form
+from zeronorm.verification._data import read_data
+from zeronorm.verification._recomputation import _objective
 
 N, P, K = 40, 25, 3
 SUPPORTS = np.array(list(combinations(range(P), K)))
@@ -277,3 +279,39 @@ def test_weights_without_digits_count_as_rounding():
     forged = replace(claim(X, y, 5 * 2.0**-1074), C=2 * 2.0**-1074)
     with pytest.raises(CertificateError, match="rounding may change its figures"):
         verify(X, y, forged, sample_weight=weight)
+
+
+def test_targets_far_from_zero():
+    """What a target's offset cannot blur would be refused as rounding, or what it does pass."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 5))
+    y = np.round((X[:, 0] + 0.5 * rng.standard_normal(20)) * 1024) / 1024  # the sums are exact
+    for C in (0.1, 100.0):
+        own = BudgetRegressor(2, C=C).fit(X, y).certificate_
+        for offset in (2.0**10, 2.0**30, -(2.0**40)):
+            moved = replace(own, intercept=own.intercept + offset)
+            assert verify(X, y + offset, moved)["bound"] == pytest.approx(own.bound, rel=1e-12)
+            for shift in (0.01, -0.01):
+                with pytest.raises(CertificateError, match="are not optimal|claims the objective"):
+                    verify(X, y + offset, replace(moved, intercept=moved.intercept + shift))
+
+
+def test_rounding_of_the_objective_is_what_the_theorem_says():
+    """The rounding of a centred target, which moves every margin, would be left out."""
+    rng = np.random.default_rng(0)
+    X, offset, unit = rng.standard_normal((20, 1)), 2.0**30, 2.0**-53
+    y = np.round((X[:, 0] + 0.01 * rng.standard_normal(20)) * 1024) / 1024
+    Z, b = X - X.mean(axis=0), y.mean()
+    own = claim(Z, y - b, 1e3)
+    moved = replace(own, fit_intercept=True, intercept=offset + b - X.mean(axis=0) @ own.coef)
+    data = read_data(X, y + offset, None, check_form(moved))
+    objective, rounding = _objective(data, check_form(moved))
+    v, size = np.abs(own.dual), np.abs(own.coef)
+    entry = (4 * 20 + 8) * unit * np.abs(Z).max(axis=0)
+    parts = abs(moved.intercept - offset - b) + np.abs(X.mean(axis=0)) @ size
+    margins = entry @ size + 5 * unit * parts + unit * np.abs(y - b).max()
+    error = entry * v.sum()
+    expected = margins * (v.sum() + 0.5 * 1e3 * 20 * margins)
+    expected += 0.5 * error @ (2 * np.abs(Z.T @ own.dual) + error)
+    expected += 28 * unit * (2 * (v @ v / 1e3 + v @ np.abs(y - b)) + objective)
+    assert rounding == pytest.approx(expected, rel=1e-4)

@@ -81,8 +81,7 @@ class Data:
             own = self.y * dual  # |v| for labels
             value = float(0.5 * (size @ share) - own.sum())
             terms = 2.0 * (size * share + np.abs(own))
-        rounding = ROUNDOFF * (dual.size + 8) * float(terms @ self.coarse)
-        return value, rounding + self.blur * float(size.sum())
+        return value, ROUNDOFF * (dual.size + 8) * float(terms @ self.coarse)
 
     @property
     def coarse(self) -> FloatArray:
@@ -142,8 +141,8 @@ def read_data(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> D
     centre, blur = 0.0, 0.0
     if certificate.loss == "least_squares" and certificate.fit_intercept:
         centre = float(s @ target) / float(s.sum())
-        blur = 2.0 * ROUNDOFF * float(np.abs(target).max())
         target = target - centre
+        blur = ROUNDOFF * float(np.abs(target).max())
     (n, m) = X.shape
     if certificate.dual.size != n:
         raise CertificateError(

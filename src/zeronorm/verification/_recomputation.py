@@ -113,7 +113,8 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
     """Return the objective at the coefficients, which must be optimal, and its rounding."""
     support, coef = certificate.support, certificate.coef
     columns = data.X[:, support]
-    z = columns @ coef + (certificate.intercept - data.centre + float(data.mean[support] @ coef))
+    intercept = certificate.intercept - data.centre
+    z = columns @ coef + (intercept + float(data.mean[support] @ coef))
     losses = data.losses(z)
     objective = float(0.5 * coef @ coef + losses.sum())
     if not objective >= LEAST_OBJECTIVE:
@@ -133,11 +134,7 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
             f"the coefficients of the certificate are not optimal on its support: their objective "
             f"is {objective!r}, the optimum is only known to be above {least!r}."
         )
-    parts = (
-        abs(certificate.intercept)
-        + abs(data.centre)
-        + float(np.abs(data.mean[support]) @ np.abs(coef))
-    )
+    parts = abs(intercept) + float(np.abs(data.mean[support]) @ np.abs(coef))
     wrong = float(data.error[support] @ np.abs(coef)) + ROUNDOFF * (coef.size + 4) * parts
     wrong += data.blur
     # Slopes change with the margin, by the weight times that at most.
