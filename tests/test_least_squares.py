@@ -292,7 +292,7 @@ def test_targets_far_from_zero():
             moved = replace(own, intercept=own.intercept + offset)
             assert verify(X, y + offset, moved)["bound"] == pytest.approx(own.bound, rel=1e-12)
             for shift in (0.01, -0.01):
-                with pytest.raises(CertificateError, match="are not optimal|claims the objective"):
+                with pytest.raises(CertificateError, match=r"are not optimal|claims the objective"):
                     verify(X, y + offset, replace(moved, intercept=moved.intercept + shift))
 
 
