@@ -315,3 +315,22 @@ def test_rounding_of_the_objective_is_what_the_theorem_says():
     expected += 0.5 * error @ (2 * np.abs(Z.T @ own.dual) + error)
     expected += 28 * unit * (2 * (v @ v / 1e3 + v @ np.abs(y - b)) + objective)
     assert rounding == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 3.0])
+@pytest.mark.parametrize("method", ["pool", "greedy", "l0", "minimax", "l1"])
+def test_constant_targets_have_the_model_without_features(value, method):
+    """Gaps relative to a loss of 0 would end in a division by it."""
+    X = np.random.default_rng(0).standard_normal((20, 5))
+    model = BudgetRegressor(2, method=method).fit(X, np.full(20, value))
+    assert model.predict(X) == pytest.approx(value, abs=1e-12)
+
+
+def test_targets_whose_squares_underflow():
+    """A gap would be told as none, and an objective as 0."""
+    posed = Posed(0)
+    with pytest.raises(ValueError, match=r"y must be somewhere at least 1e-100 in magnitude"):
+        BudgetRegressor(3).fit(posed.X, 1e-120 * posed.y)
+    own = certify(BudgetRegressor(3, C=0.5).fit(posed.X, posed.y), posed.X, posed.y)
+    tiny = replace(own, objective=1e-310 * own.objective, bound=1e-310 * own.bound)
+    assert tiny.gap == pytest.approx(own.gap, rel=1e-6)
