@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from zeronorm import BudgetRegressor, certify, methods, prove, verify
 from zeronorm.designs import as_design
 from zeronorm.losses import LeastSquares
-from zeronorm.result import Status
+from zeronorm.result import Certificate, Status
 from zeronorm.solvers import (
     Request,
     Task,
@@ -24,6 +24,9 @@ from zeronorm.solvers import (
     select_nested,
 )
 from zeronorm.solvers.certify.prove import prove_support
+from zeronorm.verification import CertificateError, check_form
+from zeronorm.verification._data import read_data
+from zeronorm.verification._recomputation import _objective
 
 N, P, K = 40, 25, 3
 SUPPORTS = np.array(list(combinations(range(P), K)))
@@ -253,3 +256,94 @@ def test_criteria_of_a_regressor_are_those_of_normal_errors():
         assert bic == pytest.approx(expected, rel=1e-6)
     scaled = BudgetRegressor(8, criterion="bic", refit_C=1e8).fit(posed.X, 100.0 * posed.y)
     assert scaled.size_ == model.size_
+
+
+def claim(X, y, C):
+    """The certificate of the only feature without an intercept, in closed form."""
+    x = X[:, 0].astype(np.longdouble)
+    u = C * x @ y / (1 + C * x @ x)
+    dual = C * (y - x * u)
+    value = float(0.5 * u**2 + 0.5 * dual @ (y - x * u))
+    return Certificate(
+        C=C, scaling="none", support=np.array([0]), coef=np.array([u], float), intercept=0.0,
+        objective=value, bound=value, dual=dual.astype(float), fixed_in=0, candidates=1,
+        loss="least_squares", fit_intercept=False,
+    )  # fmt: skip
+
+
+def test_squares_of_residuals_may_leave_the_range():
+    """A loss whose squares underflow would pass for none, and what is true be refused."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 1)), rng.standard_normal(12)
+    for unit, target, C in ((1e-139, 1e-163, 1e278), (1.0, 1e180, 1e-280)):
+        own = claim(unit * X, target * y, C)
+        verify(unit * X, target * y, own)
+        ridge = 0.5 * float(own.coef @ own.coef)
+        with pytest.raises(CertificateError, match="claims the objective"):
+            verify(unit * X, target * y, replace(own, objective=ridge, bound=ridge))
+
+
+def test_weights_without_digits_count_as_rounding():
+    """C s_i, rounded to 5 units of the smallest number from 4.8, would pass for exact."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 1)), 1e140 * rng.standard_normal(12)
+    weight = np.full(12, 2.4)
+    verify(X, y, replace(claim(X, y, 2.4e-300), C=1e-300), sample_weight=weight)
+    forged = replace(claim(X, y, 5 * 2.0**-1074), C=2 * 2.0**-1074)
+    with pytest.raises(CertificateError, match="rounding may change its figures"):
+        verify(X, y, forged, sample_weight=weight)
+
+
+def test_targets_far_from_zero():
+    """What a target's offset cannot blur would be refused as rounding, or what it does pass."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 5))
+    y = np.round((X[:, 0] + 0.5 * rng.standard_normal(20)) * 1024) / 1024  # the sums are exact
+    for C in (0.1, 100.0):
+        own = BudgetRegressor(2, C=C).fit(X, y).certificate_
+        for offset in (2.0**10, 2.0**30, -(2.0**40)):
+            moved = replace(own, intercept=own.intercept + offset)
+            assert verify(X, y + offset, moved)["bound"] == pytest.approx(own.bound, rel=1e-12)
+            for shift in (0.01, -0.01):
+                with pytest.raises(CertificateError, match=r"are not optimal|claims the objective"):
+                    verify(X, y + offset, replace(moved, intercept=moved.intercept + shift))
+
+
+def test_rounding_of_the_objective_is_what_the_theorem_says():
+    """The rounding of a centred target, which moves every margin, would be left out."""
+    rng = np.random.default_rng(0)
+    X, offset, unit = rng.standard_normal((20, 1)), 2.0**30, 2.0**-53
+    y = np.round((X[:, 0] + 0.01 * rng.standard_normal(20)) * 1024) / 1024
+    Z, b = X - X.mean(axis=0), y.mean()
+    own = claim(Z, y - b, 1e3)
+    moved = replace(own, fit_intercept=True, intercept=offset + b - X.mean(axis=0) @ own.coef)
+    data = read_data(X, y + offset, None, check_form(moved))
+    objective, rounding = _objective(data, check_form(moved))
+    v, size = np.abs(own.dual), np.abs(own.coef)
+    entry = (4 * 20 + 8) * unit * np.abs(Z).max(axis=0)
+    parts = abs(moved.intercept - offset - b) + np.abs(X.mean(axis=0)) @ size
+    margins = entry @ size + 5 * unit * parts + unit * np.abs(y - b).max()
+    error = entry * v.sum()
+    expected = margins * (v.sum() + 0.5 * 1e3 * 20 * margins)
+    expected += 0.5 * error @ (2 * np.abs(Z.T @ own.dual) + error)
+    expected += 28 * unit * (2 * (v @ v / 1e3 + v @ np.abs(y - b)) + objective)
+    assert rounding == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 3.0])
+@pytest.mark.parametrize("method", ["pool", "greedy", "l0", "minimax", "l1"])
+def test_constant_targets_have_the_model_without_features(value, method):
+    """Gaps relative to a loss of 0 would end in a division by it."""
+    X = np.random.default_rng(0).standard_normal((20, 5))
+    model = BudgetRegressor(2, method=method).fit(X, np.full(20, value))
+    assert model.predict(X) == pytest.approx(value, abs=1e-12)
+
+
+def test_targets_whose_squares_underflow():
+    """A gap would be told as none, and an objective as 0."""
+    posed = Posed(0)
+    with pytest.raises(ValueError, match=r"y must be somewhere at least 1e-100 in magnitude"):
+        BudgetRegressor(3).fit(posed.X, 1e-120 * posed.y)
+    own = certify(BudgetRegressor(3, C=0.5).fit(posed.X, posed.y), posed.X, posed.y)
+    tiny = replace(own, objective=1e-310 * own.objective, bound=1e-310 * own.bound)
+    assert tiny.gap == pytest.approx(own.gap, rel=1e-6)

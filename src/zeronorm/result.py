@@ -17,6 +17,8 @@ import numpy as np
 from ._typing import FloatArray, IndexArray
 from .groups import Groups
 
+SMALLEST = 5e-324  # A gap of an objective of 0 is relative to this.
+
 
 class Status(Enum):
     """Why a solver stopped, one line each."""
@@ -120,7 +122,7 @@ class Certificate:
     @property
     def gap(self) -> float:
         """(objective - bound) / objective, not negative."""
-        return max(0.0, self.objective - self.bound) / max(abs(self.objective), 1e-300)
+        return max(0.0, self.objective - self.bound) / max(abs(self.objective), SMALLEST)
 
     @property
     def proven(self) -> bool:
@@ -141,7 +143,7 @@ class Progressed:
     @property
     def gap(self) -> float:
         """(objective - bound) / objective, not negative."""
-        return max(0.0, self.objective - self.bound) / max(abs(self.objective), 1e-300)
+        return max(0.0, self.objective - self.bound) / max(abs(self.objective), SMALLEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +220,7 @@ class Selection:
         if self.objective is None or self.bound is None:
             return float("nan")
         objective, bound = float(self.objective), float(self.bound)
-        return max(0.0, objective - bound) / max(objective, 1e-300)
+        return max(0.0, objective - bound) / max(objective, SMALLEST)
 
 
 @dataclass(frozen=True, slots=True)

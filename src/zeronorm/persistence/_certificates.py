@@ -38,6 +38,8 @@ CERTIFICATE = FileKind(
 )
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
+# Targets would be read as classes, 0 and 1, whatever numbers they are.
+_NO_CLASSES = "there is no file of a least-squares certificate, whose target has no classes"
 _SHARED = ("metadata", "classes", "class_weight")
 _OF_GROUPS = ("group_of", "group_labels")  # They are there only where groups were selected.
 # Each array has this type and number of dimensions.
@@ -115,6 +117,8 @@ def save_certificate(
         raise TypeError(
             f"certificate must be a Certificate or a list of them; got {certificate!r:.80}."
         )
+    if any(one.loss == "least_squares" for one in given):
+        raise ValueError(f"certificate must be of a classifier; {_NO_CLASSES}.")
     n, m = X.shape if hasattr(X, "shape") else as_design(X).shape
     labels = validate.check_target(y, n)
     weight = validate.check_sample_weight(sample_weight, n)
@@ -249,7 +253,8 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         own |= {"tree": tree, "equivalents": equivalents, "groups": groups}
         certificates.append(Certificate(**own))
         try:
-            check_form(certificates[-1])
+            loss = check_form(certificates[-1]).loss
+            require(loss != "least_squares", _NO_CLASSES)
         except CertificateError as error:
             require(False, str(error).removesuffix("."))
     for name in ("C", "scaling", "loss", "fit_intercept", "n_groups"):

@@ -9,6 +9,8 @@ import numpy as np
 from .._typing import FloatArray, Smooth
 from ..losses import balance, dual_bound, fit_intercept
 
+LEAST_SCALE = 1e-300  # A gap is relative to the model without features, and to this at least.
+
 
 @dataclass(frozen=True, slots=True)
 class Risk:
@@ -62,13 +64,13 @@ class Risk:
         return dual_bound(self.loss, v, self.y, self.weight, quadratic)
 
     def null(self) -> float:
-        """Return the least value of the model without features."""
-        return self.loss.null(self.y, self.weight, self.intercept)
+        """Return the least value of the model without features, not 0."""
+        return max(self.loss.null(self.y, self.weight, self.intercept), LEAST_SCALE)
 
     def first(self) -> tuple[float, FloatArray, float]:
-        """Return value, dual point and intercept of the model without features."""
+        """Return value (not 0, even of a constant target), dual point and b without features."""
         b, value, gradient = self.best(np.zeros_like(self.weight))
-        return value, self.dual_point(gradient), b
+        return max(value, LEAST_SCALE), self.dual_point(gradient), b
 
 
 __all__ = ["Risk"]

@@ -66,10 +66,10 @@ def check_response(y: Any, n_samples: int) -> FloatArray:
         )
     if n_samples < 2:
         raise ValueError(f"X must have at least two rows for a regression; got {n_samples} sample.")
-    if np.abs(values).max() > LARGEST:
-        raise ValueError(
-            f"y must be at most {LARGEST:g} in magnitude; got {np.abs(values).max():g}. Rescale it."
-        )
+    largest = np.abs(values).max()
+    if largest > LARGEST or 0 < largest < 1 / LARGEST:
+        rule = f"at most {LARGEST:g}" if largest > 1 else f"somewhere at least {1 / LARGEST:g}"
+        raise ValueError(f"y must be {rule} in magnitude; got {largest:g}. Rescale it.")
     return values
 
 

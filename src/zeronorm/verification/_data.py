@@ -18,6 +18,7 @@ BALANCED = 1e-9
 LEAST_SIZE = 1e-140  # A column with a smaller root mean square is 0, as its squares underflow.
 LEAST_SHARE = 1e-290  # A dual value below this share of C s_i is 0: its quotient has no digits.
 ROUNDOFF = 2.0**-53
+LEAST_NORMAL = 2.0**-1022  # Smaller numbers have fewer digits.
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +76,26 @@ class Data:
             log_rest = np.where(share < 0.5, np.log1p(-np.minimum(share, 0.5)), np.log(rest))
             parts = self.weight * (share * np.log(positive) + rest * log_rest)  # none is positive
             value = float(parts.sum())
-            terms = -(value + 4.0 * float(size @ (np.log(positive) + log_rest)))
+            terms = -(parts + 4.0 * size * (np.log(positive) + log_rest))
         else:
             own = self.y * dual  # |v| for labels
             value = float(0.5 * (size @ share) - own.sum())
-            terms = 2.0 * float(size @ share + np.abs(own).sum())
-        return value, ROUNDOFF * (dual.size + 8) * terms + self.blur * float(size.sum())
+            terms = 2.0 * (size * share + np.abs(own))
+        return value, ROUNDOFF * (dual.size + 8) * float(terms @ self.coarse)
 
-    def value(self, z: FloatArray) -> float:
-        """Return the loss of margins, without rows of weight 0."""
-        if self.loss == "least_squares":
-            return float(self.weight @ (0.5 * (self.y - z) ** 2))
+    @property
+    def coarse(self) -> FloatArray:
+        """How much more than other numbers, relative to them, the weights are rounded."""
+        return np.maximum(1.0, LEAST_NORMAL / self.weight)
+
+    def losses(self, z: FloatArray) -> FloatArray:
+        """Return the weighted losses of margins, of rows of positive weight."""
+        if self.loss == "logistic":
+            return np.asarray(self.weight * np.logaddexp(0.0, -self.y * z))
+        away = self.y - z
         if self.loss == "squared_hinge":
-            return float(self.weight @ (0.5 * np.maximum(0.0, 1.0 - self.y * z) ** 2))
-        return float(self.weight @ np.logaddexp(0.0, -self.y * z))
+            away = np.maximum(0.0, 1.0 - self.y * z)
+        return np.asarray(0.5 * (self.weight * away) * away)  # a square alone may underflow
 
     def slopes(self, z: FloatArray) -> FloatArray:
         """Return the dual point of margins, minus the derivative of the loss."""
@@ -134,8 +141,8 @@ def read_data(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> D
     centre, blur = 0.0, 0.0
     if certificate.loss == "least_squares" and certificate.fit_intercept:
         centre = float(s @ target) / float(s.sum())
-        blur = 2.0 * ROUNDOFF * float(np.abs(target).max())
         target = target - centre
+        blur = ROUNDOFF * float(np.abs(target).max())
     (n, m) = X.shape
     if certificate.dual.size != n:
         raise CertificateError(

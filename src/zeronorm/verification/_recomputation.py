@@ -113,8 +113,10 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
     """Return the objective at the coefficients, which must be optimal, and its rounding."""
     support, coef = certificate.support, certificate.coef
     columns = data.X[:, support]
-    z = columns @ coef + (certificate.intercept - data.centre + float(data.mean[support] @ coef))
-    objective = float(0.5 * coef @ coef + data.value(z))
+    intercept = certificate.intercept - data.centre
+    z = columns @ coef + (intercept + float(data.mean[support] @ coef))
+    losses = data.losses(z)
+    objective = float(0.5 * coef @ coef + losses.sum())
     if not objective >= LEAST_OBJECTIVE:
         raise CertificateError(
             f"the objective of the certificate must be above {LEAST_OBJECTIVE:g}; recomputed: "
@@ -132,16 +134,13 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
             f"the coefficients of the certificate are not optimal on its support: their objective "
             f"is {objective!r}, the optimum is only known to be above {least!r}."
         )
-    parts = (
-        abs(certificate.intercept)
-        + abs(data.centre)
-        + float(np.abs(data.mean[support]) @ np.abs(coef))
-    )
+    parts = abs(intercept) + float(np.abs(data.mean[support]) @ np.abs(coef))
     wrong = float(data.error[support] @ np.abs(coef)) + ROUNDOFF * (coef.size + 4) * parts
+    wrong += data.blur
     # Slopes change with the margin, by the weight times that at most.
     wrong = wrong * (float(np.abs(slopes).sum()) + 0.5 * float(data.weight.sum()) * wrong)
-    wrong += data.blur * float(np.abs(slopes).sum())
-    return objective, wrong + blurred + wrong_conjugate + ROUNDOFF * (z.size + 8) * objective
+    terms = 0.5 * float(coef @ coef) + float(losses @ data.coarse)
+    return objective, wrong + blurred + wrong_conjugate + ROUNDOFF * (z.size + 8) * terms
 
 
 def _check_decided(data: Data, units: Units, root: Node, certificate: Certificate) -> None:
