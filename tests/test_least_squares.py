@@ -211,6 +211,16 @@ def test_a_regressor_by_every_method(method):
     assert verify(posed.X, posed.y, c)["gap"] == pytest.approx(c.gap, abs=1e-9)
 
 
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_a_target_of_zeros(method):
+    """Gaps would be divided by the objective of the model without features, which is 0."""
+    posed = Posed(0)
+    model = BudgetRegressor(K, method=method).fit(posed.X, np.zeros(N))
+    assert model.support_.size == K
+    assert not model.predict(posed.X).any()
+    assert model.optimality_gap_ == 0.0
+
+
 def test_a_regressor_is_proven_best():
     """The best subset would not be the best one, or nobody could check it."""
     posed = Posed(3)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.model_selection import BaseCrossValidator
 
 from . import validate
@@ -86,10 +87,10 @@ def cross_validate(
         of two classes, and as for `fit`.
     """
     validate.check_seed(random_state)
-    if not isinstance(estimator, Selector):
+    if not isinstance(estimator, Selector) or not is_classifier(estimator):
         raise TypeError(
             "estimator must be a classifier of zeronorm with a budget of features; got "
-            f"{type(estimator).__name__}. Use scikit-learn's crossvalidate."
+            f"{type(estimator).__name__}. Use scikit-learn's cross_validate."
         )
     scoring = _measure_of(estimator, measure)
     # Rows of weight 0 stay until the splits are known, as these number all rows.
@@ -104,8 +105,6 @@ def cross_validate(
         smallest = min(problem.sizes for problem in problems)
         problems = [replace(problem, sizes=smallest) for problem in problems]
     classes = [problem.classes for problem in problems if problem.classes is not None]
-    if not classes:
-        raise ValueError("estimator must be a classifier; use scikit-learn's for a regressor.")
     ordered = [validate.check_pos_label(own, pos_label) for own in classes]
     if scoring is not None:  # before anything is fitted
         classes_of_folds = [names for names, _ in ordered]
