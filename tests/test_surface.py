@@ -53,7 +53,7 @@ def test_the_documentation_has_every_method() -> None:
     """A method or an option would be there that nobody can find, or be described and not be
     there.
     """
-    text = (SOURCE.parents[1] / "docs" / "api.md").read_text()
+    text = (FilePath(__file__).parents[1] / "docs" / "api.md").read_text()
     for name, kind in METHODS.items():
         options = ", ".join(f"{one.name}={one.default!r}" for one in fields(kind))
         assert f'`{kind.__name__}({options})` | "{name}"'.replace("'", '"') in text

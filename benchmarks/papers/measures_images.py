@@ -104,14 +104,14 @@ def linear(model: Any) -> Linear:
 
 
 def measure_trained(
-    key: str, blocks: int, make: type[MeasureClassifier] = MeasureClassifier
+    key: str, blocks: int, make: type[MeasureClassifier] = MeasureClassifier, **options: Any
 ) -> Train:
     """Return how the published problem is fitted."""
 
     def train(X: np.ndarray, y: np.ndarray, k: float) -> Models:
         model = make(
             key, int(k), C=C, refit=False, block_size=max(1, int(k) // blocks), max_blocks=blocks,
-            **OPTIONS,
+            **OPTIONS, **options,
         ).fit(X, y)  # fmt: skip
         last = model.path_.history[-1]
         share = last.extra["outer_bound"] / last.objective

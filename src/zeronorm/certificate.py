@@ -152,6 +152,8 @@ def prove(
     trees: list[Tree | None] = [None] * len(posed)
     if resume is not None:
         earlier = [resume] if isinstance(resume, Proof) else list(resume)
+        if not all(isinstance(proof, Proof) for proof in earlier):
+            raise TypeError(f"resume must be what `prove` returned; got {resume!r:.50}.")
         posed, trees = _resumed(posed, earlier)
     proofs = _run(
         posed, n_threads, trees, gap=float(gap), time_limit=float(time_limit), max_nodes=max_nodes,

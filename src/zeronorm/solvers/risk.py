@@ -9,7 +9,9 @@ import numpy as np
 from .._typing import FloatArray, Smooth
 from ..losses import balance, dual_bound, fit_intercept
 
-LEAST_SCALE = 1e-300  # A gap is relative to the model without features, and to this at least.
+# Gaps are relative to the value of the model without features, and to what rounding alone could make
+# of it at least: this share of the squares of the target.
+ROUNDED = 1e-27
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,15 @@ class Risk:
 
     def null(self) -> float:
         """Return the least value of the model without features, not 0."""
-        return max(self.loss.null(self.y, self.weight, self.intercept), LEAST_SCALE)
+        return self._positive(self.loss.null(self.y, self.weight, self.intercept))
 
     def first(self) -> tuple[float, FloatArray, float]:
         """Return value (not 0, even of a constant target), dual point and b without features."""
         b, value, gradient = self.best(np.zeros_like(self.weight))
-        return max(value, LEAST_SCALE), self.dual_point(gradient), b
+        return self._positive(value), self.dual_point(gradient), b
+
+    def _positive(self, value: float) -> float:
+        return max(value, ROUNDED * float(self.weight @ self.y**2), 1e-300)
 
 
 __all__ = ["Risk"]
