@@ -9,8 +9,8 @@ import numpy as np
 from .._typing import FloatArray, Smooth
 from ..losses import balance, dual_bound, fit_intercept
 
-# Gaps are relative to the value of the model without features, and to what rounding alone could make
-# of it at least: this share of the squares of the target.
+# Gaps are relative to the value of the model without features, and to what rounding alone could
+# make of it at least: this share of the squares of the target.
 ROUNDED = 1e-27
 
 
