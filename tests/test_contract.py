@@ -6,7 +6,14 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from zeronorm import BudgetClassifier, L1Classifier, L1ClassifierCV, MeasureClassifier
+from zeronorm import (
+    BudgetClassifier,
+    L1Classifier,
+    L1ClassifierCV,
+    L1Regressor,
+    L1RegressorCV,
+    MeasureClassifier,
+)
 from zeronorm.published import (
     BilevelClassifier,
     BilevelRegressor,
@@ -38,6 +45,7 @@ SETTINGS = [
     (L0LogisticRegression(1, solver="iht", standardize=False, refit_C=1.0, **FAST), {}),
     (L1Classifier(), {}),
     (L1ClassifierCV([0.1, 1.0], cv=2), {}),
+    (L1Regressor(), {}),
     (MeasureClassifier("auc", n_features=1), {CLASS_WEIGHTS: SAME_AUC}),
     (BilevelClassifier(n_features=1, C=0.1, refit_C="loo"), {}),
     (BilevelRegressor(n_features=1, solver="fista-c", C=1.0, standardize=False), {}),
@@ -59,6 +67,8 @@ OTHERS = [
     (L1LogisticRegression(loss="squared_hinge", solver="newglmnet", class_weight="balanced"), {}),
     (L1Classifier(n_features=1, standardize=True, l1_ratio=0.5, warm_start=True), {}),
     (L1ClassifierCV(5, cv=2, loss="squared_hinge", scoring="accuracy", tol=1e-10), {}),
+    (L1Regressor(n_features=1, standardize=True, warm_start=True), {}),
+    (L1RegressorCV([0.1, 1.0], cv=2), {}),
     (ReweightedL1LogisticRegression(n_features=1), {}),
     (ReweightedL1LogisticRegression(C=0.3, weights="capped", standardize=True), {}),
     (MeasureClassifier(), dict.fromkeys(EQUIVALENCE, ROUGH)),

@@ -16,6 +16,8 @@ from zeronorm import (
     BudgetRegressor,
     L1Classifier,
     L1ClassifierCV,
+    L1Regressor,
+    L1RegressorCV,
     MeasureClassifier,
     methods,
     published,
@@ -101,6 +103,12 @@ TABLE = [
     (L1Classifier(n_features=3, refit_C=None), SOLVED),
     (
         L1ClassifierCV(10, cv=2),
+        f"{SOLVED} Cs_ C_best_ C_1se_ scores_ mean_score_ standard_error_ n_selected_ l1_path_",
+    ),
+    (L1Regressor(0.2), SOLVED),
+    (L1Regressor(n_features=3), f"{SOLVED} refit_C_"),
+    (
+        L1RegressorCV(10, cv=2),
         f"{SOLVED} Cs_ C_best_ C_1se_ scores_ mean_score_ standard_error_ n_selected_ l1_path_",
     ),
     (MeasureClassifier("f1", 3), f"{SELECTED} optimality_gap_"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from . import validate
 from ._typing import FloatArray, IndexArray
@@ -21,15 +21,18 @@ def splits(
     cv: Any,
     random_state: int | None,
     several: bool = False,
+    stratify: bool = True,
 ) -> list[tuple[IndexArray, IndexArray]]:
     """Return (train, test) row numbers of every fold, without the rows of weight 0.
 
-    cv : number of stratified folds; a splitter, or pairs of row numbers, of all rows.
+    cv : number of folds; a splitter, or pairs of row numbers, of all rows.
     several : whether one fold is too few: a standard error needs two.
+    stratify : whether a number of folds have the classes in equal shares.
     """
     used = np.flatnonzero(weight > 0)
     if validate.is_integer(cv):
-        return [(used[train], used[test]) for train, test in _folds(labels[used], cv, random_state)]
+        drawn = _folds(labels[used] if stratify else None, used.size, cv, random_state)
+        return [(used[train], used[test]) for train, test in drawn]
     pairs: Any = cv
     if hasattr(cv, "split") and not isinstance(cv, (str, bytes, type)):
         pairs = cv.split(np.zeros(len(labels)), labels)
@@ -55,9 +58,16 @@ def splits(
 
 
 def _folds(
-    labels: np.ndarray, cv: Any, random_state: int | None
+    labels: np.ndarray | None, n: int, cv: Any, random_state: int | None
 ) -> list[tuple[IndexArray, IndexArray]]:
-    """Return (train, test) row numbers of stratified folds."""
+    """Return (train, test) row numbers of folds of n rows, stratified where there are labels."""
+    if labels is None:
+        if not 2 <= cv <= n:
+            raise ValueError(
+                f"cv must be between 2 and {n} (the rows of positive weight); got "
+                f"{validate.shown(cv)}."
+            )
+        return list(KFold(int(cv), shuffle=True, random_state=random_state).split(np.zeros(n)))
     classes, counts = np.unique(labels, return_counts=True)
     smallest, most = validate.plain(classes[counts.argmin()]), int(counts.min())
     if most < 2:
@@ -71,7 +81,7 @@ def _folds(
             f"{validate.shown(cv)}."
         )
     splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
-    return list(splitter.split(np.zeros(len(labels)), labels))
+    return list(splitter.split(np.zeros(n), labels))
 
 
 def check_fold(

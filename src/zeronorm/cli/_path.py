@@ -54,11 +54,12 @@ def path(options: PathOptions) -> None:
     parameters = {**_grid(options), **_problem(options), "cv": folds, "scoring": options.scoring}
     if model is not None:
         parameters["scoring"] = model.scoring
+    classes = paths[0].classes
     document = {
         "zeronorm": __version__,
         "data": describe_data(data, table),
         "parameters": parameters,
-        "classes": paths[0].classes.tolist(),
+        "classes": [] if classes is None else classes.tolist(),
         "path": rows,
         "entered": describe_entries(paths, table),
         "chosen": chosen,

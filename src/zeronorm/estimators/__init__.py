@@ -4,8 +4,8 @@ from ._bags import BagClassifier, SelectedInstance
 from ._bilevel_cv import BilevelCV
 from ._budget import BudgetClassifier
 from ._budget_regressor import BudgetRegressor
-from ._l1 import L1Classifier
-from ._l1_cv import L1ClassifierCV
+from ._l1 import L1Classifier, L1Regressor
+from ._l1_cv import L1ClassifierCV, L1RegressorCV
 from ._l1_path import L1Path, l1_path
 from ._measure import MeasureClassifier
 from ._miles import MilesEmbedding
@@ -18,6 +18,8 @@ __all__ = [
     "L1Classifier",
     "L1ClassifierCV",
     "L1Path",
+    "L1Regressor",
+    "L1RegressorCV",
     "MeasureClassifier",
     "MilesEmbedding",
     "SelectedInstance",

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.feature_selection import SelectorMixin
-from sklearn.model_selection import KFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,13 +19,10 @@ from .._typing import FloatArray, IndexArray
 from ..designs import Rows
 from ..solvers import run_together
 from ..solvers.drive import Solver
-from ..solvers.l1.held_out import SCORES
+from ..solvers.l1.held_out import CLASSIFIED, LOWER, SCORES
 from ._budget import BudgetClassifier
 from ._budget_regressor import BudgetRegressor
-from ._sparse_linear import Model, Rowwise, margins_of
-
-SCORINGS = (None, "squared_error", *SCORES)
-LOSS_SCORES = ("squared_error", "log_loss")  # the smaller the better
+from ._sparse_linear import margins_of
 
 
 def _has(name: str) -> Callable[[Any], bool]:
@@ -124,12 +120,12 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         data = model._read(X, y, None)
         weight = validate.check_sample_weight(sample_weight, len(data.labels))
         data = replace(data, sample_weight=weight)
-        folds = self._folds(data)
+        labels, classify = data.labels, is_classifier(model)
+        folds = splits(labels, weight, self.cv, self.random_state, several=True, stratify=classify)
         sizes_of_folds = model._sizes_of_folds(data.rows(np.flatnonzero(weight > 0)))
         solvers: list[Solver[Any]] = []
         begun = []
-        labels = data.labels
-        every = np.unique(labels[weight > 0]) if is_classifier(model) else labels[:0]
+        every = np.unique(labels[weight > 0]) if classify else labels[:0]
         for number, (train, test) in enumerate(folds):
             check_fold(number, every, labels[train], labels[test], self.scoring)
             try:
@@ -143,9 +139,11 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         scores = np.empty((len(sizes), len(folds)))
         for number, ((_, test), (classes, count)) in enumerate(zip(folds, begun, strict=True)):
             paths = [next(results) for _ in range(count)]
+            held_out = Rows(data.design, test)
+            truth = labels[test] if classes is None else np.searchsorted(classes, labels[test])
             for row, size in enumerate(sizes):
-                models = [path[size] for path in paths]
-                scores[row, number] = score(models, data, test, classes)
+                z = margins_of([path[size] for path in paths], held_out)
+                scores[row, number] = score(z, truth, weight[test])
         self.sizes_, self.scores_ = sizes, scores
         self.mean_score_ = scores.mean(axis=1)
         self.standard_error_ = scores.std(axis=1, ddof=1) / np.sqrt(len(folds))
@@ -165,14 +163,14 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         return self
 
     def _check_parameters(self) -> tuple[Callable[..., float], float]:
-        """Return the score of models on held-out rows, and 1 where more is better, else -1."""
+        """Return the score of held-out rows, and 1 where more is better, else -1."""
         fits = isinstance(self.estimator, (BudgetClassifier, BudgetRegressor))
         if not fits or "n_groups" not in self.estimator.get_params():
             raise TypeError(
                 "estimator must be a BudgetClassifier or a BudgetRegressor; got "
                 f"{type(self.estimator).__name__}."
             )
-        validate.check_option("scoring", self.scoring, SCORINGS)
+        validate.check_option("scoring", self.scoring, [None, *SCORES])
         validate.check_option("rule", self.rule, RULES)
         validate.check_seed(self.random_state)
         scoring = self.scoring
@@ -182,37 +180,16 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
                     "scoring of a regressor must be None or 'squared_error'; got "
                     f"{validate.shown(scoring)}."
                 )
-            return _squared_error, -1.0
-        gives = hasattr(self.estimator, "predict_proba")
-        scoring = scoring or ("log_loss" if gives else "accuracy")
-        if scoring == "squared_error" or (scoring == "log_loss" and not gives):
-            raise ValueError(
-                f"scoring={scoring!r} is not for a classifier with loss="
-                f"{self.estimator.loss!r}; use 'accuracy' or 'auc'."
-            )
-        of_class = SCORES[scoring]
-
-        def score(
-            models: Sequence[Model], data: Rowwise, test: IndexArray, classes: np.ndarray
-        ) -> float:
-            codes = np.searchsorted(classes, data.labels[test])
-            z = margins_of(models, Rows(data.design, test))
-            return of_class(z, codes, data.sample_weight[test])
-
-        return score, -1.0 if scoring in LOSS_SCORES else 1.0
-
-    def _folds(self, data: Rowwise) -> list[tuple[IndexArray, IndexArray]]:
-        """Return (train, test) row numbers, of rows of positive weight."""
-        cv: Any = self.cv
-        if validate.is_integer(cv) and is_regressor(self.estimator):
-            used = np.flatnonzero(data.sample_weight > 0)
-            if not 2 <= cv <= used.size:
+            scoring = "squared_error"
+        else:
+            gives = hasattr(self.estimator, "predict_proba")
+            scoring = scoring or ("log_loss" if gives else "accuracy")
+            if scoring not in CLASSIFIED or (scoring == "log_loss" and not gives):
                 raise ValueError(
-                    f"cv must be between 2 and {used.size} (the rows of positive weight); got {cv}."
+                    f"scoring={scoring!r} is not for a classifier with loss="
+                    f"{self.estimator.loss!r}; use 'accuracy' or 'auc'."
                 )
-            splitter = KFold(int(cv), shuffle=True, random_state=self.random_state)
-            cv = [(used[train], used[test]) for train, test in splitter.split(used)]
-        return splits(data.labels, data.sample_weight, cv, self.random_state, several=True)
+        return SCORES[scoring], -1.0 if scoring in LOWER else 1.0
 
     # ------------------------------------------------------------------ the chosen model
 
@@ -299,14 +276,6 @@ def _listed(name: str, values: Any) -> list[Any]:
     if validate.dimensions(values) == 0:
         raise ValueError(f"{name} must be a list or range of integers; got {values!r}.")
     return list(values)
-
-
-def _squared_error(
-    models: Sequence[Model], data: Rowwise, test: IndexArray, classes: np.ndarray | None
-) -> float:
-    """Return the mean squared error."""
-    residual = margins_of(models, Rows(data.design, test))[:, 0] - data.labels[test]
-    return float(np.average(residual**2, weights=data.sample_weight[test]))
 
 
 __all__ = ["BilevelCV"]

@@ -12,8 +12,8 @@ from ..methods import Method, named
 from ..result import Path
 from ..solvers.drive import Solver
 from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
-from ._linear import LinearClassifier, Rowwise, one_versus_rest
-from ._selecting import LOSSES, Plan, Problem, begun, keep_paths
+from ._linear import LinearClassifier, Rowwise
+from ._selecting import Plan, Problem, begun, keep_paths
 
 
 class BudgetClassifier(LinearClassifier):
@@ -198,7 +198,7 @@ class BudgetClassifier(LinearClassifier):
         return named(self.method, automatic)
 
     def _plan(self) -> Plan:
-        return Plan.of(self, LOSSES)
+        return Plan.of(self)
 
     def _check_parameters(self) -> None:
         plan = self._plan()
@@ -217,8 +217,7 @@ class BudgetClassifier(LinearClassifier):
 
     def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
         data, unit = self._weigh(data)
-        classes = np.unique(data.labels)
-        targets = one_versus_rest(data.labels, classes)
+        classes, targets = self._problems(data.labels, data.sample_weight)
         return self._plan().pose(data, targets, classes, unit, sizes)
 
     def _begin(

@@ -6,20 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
-from .. import validate
-from .._typing import FloatArray
-from ..losses import LeastSquares
 from ..methods import Method, named
 from ..solvers.drive import Solver
+from ._linear import LinearRegressor, Rowwise
 from ._selecting import Plan, Problem, begun, keep_paths
-from ._sparse_linear import Rowwise, SparseLinearModel
-
-LOSSES: dict[str, Any] = {LeastSquares.name: LeastSquares()}
 
 
-class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
+class BudgetRegressor(LinearRegressor):
     """Least squares on exactly k features, whole groups, or features in few groups.
 
         min_{u, b}  1/2 ||u||^2 + C sum_i s_i 1/2 (y_i - x_i'u - b)^2   subject to the budget
@@ -111,21 +105,21 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         return named(self.method, automatic)
 
     def _plan(self) -> Plan:
-        return Plan.of(self, LOSSES)
+        return Plan.of(self)
 
     def _check_parameters(self) -> None:
         self._plan()
 
-    def _target(self, y: Any, n_samples: int) -> np.ndarray:
-        return validate.check_response(y, n_samples)
+    def _loss_weight(self) -> float:
+        return 1.0  # C may be infinite
 
     def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
         return self._pose(data).sizes if self._plan().counts == "both" else None
 
     def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
-        validate.check_total_weight(1.0, data.sample_weight)
-        target: FloatArray = data.labels.astype(np.float64)
-        return self._plan().pose(data, [target], None, None, sizes)
+        data, unit = self._weigh(data)
+        classes, targets = self._problems(data.labels, data.sample_weight)
+        return self._plan().pose(data, targets, classes, unit, sizes)
 
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
@@ -135,20 +129,6 @@ class BudgetRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     def _store(self, results: list[Any]) -> None:
         keep_paths(self, results)
         self._plan().keep_groups(self)
-        self.intercept_ = float(self.intercept_[0])
-
-    @property
-    def coef_(self) -> FloatArray:
-        """Coefficients on all features, (n_columns,), made on demand."""
-        if not hasattr(self, "_support_coef"):
-            raise AttributeError("coef_ is set by fit.")
-        coef = np.zeros(self._n_columns)
-        coef[self.support_] = self._support_coef[0]
-        return coef
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return X[:, support_] @ coef + intercept, (n_samples,)."""
-        return self._scores(X)[:, 0]
 
 
 __all__ = ["BudgetRegressor"]

@@ -127,7 +127,7 @@ def l1_size(
         f"nothing is left of the loss, or C is {LARGEST:g} times that of the first feature. "
         "The others were chosen by their scores"
         + (", with coefficients of 0" if refit_C is None else "")
-        + ". Use a smaller n_features or tol, or BudgetClassifier."
+        + ". Use a smaller n_features or tol, or a selection under a budget."
     )
 
 

@@ -1,4 +1,4 @@
-"""L1Classifier with its C chosen by cross-validation, all folds in the same passes."""
+"""The l1 estimators with their C chosen by cross-validation, all folds in the same passes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from .._typing import Design, FloatArray
 from ..result import Result
 from ..solvers import L1Problem
 from ..solvers.drive import Solver
-from ..solvers.l1.held_out import SCORES, HeldOut
+from ..solvers.l1.held_out import CLASSIFIED, LOWER, SCORES, HeldOut
 from ..solvers.l1.path import l1_folds
 from ..solvers.l1.problem import Point
 from ..solvers.l1.setting import gap_of
-from . import _doubts
-from ._l1 import check_l1, keep_solutions, l1_setting
+from . import _doubts, _l1_problem
 from ._l1_path import grid, path_of
-from ._linear import LinearClassifier, Rowwise, one_versus_rest
+from ._linear import LinearClassifier, LinearRegressor, Rowwise
 from ._selecting import one_or_all
 
 
@@ -140,8 +139,118 @@ class L1ClassifierCV(LinearClassifier):
         self.max_iter = max_iter
         self.n_threads = n_threads
 
+    def _stored(self, design: Design) -> Design:
+        return design.arranged()
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
+        """Validate everything; rows of weight 0 stay, as splits number all rows."""
+        data = super()._read(X, y, None)
+        weight = validate.check_sample_weight(sample_weight, len(data.labels))
+        return replace(data, sample_weight=weight)
+
+    def _begin(
+        self, data: Rowwise, seconds: dict[str, float]
+    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
+        return _begin(self, data, seconds)
+
+    def _store(self, results: list[Any]) -> None:
+        _keep(self, results[0])
+
     def _doubts(self) -> Iterable[Warning]:
-        return _doubts.l1_gap(l1_setting(self), self._results, 0.0, "auto")
+        return _doubts.l1_gap(_l1_problem.setting_of(self), self._results, 0.0, "auto")
+
+    def _check_parameters(self) -> None:
+        _check(self)
+        validate.check_option("scoring", self.scoring, CLASSIFIED)
+        if self.scoring == "log_loss" and self.loss != "logistic":
+            raise ValueError(
+                f"scoring='log_loss' needs loss='logistic'; got {self.loss!r}, whose scores are no "
+                "log-odds. Use scoring='accuracy' or 'auc'."
+            )
+
+    @property
+    def _score_loss(self) -> str:
+        return str(self.loss)
+
+
+class L1RegressorCV(LinearRegressor):
+    """Least squares with an l1 or elastic net penalty, C chosen by cross-validation.
+
+        min_{w, b}  sum_j p_j (r |w_j| + (1 - r)/2 w_j^2) + C sum_i s_i 1/2 (y_i - x_i'w - b)^2
+
+    as in `L1Regressor`, for every C of a growing grid; the model is that of the chosen C. All folds
+    and the whole data are followed in the same passes over X, as in `L1ClassifierCV`, whose twin
+    this is. The score is the mean squared error of the held-out rows, with their sample weights.
+
+    Parameters
+    ----------
+    Cs, rule, random_state
+        As in `L1ClassifierCV`.
+    cv : int, scikit-learn splitter, or (train, test) pairs of row numbers
+        So many folds of the rows of positive weight; the others number all rows of X.
+    l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, tol, max_iter, n_threads
+        As in `L1Regressor`; tol and max_iter hold at every C.
+
+    Attributes
+    ----------
+    As of `L1ClassifierCV`, without those of classes; coef_ is (n_columns,) and intercept_ a number.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the model of C_ stopped at a gap of more than twice `tol` (and more than 1e-9).
+
+    References
+    ----------
+    Friedman, Hastie and Tibshirani, Regularization paths for generalized linear models via
+    coordinate descent, Journal of Statistical Software 33, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeronorm import L1RegressorCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 40))
+    >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
+    >>> model = L1RegressorCV().fit(X, y)
+    >>> set([10, 12, 30]) <= set(model.support_.tolist())
+    True
+    >>> model.mean_score_.min() < 0.1
+    np.True_
+    """
+
+    scoring: Any = "squared_error"
+
+    def __init__(
+        self,
+        Cs: Any = 100,
+        *,
+        cv: Any = 5,
+        rule: str = "1se",
+        random_state: int | None = 0,
+        l1_ratio: float = 1.0,
+        loss: str = "least_squares",
+        penalty_factor: Any = None,
+        signs: Any = None,
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        n_threads: int | None = None,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.rule = rule
+        self.random_state = random_state
+        self.l1_ratio = l1_ratio
+        self.loss = loss
+        self.penalty_factor = penalty_factor
+        self.signs = signs
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_threads = n_threads
 
     def _stored(self, design: Design) -> Design:
         return design.arranged()
@@ -154,88 +263,17 @@ class L1ClassifierCV(LinearClassifier):
 
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
-    ) -> tuple[np.ndarray, list[Solver[Any]]]:
-        begin = time.perf_counter()
-        design, labels, sample_weight = data.design, data.labels, data.sample_weight
-        weight = self._weights(labels, sample_weight)
-        classes = np.unique(labels[weight > 0])
-        validate.check_two_classes(classes)
-        values = validate.check_grid(self.Cs)
-        validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
-        ys, setting = one_versus_rest(labels, classes), l1_setting(self)
-        whole = setting.problems(design, ys, weight)
-        folds: list[list[L1Problem]] = []
-        held_out: list[HeldOut] = []
-        for train, test in splits(labels, weight, self.cv, self.random_state, several=True):
-            part = self._weights(labels, sample_weight * np.bincount(train, minlength=weight.size))
-            check_fold(len(folds), classes, labels[part > 0], labels[test], self.scoring)
-            part *= weight.sum() / part.sum()
-            folds.append(setting.problems(design, ys, part))
-            codes = np.searchsorted(classes, labels[test])
-            score = SCORES[self.scoring]
-            held_out.append(HeldOut(test, codes, sample_weight[test], len(ys), score))
-        seconds["standardize"] = time.perf_counter() - begin
-
-        def told(fold: int, number: int, step: int, point: Point) -> None:
-            held_out[fold].add(number, step, point.z)
-
-        def solver() -> Solver[_Solved]:
-            Cs, solutions, seconds["solve"] = yield from l1_folds(
-                whole, folds, lambda smallest: grid(values, None, smallest, whole[0]), told,
-                tol=setting.tol, max_iter=setting.max_iter,
-                stop_early=isinstance(values, int), n_threads=design.n_threads,
-            )  # fmt: skip
-            setting.explain(max(chain(*solutions), key=gap_of), design, weight)
-            scores = np.array([[fold.scores[step] for fold in held_out] for step in range(len(Cs))])
-            return _Solved(Cs, scores, solutions, data.names)
-
-        return classes, [solver()]
-
-    def _weights(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
-        """Return sample weights times class weights."""
-        return sample_weight * validate.class_factors(self.class_weight, labels, sample_weight)
+    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
+        return _begin(self, data, seconds)
 
     def _store(self, results: list[Any]) -> None:
-        solved: _Solved = results[0]
-        self.Cs_, self.scores_ = solved.Cs, solved.scores
-        n_folds = self.scores_.shape[1]
-        self.mean_score_ = self.scores_.mean(axis=1)
-        self.standard_error_ = self.scores_.std(axis=1, ddof=1) / np.sqrt(n_folds)
-        mean = -self.mean_score_ if self.scoring == "log_loss" else self.mean_score_
-        best, near = best_and_near(mean, self.standard_error_)
-        chosen = near if self.rule == "1se" else best
-        solve = self.seconds_["solve"]  # of the folds too
-        results = [path[chosen] for path in solved.solutions]
-        keep_solutions(self, results, float(self.Cs_[chosen]))
-        self.seconds_["solve"] = solve
-        self.C_best_, self.C_1se_ = float(self.Cs_[best]), float(self.Cs_[near])
-        self.n_iter_ = max(sum(len(one.history) for one in path) for path in solved.solutions)
-        paths = [
-            path_of(
-                self.Cs_, path, self.n_features_in_, self.n_scans_, self.classes_, self.loss,
-                solved.names,
-            )
-            for path in solved.solutions
-        ]  # fmt: skip
-        self.l1_path_ = one_or_all(paths)
-        supports = [[one.support for one in ones] for ones in zip(*solved.solutions, strict=True)]
-        self.n_selected_ = np.array([np.unique(np.concatenate(some)).size for some in supports])
+        _keep(self, results[0])
+
+    def _doubts(self) -> Iterable[Warning]:
+        return _doubts.l1_gap(_l1_problem.setting_of(self), self._results, 0.0, "auto")
 
     def _check_parameters(self) -> None:
-        check_l1(self)
-        validate.check_grid(self.Cs)
-        validate.check_option("scoring", self.scoring, list(SCORES))
-        validate.check_option("rule", self.rule, RULES)
-        validate.check_seed(self.random_state)
-        if self.scoring == "log_loss" and self.loss != "logistic":
-            raise ValueError(
-                f"scoring='log_loss' needs loss='logistic'; got {self.loss!r}, whose scores are no "
-                "log-odds. Use scoring='accuracy' or 'auc'."
-            )
-
-    @property
-    def _score_loss(self) -> str:
-        return str(self.loss)
+        _check(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,5 +282,88 @@ class _Solved:
 
     Cs: FloatArray
     scores: FloatArray  # (n_Cs, n_folds)
-    solutions: list[list[Result]]  # of all data: [class][C]
+    solutions: list[list[Result]]  # of all data: [problem][C]
     names: list[str] | None
+
+
+def _check(model: Any) -> None:
+    """Raise ValueError where a parameter breaks a rule."""
+    _l1_problem.check_common(model)
+    validate.check_grid(model.Cs)
+    validate.check_option("rule", model.rule, RULES)
+    validate.check_seed(model.random_state)
+
+
+def _begin(
+    model: Any, data: Rowwise, seconds: dict[str, float]
+) -> tuple[np.ndarray | None, list[Solver[Any]]]:
+    """Return the classes, if any, and the solver of all folds and all data."""
+    started = time.perf_counter()
+    design, labels, sample_weight = data.design, data.labels, data.sample_weight
+    weight = sample_weight * model._unit(labels, sample_weight)
+    classes, targets = model._problems(labels, weight)
+    truth = labels if classes is None else np.searchsorted(classes, labels)
+    values = validate.check_grid(model.Cs)
+    validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
+    setting = _l1_problem.setting_of(model)
+    whole = setting.problems(design, targets, weight)
+    folds: list[list[L1Problem]] = []
+    held_out: list[HeldOut] = []
+    stratify = classes is not None
+    for train, test in splits(
+        labels, weight, model.cv, model.random_state, several=True, stratify=stratify
+    ):
+        part = sample_weight * np.bincount(train, minlength=weight.size)
+        part *= model._unit(labels, part)
+        if classes is not None:
+            check_fold(len(folds), classes, labels[part > 0], labels[test], model.scoring)
+        part *= weight.sum() / part.sum()
+        folds.append(setting.problems(design, targets, part))
+        score = SCORES[model.scoring]
+        held_out.append(HeldOut(test, truth[test], sample_weight[test], len(targets), score))
+    seconds["standardize"] = time.perf_counter() - started
+
+    def told(fold: int, number: int, step: int, point: Point) -> None:
+        held_out[fold].add(number, step, point.z)
+
+    def solver() -> Solver[_Solved]:
+        Cs, solutions, seconds["solve"] = yield from l1_folds(
+            whole, folds, lambda smallest: grid(values, None, smallest, whole[0]), told,
+            tol=setting.tol, max_iter=setting.max_iter,
+            stop_early=isinstance(values, int), n_threads=design.n_threads,
+        )  # fmt: skip
+        setting.explain(max(chain(*solutions), key=gap_of), design, weight)
+        scores = np.array([[fold.scores[step] for fold in held_out] for step in range(len(Cs))])
+        return _Solved(Cs, scores, solutions, data.names)
+
+    return classes, [solver()]
+
+
+def _keep(model: Any, solved: _Solved) -> None:
+    """Set the attributes that the solutions give."""
+    model.Cs_, model.scores_ = solved.Cs, solved.scores
+    n_folds = solved.scores.shape[1]
+    model.mean_score_ = solved.scores.mean(axis=1)
+    model.standard_error_ = solved.scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
+    mean = -model.mean_score_ if model.scoring in LOWER else model.mean_score_
+    best, near = best_and_near(mean, model.standard_error_)
+    chosen = near if model.rule == "1se" else best
+    solve = model.seconds_["solve"]  # of the folds too
+    results = [path[chosen] for path in solved.solutions]
+    _l1_problem.keep_solutions(model, results, float(solved.Cs[chosen]))
+    model.seconds_["solve"] = solve
+    model.C_best_, model.C_1se_ = float(solved.Cs[best]), float(solved.Cs[near])
+    model.n_iter_ = max(sum(len(one.history) for one in path) for path in solved.solutions)
+    paths = [
+        path_of(
+            solved.Cs, path, model.n_features_in_, model.n_scans_,
+            getattr(model, "classes_", None), model.loss, solved.names,
+        )
+        for path in solved.solutions
+    ]  # fmt: skip
+    model.l1_path_ = one_or_all(paths)
+    supports = [[one.support for one in ones] for ones in zip(*solved.solutions, strict=True)]
+    model.n_selected_ = np.array([np.unique(np.concatenate(some)).size for some in supports])
+
+
+__all__ = ["L1ClassifierCV", "L1RegressorCV"]

@@ -23,15 +23,15 @@ from ..solvers import l1_path as solve_path
 from ..solvers.l1.path import saturated
 from ..solvers.l1.setting import gap_of
 from ._doubts import l1_remedy
-from ._l1 import L1Classifier
-from ._linear import one_versus_rest
+from ._l1 import L1Classifier, L1Regressor
+from ._l1_problem import setting_of
 
 # Of the largest C to the smallest one, with fewer samples than features, and else: as in glmnet.
 WIDE_RATIO, TALL_RATIO = 100.0, 1e4
 UNRELATED = (
     "X must have a penalised feature that some C brings in; all their scores are 0, but for "
     "rounding. Are all columns constant, or excluded by signs, or do the features without a "
-    "penalty separate the classes?"
+    "penalty separate the classes, or fit y?"
 )
 
 
@@ -50,8 +50,8 @@ class L1Path:
     dual_gap: FloatArray  # (n_Cs,) (objective - bound) / objective without features
     explained: FloatArray  # (n_Cs,) share of the loss (the deviance) without features that is gone
     n_scans: int  # passes over X
-    classes: np.ndarray  # (2,) labels; scores above 0 are for the second
-    loss: str  # "logistic" or "squared_hinge"
+    classes: np.ndarray | None  # (2,) labels; scores above 0 are for the second
+    loss: str  # "logistic", "squared_hinge" or "least_squares"
     feature_names: tuple[str, ...] | None  # of the columns of X, if it has any
 
     @property
@@ -102,6 +102,8 @@ class L1Path:
     def decision_function(self, X: Any, *, n_threads: int | None = None) -> FloatArray:
         """Return X coef' + intercept of every solution, (n_samples, n_Cs).
 
+        They are scores of the classes, or what a solution of least squares predicts.
+
         X : as for `l1_path`; only the features of some solution are read.
         """
         design = as_design(validate.check_data(X), n_threads=n_threads)
@@ -148,8 +150,8 @@ def l1_path(
 
         min_{w, b}  sum_j p_j (r |w_j| + (1 - r)/2 w_j^2) + C sum_i s_i f(y_i, x_i'w + b)
 
-    as `L1Classifier` solves it at one C, with the same certificate; p, r, s and f are
-    described there. For two classes.
+    as `L1Classifier` solves it at one C, with the same certificate, or `L1Regressor` where the loss
+    is "least_squares"; p, r, s and f are described there. For two classes, or for numbers.
 
     The strong rule names the features that may enter at the next C; the pass over X that certifies
     the solution finds those it left out. Mostly one pass serves five values of C.
@@ -158,7 +160,7 @@ def l1_path(
     ----------
     X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
         (n_samples, n_features). Never modified.
-    y : (n_samples,) labels of two classes.
+    y : (n_samples,) labels of two classes; finite numbers for "least_squares".
     sample_weight : (n_samples,) not negative; integer weights equal repeated rows, within `tol`.
     Cs : int or (n_Cs,)
         So many values (at most 10,000) in geometric progression, from the C below which no
@@ -168,7 +170,8 @@ def l1_path(
         by their weights) than columns, else 1e4.
     max_features : int or None
         The path ends with its first solution of more features.
-    l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, class_weight, tol, max_iter,
+    loss : "logistic", "squared_hinge" or "least_squares"
+    l1_ratio, penalty_factor, signs, fit_intercept, standardize, class_weight, tol, max_iter,
     n_threads : as for `L1Classifier`; tol and max_iter hold at every C.
 
     Returns
@@ -202,28 +205,42 @@ def l1_path(
     >>> path.support(path.at_most(5)).size <= 5
     True
     """
-    model = L1Classifier(
-        l1_ratio=l1_ratio, loss=loss, penalty_factor=penalty_factor, signs=signs,
-        fit_intercept=fit_intercept, standardize=standardize, class_weight=class_weight, tol=tol,
-        max_iter=max_iter, n_threads=n_threads,
-    )  # fmt: skip
+    validate.check_option("loss", loss, [*L1Classifier._losses, *L1Regressor._losses])
+    kind = L1Regressor if loss in L1Regressor._losses else L1Classifier
+    model: L1Classifier | L1Regressor = kind(
+        l1_ratio=l1_ratio,
+        loss=loss,
+        penalty_factor=penalty_factor,
+        signs=signs,
+        fit_intercept=fit_intercept,
+        standardize=standardize,
+        tol=tol,
+        max_iter=max_iter,
+        n_threads=n_threads,
+    )
+    if isinstance(model, L1Classifier):
+        model.class_weight = class_weight
+    elif class_weight is not None:
+        raise ValueError(
+            f"class_weight must be None for loss={loss!r}, which has no classes; got "
+            f"{validate.shown(class_weight)}. Use sample_weight."
+        )
     values = validate.check_grid(Cs)
     if C_ratio is not None:
         validate.check_ratio("C_ratio", C_ratio)
     validate.check_count("max_features", max_features)
     data, _ = model._weigh(model._read(X, y, sample_weight))
     design, weight = data.design, data.sample_weight
-    classes = np.unique(data.labels)
-    if len(classes) > 2:
+    classes, targets = model._problems(data.labels, weight)
+    if classes is not None and len(classes) > 2:
         raise ValueError(
             f"y must have two classes for a path; got {len(classes)}. Use L1ClassifierCV, "
             "or make one path for each class against the others."
         )
-    (signed,) = one_versus_rest(data.labels, classes)
     if not isinstance(values, int):
         validate.check_total_weight(values[-1], weight)
-    setting = model._setting()
-    (problem,) = setting.problems(design, [signed], weight)
+    setting = setting_of(model)
+    (problem,) = setting.problems(design, targets, weight)
     most = design.shape[1] if max_features is None else int(max_features)
     stop_early = isinstance(values, int)
 
@@ -276,7 +293,7 @@ def path_of(
     results: Sequence[Result],
     n_features: int,
     n_scans: int,
-    classes: np.ndarray,
+    classes: np.ndarray | None,
     loss: str,
     names: Sequence[str] | None,
 ) -> L1Path:

@@ -1,19 +1,20 @@
-"""What all linear classifiers share: classes, their weights, prediction."""
+"""What all linear classifiers share, and all linear regressors: targets, weights, prediction."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from .. import validate
-from .._typing import FloatArray
-from ..losses import probabilities
+from .._typing import FloatArray, Smooth
+from ..losses import LeastSquares, Logistic, SquaredHinge, probabilities
 from ..ordering import predicted
-from ._sparse_linear import Rowwise, SparseLinearModel
+from ._sparse_linear import Model, Rowwise, SparseLinearModel
 
 
 def one_versus_rest(labels: np.ndarray, classes: np.ndarray) -> list[FloatArray]:
@@ -36,9 +37,9 @@ def _gives_probabilities(estimator: LinearClassifier) -> bool:
 class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc]
     """Base of the classifiers with sparse coefficients, one-versus-rest for several classes."""
 
-    # Parameters that every such class has; set by the constructors of the subclasses.
-    C: Any
-    class_weight: Any
+    _losses: ClassVar[dict[str, Smooth]] = {one.name: one for one in (Logistic(), SquaredHinge())}
+
+    class_weight: Any  # a parameter of every such class
 
     @property
     def _score_loss(self) -> str:
@@ -48,9 +49,15 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
         return validate.check_target(y, n_samples)
 
-    def _loss_weight(self) -> float:
-        """Return C as a number."""
-        return float(self.C)
+    def _unit(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
+        return validate.class_factors(self.class_weight, labels, sample_weight)
+
+    def _problems(
+        self, labels: np.ndarray, weight: FloatArray
+    ) -> tuple[np.ndarray, list[FloatArray]]:
+        classes = np.unique(labels[weight > 0])
+        validate.check_two_classes(classes)
+        return classes, one_versus_rest(labels, classes)
 
     def _weigh(self, data: Rowwise) -> tuple[Rowwise, FloatArray]:
         """Return the data with class weights in their sample weights, and the class weights (n,).
@@ -58,7 +65,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         Rows of a class of weight 0 are left out; two classes are left.
         """
         validate.check_two_classes(np.unique(data.labels))
-        unit = validate.class_factors(self.class_weight, data.labels, data.sample_weight)
+        unit = self._unit(data.labels, data.sample_weight)
         weight = data.sample_weight * unit
         validate.check_total_weight(self._loss_weight(), weight)
         data = replace(data, sample_weight=weight)
@@ -104,4 +111,45 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         return np.asarray(np.log(self.predict_proba(X)))
 
 
-__all__ = ["LinearClassifier", "Rowwise", "one_versus_rest"]
+class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
+    """Base of the regressors with sparse coefficients; the intercept is a number."""
+
+    _losses: ClassVar[dict[str, Smooth]] = {LeastSquares.name: LeastSquares()}
+
+    @property
+    def _score_loss(self) -> str:
+        """The loss that the scores were fitted for."""
+        return "least_squares"
+
+    def _target(self, y: Any, n_samples: int) -> np.ndarray:
+        return validate.check_response(y, n_samples)
+
+    def _unit(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
+        return np.ones_like(sample_weight)
+
+    def _problems(self, labels: np.ndarray, weight: FloatArray) -> tuple[None, list[FloatArray]]:
+        return None, [labels]
+
+    def _weigh(self, data: Rowwise) -> tuple[Rowwise, None]:
+        validate.check_total_weight(self._loss_weight(), data.sample_weight)
+        return data, None
+
+    def _set_models(self, models: Sequence[Model]) -> None:
+        super()._set_models(models)
+        self.intercept_ = float(self.intercept_[0])
+
+    @property
+    def coef_(self) -> FloatArray:
+        """Coefficients on all features, (n_columns,), made on demand."""
+        if not hasattr(self, "_support_coef"):
+            raise AttributeError("coef_ is set by fit.")
+        coef = np.zeros(self._n_columns)
+        coef[self.support_] = self._support_coef[0]
+        return coef
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return X[:, support_] @ coef + intercept, (n_samples,)."""
+        return self._scores(X)[:, 0]
+
+
+__all__ = ["LinearClassifier", "LinearRegressor", "Rowwise", "one_versus_rest"]

@@ -18,7 +18,6 @@ from .. import validate
 from .._typing import FloatArray, IndexArray, Smooth
 from ..criteria import CRITERIA, LEAST_ROWS, criteria_table
 from ..groups import Groups
-from ..losses import Logistic, SquaredHinge
 from ..methods import L0, Bilevel, Method, Minimax, Pool
 from ..result import Path
 from ..solvers import Request, Task
@@ -26,8 +25,6 @@ from ..solvers.drive import Solver
 from ..solvers.scaling import selection_scaling
 from . import _doubts
 from ._sparse_linear import Rowwise, SparseLinearModel
-
-LOSSES: dict[str, Smooth] = {loss.name: loss for loss in (Logistic(), SquaredHinge())}
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ class Plan:
     report: Any = field(default=None)  # told where a proof stands
 
     @classmethod
-    def of(cls, model: Any, losses: dict[str, Smooth]) -> Plan:
+    def of(cls, model: Any) -> Plan:
         """Return the plan of an estimator.
 
         Raises
@@ -106,8 +103,8 @@ class Plan:
         ValueError
             Where a parameter breaks a rule that no data are needed for.
         """
-        validate.check_option("loss", model.loss, list(losses))
-        loss = losses[model.loss]
+        validate.check_option("loss", model.loss, list(model._losses))
+        loss = model._losses[model.loss]
         automatic: type[Method] = Pool
         if model.groups is not None:
             automatic = Minimax if model.n_features is None else Bilevel
@@ -351,7 +348,6 @@ def begun(
 
 
 __all__ = [
-    "LOSSES",
     "Plan",
     "Problem",
     "Selector",

@@ -92,6 +92,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     """Base of the classifiers and regressors with sparse coefficients."""
 
     # Parameters that every such class has; set by the constructors of the subclasses.
+    C: Any
     fit_intercept: Any
     tol: Any
     n_threads: Any
@@ -105,6 +106,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     refit_C: Any = None
     calibrate: Any = False
     warm_start: Any = False
+    solver: Any = "auto"
 
     intercept_: Any  # (n_models,), or a number
 
@@ -158,6 +160,24 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     @abstractmethod
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
         """Return y, validated, (n_samples,)."""
+
+    @abstractmethod
+    def _unit(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
+        """Return what multiplies the sample weights, (n,): the class weights."""
+
+    @abstractmethod
+    def _problems(
+        self, labels: np.ndarray, weight: FloatArray
+    ) -> tuple[np.ndarray | None, list[FloatArray]]:
+        """Return the classes of the rows of positive weight, if any, and y of every problem."""
+
+    @abstractmethod
+    def _weigh(self, data: Rowwise) -> tuple[Rowwise, FloatArray | None]:
+        """Return the data with the weights of the problem, and the class weights (n,), if any."""
+
+    def _loss_weight(self) -> float:
+        """Return C as a number."""
+        return float(self.C)
 
     @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

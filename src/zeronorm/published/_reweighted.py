@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from ..estimators import L1Classifier
-from ..estimators._selecting import LOSSES
 from ..methods import ReweightedL1
 from ..result import Result
 from ..solvers import reweighted
@@ -119,4 +118,4 @@ class ReweightedL1LogisticRegression(L1Classifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._stages().check(LOSSES[self.loss], self.fit_intercept)
+        self._stages().check(self._losses[self.loss], self.fit_intercept)

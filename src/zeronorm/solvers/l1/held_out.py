@@ -18,13 +18,13 @@ class HeldOut:
     def __init__(
         self,
         rows: IndexArray,
-        codes: IndexArray,
+        truth: np.ndarray,
         weight: FloatArray,
         n_problems: int,
-        score: Callable[[FloatArray, IndexArray, FloatArray], float],
+        score: Callable[[FloatArray, np.ndarray, FloatArray], float],
     ) -> None:
         self.scores: dict[int, float] = {}
-        self._rows, self._codes, self._weight = rows, codes, weight
+        self._rows, self._truth, self._weight = rows, truth, weight
         self._n_problems, self._score = n_problems, score
         self._waiting: dict[int, dict[int, FloatArray]] = {}
 
@@ -35,7 +35,7 @@ class HeldOut:
         if len(waiting) == self._n_problems:
             del self._waiting[step]
             margins = np.column_stack([waiting[number] for number in range(self._n_problems)])
-            self.scores[step] = self._score(margins, self._codes, self._weight)
+            self.scores[step] = self._score(margins, self._truth, self._weight)
 
 
 def _log_loss(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
@@ -58,10 +58,19 @@ def _auc(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
     return float(roc_auc_score(codes, margins[:, 0], sample_weight=weight))
 
 
-SCORES: dict[str, Callable[[FloatArray, IndexArray, FloatArray], float]] = {
+def _squared_error(margins: FloatArray, target: FloatArray, weight: FloatArray) -> float:
+    """Return the mean of (target - prediction)^2."""
+    return float(np.average((target - margins[:, 0]) ** 2, weights=weight))
+
+
+# Of margins (n, n_problems), the codes of the classes or real targets (n,), and weights (n,).
+SCORES: dict[str, Callable[[FloatArray, np.ndarray, FloatArray], float]] = {
     "log_loss": _log_loss,
     "accuracy": _accuracy,
     "auc": _auc,
+    "squared_error": _squared_error,
 }
+CLASSIFIED = ("log_loss", "accuracy", "auc")  # of labels
+LOWER = ("log_loss", "squared_error")  # the smaller the better
 
-__all__ = ["SCORES", "HeldOut"]
+__all__ = ["CLASSIFIED", "LOWER", "SCORES", "HeldOut"]

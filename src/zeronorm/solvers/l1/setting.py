@@ -120,10 +120,12 @@ class L1Setting:
             validate.check_squares(square, LARGEST_SQUARE, start)
 
 
-def refit_on_x(problem: L1Problem, support: IndexArray, C: float | str, unit: FloatArray) -> Refit:
+def refit_on_x(
+    problem: L1Problem, support: IndexArray, C: float | str, unit: FloatArray | None
+) -> Refit:
     """Return the refit of some features of a problem (at C = 1) on the scaling of X.
 
-    unit : (n,) class weights.
+    unit : (n,) class weights, if there are any.
     """
     design, risk = problem.design, problem.risk
     stored = design if problem.centre is None else unscaled(design)[0]
