@@ -335,6 +335,7 @@ def test_lies_one_by_one(proven):
         ({"coef": np.ones((1, 3))}, "coef of the certificate must be finite numbers"),
         ({"coef": np.ones(3, complex)}, "coef of the certificate must be finite numbers"),
         ({"coef": np.array([1.0, np.nan, 1.0])}, "coef of the certificate must be finite numbers"),
+        ({"bound": -1.7e308}, "the gap of the certificate is infinite"),
         ({"dual": np.full(60, np.inf)}, "dual of the certificate must be finite numbers"),
         ({"dual": np.ones((60, 1))}, "dual of the certificate must be finite numbers"),
         ({"loss": ["logistic"]}, "the loss of the certificate must be 'logistic' or"),

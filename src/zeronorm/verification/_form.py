@@ -120,6 +120,8 @@ def _check_fields(certificate: Certificate) -> None:
         raise CertificateError(f"C of the certificate must be positive; got {certificate.C!r}.")
     if not certificate.fit_intercept and certificate.intercept != 0:
         raise CertificateError("the certificate has an intercept in a problem without one.")
+    if not 100.0 * certificate.gap < np.inf:
+        raise CertificateError("the gap of the certificate is infinite.")
     k = certificate.support.size
     if not k:
         raise CertificateError("the support of the certificate has no features.")
