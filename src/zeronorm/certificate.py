@@ -361,7 +361,8 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     duals = [certificate.dual, *(() if certificate.tree is None else certificate.tree.dual)]
     if task.loss.of_labels and not all((task.y * dual >= 0).all() for dual in duals):
         return False
-    z = margins(task.design, support, certificate.coef, certificate.intercept)
+    intercept = certificate.intercept - task.origin
+    z = margins(task.design, support, certificate.coef, intercept)
     loss, _ = task.loss.value_gradient(z, task.y, posed.C * task.sample_weight)
     objective = loss + 0.5 * certificate.coef @ certificate.coef
     return bool(abs(objective - certificate.objective) <= 1e-6 * abs(certificate.objective))
