@@ -956,6 +956,28 @@ def test_a_certificate_that_claims_too_much(run, proven, change):
     assert document["claims"][0]["recomputed"] is None
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
+def test_a_refuted_certificate_states_nothing(run, proven, tmp_path):
+    """The rest of a false certificate would be printed as true, or `| head` exit with 0."""
+    golub = load_golub()
+    (certificate,) = persistence.load_certificate(proven).certificates
+    equal = {int(certificate.support[0]): np.setdiff1d([0, 1], certificate.support)[:1]}
+    false = dataclasses.replace(certificate, objective=1.2, equivalents=equal)
+    persistence.save_certificate(false, "t.npz", golub.X, golub.y)
+    stdout = run("verify", "golub", "t.npz", code=1).stdout
+    assert "refuted" in stdout
+    assert "It holds" not in stdout
+    assert "equivalent" not in stdout
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [*COMMAND, "verify", "golub", "t.npz"],
+        stdout=write_end, stderr=subprocess.PIPE, text=True, timeout=120,
+    )  # fmt: skip
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_verify_says_what_the_budget_counts(run):
     """The best groups would be told as the best single features."""
     rng = np.random.default_rng(0)

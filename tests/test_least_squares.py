@@ -349,3 +349,22 @@ def test_targets_whose_squares_underflow():
     own = certify(BudgetRegressor(3, C=0.5).fit(posed.X, posed.y), posed.X, posed.y)
     tiny = replace(own, objective=1e-310 * own.objective, bound=1e-310 * own.bound)
     assert tiny.gap == pytest.approx(own.gap, rel=1e-6)
+
+
+@pytest.mark.parametrize("offset", [1e5, 1e7, 1e9])
+@pytest.mark.parametrize("C", [0.01, 0.1, 1.0, 10.0])
+@pytest.mark.parametrize("method", ["pool", "l0", "greedy", "minimax", "l1"])
+def test_an_offset_of_the_target_is_the_intercept(method, C, offset):
+    """Solvers would see the rounding of the target, and end at models that are not optimal."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8, 5))
+    y = np.round(X[:, 0] - X[:, 1] + 0.1 * rng.standard_normal(8), 4)
+    plain = BudgetRegressor(2, C=C, method=method).fit(X, y)
+    moved = BudgetRegressor(2, C=C, method=method).fit(X, y + offset)
+    np.testing.assert_array_equal(moved.support_, plain.support_)
+    np.testing.assert_allclose(moved.coef_, plain.coef_, rtol=1e-13 * offset)
+    assert moved.intercept_ - offset == pytest.approx(plain.intercept_, abs=1e-14 * offset)
+    assert moved.certificate_.gap == pytest.approx(plain.certificate_.gap, abs=1e-14 * offset)
+    verify(X, y + offset, moved.certificate_)
+    proof = prove(moved, X, y + offset, gap=0.0)
+    verify(X, y + offset, proof.certificate)

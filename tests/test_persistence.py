@@ -609,6 +609,8 @@ def step(**changes):
         (certificate(gap="small"), "a certificate has a wrong type of gap"),
         (certificate(more=1), "a certificate has the unknown entry 'more'"),
         (certificate(bound=float("nan")), "a certificate must be finite"),
+        (certificate(proven=True), "gap and proven of a certificate must be those of its"),
+        (certificate(gap=0.0, proven=True), "gap and proven of a certificate must be those of"),
         (certificate(loss="hinge"), "the loss of a certificate must be one of logistic, squared_h"),
         (certificate(loss=1), "a certificate has a wrong type of loss"),
         (meta(history=[]), "history must have 1 entries"),

@@ -529,6 +529,20 @@ def interrupting(n_nodes):
     return callback
 
 
+def test_interrupt_after_the_last_node_takes_nothing_back():
+    """A proof of the wanted gap would be said to have a larger one."""
+
+    def interrupt(row):
+        if row.n_nodes and row.gap <= 0.05:
+            raise KeyboardInterrupt
+
+    X, y = instance(3, n=40, p=12)
+    proof = zeronorm.prove([0, 1, 2], X, y, C=10.0, gap=0.05, callback=interrupt)
+    assert len(proof.history) > 1
+    assert proof.certificate.gap <= 0.05
+    assert proof.status is Status.GAP
+
+
 @pytest.mark.parametrize("after", range(4))
 def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after):
     """Dual points of other nodes would be lost with those of the node."""
@@ -739,6 +753,15 @@ def test_bad_models_are_refused():
         zeronorm.certify(BudgetClassifier(3), X, y)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_rows_in_another_order_are_certified(loss):
+    """The dual point of the model would be taken where its rows have other labels."""
+    X, y = instance(1)
+    model = BudgetClassifier(2, loss=loss).fit(X, y)
+    order = np.roll(np.arange(len(y)), 1)
+    zeronorm.verify(X[order], y[order], zeronorm.certify(model, X[order], y[order]))
+
+
 def test_bad_options_are_refused():
     """A wrong option would be ignored, or fail deep inside."""
     X, y = instance(1)
@@ -759,6 +782,14 @@ def test_bad_options_are_refused():
             zeronorm.prove([0, 1], *other, resume=proof)
     with pytest.raises(ValueError, match="a proof of another problem"):
         zeronorm.prove([1, 2], X, y, resume=proof, sample_weight=1.0 + (y > 0))
+    # Objectives agree here, and no dual point is feasible, or the support lacks a forced feature.
+    order = np.roll(np.arange(len(y)), 1)
+    with pytest.raises(ValueError, match="a proof of another problem"):
+        zeronorm.prove([1, 2], X[order], y[order], resume=proof)
+    (other,) = np.setdiff1d([0, 1, 2], proof.support)[:1]
+    forced = BudgetClassifier(2, forced_features=[other]).fit(X, y)
+    with pytest.raises(ValueError, match="a proof of another problem"):
+        zeronorm.prove(forced, X, y, resume=proof)
     with pytest.raises(ValueError, match="a proof for each problem"):
         zeronorm.prove([1, 2], X, y, resume=[proof, proof])
     for options, match in (({"gap": -1}, "gap must"), ({"time_limit": -1}, "time_limit must")):

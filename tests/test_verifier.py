@@ -335,6 +335,7 @@ def test_lies_one_by_one(proven):
         ({"coef": np.ones((1, 3))}, "coef of the certificate must be finite numbers"),
         ({"coef": np.ones(3, complex)}, "coef of the certificate must be finite numbers"),
         ({"coef": np.array([1.0, np.nan, 1.0])}, "coef of the certificate must be finite numbers"),
+        ({"bound": -1.7e308}, "the gap of the certificate is infinite"),
         ({"dual": np.full(60, np.inf)}, "dual of the certificate must be finite numbers"),
         ({"dual": np.ones((60, 1))}, "dual of the certificate must be finite numbers"),
         ({"loss": ["logistic"]}, "the loss of the certificate must be 'logistic' or"),
@@ -599,7 +600,7 @@ def test_less_than_is_shown_passes():
     X, y, c = plain_certificate()
     for less in (
         {"bound": -1.0}, {"bound": 0.0}, {"candidates": 12}, {"fixed_in": 0},
-        {"dual": c.dual.tolist()}, {"support": c.support.tolist(), "coef": c.coef.tolist()},
+        {"dual": c.dual.astype(">f8")}, {"support": c.support.astype(np.uint8)},
         {"bound": -1e6, "fixed_in": 0, "candidates": 12, "dual": np.zeros(60)},
     ):  # fmt: skip
         verify(X, y, dataclasses.replace(c, **less))
@@ -769,6 +770,26 @@ def test_numbers_of_fewer_bits_are_compared_in_full(kind):
             verify(X, y, dataclasses.replace(c, **changes))
 
 
+@pytest.mark.parametrize(("kind", "apart"), [(np.float16, 1e-4), (np.float32, 3e-8)])
+def test_a_gap_is_not_lost_to_fewer_bits(kind, apart):
+    """A model that is not the best would say so: its gap, in that precision, is 0."""
+    X, y, _ = oracles.certificate_instance(3)
+    X = np.column_stack([X[:, 1], X[:, 1] + apart * X[:, 2]])
+    worse = [int(np.argmax([zeronorm.certify([j], X, y, C=0.3).objective for j in (0, 1)]))]
+    low, high = 0.3, 0.35
+    objective = kind(zeronorm.certify(worse, X, y, C=0.325).objective)
+    for _ in range(60):
+        C = 0.5 * (low + high)
+        c = zeronorm.certify(worse, X, y, C=C)
+        low, high = (C, high) if c.objective < float(objective) else (low, C)
+    forged = dataclasses.replace(c, objective=objective, bound=float(c.bound))
+    assert forged.proven
+    assert not c.proven
+    verify(X, y, dataclasses.replace(c, objective=float(objective)))
+    with pytest.raises(CertificateError, match="objective of the certificate must be a finite"):
+        verify(X, y, forged)
+
+
 class Sly(float):
     """A number that is equal to every other."""
 
@@ -816,6 +837,59 @@ class Word(str):
         return True
 
 
+class Shown(np.ndarray):
+    """An array that shows others than it has."""
+
+    def tolist(self):
+        return [3, 4, 6]
+
+
+class Convertible:
+    """No array, but one is made of it."""
+
+    def __init__(self, values):
+        self.values = values
+        self.size, self.shape = values.size, values.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype)
+
+
+class EqualType(type):
+    """The type of a type that is equal to every other."""
+
+    def __eq__(cls, other):
+        return True
+
+    def __hash__(cls):
+        return hash(float)
+
+
+class Float(metaclass=EqualType):
+    """What is no number, of a type that is equal to that of numbers."""
+
+    def __abs__(self):
+        return 1.0
+
+    def __float__(self):
+        return 0.0
+
+    def __ge__(self, other):
+        return True
+
+    def __int__(self):
+        return 12
+
+
+class Text(str, metaclass=EqualType):
+    """A word that is the same as another one, of a type that is equal to that of words."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        return other == "logistic"
+
+
 class OtherGroups(Groups):
     """Groups that could be others at every look."""
 
@@ -846,6 +920,13 @@ def test_what_is_not_what_it_seems():
         dataclasses.replace(c, tree=dataclasses.replace(tree, row=None)),
         dataclasses.replace(c, support=[[1], [2, 5]]),
         dataclasses.replace(c, dual=np.ma.masked_array(c.dual, c.dual > 0.1)),
+        dataclasses.replace(c, support=c.support.view(Shown)),
+        dataclasses.replace(c, support=Convertible(c.support)),
+        dataclasses.replace(c, coef=list(c.coef)),
+        dataclasses.replace(c, bound=Float()),
+        dataclasses.replace(c, candidates=Float()),
+        dataclasses.replace(c, fit_intercept=Float()),
+        dataclasses.replace(c, loss=Text("hinge")),
         dataclasses.replace(c, groups=3, n_groups=2),
         dataclasses.replace(c, groups=OtherGroups(np.arange(3), np.arange(12) % 3), n_groups=3),
         dataclasses.replace(
@@ -857,7 +938,6 @@ def test_what_is_not_what_it_seems():
     ):
         with pytest.raises(CertificateError):
             verify(X, y, forged)
-    verify(X, y, dataclasses.replace(c, support=tuple(c.support), coef=list(c.coef)))
 
 
 def test_columns_whose_squares_leave_the_range():
@@ -958,11 +1038,21 @@ def test_what_is_no_data_is_refused():
         (X, None, np.nan, "rtol must be above 0 and at most 1e-3"),
         (X, None, 0.0, "rtol must be above 0 and at most 1e-3"),
         (X[:, :2], None, 1e-9, "the support of the certificate must be of 2 features"),
+        (X + 1j, None, 1e-9, "X must not be masked or complex"),
+        (np.ma.masked_array(X, X > 1), None, 1e-9, "X must not be masked or complex"),
+        (X, np.ones(60) + 1j, 1e-9, "sample_weight must not be masked or complex"),
     ):
         with pytest.raises(ValueError, match=message):
             verify(data, y, c, sample_weight=weight, rtol=rtol)
     with pytest.raises(ValueError, match="y must be labels"):
         verify(X, np.where(y > 0, np.nan, 0.0), c)
+    with pytest.raises(ValueError, match="y must not be masked"):
+        verify(X, np.ma.masked_array(y, y > 0), c)
+    day = np.datetime64("2020-01-01")
+    for labels in (np.ones(60, object), np.full(60, day)):
+        labels[7] = np.nan if labels.dtype == object else np.datetime64("NaT")
+        with pytest.raises(ValueError, match="y must be labels or numbers; got NaN"):
+            verify(X, labels, c)
 
 
 ALONE = """

@@ -202,6 +202,7 @@ class Smooth(Curved, Protocol):
     """
 
     of_labels: ClassVar[bool]  # whether targets are -1 and 1
+    of_residuals: ClassVar[bool]  # whether it is a function of y - z
     has_intercept: ClassVar[bool]  # whether a constant in the margins changes the loss
     separable: ClassVar[bool]  # whether it is a sum over rows, of which one can be left out
 

@@ -330,8 +330,9 @@ def _resumed(
         certificate = proof.certificate
         if certificate.support.size != one.support.size or not _is_of(one, certificate):
             raise ValueError(
-                "resume is a proof of another problem (size, C, scaling, loss, intercept, X, y or "
-                "weights differ). Pass the model and the data of the earlier call."
+                "resume is a proof of another problem (size, C, scaling, loss, intercept, forced "
+                "features, X, y or weights differ, or the order of the rows). Pass the model and "
+                "the data of the earlier call."
             )
         resumed.append(replace(one, support=certificate.support, dual=certificate.dual))
         trees.append(certificate.tree)
@@ -341,7 +342,8 @@ def _resumed(
 def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     """Return whether a certificate is of a problem, and its model has the same objective there.
 
-    Dual points of other labels would not be feasible, and their bounds false.
+    Dual points of other labels, as of rows in another order, would not be feasible, and their
+    bounds false.
     """
     task, support = posed.task, certificate.support
     same = (
@@ -350,11 +352,17 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
         and certificate.scaling == task.scaling
         and certificate.loss == task.loss.name
         and certificate.fit_intercept == task.intercept
+        and np.array_equal(certificate.forced, task.forced)
         and support[-1] < task.design.shape[1]
+        and task.usable[support].all()
     )
     if not same:
         return False
-    z = margins(task.design, support, certificate.coef, certificate.intercept)
+    duals = [certificate.dual, *(() if certificate.tree is None else certificate.tree.dual)]
+    if task.loss.of_labels and not all((task.y * dual >= 0).all() for dual in duals):
+        return False
+    intercept = certificate.intercept - task.origin
+    z = margins(task.design, support, certificate.coef, intercept)
     loss, _ = task.loss.value_gradient(z, task.y, posed.C * task.sample_weight)
     objective = loss + 0.5 * certificate.coef @ certificate.coef
     return bool(abs(objective - certificate.objective) <= 1e-6 * abs(certificate.objective))

@@ -22,6 +22,7 @@ class _OfLabels:
     """What losses of labels -1 and 1 have in common: f(y, z) depends on y z alone."""
 
     of_labels: ClassVar[bool] = True
+    of_residuals: ClassVar[bool] = False
     has_intercept: ClassVar[bool] = True
     separable: ClassVar[bool] = True
 
@@ -161,6 +162,7 @@ class LeastSquares:
     name: ClassVar[str] = "least_squares"
     kernel: ClassVar[int] = 2
     of_labels: ClassVar[bool] = False
+    of_residuals: ClassVar[bool] = True
     has_intercept: ClassVar[bool] = True
     separable: ClassVar[bool] = True
 

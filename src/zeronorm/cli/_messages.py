@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 import typer
@@ -33,14 +33,10 @@ class Group(TyperGroup):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # names that the terminal cannot show
                 stream.reconfigure(errors="backslashreplace")
+        code: Any = 0
         try:
-            code = super().main(*args, **{**extra, "standalone_mode": False})
-        except (BrokenPipeError, SystemExit) as error:
-            # Both typer and rich make a SystemExit of a pipe whose reader wanted no more.
-            if not isinstance(error.__context__ or error, BrokenPipeError):
-                raise
-            _silence(sys.stdout)
-            return 0
+            with readers_may_leave():
+                code = super().main(*args, **{**extra, "standalone_mode": False})
         except (KeyboardInterrupt, typer.Abort):
             code = 130
         except Exception as error:
@@ -67,6 +63,18 @@ class Group(TyperGroup):
         if code == 130:  # also what newer versions of typer make of Ctrl-C
             say("Interrupted.")
         return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def readers_may_leave() -> Iterator[None]:
+    """Print to stdout; what its reader, as `head`, does not want any more is dropped."""
+    try:
+        yield
+    except (BrokenPipeError, SystemExit) as error:
+        # Both typer and rich make a SystemExit of a pipe whose reader wanted no more.
+        if not isinstance(error.__context__ or error, BrokenPipeError):
+            raise
+        _silence(sys.stdout)
 
 
 def say_notes(notes: Sequence[str]) -> None:

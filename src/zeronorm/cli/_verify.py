@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ._input import comparable, read_labelled
+from ._messages import readers_may_leave
 from ._options import VerifyOptions, takes
 from ._output import show_document
 from ._progress import watched
@@ -51,7 +52,8 @@ def verify(options: VerifyOptions) -> None:
         "seconds": work.seconds["total"],
         "notes": work.notes,
     }
-    show_document(document, options, print_verification)
+    with readers_may_leave():  # the exit code is the same whether anyone reads why
+        show_document(document, options, print_verification)
     if found is None:
         raise typer.Exit(1)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..criteria import CRITERIA
 from ..files import quote
-from ..result import Certificate, Selection, Status, Step
+from ..result import SMALLEST, Certificate, Selection, Status, Step
 from ._archive import Require
 
 _CERTIFICATE = {
@@ -121,6 +121,12 @@ def check_summary(record: Any, require: Require) -> None:
     """Check what `summarize` returns."""
     check_record("a certificate", record, _CERTIFICATE, require)
     check_loss("a certificate", record, require)
+    objective, gap = record["objective"], record["gap"]
+    known = max(0.0, objective - record["bound"]) / max(abs(objective), SMALLEST)
+    require(
+        gap == known and record["proven"] == (gap <= 1e-9),
+        "gap and proven of a certificate must be those of its objective and bound",
+    )
 
 
 def check_solution(record: Any, require: Require) -> None:

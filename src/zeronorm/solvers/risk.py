@@ -9,9 +9,7 @@ import numpy as np
 from .._typing import FloatArray, Smooth
 from ..losses import balance, dual_bound, fit_intercept
 
-# Gaps are relative to the value of the model without features, and to what rounding alone could
-# make of it at least: this share of the squares of the target.
-ROUNDED = 1e-27
+LEAST_SCALE = 1e-300  # A gap is relative to the model without features, and to this at least.
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +20,19 @@ class Risk:
     weight: FloatArray  # (n,) s: sample weights times C, positive
     loss: Smooth
     intercept: bool = True  # whether b is free, else it is 0
+    origin: float = 0.0  # what was taken off the target: b of the user's is so much larger
+
+    @classmethod
+    def centred(cls, y: FloatArray, weight: FloatArray, loss: Smooth, intercept: bool) -> Risk:
+        """Return the loss of a target less its mean, where a free b takes that up.
+
+        Residuals of a target far from 0 would have its rounding in place of their own.
+        """
+        if not (intercept and loss.of_residuals):
+            return cls(y, weight, loss, intercept)
+        constant = bool((y == y[0]).all())  # its mean, rounded, may be another number
+        origin = float(y[0]) if constant else float(weight @ y) / float(weight.sum())
+        return cls(y - origin, weight, loss, intercept, origin)
 
     @property
     def size(self) -> int:
@@ -67,15 +78,12 @@ class Risk:
 
     def null(self) -> float:
         """Return the least value of the model without features, not 0."""
-        return self._positive(self.loss.null(self.y, self.weight, self.intercept))
+        return max(self.loss.null(self.y, self.weight, self.intercept), LEAST_SCALE)
 
     def first(self) -> tuple[float, FloatArray, float]:
         """Return value (not 0, even of a constant target), dual point and b without features."""
         b, value, gradient = self.best(np.zeros_like(self.weight))
-        return self._positive(value), self.dual_point(gradient), b
-
-    def _positive(self, value: float) -> float:
-        return max(value, ROUNDED * float(self.weight @ self.y**2), 1e-300)
+        return max(value, LEAST_SCALE), self.dual_point(gradient), b
 
 
 __all__ = ["Risk"]

@@ -20,7 +20,7 @@ class Task:
     """One problem: the data on the selection scaling, target, weights and what may be selected."""
 
     design: Design
-    y: FloatArray  # (n,) the target: labels +-1, or numbers
+    y: FloatArray  # (n,) the target: labels +-1, or numbers less their origin
     sample_weight: FloatArray  # (n,) positive
     scaling: str  # "standardized", "scaled" or "none"
     loss: Smooth
@@ -30,6 +30,7 @@ class Task:
     usable: np.ndarray  # (m,) mask of the features that may be selected
     groups: Groups | None  # of the features, for budgets of groups
     forced_groups: IndexArray  # groups that every model counts, for budgets of both
+    origin: float  # of the target, see Risk
 
     @classmethod
     def of(
@@ -49,23 +50,26 @@ class Task:
     ) -> Task:
         """Return a task; what is not given has no effect: weights of 1, all features usable."""
         n, m = design.shape
+        weight = np.ones(n) if sample_weight is None else sample_weight
+        risk = Risk.centred(y, weight, Logistic() if loss is None else loss, intercept)
         return cls(
             design,
-            y,
-            np.ones(n) if sample_weight is None else sample_weight,
+            risk.y,
+            weight,
             scaling,
-            Logistic() if loss is None else loss,
+            risk.loss,
             intercept,
             np.empty(0, np.int64) if forced is None else np.sort(forced),
             np.ones(n) if unit is None else unit,
             np.ones(m, bool) if usable is None else usable,
             groups,
             np.empty(0, np.int64) if forced_groups is None else forced_groups,
+            risk.origin,
         )
 
     def risk(self, C: float) -> Risk:
         """Return the loss, weighted by C times the sample weights."""
-        return Risk(self.y, C * self.sample_weight, self.loss, self.intercept)
+        return Risk(self.y, C * self.sample_weight, self.loss, self.intercept, self.origin)
 
     @property
     def n_rows(self) -> float:

@@ -108,7 +108,8 @@ class Data:
 
 def read_target(y: np.ndarray, loss: str) -> FloatArray:
     """Return numbers for least squares, and +-1 for the two classes of labels."""
-    if y.dtype.kind in "fc" and not np.isfinite(y).all():
+    wrong = ~np.isfinite(y) if y.dtype.kind in "fc" else y != y  # as NaN among objects, and NaT
+    if wrong.any():
         raise ValueError("y must be labels or numbers; got NaN or infinity.")
     if loss == "least_squares":
         if y.dtype.kind not in "fiub":
@@ -124,6 +125,9 @@ def read_target(y: np.ndarray, loss: str) -> FloatArray:
 
 def read_data(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> Data:
     """Return the data on the scaling of a certificate."""
+    for name, values in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+        if isinstance(values, np.ma.MaskedArray) or np.iscomplexobj(values):
+            raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     labels = np.asarray(y)
     if X.ndim != 2 or labels.shape != X.shape[:1]:

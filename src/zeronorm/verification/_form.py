@@ -13,8 +13,9 @@ from ..result import Certificate, Tree
 
 LOSSES = ("logistic", "squared_hinge", "least_squares")
 SCALINGS = ("standardized", "scaled", "none")
-INTEGERS = frozenset({int, *(np.dtype(kind).type for kind in "bhilqBHILQ")})
-NUMBERS = frozenset({int, float, np.float16, np.float32, np.float64})
+INTEGERS = (int, *(np.dtype(kind).type for kind in "bhilqBHILQ"))
+# A gap of numbers of fewer bits is computed in their precision, where it may be 0.
+NUMBERS = (int, float, np.float64)
 
 
 class CertificateError(ValueError):
@@ -85,7 +86,7 @@ def _copied(given: Any) -> Certificate:
     if type(values["equivalents"]) is not dict:
         raise CertificateError("equivalents of the certificate must be a dict.")
     values["equivalents"] = {
-        feature: np.array(others) for feature, others in values["equivalents"].items()
+        feature: _copy(others, "iu") for feature, others in values["equivalents"].items()
     }
     return Certificate(**values)
 
@@ -95,27 +96,32 @@ def _copy(values: Any, kinds: str) -> np.ndarray:
 
     kinds : of NumPy's types: "iuf" for numbers, "iu" for indices, "b" for booleans.
     """
-    array = np.asarray(values)
-    if isinstance(values, np.ma.MaskedArray) or array.dtype.kind not in kinds:
-        return np.full(array.shape, np.nan) if "f" in kinds else np.empty(0, np.int64)
+    if type(values) is not np.ndarray:  # a subclass may show others than it has
+        raise CertificateError(
+            f"arrays of the certificate must be those of NumPy; got {type(values).__name__}."
+        )
+    if values.dtype.kind not in kinds:
+        return np.full(values.shape, np.nan) if "f" in kinds else np.empty(0, np.int64)
     kind: Any = bool if kinds == "b" else np.float64 if "f" in kinds else np.int64
-    return np.array(array, kind)
+    return np.array(values, kind)
 
 
 def _check_fields(certificate: Certificate) -> None:
     for name, known in (("loss", LOSSES), ("scaling", SCALINGS)):
         value = getattr(certificate, name)
-        if not (type(value) in (str, np.str_) and value in known):
+        if not (_is_any(value, (str, np.str_)) and value in known):
             raise CertificateError(
                 f"the {name} of the certificate must be {' or '.join(map(repr, known))}; "
                 f"got {value!r:.60}."
             )
-    if type(certificate.fit_intercept) not in (bool, np.bool_):
+    if not _is_any(certificate.fit_intercept, (bool, np.bool_)):
         raise CertificateError("fit_intercept of the certificate must be True or False.")
     if not certificate.C > 0:
         raise CertificateError(f"C of the certificate must be positive; got {certificate.C!r}.")
     if not certificate.fit_intercept and certificate.intercept != 0:
         raise CertificateError("the certificate has an intercept in a problem without one.")
+    if not 100.0 * certificate.gap < np.inf:
+        raise CertificateError("the gap of the certificate is infinite.")
     k = certificate.support.size
     if not k:
         raise CertificateError("the support of the certificate has no features.")
@@ -133,18 +139,23 @@ def _check_fields(certificate: Certificate) -> None:
         _check_tree(certificate.tree, certificate.dual.size)
 
 
+def _is_any(value: Any, kinds: tuple[type, ...]) -> bool:
+    """Return whether a value is of one of some types, not of one that says it is equal to them."""
+    return any(type(value) is kind for kind in kinds)
+
+
 def _is_finite(value: Any) -> bool:
-    return bool(type(value) in NUMBERS and abs(value) < np.inf)
+    return _is_any(value, NUMBERS) and bool(abs(value) < np.inf)
 
 
 def is_count(value: Any) -> bool:
-    return bool(type(value) in INTEGERS and value >= 0)
+    return _is_any(value, INTEGERS) and bool(value >= 0)
 
 
 def _indices(name: str, values: Any) -> IndexArray:
     """Return features, which must be sorted and distinct."""
-    size, found = np.size(values), _copy(values, "iu")
-    sound = found.shape == np.shape(values) if size else True
+    found = _copy(values, "iu")
+    sound = found.shape == values.shape or not values.size
     if not (sound and found.ndim == 1 and (found >= 0).all() and (found[1:] > found[:-1]).all()):
         raise CertificateError(
             f"{name} of the certificate must be indices of features, sorted, each once."

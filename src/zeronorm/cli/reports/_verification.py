@@ -57,9 +57,10 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
         if found["nodes"]:
             text.append(f", from a tree of {found['nodes']:,} nodes")
         facts.append(("verified" if not number else "", text))
-    facts.append(("", styled((scope(claims[0]["claimed"]), "dim"))))
-    labels = [claim["class"] for claim in claims]
-    facts += duplicate_facts(labels, [claim["equivalents"] for claim in claims])
+    if document["verified"]:
+        facts.append(("", styled((scope(claims[0]["claimed"]), "dim"))))
+        labels = [claim["class"] for claim in claims]
+        facts += duplicate_facts(labels, [claim["equivalents"] for claim in claims])
     print_pairs(console, facts, airy=True)
     if not quiet:
         console.print()

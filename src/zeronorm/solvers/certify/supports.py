@@ -96,7 +96,7 @@ def certificate_of(
         scaling=task.scaling,
         support=support,
         coef=fit.coef,
-        intercept=fit.intercept,
+        intercept=fit.intercept + task.origin,
         objective=fit.objective,
         bound=min(found.value, fit.objective),
         dual=found.dual,

@@ -68,8 +68,9 @@ class L1Problem:
         )
 
     def shift(self, features: IndexArray, u: FloatArray) -> float:
-        """Return b on the columns of the design less b on those of X."""
-        return 0.0 if self.centre is None else float(self.centre[features] @ u)
+        """Return b of the design and the risk less b of X and its target."""
+        moved = 0.0 if self.centre is None else float(self.centre[features] @ u)
+        return moved - self.risk.origin
 
 
 @dataclass(frozen=True, slots=True)

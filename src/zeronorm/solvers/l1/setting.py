@@ -56,7 +56,9 @@ class L1Setting:
         penalty = self._penalty(design, weight)
         size = float(weight.sum())
         return [
-            L1Problem(design, Risk(y, weight, self.loss, self.intercept), penalty, size).centred()
+            L1Problem(
+                design, Risk.centred(y, weight, self.loss, self.intercept), penalty, size
+            ).centred()
             for y in ys
         ]
 

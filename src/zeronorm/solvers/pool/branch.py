@@ -196,9 +196,9 @@ class BranchAndBound:
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         self._seconds += time.perf_counter() - begin
-        if status is Status.GAP and self.bound < self.target:
-            return Status.STALLED  # rounding leaves a larger gap
-        return status
+        if self.bound >= self.target:  # an interrupt may come after the last node
+            return Status.GAP
+        return Status.STALLED if status is Status.GAP else status  # rounding leaves a larger gap
 
     def _replay(self, tree: Tree, root: Node) -> None:
         """Rebuild the open nodes of an earlier search; nodes that it left too early are open again.

@@ -78,7 +78,12 @@ def refit(
     coef = fit.coef / std
     value = risk.value_gradient(fit.margins)[0]
     return Refit(
-        coef, fit.intercept - float(mean @ coef), candidates[best], value, losses[best], fit.gap
+        coef,
+        fit.intercept - float(mean @ coef) + risk.origin,
+        candidates[best],
+        value,
+        losses[best],
+        fit.gap,
     )
 
 

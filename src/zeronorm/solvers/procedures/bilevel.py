@@ -88,7 +88,8 @@ def _selection(
     support, C = fit.support, request.C
     loo_loss, log_loss, criteria = np.nan, np.nan, no_criteria()
     if request.refit_C is None:
-        coef, intercept = on_scaling_of_x(design, support, fit.coef, fit.intercept)
+        b = fit.intercept + task.origin
+        coef, intercept = on_scaling_of_x(design, support, fit.coef, b)
         if isinstance(task.loss, Logistic):
             Z, risk = gather(design, support), task.risk(1.0)
             z = Z.times(fit.coef) + fit.intercept
