@@ -66,13 +66,19 @@ def test_the_gap_bounds_the_suboptimality(tol, data):
     assert best * (1 - 1e-9) <= model.objective_ <= best + model.dual_gap_ * zero * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
 def test_an_offset_is_the_intercept(offset, data):
     X, y = data
     plain = L1Regressor(0.1, tol=1e-9).fit(X, y)
     moved = L1Regressor(0.1, tol=1e-9).fit(X, y + offset)
     np.testing.assert_allclose(moved.coef_, plain.coef_, atol=1e-6)
-    assert moved.intercept_ - offset == pytest.approx(plain.intercept_, abs=1e-6)
+    assert moved.intercept_ - offset == pytest.approx(plain.intercept_, abs=2e-6)
+    sized = L1Regressor(n_features=4, warm_start=True).fit(X, y + offset)
+    assert sized.intercept_ - offset == pytest.approx(
+        L1Regressor(n_features=4).fit(X, y).intercept_, abs=2e-6
+    )
+    again = L1Regressor(0.1, tol=1e-9, warm_start=True).fit(X, y + offset)
+    assert again.fit(X, y + offset).n_iter_ <= 1
 
 
 @pytest.mark.parametrize("k", [1, 2, 4, 7])

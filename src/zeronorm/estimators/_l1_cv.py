@@ -324,7 +324,7 @@ def _begin(
     seconds["standardize"] = time.perf_counter() - started
 
     def told(fold: int, number: int, step: int, point: Point) -> None:
-        held_out[fold].add(number, step, point.z)
+        held_out[fold].add(number, step, point.z + folds[fold][number].risk.origin)
 
     def solver() -> Solver[_Solved]:
         Cs, solutions, seconds["solve"] = yield from l1_folds(
