@@ -33,6 +33,7 @@ def objective(X, y, w, b, C, l1_ratio=1.0, weight=1.0):
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.4])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_agrees_with_the_elastic_net_of_scikit_learn(alpha, l1_ratio, intercept, data):
+    """The problem would be another than that of the docstring, or not be solved."""
     X, y = data
     C = 1.0 / (N * alpha)
     ours = L1Regressor(C, l1_ratio=l1_ratio, fit_intercept=intercept, tol=TIGHT).fit(X, y)
@@ -47,6 +48,7 @@ def test_agrees_with_the_elastic_net_of_scikit_learn(alpha, l1_ratio, intercept,
 
 
 def test_weights_are_those_of_the_lasso(data):
+    """Rows would count by something else than their weights."""
     X, y = data
     weight = np.random.default_rng(0).uniform(0.1, 3, N)
     ours = L1Regressor(0.1, tol=TIGHT).fit(X, y, weight)
@@ -68,6 +70,7 @@ def test_the_gap_bounds_the_suboptimality(tol, data):
 
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
 def test_an_offset_is_the_intercept(offset, data):
+    """Digits of a target far from 0 would be lost, or its intercept be that of a centred one."""
     X, y = data
     plain = L1Regressor(0.1, tol=1e-9).fit(X, y)
     moved = L1Regressor(0.1, tol=1e-9).fit(X, y + offset)
@@ -83,6 +86,7 @@ def test_an_offset_is_the_intercept(offset, data):
 
 @pytest.mark.parametrize("k", [1, 2, 4, 7])
 def test_exactly_k_features_are_those_of_least_angle_regression(k, data):
+    """The features would be others than those of the path, or more or fewer."""
     X, y = data
     model = L1Regressor(n_features=k, refit_C=1e9).fit(X, y)
     _, _, path = lars_path(X - X.mean(axis=0), y - y.mean(), method="lasso")
@@ -95,6 +99,7 @@ def test_exactly_k_features_are_those_of_least_angle_regression(k, data):
 
 
 def test_path_agrees_with_that_of_scikit_learn(data):
+    """A solution of the path would be that of another C, or of classes."""
     X, y = data
     path = l1_path(X, y, loss="least_squares", Cs=12, tol=1e-10)
     alphas = 1.0 / (N * path.Cs)
@@ -110,6 +115,7 @@ def test_path_agrees_with_that_of_scikit_learn(data):
 
 @pytest.mark.parametrize("rule", ["best", "1se"])
 def test_cross_validation_agrees_with_that_of_scikit_learn(rule, data):
+    """Folds would be scored on other rows, another scale or another balance of loss and penalty."""
     X, y = data
     folds = list(KFold(4, shuffle=True, random_state=1).split(X))
     Cs = np.geomspace(0.01, 2, 8)
@@ -124,6 +130,7 @@ def test_cross_validation_agrees_with_that_of_scikit_learn(rule, data):
 
 
 def test_a_warm_start_is_at_the_solution(data):
+    """A refit of the same data would begin from nothing."""
     X, y = data
     model = L1Regressor(0.1, warm_start=True, tol=1e-8).fit(X, y)
     first = model.n_iter_
@@ -135,6 +142,7 @@ def test_a_warm_start_is_at_the_solution(data):
 @pytest.mark.parametrize("value", [0.0, 0.1, 2e9])
 @pytest.mark.filterwarnings("error")
 def test_a_constant_target(value, data):
+    """Gaps would be divided by a loss of 0."""
     model = L1Regressor(0.1).fit(data[0], np.full(N, value))
     assert not model.coef_.any()
     assert model.predict(data[0]) == pytest.approx(value)

@@ -65,10 +65,10 @@ def _squared_error(margins: FloatArray, target: FloatArray, weight: FloatArray) 
 
 # Of margins (n, n_problems), the codes of the classes or real targets (n,), and weights (n,).
 SCORES: dict[str, Callable[[FloatArray, np.ndarray, FloatArray], float]] = {
+    "squared_error": _squared_error,
     "log_loss": _log_loss,
     "accuracy": _accuracy,
     "auc": _auc,
-    "squared_error": _squared_error,
 }
 CLASSIFIED = ("log_loss", "accuracy", "auc")  # of labels
 LOWER = ("log_loss", "squared_error")  # the smaller the better
