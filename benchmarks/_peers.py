@@ -245,7 +245,7 @@ class Budget:
 
     def fit(self, k: int, **options: Any) -> Found:
         """Select k features; `self.model` is the fitted estimator."""
-        from zeronorm.estimators import BudgetClassifier
+        from zeronorm import BudgetClassifier
 
         self.model = BudgetClassifier(k, n_threads=self.threads, **options).fit(self.X, self.y)
         return self.model.support_, f"{self.model.n_scans_} scans"
@@ -256,7 +256,7 @@ class Minimax(Budget):
 
     def fit(self, k: int, **options: Any) -> Found:
         """Select k features."""
-        from zeronorm.estimators import MinimaxLogisticRegression
+        from zeronorm.published import MinimaxLogisticRegression
 
         self.model = MinimaxLogisticRegression(k, n_threads=self.threads, **options)
         self.model.fit(self.X, self.y)
@@ -268,7 +268,7 @@ class Published(Budget):
 
     def fit(self, k: int, **options: Any) -> Found:
         """Select k features."""
-        from zeronorm.estimators import MinimaxLogisticRegression
+        from zeronorm.published import MinimaxLogisticRegression
 
         self.model = MinimaxLogisticRegression.as_published(k)
         self.model.set_params(n_threads=self.threads, **options).fit(self.X, self.y)

@@ -118,7 +118,8 @@ def _top_up(problem: protocol.Problem, support: np.ndarray, k: int) -> np.ndarra
 
 
 def _ours(problem: protocol.Problem, method: str, k: int) -> Row:
-    from zeronorm.estimators import BudgetClassifier, MinimaxLogisticRegression
+    from zeronorm import BudgetClassifier
+    from zeronorm.published import MinimaxLogisticRegression
 
     X, y = problem.user, problem.y
     if method == "minimax_published":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import subprocess
 import sys
@@ -53,6 +55,24 @@ def digests(sources, tmp_path, suffix, *texts):
         path.write_text(text)
         found.append(sources.digest(path))
     return found
+
+
+def test_every_name_that_a_benchmark_imports_is_there():
+    """A benchmark, or what it runs in a process of its own, would not start."""
+    missing = []
+    for path in [*BENCHMARKS.rglob("*.py"), *BENCHMARKS.parent.glob("examples/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.ImportFrom) or node.level or node.module is None:
+                continue
+            if node.module.split(".")[0] == "zeronorm":
+                home = importlib.import_module(node.module)
+                for alias in node.names:
+                    if not hasattr(home, alias.name):
+                        try:
+                            importlib.import_module(f"{node.module}.{alias.name}")
+                        except ImportError:
+                            missing.append((path.name, node.module, alias.name))
+    assert not missing
 
 
 def test_comments_docstrings_and_layout_of_python_do_not_count(sources, tmp_path):
