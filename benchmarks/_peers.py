@@ -251,6 +251,14 @@ class Budget:
         return self.model.support_, f"{self.model.n_scans_} scans"
 
 
+class Plain(Budget):
+    """zeronorm.BudgetClassifier(n_features=k) without calibrated probabilities: one selection."""
+
+    def fit(self, k: int, **options: Any) -> Found:
+        """Select k features."""
+        return super().fit(k, calibrate=False, **options)
+
+
 class Minimax(Budget):
     """zeronorm.published.MinimaxLogisticRegression(n_features=k), default options otherwise."""
 
@@ -278,6 +286,7 @@ class Published(Budget):
 # method: (environment, class)
 METHODS: dict[str, tuple[str, Any]] = {
     "zeronorm": ("zeronorm", Budget),
+    "zeronorm_plain": ("zeronorm", Plain),
     "zeronorm_minimax": ("zeronorm", Minimax),
     "zeronorm_published": ("zeronorm", Published),
     "liblinear": ("liblinear", Liblinear),

@@ -7,7 +7,8 @@ Every package runs in a process and an environment of its own; the packages take
 a row of the table compares figures of the same minutes. All select on the same columns and are
 judged by the same refit (`_protocol.judge`), so that only the choice of features differs.
 
-What the seconds hold. Ours: everything, from the user's matrix to the certified, refitted model.
+What the seconds hold. Ours: everything, from the user's matrix to the certified, refitted model, and
+below 1000 rows the folds that calibrate its probabilities, unless it says "not calibrated".
 The others: selection to size k, search included, from columns that are already standardised and in
 the storage they prefer, without the refit. Nothing is left out silently: a package that is not
 installed, fails, runs past the limit or returns fewer than k features says so in its row.
@@ -32,6 +33,7 @@ SETS = (
 )
 NAMES = {
     "zeronorm": "zeronorm BudgetClassifier",
+    "zeronorm_plain": "zeronorm BudgetClassifier, not calibrated",
     "zeronorm_minimax": "zeronorm MinimaxLogisticRegression",
     "zeronorm_published": "zeronorm minimax as published",
     "liblinear": "LIBLINEAR -s 6, search on C",
@@ -60,7 +62,7 @@ def compare(name: str, sizes: list[int], methods: list[str], options: Any) -> li
         for method in methods:
             python = common.interpreter(_peers.METHODS[method][0], folder)
             # Ours standardises by itself; the published settings do not.
-            own = method in ("zeronorm", "zeronorm_minimax")
+            own = method in ("zeronorm", "zeronorm_plain", "zeronorm_minimax")
             path = Path(temporary) / ("user" if own else "select")
             try:
                 if python is None:
