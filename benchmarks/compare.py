@@ -7,8 +7,8 @@ Every package runs in a process and an environment of its own; the packages take
 a row of the table compares figures of the same minutes. All select on the same columns and are
 judged by the same refit (`_protocol.judge`), so that only the choice of features differs.
 
-What the seconds hold. Ours: everything, from the user's matrix to the certified, refitted model, and
-below 1000 rows the folds that calibrate its probabilities, unless it says "not calibrated".
+What the seconds hold. Ours: everything, from the user's matrix to the certified, refitted model,
+and below 1000 rows the folds that calibrate its probabilities, unless it says "not calibrated".
 The others: selection to size k, search included, from columns that are already standardised and in
 the storage they prefer, without the refit. Nothing is left out silently: a package that is not
 installed, fails, runs past the limit or returns fewer than k features says so in its row.
