@@ -92,7 +92,8 @@ def _cold(State: Any, blocks: Any) -> Any:
 
 def measure(blocks: Any, solvers: list[str], repeats: int) -> dict[str, Any]:
     """Return the runs of every solver: seconds to each tolerance, final gap, status."""
-    from zeronorm.solvers.minimax import INNER_SOLVERS, State, newton
+    from zeronorm.published.solvers import INNER_SOLVERS
+    from zeronorm.solvers.minimax import State, newton
 
     optimum = newton(blocks, _cold(State, blocks), 1e-9).objective
     aim = TOLERANCES[-1] * optimum / blocks.scale
@@ -133,7 +134,7 @@ def _reached(run: Any, optimum: float, tol: float) -> float | None:
 
 def measure_sweep(blocks: Any, repeats: int = 100) -> dict[str, float]:
     """Return the fastest sweep of the smoothing solver beside a read of its block."""
-    _smoothing = importlib.import_module("zeronorm.solvers.minimax.smoothing")
+    _smoothing = importlib.import_module("zeronorm.published.solvers.smoothing")
 
     Z, y, weight = blocks.Z.array, blocks.risk.y, blocks.risk.weight
     rows = _smoothing._Rows(blocks, np.random.default_rng(0))

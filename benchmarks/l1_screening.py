@@ -27,7 +27,7 @@ from zeronorm.designs import as_design
 from zeronorm.losses import Logistic
 from zeronorm.solvers import L1Problem, Risk, run
 from zeronorm.solvers.l1.descent import Penalty
-from zeronorm.solvers.l1.problem import Run
+from zeronorm.solvers.l1.run import Run
 from zeronorm.solvers.l1.working_set import solve_over
 
 TOL, SHARE = 1e-6, 0.1

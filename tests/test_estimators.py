@@ -48,8 +48,9 @@ from zeronorm.published import (
     L0LogisticRegression,
     MinimaxLogisticRegression,
 )
+from zeronorm.published.solvers import INNER_SOLVERS
 from zeronorm.result import Status
-from zeronorm.solvers import INNER_SOLVERS, newton
+from zeronorm.solvers import newton
 from zeronorm.verification import verify
 
 CLASSES = [BudgetClassifier, MinimaxLogisticRegression, FeatureGeneratingMachine]

@@ -16,8 +16,9 @@ from zeronorm.losses import SquaredHinge
 from zeronorm.model_selection import cross_validate
 from zeronorm.persistence import save
 from zeronorm.published import FeatureGeneratingMachine, MinimaxLogisticRegression
+from zeronorm.published.solvers import INNER_SOLVERS
 from zeronorm.result import Status
-from zeronorm.solvers import INNER_SOLVERS, Task, cutting_plane, newton, run
+from zeronorm.solvers import Task, cutting_plane, newton, run
 from zeronorm.solvers.minimax.cutting_plane import CuttingPlane
 from zeronorm.verification import verify
 

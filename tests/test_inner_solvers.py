@@ -14,19 +14,12 @@ import oracles
 from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.published.solvers import fista, simplemkl, smoothing, smoothing_published
+from zeronorm.published.solvers.fista import shrink_norms
 from zeronorm.result import Status
 from zeronorm.solvers import Task, run
-from zeronorm.solvers.minimax import (
-    Blocks,
-    State,
-    fista,
-    newton,
-    simplemkl,
-    smoothing,
-    smoothing_published,
-)
+from zeronorm.solvers.minimax import Blocks, State, newton
 from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
-from zeronorm.solvers.minimax.fista import shrink_norms
 from zeronorm.solvers.minimax.newton import minimize_on_simplex
 from zeronorm.solvers.risk import Risk
 
@@ -46,7 +39,8 @@ exact_solver = pytest.mark.parametrize("solver", [newton, fista], ids=lambda s: 
 
 def module(name):
     """The module of an inner solver, whose name in the package is that of its function."""
-    return importlib.import_module(f"zeronorm.solvers.minimax.{name}")
+    home = "solvers.minimax" if name == "newton" else "published.solvers"
+    return importlib.import_module(f"zeronorm.{home}.{name}")
 
 
 def inner_problem(X, y, blocks, C, loss="logistic", intercept=False, weight=None):

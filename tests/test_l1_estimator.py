@@ -30,8 +30,8 @@ from zeronorm.published import (
     L1LogisticRegression,
     ReweightedL1LogisticRegression,
 )
+from zeronorm.published.solvers import L1_SOLVERS
 from zeronorm.result import Status
-from zeronorm.solvers import L1_SOLVERS
 
 LOSSES = ["logistic", "squared_hinge"]
 each_loss = pytest.mark.parametrize("loss", LOSSES)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from zeronorm import BudgetRegressor, certify, methods, prove, verify
 from zeronorm.designs import as_design
 from zeronorm.losses import LeastSquares
+from zeronorm.published import MinimaxBy
 from zeronorm.result import Certificate, Status
 from zeronorm.solvers import (
     Request,
@@ -23,7 +24,7 @@ from zeronorm.solvers import (
     select_l0,
     select_nested,
 )
-from zeronorm.solvers.certify.prove import prove_support
+from zeronorm.solvers.certify.prove import Goal, prove_support
 from zeronorm.verification import CertificateError, check_form
 from zeronorm.verification._data import read_data
 from zeronorm.verification._recomputation import _objective
@@ -93,7 +94,7 @@ def test_proofs_are_of_the_best_subset(seed, form):
     """The best subset of real targets would be another one, or be claimed without proof."""
     problem = Posed(seed)
     worst = SUPPORTS[problem.values.argmax()]
-    proof = run(prove_support(problem.task(form), worst, C=problem.C, gap=0.0))
+    proof = run(prove_support(problem.task(form), worst, Goal(0.0), C=problem.C))
     problem.check(proof.certificate)
     assert proof.status is Status.OPTIMAL
     assert proof.certificate.objective == pytest.approx(problem.best, rel=1e-9)
@@ -102,14 +103,14 @@ def test_proofs_are_of_the_best_subset(seed, form):
 
 
 @pytest.mark.parametrize("seed", PROBLEMS)
-@pytest.mark.parametrize("gap", [None, 0.0])
-def test_the_l0_solver_finds_the_best_subset(seed, gap):
+@pytest.mark.parametrize("goal", [None, Goal(0.0)])
+def test_the_l0_solver_finds_the_best_subset(seed, goal):
     """The search of numbers would end at a subset that is not the best one."""
     problem = Posed(seed)
-    path = run(select_l0(problem.task(), [K], Request(problem.C, tol=1e-4), gap=gap))
+    path = run(select_l0(problem.task(), [K], Request(problem.C, tol=1e-4), goal=goal))
     problem.check(path[K].certificate)
     assert problem.value(path[K].support) == pytest.approx(problem.best, rel=1e-9)
-    if gap is not None:
+    if goal is not None:
         assert path[K].certificate.bound == pytest.approx(problem.best, rel=1e-8)
 
 
@@ -176,15 +177,19 @@ def test_the_dual_point_of_a_certificate_proves_its_bound(seed):
 def test_a_proof_goes_on_where_another_one_ended(seed):
     """A proof that was cut off would be lost, or go on from bounds that are none."""
     problem = Posed(seed)
-    support, options = SUPPORTS[problem.values.argmin()], {"C": problem.C, "gap": 0.0}
-    short = run(prove_support(problem.task(), support, max_nodes=3, **options))
+    support, options = SUPPORTS[problem.values.argmin()], {"C": problem.C}
+    short = run(prove_support(problem.task(), support, Goal(0.0, max_nodes=3), **options))
     tree = short.certificate.tree
-    onward = run(prove_support(problem.task(), support, max_nodes=1, resume=tree, **options))
+    onward = run(
+        prove_support(problem.task(), support, Goal(0.0, max_nodes=1), resume=tree, **options)
+    )
     for proof in (short, onward):
         assert proof.status is Status.NODE_LIMIT
         problem.check(proof.certificate)
     assert onward.certificate.bound >= short.certificate.bound * (1 - 1e-9)
-    end = run(prove_support(problem.task(), support, resume=onward.certificate.tree, **options))
+    end = run(
+        prove_support(problem.task(), support, Goal(0.0), resume=onward.certificate.tree, **options)
+    )
     assert end.status is Status.OPTIMAL
     assert end.certificate.bound == pytest.approx(problem.best, rel=1e-8)
 
@@ -196,7 +201,7 @@ METHODS = (
     "minimax",
     "l1",
     "reweighted-l1",
-    methods.Minimax(solver="fista"),
+    MinimaxBy(solver="fista"),
 )
 
 

@@ -16,11 +16,12 @@ from test_inner_solvers import LOSSES, gap, inner_problem, objective_of, random_
 from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
 from zeronorm.published import MinimaxLogisticRegression
+from zeronorm.published.solvers import smoothing, smoothing_published
+from zeronorm.published.solvers.smoothing import FIRST_Q, GROWTH, _Rows
 from zeronorm.result import Status
 from zeronorm.solvers import Task, run
-from zeronorm.solvers.minimax import newton, smoothing, smoothing_published
+from zeronorm.solvers.minimax import newton
 from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
-from zeronorm.solvers.minimax.smoothing import FIRST_Q, GROWTH, _Rows
 
 each = pytest.mark.parametrize(
     "solver", [smoothing, smoothing_published], ids=["smoothing", "published"]

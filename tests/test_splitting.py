@@ -18,9 +18,9 @@ from zeronorm import persistence
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published import L0LogisticRegression
+from zeronorm.published.solvers import SplitProblem, Splitting, asalm, salm
+from zeronorm.published.solvers.alpha_step import INNER_METHODS, AlphaStep, bfgs_update
 from zeronorm.result import Status
-from zeronorm.solvers import SplitProblem, Splitting, asalm, salm
-from zeronorm.solvers.l0.splitting import INNER_METHODS, AlphaStep, bfgs_update
 from zeronorm.solvers.pool.ridge import ridge
 from zeronorm.solvers.procedures import l0 as _l0
 from zeronorm.solvers.risk import Risk

@@ -50,8 +50,8 @@ import zeronorm
 from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.published.solvers import INNER_SOLVERS
 from zeronorm.solvers import (
-    INNER_SOLVERS,
     CuttingPlane,
     LogPenalty,
     Request,

@@ -29,18 +29,8 @@ from _mslr import Curve, Panel, common, draw
 from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic
-from zeronorm.solvers import (
-    Request,
-    Risk,
-    SplitProblem,
-    Splitting,
-    Task,
-    asalm,
-    ridge,
-    run,
-    salm,
-    select_l0,
-)
+from zeronorm.published.solvers import SplitProblem, Splitting, asalm, salm
+from zeronorm.solvers import Request, Risk, Task, ridge, run, select_l0
 
 Row = dict[str, Any]
 SIZES = ((500, 500), (500, 1000), (1000, 1000), (1000, 1500))

@@ -27,7 +27,8 @@ import numpy as np
 import _mslr as mslr
 from _mslr import SETS, Curve, Data, Panel, Row
 from zeronorm.designs import as_design
-from zeronorm.solvers import INNER_SOLVERS, CuttingPlane, Task, cutting_plane, run
+from zeronorm.published.solvers import INNER_SOLVERS
+from zeronorm.solvers import CuttingPlane, Task, cutting_plane, run
 
 DEFAULT = "newton,published,smoothing"
 SOLVERS = {"newton": "newton", "published": "smoothing-published", "smoothing": "smoothing"}

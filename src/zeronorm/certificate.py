@@ -25,7 +25,7 @@ from .groups import Groups
 from .result import Certificate, Progressed, Proof, Tree
 from .solvers import Task, run_together
 from .solvers.certify.groups import tighten_groups
-from .solvers.certify.prove import prove_support
+from .solvers.certify.prove import Goal, prove_support
 
 
 def certify(
@@ -81,7 +81,7 @@ def certify(
     """
     posed = _pose(model, X, y, sample_weight, C, fit_intercept, standardize, n_threads, groups)
     if posed[0].task.groups is None:
-        proofs = _run(posed, n_threads, gap=None, time_limit=np.inf)
+        proofs = _run(posed, n_threads, Goal(None, np.inf))
         certificates = [proof.certificate for proof in proofs]
     else:
         certificates = _run_groups(posed, n_threads)
@@ -155,10 +155,7 @@ def prove(
         if not all(isinstance(proof, Proof) for proof in earlier):
             raise TypeError(f"resume must be what `prove` returned; got {resume!r:.50}.")
         posed, trees = _resumed(posed, earlier)
-    proofs = _run(
-        posed, n_threads, trees, gap=float(gap), time_limit=float(time_limit), max_nodes=max_nodes,
-        report=callback,
-    )  # fmt: skip
+    proofs = _run(posed, n_threads, Goal(float(gap), float(time_limit), max_nodes), trees, callback)
     return proofs[0] if len(proofs) == 1 else proofs
 
 
@@ -176,12 +173,15 @@ class _Posed:
 def _run(
     posed: Sequence[_Posed],
     n_threads: int | None,
+    goal: Goal,
     trees: Sequence[Tree | None] | None = None,
-    **options: Any,
+    report: Callable[[Progressed], None] | None = None,
 ) -> list[Proof]:
     return run_together(
         [
-            prove_support(one.task, one.support, C=one.C, dual=one.dual, resume=tree, **options)
+            prove_support(
+                one.task, one.support, goal, C=one.C, dual=one.dual, resume=tree, report=report
+            )
             for one, tree in zip(posed, trees or [None] * len(posed), strict=True)
         ],
         n_threads=n_threads,

@@ -18,7 +18,8 @@ from ._method import Method
 if TYPE_CHECKING:
     from ._typing import FloatArray, IndexArray, Smooth
     from .result import Path
-    from .solvers import CappedL1, LogPenalty, Request, Splitting, Task
+    from .solvers import CappedL1, LogPenalty, Request, Task
+    from .solvers.certify.prove import Goal
     from .solvers.drive import Solver
 
 
@@ -61,9 +62,6 @@ class Minimax(Method):
         With several sizes a third of the smallest, but at least a thirtieth of the largest.
     max_blocks : int or None
         How many scans generate blocks; it yields to the budget.
-    solver : str
-        What solves the problem over the blocks. "newton" is the one to use; "fista", "simplemkl",
-        "smoothing" and "smoothing-published" are there to reproduce and to compare.
     """
 
     name = "minimax"
@@ -74,32 +72,13 @@ class Minimax(Method):
 
     block_size: int | None = None
     max_blocks: int | None = None
-    solver: str = "newton"
-
-    def check(self, loss: Smooth, fit_intercept: bool) -> None:
-        """Raise ValueError where an option breaks a rule."""
-        from . import validate
-        from .solvers.minimax import INNER_SOLVERS, check_supported
-
-        super().check(loss, fit_intercept)
-        validate.check_option("solver", self.solver, list(INNER_SOLVERS))
-        if self.solver.startswith("smoothing"):
-            check_supported(self.solver, loss, fit_intercept)
 
     def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
-        from .solvers import INNER_SOLVERS, select_nested
+        from .solvers import select_nested
 
         return select_nested(
-            task, sizes, request, block_size=self.block_size, max_blocks=self.max_blocks,
-            inner=INNER_SOLVERS[self.solver],
-        )  # fmt: skip
-
-    def blame(self) -> tuple[str, str]:
-        """Return what has failed, and what helps."""
-        newton = self.solver == "newton"
-        return f"solver={self.solver!r}", (
-            "A smaller C helps." if newton else "Use solver='newton'."
+            task, sizes, request, block_size=self.block_size, max_blocks=self.max_blocks
         )
 
 
@@ -156,11 +135,9 @@ class L0(Method):
         the search, and keeps what was found. Folds prove nothing.
     time_limit : float
         Seconds of that, for every size and class.
-    solver : str or Splitting
+    solver : str
         "auto" and "exchange": exchanges from several starts. "splicing": from the strongest
-        features only. "iht": iterative hard thresholding. "salm" and "asalm": the splitting
-        augmented Lagrangian methods, for comparison; `zeronorm.solvers.Splitting` has their
-        options. They see columns in memory only: of more than 10^7 numbers the strongest.
+        features only. "iht": iterative hard thresholding.
     """
 
     name = "l0"
@@ -171,17 +148,15 @@ class L0(Method):
 
     gap: float | None = None
     time_limit: float = 60.0
-    solver: str | Splitting = "auto"
+    solver: str = "auto"
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
         from . import validate
-        from .solvers import Splitting
         from .solvers.procedures.l0 import SOLVERS
 
         super().check(loss, fit_intercept)
-        if not isinstance(self.solver, Splitting):
-            validate.check_option("solver", self.solver, SOLVERS)
+        validate.check_option("solver", self.solver, SOLVERS)
         if self.gap is not None:
             validate.check_not_negative("gap", self.gap)
 
@@ -189,22 +164,13 @@ class L0(Method):
         """Return the generator of scans."""
         from .solvers import select_l0
 
-        gap = None if self.gap is None else float(self.gap)
-        return select_l0(
-            task, sizes, request, solver=self.solver, gap=gap, time_limit=float(self.time_limit)
-        )
+        return select_l0(task, sizes, request, solver=self.solver, goal=self._goal())
 
-    def _splitting(self) -> Splitting | None:
-        """Return the options of SALM or ASALM; None for the other solvers."""
-        from .solvers import Splitting
+    def _goal(self) -> Goal | None:
+        """Return when a proof may end; None: nothing is proven."""
+        from .solvers.certify.prove import Goal
 
-        return Splitting.of(self.solver)
-
-    def start(self, paths: Sequence[Path]) -> list[list[IndexArray]]:
-        """Return the candidates of a fit; SALM and ASALM begin at its models."""
-        if self._splitting() is None:
-            return super().start(paths)
-        return [[path[k].support for k in path] for path in paths]
+        return None if self.gap is None else Goal(float(self.gap), float(self.time_limit))
 
     def doubts(self, paths: Sequence[Path], size: Any, C: float, tol: float) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""
@@ -212,9 +178,6 @@ class L0(Method):
 
         yield from super().doubts(paths, size, C, tol)
         yield from _doubts.separation(paths, size, C)
-        options = self._splitting()
-        if options is not None:
-            yield from _doubts.splitting(options, paths)
 
 
 @dataclass(frozen=True)

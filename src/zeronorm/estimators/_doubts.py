@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..result import Path, Result, Status
-from ..solvers import Splitting
-from ..solvers.l1.path import LARGEST
 from ..solvers.l1.setting import GAP_SLACK, L1Setting, gap_of
+from ..solvers.l1.sizes import LARGEST
 
 # Rounding ends progress at gaps far below this, however small a tolerance was asked.
 GAP_FLOOR = 1e-6
@@ -131,44 +130,6 @@ def l1_size(
     )
 
 
-def splitting(options: Splitting, paths: Sequence[Path]) -> Iterator[Warning]:
-    """Return the warnings that SALM or ASALM saw some features only, or did not converge."""
-    ends: list[tuple[int, Any]] = [  # the last iterations, with their numbers in the history
-        (number, step)
-        for path in paths
-        for number, step in enumerate(path.history, start=1)
-        if "primal" in step.extra and step.status is not None
-    ]
-    seen = min((step.extra["columns"] for _, step in ends), default=0.0)
-    usable = max((step.extra["usable"] for _, step in ends), default=0.0)
-    if seen < usable:
-        yield UserWarning(
-            f"solver={options.method!r} holds its columns in memory: of {usable:.0f} features it "
-            f"saw the {seen:.0f} with the largest |X'(y - mean)|. Use solver='auto', which sees "
-            "all."
-        )
-    failed = next((end for end in ends if end[1].status is not Status.CONVERGED), None)
-    advice = next(
-        filter(None, (options.advice(end.extra["curvature"], failed is None) for _, end in ends)),
-        "",
-    )
-    if failed is None:
-        if advice:
-            yield UserWarning(advice)
-        return
-    number, step = failed
-    diverged = step.status is Status.DIVERGED
-    how = "diverged" if diverged else f"did not converge in {options.max_iter} iterations"
-    remedy = "safeguard=True" if options.raw else "a larger max_iter"
-    yield ConvergenceWarning(
-        f"solver={options.method!r} {how}: step {number} of `history_` has a primal residual of "
-        f"{step.extra['primal']:.2g} (asked: {step.extra['primal_tol']:.2g}) and a dual one of "
-        f"{step.extra['dual']:.2g} (asked: {step.extra['dual_tol']:.2g}). The support has the "
-        "requested size, but its features may not be those of the method. "
-        + (advice or f"Use {remedy}, or solver='auto'.")
-    )
-
-
 __all__ = [
     "l1_gap",
     "l1_remedy",
@@ -176,6 +137,5 @@ __all__ = [
     "open_gaps",
     "rank",
     "separation",
-    "splitting",
     "steps_left",
 ]

@@ -9,19 +9,24 @@ from ._bilevel import BilevelClassifier, BilevelRegressor
 from ._greedy import GreedyLogisticRegression
 from ._l0 import L0LogisticRegression
 from ._l1 import L1LogisticRegression
+from ._methods import L0By, MinimaxBy
 from ._minimax import FeatureGeneratingMachine, MinimaxLogisticRegression
 from ._reweighted import ReweightedL1LogisticRegression
 from ._two_layer import TwoLayerClassifier
+from .solvers import Splitting
 
 __all__ = [
     "BilevelClassifier",
     "BilevelRegressor",
     "FeatureGeneratingMachine",
     "GreedyLogisticRegression",
+    "L0By",
     "L0LogisticRegression",
     "L1LogisticRegression",
+    "MinimaxBy",
     "MinimaxLogisticRegression",
     "ReweightedL1LogisticRegression",
+    "Splitting",
     "TwoLayerClassifier",
     "baselines",
 ]

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..estimators import BudgetClassifier
-from ..methods import L0, Method
-from ..solvers import Splitting
+from ..methods import Method
+from ._methods import L0By
+from .solvers import Splitting
 
 
 class L0LogisticRegression(BudgetClassifier):
@@ -38,8 +39,8 @@ class L0LogisticRegression(BudgetClassifier):
         - "splicing": starts from the features with the largest scores; splicing only.
         - "iht": iterative hard thresholding, u <- H_k(u - grad / t), a scan for each step.
         - "salm", "asalm": the (accelerated) splitting augmented Lagrangian method, for comparison;
-          `zeronorm.solvers.Splitting` has their options. They need columns in memory: of more than
-          10^7 numbers (n_samples times usable columns) they see the features with the largest
+          `zeronorm.published.Splitting` has their options. They need columns in memory: of more
+          than 10^7 numbers (n_samples times usable columns) they see the features with the largest
           |X'(y - mean)| only, as many as fit, and a warning says so.
     C : float
         Weight of the summed loss, for standardised columns.
@@ -132,7 +133,7 @@ class L0LogisticRegression(BudgetClassifier):
         self.n_threads = n_threads
 
     def _method(self, automatic: type[Method]) -> Method:
-        return L0(self.gap, self.time_limit, self.solver)
+        return L0By(self.gap, self.time_limit, self.solver)
 
 
 __all__ = ["L0LogisticRegression"]

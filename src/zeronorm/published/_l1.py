@@ -8,8 +8,8 @@ from typing import Any
 from .. import validate
 from ..estimators import L1Classifier
 from ..result import Result
-from ..solvers import L1_SOLVERS
 from ..solvers.drive import Solver
+from .solvers import L1_SOLVERS
 
 PUBLISHED = ("newglmnet", "glmnet", "cdn")
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..estimators import BudgetClassifier
-from ..methods import Method, Minimax
+from ..methods import Method
+from ._methods import MinimaxBy
 
 
 class _CuttingPlane(BudgetClassifier):
-    """What both algorithms share: `methods.Minimax`, its options as parameters."""
+    """What both algorithms share: `MinimaxBy`, its options as parameters."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class _CuttingPlane(BudgetClassifier):
         self.n_threads = n_threads
 
     def _method(self, automatic: type[Method]) -> Method:
-        return Minimax(self.block_size, self.max_blocks, self.solver)
+        return MinimaxBy(self.block_size, self.max_blocks, self.solver)
 
 
 class MinimaxLogisticRegression(_CuttingPlane):

@@ -3,15 +3,14 @@
 from .certify.supports import certify_supports
 from .drive import Progress, Scan, run, run_together, together
 from .found import Found
-from .l0.splitting import SplitProblem, Splitting, asalm, salm
-from .l1.newglmnet import cdn, glmnet, newglmnet
-from .l1.path import l1_path, l1_supports
+from .l1.path import l1_path
 from .l1.problem import L1Problem
 from .l1.reweighted import CappedL1, LogPenalty, reweighted, reweighted_supports
+from .l1.sizes import l1_supports
 from .l1.working_set import working_set
 from .measure.task import MeasureTask
 from .measure.two_layer import select_by_measure
-from .minimax import INNER_SOLVERS, newton
+from .minimax import newton
 from .minimax.cutting_plane import CuttingPlane, cutting_plane
 from .pool.exchange import Exchanges
 from .pool.refit import refit
@@ -23,17 +22,7 @@ from .request import Request
 from .risk import Risk
 from .task import Task
 
-L1_SOLVERS = {
-    "auto": working_set,
-    "working-set": working_set,
-    "newglmnet": newglmnet,
-    "glmnet": glmnet,
-    "cdn": cdn,
-}
-
 __all__ = [
-    "INNER_SOLVERS",
-    "L1_SOLVERS",
     "CappedL1",
     "CuttingPlane",
     "Exchanges",
@@ -45,18 +34,12 @@ __all__ = [
     "Request",
     "Risk",
     "Scan",
-    "SplitProblem",
-    "Splitting",
     "Task",
-    "asalm",
-    "cdn",
     "certify_supports",
     "cutting_plane",
-    "glmnet",
     "greedy",
     "l1_path",
     "l1_supports",
-    "newglmnet",
     "newton",
     "refit",
     "reweighted",
@@ -64,7 +47,6 @@ __all__ = [
     "ridge",
     "run",
     "run_together",
-    "salm",
     "select",
     "select_by_measure",
     "select_l0",

@@ -77,6 +77,22 @@ class _Clock:
 
 
 @dataclass(frozen=True, slots=True)
+class Goal:
+    """When a proof may end.
+
+    gap : the wanted one, (objective - bound) / objective; 0: a proof that no better support
+        exists. None: nothing is branched on, the bound is that of the relaxation.
+    time_limit : seconds; the search stops at the first node, the tightening at the first scan,
+        after it.
+    max_nodes : of the tree.
+    """
+
+    gap: float | None
+    time_limit: float = 60.0
+    max_nodes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Aim:
     """When tightening may stop: at a bound of `target`, or when its time is up."""
 
@@ -89,11 +105,9 @@ class _Aim:
 def prove_support(
     task: Task,
     support: IndexArray,
+    goal: Goal,
     *,
     C: float,
-    gap: float | None,
-    time_limit: float = 60.0,
-    max_nodes: int | None = None,
     dual: FloatArray | None = None,
     resume: Tree | None = None,
     report: Callable[[Progressed], None] | None = None,
@@ -104,11 +118,6 @@ def prove_support(
     ----------
     support : (k,) sorted features, the best known.
     C : weight of the summed loss.
-    gap : the wanted one, (objective - bound) / objective; 0: a proof that no better support
-        exists. None: nothing is branched on, the bound is that of the relaxation.
-    time_limit : seconds; the search stops at the first node, the tightening at the first scan,
-        after it.
-    max_nodes : of the tree.
     dual : (n,) a dual point to begin with, that of the refit if None; no bound is below its bound.
     resume : the tree of an earlier proof of the same problem, to go on from.
     report : called now and then with where the search stands.
@@ -121,12 +130,12 @@ def prove_support(
         pool.columns(), risk, columns=pool.position(support), tol=REFIT_TOL, of_value=True
     )
     objective = known.objective
-    target = objective - max(gap or 0.0, 0.0) * abs(objective)
+    target = objective - max(goal.gap or 0.0, 0.0) * abs(objective)
     v = known.dual if dual is None else dual
     if resume is not None:
         v = resume.dual[resume.row[0]]
     tight = yield from _tighten(
-        task, risk, support.size, pool, _Aim(objective, target, clock, time_limit), v,
+        task, risk, support.size, pool, _Aim(objective, target, clock, goal.time_limit), v,
         1 if resume is not None else MAX_SCANS,
     )  # fmt: skip
     certificate = _certificate(task, C, support, tight)
@@ -139,7 +148,7 @@ def prove_support(
     if report is not None:
         report(row)
     status = Status.OPTIMAL if certificate.proven else Status.GAP
-    if gap is None or certificate.proven or tight.bound.value >= target:
+    if goal.gap is None or certificate.proven or tight.bound.value >= target:
         return Proof(certificate, status, False, (row,))
     aim = bound_at(risk, tight.dual, tight.magnitude, support.size, forced, target)
     left = ~aim.dropped & task.usable
@@ -152,15 +161,16 @@ def prove_support(
     problem = Candidates(Z, candidates, risk, support.size, forced.size)
     place = np.empty(task.design.shape[1], np.int64)
     place[candidates] = np.arange(candidates.size)
-    search = BranchAndBound(problem, place[support], gap, aim.dual, aim.value, resume)
+    search = BranchAndBound(problem, place[support], goal.gap, aim.dual, aim.value, resume)
     spent = clock.seconds
 
     def later(step: Progressed) -> Progressed:
         return replace(step, seconds=step.seconds + spent)
 
     status = search.run(
-        time_limit - spent, max_nodes, None if report is None else lambda step: report(later(step))
-    )
+        goal.time_limit - spent, goal.max_nodes,
+        None if report is None else lambda step: report(later(step)),
+    )  # fmt: skip
     clock.add_search(clock.seconds - spent)
     best = np.sort(candidates[search.support])
     certificate = _certificate(task, C, best, tight)
@@ -266,4 +276,4 @@ def _equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict
     return found
 
 
-__all__ = ["prove_support"]
+__all__ = ["Goal", "prove_support"]

@@ -1,10 +1,8 @@
-"""Exactly k features by the l0 problem: exchanges, hard thresholding or augmented Lagrangians.
+"""Exactly k features by the l0 problem: exchanges, or hard thresholding.
 
     min_{u, b}  1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)   subject to  ||u||_0 <= k          (L0)
 
-Exchanges (`l0.search`) and hard thresholding (`l0.hard_thresholding`) touch all features by scans
-only. SALM and ASALM (`l0.splitting`) do without scans, on all columns in memory, or on those that
-fit.
+Both (`l0.search`, `l0.hard_thresholding`) touch all features by scans only.
 """
 
 from __future__ import annotations
@@ -17,21 +15,18 @@ import numpy as np
 from ..._typing import Columns, FloatArray, IndexArray
 from ...ordering import largest
 from ...result import Path, Proof, Result, Status
-from ..certify.prove import prove_support
+from ..certify.prove import Goal, prove_support
 from ..clock import PhaseClock
-from ..drive import Scan, Solver
+from ..drive import Solver
 from ..found import BestDual, Found
 from ..l0.hard_thresholding import VARIANTS, Objective, Thresholding, hard_threshold
 from ..l0.search import Search, explore
-from ..l0.splitting import METHODS, SplitProblem, Splitting, asalm, salm
-from ..pool.exchange import POOL_FACTOR, POOL_MIN
 from ..request import Request
 from ..task import Task
 from .finish import finish, refit_support
 
-SOLVERS = ("auto", "exchange", "splicing", "iht", *METHODS)
+SOLVERS = ("auto", "exchange", "splicing", "iht")
 MAX_STEPS = 200  # of hard thresholding
-SPLIT_ELEMENTS = 10_000_000  # of columns (and of the dense inverse of BFGS) that SALM holds
 
 
 def select_l0(
@@ -39,9 +34,8 @@ def select_l0(
     sizes: Sequence[int],
     request: Request,
     *,
-    solver: str | Splitting = "auto",
-    gap: float | None = None,
-    time_limit: float = 60.0,
+    solver: str = "auto",
+    goal: Goal | None = None,
 ) -> Solver[Path]:
     """Select exactly k features for every k of `sizes` by solving (L0), by a generator of scans.
 
@@ -51,37 +45,52 @@ def select_l0(
         pool of them, by splicing and swaps, with scans for further candidates until none helps;
         for C above those of `FIRST_STAGES` from the models for these. "splicing": from the
         strongest features only, without swaps. "iht": iterative hard thresholding alone, a scan for
-        each step. "salm", "asalm" or a `Splitting`:
-        the augmented Lagrangian methods, on all columns, or on the features of the largest scores
-        where these are more than SPLIT_ELEMENTS numbers.
-    request : tol is the decrease of the objective that counts, as a share of it; a `Splitting` has
-        its own. The pool has the features of the start; SALM and ASALM begin at the fit of the
-        first of them that has k features. Without certificates nothing is proven either.
-    gap : where it is given, branch and bound goes on to such a certified gap of every size, so
-        many seconds at most; a better support that it finds is the answer. An interrupt ends it
-        for all sizes that are left: they get the certificates of a scan.
+        each step.
+    request : tol is the decrease of the objective that counts, as a share of it. The pool has the
+        features of the start. Without certificates nothing is proven either.
+    goal : as for `conclude`.
     """
-    clock, C, tol, start = PhaseClock(request.seconds), request.C, request.tol, request.start
-    options = Splitting.of(solver)
-    given = [features[task.usable[features]] for features in start]
-    if options is not None:
-        search = Search(task, C, sizes, tol)
-        yield from _fill(search, options, given, clock)
-        with clock.phase("select"):
-            for k in search.sizes:
-                _split(search, k, options, start)
-    elif solver == "iht":
-        search = Search(task, C, sizes, tol)
+    clock = PhaseClock(request.seconds)
+    if solver == "iht":
+        search = Search(task, request.C, sizes, request.tol)
         for k in search.sizes:
             yield from _threshold(search, k)
     else:
-        search = yield from explore(task, C, sizes, tol, given, clock, swaps=solver != "splicing")
+        search = yield from explore(
+            task, request.C, sizes, request.tol, usable_starts(task, request), clock,
+            swaps=solver != "splicing",
+        )  # fmt: skip
+    exchanges = solver in ("auto", "exchange")
+    return (yield from conclude(search, request, clock, goal, improve=exchanges))
+
+
+def usable_starts(task: Task, request: Request) -> list[IndexArray]:
+    """Return the features of the start that may be selected."""
+    return [features[task.usable[features]] for features in request.start]
+
+
+def conclude(
+    search: Search,
+    request: Request,
+    clock: PhaseClock,
+    goal: Goal | None,
+    *,
+    improve: bool = False,
+) -> Solver[Path]:
+    """Prove, or certify, and refit the best supports that a search has found.
+
+    goal : where it is given, branch and bound goes on to it for every size; a better support that
+        it finds is the answer. An interrupt ends it for all sizes that are left: they get the
+        certificates of a scan.
+    improve : whether the rounded relaxation is tried as another start.
+    """
+    task = search.task
     proofs: dict[int, Proof] = {}
     duals: dict[int, BestDual] = {}
-    if gap is not None and request.certify:
+    if goal is not None and request.certify:
         for k in search.sizes:
             proving = prove_support(
-                task, search.support(k), C=C, gap=gap, time_limit=time_limit, report=request.report
+                task, search.support(k), goal, C=request.C, report=request.report
             )
             proofs[k] = yield from clock.inside("prove", proving)
             search.add(proofs[k].support)
@@ -90,7 +99,7 @@ def select_l0(
                 break
     elif request.certify:
         with clock.phase("certify"):
-            duals = search.relaxed(improve=solver in ("auto", "exchange"))
+            duals = search.relaxed(improve=improve)
     fits = {}
     with clock.phase("refit"):
         for k in search.sizes:
@@ -98,58 +107,6 @@ def select_l0(
             Z = search.pool.columns().take(search.pool.position(support))
             fits[k] = (support, refit_support(task, Z, support, request.refit_C))
     return (yield from finish(task, request, fits, [_answer(search, duals)], clock, proofs))
-
-
-def _fill(
-    search: Search, options: Splitting, given: Sequence[IndexArray], clock: PhaseClock
-) -> Solver[None]:
-    """Gather all features that may be used, or as many of the largest scores as may be held."""
-    task = search.task
-    n = task.design.shape[0]
-    first = np.unique(np.concatenate([search.forced, *given]))
-    features = np.flatnonzero(task.usable)
-    side = max(n, int(SPLIT_ELEMENTS**0.5)) if options.inner == "bfgs" else n
-    room = max(SPLIT_ELEMENTS // side, POOL_FACTOR * search.sizes[-1], POOL_MIN, first.size)
-    if features.size > room:
-        scores = yield Scan(task.design, search.zero_dual)
-        strength = search.strength(scores)
-        strength[first] = np.inf
-        features = np.sort(largest(strength, room))
-    with clock.phase("gather"):
-        search.add(features)
-
-
-def _split(search: Search, k: int, options: Splitting, start: Sequence[IndexArray]) -> None:
-    """Offer the support of k features that SALM or ASALM finds in the pool."""
-    task, pool = search.task, search.pool
-    method = salm if options.method == "salm" else asalm
-    found = method(
-        SplitProblem(pool.columns(), search.risk), k, options,
-        keep=pool.position(search.forced), start=_split_start(search, k, start),
-    )  # fmt: skip
-    if search.status in (Status.BUDGET, Status.CONVERGED):  # the first that fails is told
-        search.status = found.status
-    columns = {"columns": float(pool.size), "usable": float(task.n_usable)}
-    search.history += [
-        replace(step, entered=pool.features[step.entered], extra={**step.extra, **columns})
-        for step in found.history
-    ]
-    search.offer(found.support)
-    search.record(k, search.support(k))
-
-
-def _split_start(
-    search: Search, k: int, start: Sequence[IndexArray]
-) -> tuple[FloatArray, float] | None:
-    """Return beta and b of the fit of the first start that is a support of k features."""
-    for support in start:
-        places = search.pool.position(support)
-        if support.size == k and (places >= 0).all() and np.isin(search.forced, support).all():
-            found = search.exchanges.fit(np.sort(places))
-            beta = np.zeros(search.pool.size)
-            beta[found.columns] = found.fit.coef
-            return beta, found.fit.intercept
-    return None
 
 
 def _threshold(search: Search, k: int) -> Solver[None]:
@@ -188,4 +145,4 @@ def _answer(search: Search, duals: dict[int, BestDual]) -> Found:
     return Found(result, duals)
 
 
-__all__ = ["SOLVERS", "select_l0"]
+__all__ = ["SOLVERS", "conclude", "select_l0", "usable_starts"]

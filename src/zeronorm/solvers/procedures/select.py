@@ -23,8 +23,8 @@ from ...result import Path
 from ..clock import PhaseClock
 from ..drive import Solver
 from ..found import Found
-from ..l1.path import MAX_ITER, l1_supports
 from ..l1.reweighted import Rule, reweighted_supports
+from ..l1.sizes import MAX_ITER, l1_supports
 from ..minimax import InnerSolver, newton
 from ..minimax.cutting_plane import CuttingPlane, cutting_plane
 from ..pool.exchange import POOL_FACTOR, POOL_MIN, Exchanges

@@ -14,10 +14,18 @@ from dataclasses import replace
 import numpy as np
 
 from ...result import Result
-from ..drive import Solver
-from .descent import Descent
-from .problem import L1Problem, Run, Start
-from .prox_newton import MAX_HALVINGS, SIGMA, largest_steps, model_at, moved_along, sweep
+from ...solvers.drive import Solver
+from ...solvers.l1.descent import Descent
+from ...solvers.l1.problem import L1Problem, Start
+from ...solvers.l1.prox_newton import (
+    MAX_HALVINGS,
+    SIGMA,
+    largest_steps,
+    model_at,
+    moved_along,
+    sweep,
+)
+from ...solvers.l1.run import Run
 
 NU = 1e-12  # added to the curvature, as published
 GLMNET_TOLERANCE = 1e-4  # of the violation at u = 0, for every inner problem

@@ -18,8 +18,8 @@ import numpy as np
 
 from ..._typing import Columns, FloatArray
 from ...result import Status
-from ..pool.ridge import ridge
-from .problem import Blocks, Inner, Point, Recorder, State, assess
+from ...solvers.minimax.problem import Blocks, Inner, Point, Recorder, State, assess
+from ...solvers.pool.ridge import ridge
 
 MAX_SIMPLEMKL = 1000
 MAX_HALVINGS = 40

@@ -1,0 +1,145 @@
+"""Methods of selection with the published solvers among their options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from .. import validate
+from .._typing import IndexArray, Smooth
+from ..methods import L0, Minimax
+from ..result import Path, Status
+from ..solvers import Request, Task, select_nested
+from ..solvers.drive import Solver
+from ..solvers.procedures.l0 import SOLVERS
+from .solvers import INNER_SOLVERS, Splitting, check_supported, select_by_splitting
+from .solvers.splitting import METHODS
+
+
+@dataclass(frozen=True)
+class MinimaxBy(Minimax):
+    """The minimax cutting plane with one of several solvers of the problem over its blocks.
+
+    Parameters
+    ----------
+    block_size, max_blocks
+        As in `methods.Minimax`.
+    solver : str
+        "newton", that of `methods.Minimax`; "fista", "simplemkl", "smoothing" or
+        "smoothing-published", to reproduce and to compare.
+    """
+
+    solver: str = "newton"
+
+    def check(self, loss: Smooth, fit_intercept: bool) -> None:
+        """Raise ValueError where an option breaks a rule."""
+        super().check(loss, fit_intercept)
+        validate.check_option("solver", self.solver, list(INNER_SOLVERS))
+        if self.solver.startswith("smoothing"):
+            check_supported(self.solver, loss, fit_intercept)
+
+    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+        """Return the generator of scans."""
+        return select_nested(
+            task, sizes, request, block_size=self.block_size, max_blocks=self.max_blocks,
+            inner=INNER_SOLVERS[self.solver],
+        )  # fmt: skip
+
+    def blame(self) -> tuple[str, str]:
+        """Return what has failed, and what helps."""
+        newton = self.solver == "newton"
+        return f"solver={self.solver!r}", (
+            "A smaller C helps." if newton else "Use solver='newton'."
+        )
+
+
+@dataclass(frozen=True)
+class L0By(L0):
+    """`methods.L0`, or the splitting augmented Lagrangian methods in its place.
+
+    Parameters
+    ----------
+    gap, time_limit
+        As in `methods.L0`.
+    solver : str or Splitting
+        One of `methods.L0`; "salm", "asalm", or a `Splitting` with their options. These see columns
+        in memory only: of more than 10^7 numbers the strongest.
+    """
+
+    solver: Any = "auto"
+
+    def check(self, loss: Smooth, fit_intercept: bool) -> None:
+        """Raise ValueError where an option breaks a rule."""
+        if not isinstance(self.solver, Splitting):
+            validate.check_option("solver", self.solver, [*SOLVERS, *METHODS])
+        # The rest of the rules holds for any solver.
+        given = self if self._splitting is None else replace(self, solver="auto")
+        super(L0By, given).check(loss, fit_intercept)
+
+    @property
+    def _splitting(self) -> Splitting | None:
+        """The options of SALM or ASALM; None for the other solvers."""
+        return Splitting.of(self.solver)
+
+    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+        """Return the generator of scans."""
+        options = self._splitting
+        if options is None:
+            return super().select(task, sizes, request)
+        return select_by_splitting(task, sizes, request, options, self._goal())
+
+    def start(self, paths: Sequence[Path]) -> list[list[IndexArray]]:
+        """Return the candidates of a fit; SALM and ASALM begin at its models."""
+        if self._splitting is None:
+            return super().start(paths)
+        return [[path[k].support for k in path] for path in paths]
+
+    def doubts(self, paths: Sequence[Path], size: Any, C: float, tol: float) -> Iterator[Warning]:
+        """Return the warnings that a fit gives."""
+        yield from super().doubts(paths, size, C, tol)
+        if self._splitting is not None:
+            yield from _doubts(self._splitting, paths)
+
+
+def _doubts(options: Splitting, paths: Sequence[Path]) -> Iterator[Warning]:
+    """Return the warnings that SALM or ASALM saw some features only, or did not converge."""
+    ends: list[tuple[int, Any]] = [  # the last iterations, with their numbers in the history
+        (number, step)
+        for path in paths
+        for number, step in enumerate(path.history, start=1)
+        if "primal" in step.extra and step.status is not None
+    ]
+    seen = min((step.extra["columns"] for _, step in ends), default=0.0)
+    usable = max((step.extra["usable"] for _, step in ends), default=0.0)
+    if seen < usable:
+        yield UserWarning(
+            f"solver={options.method!r} holds its columns in memory: of {usable:.0f} features it "
+            f"saw the {seen:.0f} with the largest |X'(y - mean)|. Use solver='auto', which sees "
+            "all."
+        )
+    failed = next((end for end in ends if end[1].status is not Status.CONVERGED), None)
+    advice = next(
+        filter(None, (options.advice(end.extra["curvature"], failed is None) for _, end in ends)),
+        "",
+    )
+    if failed is None:
+        if advice:
+            yield UserWarning(advice)
+        return
+    number, step = failed
+    diverged = step.status is Status.DIVERGED
+    how = "diverged" if diverged else f"did not converge in {options.max_iter} iterations"
+    remedy = "safeguard=True" if options.raw else "a larger max_iter"
+    yield ConvergenceWarning(
+        f"solver={options.method!r} {how}: step {number} of `history_` has a primal residual of "
+        f"{step.extra['primal']:.2g} (asked: {step.extra['primal_tol']:.2g}) and a dual one of "
+        f"{step.extra['dual']:.2g} (asked: {step.extra['dual_tol']:.2g}). The support has the "
+        "requested size, but its features may not be those of the method. "
+        + (advice or f"Use {remedy}, or solver='auto'.")
+    )
+
+
+__all__ = ["L0By", "MinimaxBy"]

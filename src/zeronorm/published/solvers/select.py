@@ -1,0 +1,101 @@
+"""Exactly k features by SALM or ASALM: without scans, on the columns that fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..._typing import FloatArray, IndexArray
+from ...ordering import largest
+from ...result import Path, Status
+from ...solvers import Request, Task
+from ...solvers.certify.prove import Goal
+from ...solvers.clock import PhaseClock
+from ...solvers.drive import Scan, Solver
+from ...solvers.l0.search import Search
+from ...solvers.pool.exchange import POOL_FACTOR, POOL_MIN
+from ...solvers.procedures.l0 import conclude, usable_starts
+from .alpha_step import SplitProblem
+from .splitting import Splitting, asalm, salm
+
+SPLIT_ELEMENTS = 10_000_000  # of columns (and of the dense inverse of BFGS) that SALM holds
+
+
+def select_by_splitting(
+    task: Task,
+    sizes: Sequence[int],
+    request: Request,
+    options: Splitting,
+    goal: Goal | None = None,
+) -> Solver[Path]:
+    """Select exactly k features for every k of `sizes`, by a generator of scans.
+
+    All columns are seen, or the features of the largest scores where these are more than
+    SPLIT_ELEMENTS numbers. The methods begin at the fit of the first start that has k features.
+
+    goal : as for `select_l0`.
+    """
+    clock = PhaseClock(request.seconds)
+    search = Search(task, request.C, sizes, request.tol)
+    yield from _fill(search, options, usable_starts(task, request), clock)
+    with clock.phase("select"):
+        for k in search.sizes:
+            _split(search, k, options, request.start)
+    return (yield from conclude(search, request, clock, goal))
+
+
+def _fill(
+    search: Search, options: Splitting, given: Sequence[IndexArray], clock: PhaseClock
+) -> Solver[None]:
+    """Gather all features that may be used, or as many of the largest scores as may be held."""
+    task = search.task
+    n = task.design.shape[0]
+    first = np.unique(np.concatenate([search.forced, *given]))
+    features = np.flatnonzero(task.usable)
+    side = max(n, int(SPLIT_ELEMENTS**0.5)) if options.inner == "bfgs" else n
+    room = max(SPLIT_ELEMENTS // side, POOL_FACTOR * search.sizes[-1], POOL_MIN, first.size)
+    if features.size > room:
+        scores = yield Scan(task.design, search.zero_dual)
+        strength = search.strength(scores)
+        strength[first] = np.inf
+        features = np.sort(largest(strength, room))
+    with clock.phase("gather"):
+        search.add(features)
+
+
+def _split(search: Search, k: int, options: Splitting, start: Sequence[IndexArray]) -> None:
+    """Offer the support of k features that SALM or ASALM finds in the pool."""
+    task, pool = search.task, search.pool
+    method = salm if options.method == "salm" else asalm
+    found = method(
+        SplitProblem(pool.columns(), search.risk), k, options,
+        keep=pool.position(search.forced), start=_split_start(search, k, start),
+    )  # fmt: skip
+    if search.status in (Status.BUDGET, Status.CONVERGED):  # the first that fails is told
+        search.status = found.status
+    columns = {"columns": float(pool.size), "usable": float(task.n_usable)}
+    search.history += [
+        replace(step, entered=pool.features[step.entered], extra={**step.extra, **columns})
+        for step in found.history
+    ]
+    search.offer(found.support)
+    search.record(k, search.support(k))
+
+
+def _split_start(
+    search: Search, k: int, start: Sequence[IndexArray]
+) -> tuple[FloatArray, float] | None:
+    """Return beta and b of the fit of the first start that is a support of k features."""
+    for support in start:
+        places = search.pool.position(support)
+        if support.size == k and (places >= 0).all() and np.isin(search.forced, support).all():
+            found = search.exchanges.fit(np.sort(places))
+            beta = np.zeros(search.pool.size)
+            beta[found.columns] = found.fit.coef
+            return beta, found.fit.intercept
+    return None
+
+
+__all__ = ["select_by_splitting"]
