@@ -27,7 +27,7 @@ from zeronorm.result import Status
 from zeronorm.solvers import L1Problem, run
 from zeronorm.solvers import l1_path as solve_path
 from zeronorm.solvers.l1.descent import Penalty
-from zeronorm.solvers.l1.path import l1_sizes
+from zeronorm.solvers.l1.sizes import l1_sizes
 from zeronorm.solvers.risk import Risk
 
 RENAMED = LogisticRegression().l1_ratio is not None  # scikit-learn since 1.8

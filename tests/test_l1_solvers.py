@@ -9,13 +9,13 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
-from zeronorm._kernels.reference._descent import _Random
+from zeronorm._kernels.reference._coordinate import Random
 from zeronorm.designs import Rows, Scaled, as_design
 from zeronorm.designs._column_sets import RowSet
 from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.published.solvers import L1_SOLVERS
 from zeronorm.result import Status
 from zeronorm.solvers import (
-    L1_SOLVERS,
     L1Problem,
     Task,
     l1_path,
@@ -25,8 +25,9 @@ from zeronorm.solvers import (
     working_set,
 )
 from zeronorm.solvers.l1.descent import Penalty
-from zeronorm.solvers.l1.problem import Run, Start
+from zeronorm.solvers.l1.problem import Start
 from zeronorm.solvers.l1.prox_newton import largest_steps, prox_newton
+from zeronorm.solvers.l1.run import Run
 from zeronorm.solvers.risk import Risk
 
 LOSSES = [Logistic(), SquaredHinge()]
@@ -144,7 +145,7 @@ def test_newglmnet_takes_the_published_steps(seed, n, m, C):
     result = solve(posed(X, y, C=C, intercept=False), "newglmnet", tol=1e-7)
     assert result.status is Status.CONVERGED
     steps = result.history[1:]
-    expected = oracles.newglmnet(X, y, C, len(steps), _Random)
+    expected = oracles.newglmnet(X, y, C, len(steps), Random)
     assert [step.extra["visited"] for step in steps] == [step.visited for step in expected]
     assert [step.extra["sweeps"] for step in steps] == [step.sweeps for step in expected]
     for step, other in zip(steps, expected, strict=True):

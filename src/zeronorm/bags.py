@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from . import validate
 from ._typing import IndexArray
 from .designs._dense import read_dense
-from .designs._sparse import read_sparse
+from .designs._read_sparse import read_sparse
 from .groups import Groups
 
 

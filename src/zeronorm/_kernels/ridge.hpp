@@ -1,9 +1,6 @@
 // Newton's method for a ridge problem on a few dense columns, from start to certificate.
 //
 //     min_{u, b}  1/2 sum_j p_j u_j^2 + sum_i s_i f(y_i, z_i'u + b)
-//
-// Rows are padded to whole cache lines by rows of weight 0, columns to whole groups by columns of
-// zeros, so that no loop has an end of its own.
 #pragma once
 
 #include <algorithm>
@@ -14,163 +11,12 @@
 #include <memory>
 
 #include "cholesky.hpp"
-#include "lanes.hpp"
-#include "losses.hpp"
-#include "parallel.hpp"
+#include "ridge_rows.hpp"
 
 namespace zeronorm {
 
-inline constexpr std::int64_t kLine = 8;         // numbers in a cache line
-inline constexpr std::int64_t kGramRows = 512;   // rows whose products are summed in registers
-inline constexpr std::int64_t kGramLeft = 2;     // columns on the left of such products
-inline constexpr std::int64_t kGramRight = 4;    // columns on the right
 inline constexpr double kBalanced = 1.0 - 1e-9;  // less is kept only where b has not its best value
-inline constexpr int kMaxNewton = 100, kMaxHalvings = 40, kMaxIntercept = 200;
-
-ZERONORM_INLINE std::int64_t whole(std::int64_t size, std::int64_t unit) {
-    return (size + unit - 1) / unit * unit;
-}
-
-// Zeros that begin with a cache line.
-class Buffer {
-  public:
-    explicit Buffer(std::int64_t size)
-        : memory_(std::make_unique<double[]>(static_cast<std::size_t>(size + kLine))) {
-        constexpr std::uintptr_t line = kLine * sizeof(double);
-        const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
-        start_ = memory_.get() + (line - address % line) % line / sizeof(double);
-    }
-    operator double*() const { return start_; }
-
-  private:
-    std::unique_ptr<double[]> memory_;
-    double* start_;
-};
-
-// Sums over all rows at some margins.
-struct RowTotals {
-    double value, slope, size, bend;  // loss, d/db, sum of |d/dz_i|, d2/db2
-};
-
-// v_i = -s_i f'(y_i, z_i + b), curvature_i = s_i f''(y_i, z_i + b), and their sums.
-template <class Loss>
-RowTotals evaluate(const double* z, double b, const double* y, const double* weight,
-                   std::int64_t n_rows, double* v, double* curvature) {
-    RowTotals totals{};
-    const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
-        RowSum value, slope, size, bend;
-        for (std::int64_t i = 0; i < n_rows; i += kLaneCount) {
-            Lanes margin, target, s, f, push, second;
-            load(z + i, margin);
-            load(y + i, target);
-            load(weight + i, s);
-            margin += b;
-            Loss::terms(target, margin, f, push, second);
-            push *= s;
-            second *= s;
-            store(push, v + i);
-            store(second, curvature + i);
-            value.add(s * f);
-            slope.add(-push);
-            size.add(push < 0.0 ? -push : push);
-            bend.add(second);
-        }
-        totals = {value.value(), slope.value(), size.value(), bend.value()};
-    };
-    run_block(kernel, 0);
-    return totals;
-}
-
-// Moves b to argmin_b sum_i s_i f(y_i, z_i + b) from where `totals` were evaluated: Newton's method
-// on the increasing derivative, with a bracket that bisection can fall back to.
-template <class Loss>
-void fit_intercept(const double* z, double& b, const double* y, const double* weight,
-                   std::int64_t n_rows, double* v, double* curvature, RowTotals& totals) {
-    if constexpr (Loss::kQuadratic) {  // two steps: the second one takes what rounding left
-        for (int step = 0; step < 2 && totals.bend > 0.0; ++step) {
-            b -= totals.slope / totals.bend;
-            totals = evaluate<Loss>(z, b, y, weight, n_rows, v, curvature);
-        }
-        return;
-    }
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    double low = -infinity, high = infinity, width = 1.0;
-    for (int iteration = 0; iteration < kMaxIntercept; ++iteration) {
-        if (!(std::abs(totals.slope) > 1e-13 * totals.size)) return;
-        (totals.slope > 0.0 ? high : low) = b;
-        double proposal = totals.bend > 0.0 ? b - totals.slope / totals.bend : infinity;
-        if (!(low < proposal && proposal < high) || std::abs(proposal - b) > 10.0 * width) {
-            if (std::isinf(low) || std::isinf(high)) {  // expand towards the missing end
-                proposal = b - std::copysign(width, totals.slope);
-                width *= 4.0;
-            } else {
-                proposal = 0.5 * (low + high);
-            }
-        }
-        if (std::abs(proposal - b) <= 1e-15 * std::max(1.0, std::abs(b))) return;
-        b = proposal;
-        totals = evaluate<Loss>(z, b, y, weight, n_rows, v, curvature);
-    }
-}
-
-// Copies some columns of a matrix of n rows, by strides in elements, one every `n_rows` numbers.
-// column_of(j): which column of the matrix is the j-th.
-template <class ColumnOf>
-void copy_columns(const double* x, std::int64_t row_stride, std::int64_t column_stride,
-                  std::int64_t n, std::int64_t p, const ColumnOf& column_of, std::int64_t n_rows,
-                  double* to) {
-    for (std::int64_t j = 0; j < p; ++j) {
-        const double* const column = x + column_of(j) * column_stride;
-        for (std::int64_t i = 0; i < n; ++i)
-            to[j * n_rows + i] = column[i * row_stride];
-    }
-}
-
-// gram (upper triangle, row by row, `width` numbers each) = Z' diag(weight) Z, cross = Z' weight.
-// `width` is a multiple of kGramRight, `scaled` has room for kGramLeft columns of kGramRows.
-inline void weighted_gram(const double* z, std::int64_t n_rows, std::int64_t width,
-                          const double* weight, double* gram, double* cross, double* scaled) {
-    std::fill_n(gram, width * width, 0.0);
-    std::fill_n(cross, width, 0.0);
-    const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
-        for (std::int64_t first = 0; first < n_rows; first += kGramRows) {
-            const std::int64_t rows = std::min(kGramRows, n_rows - first);
-            for (std::int64_t a = 0; a < width; a += kGramLeft) {
-                for (std::int64_t k = 0; k < kGramLeft; ++k) {
-                    const double* const column = z + (a + k) * n_rows + first;
-                    Lanes total{};
-                    for (std::int64_t i = 0; i < rows; i += kLaneCount) {
-                        Lanes x, s;
-                        load(column + i, x);
-                        load(weight + first + i, s);
-                        x *= s;
-                        total += x;
-                        store(x, scaled + k * kGramRows + i);
-                    }
-                    cross[a + k] += sum(total);
-                }
-                for (std::int64_t b = a / kGramRight * kGramRight; b < width; b += kGramRight) {
-                    const double* const right = z + b * n_rows + first;
-                    Lanes product[kGramLeft][kGramRight] = {};
-                    for (std::int64_t i = 0; i < rows; i += kLaneCount) {
-                        Lanes left[kGramLeft], x;
-                        for (std::int64_t k = 0; k < kGramLeft; ++k)
-                            load(scaled + k * kGramRows + i, left[k]);
-                        for (std::int64_t l = 0; l < kGramRight; ++l) {
-                            load(right + l * n_rows + i, x);
-                            for (std::int64_t k = 0; k < kGramLeft; ++k)
-                                product[k][l] += left[k] * x;
-                        }
-                    }
-                    for (std::int64_t k = 0; k < kGramLeft; ++k)
-                        for (std::int64_t l = 0; l < kGramRight; ++l)
-                            gram[(a + k) * width + b + l] += sum(product[k][l]);
-                }
-            }
-        }
-    };
-    run_block(kernel, 0);
-}
+inline constexpr int kMaxNewton = 100, kMaxHalvings = 40;
 
 // What a solution has besides its arrays.
 struct RidgeAnswer {

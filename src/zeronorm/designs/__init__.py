@@ -11,7 +11,8 @@ import scipy.sparse as sp
 
 from .._typing import Design
 from ._dense import Dense, read_dense
-from ._sparse import Sparse, read_sparse
+from ._read_sparse import read_sparse
+from ._sparse import Sparse
 from ._wrappers import Rows, Scaled
 
 __all__ = ["Dense", "Rows", "Scaled", "Sparse", "as_design"]

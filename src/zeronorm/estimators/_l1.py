@@ -11,7 +11,7 @@ from .._typing import Design
 from ..result import Result
 from ..solvers import working_set
 from ..solvers.drive import Solver
-from ..solvers.l1.path import l1_sizes
+from ..solvers.l1.sizes import l1_sizes
 from . import _l1_problem
 from ._linear import LinearClassifier, LinearRegressor, Rowwise
 

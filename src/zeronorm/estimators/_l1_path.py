@@ -20,8 +20,8 @@ from ..designs._operations import margins
 from ..result import Result
 from ..solvers import L1Problem, run
 from ..solvers import l1_path as solve_path
-from ..solvers.l1.path import saturated
 from ..solvers.l1.setting import gap_of
+from ..solvers.l1.walk import saturated
 from ._doubts import l1_remedy
 from ._l1 import L1Classifier, L1Regressor
 from ._l1_problem import setting_of

@@ -15,9 +15,9 @@ from ..result import Result
 from ..solvers import L1Problem
 from ..solvers.drive import Solver
 from ..solvers.l1.descent import Penalty
-from ..solvers.l1.path import Sized
 from ..solvers.l1.problem import NEVER, Start
 from ..solvers.l1.setting import L1Setting, gap_of, refit_on_x
+from ..solvers.l1.sizes import Sized
 from ..solvers.pool.refit import Refit
 from . import _doubts
 from ._linear import Rowwise

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from zeronorm._typing import FloatArray, IndexArray
 
+from . import _coordinate as coordinate
 from ._losses import LOSSES
 from ._scans import IndexStorage
 
@@ -144,16 +145,16 @@ def _descend(
     q = features.size
     offset, n_active, limit, n_sweeps, met, _ = state
     done = False
-    random = _Random(seed)
-    share = _share(curvature, intercept)
-    bend = _bend(total, square, share) + nu
+    random = coordinate.Random(seed)
+    share = coordinate.share(curvature, intercept)
+    bend = coordinate.bend(total, square, share) + nu
     last = n_sweeps + max_sweeps
     # Where curvature vanishes, steps may be infinite before they are cut.
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         while n_sweeps < last and not done:
             n_sweeps += 1
             if share > 0:
-                offset = _best_offset(gradient_e, residual, share)
+                offset = coordinate.best_offset(gradient_e, residual, share)
             random.shuffle(active, n_active)
             shrinks, margin = shrinking > 0 and np.isfinite(limit), shrinking * limit
             limit = met = 0.0
@@ -163,18 +164,18 @@ def _descend(
                 rows, x = columns(features[j])
                 t = u[j] + d[j]
                 g = float(gradient[j] + nu * d[j] + x @ residual[rows] + offset * total[j])
-                if shrinks and t == 0 and _settled(penalty[j], g, margin):
+                if shrinks and t == 0 and coordinate.settled(penalty[j], g, margin):
                     n_active -= 1
                     active[[k, n_active]] = active[[n_active, k]]
                     continue  # with the feature that was moved here
                 k += 1
-                violation = _violation(penalty[j], g, t)
+                violation = coordinate.violation(penalty[j], g, t)
                 limit = max(limit, violation)
                 met += violation
                 h = bend[j]
                 if h + penalty[j, 1] <= 0 and abs(g) > penalty[j, 0]:
                     continue  # no minimum
-                z = _minimiser(penalty[j], g, h, t) - t
+                z = coordinate.minimiser(penalty[j], g, h, t) - t
                 z = min(max(z, -largest_step[j]), largest_step[j])
                 if not np.isfinite(z):
                     continue
@@ -214,10 +215,10 @@ def _subspace_step(
     if the model still decreases; else all stop where the first reaches zero. Changes d and the
     residual; returns the iterations and the step of the intercept, `offset` before.
     """
-    share = _share(curvature, intercept)
+    share = coordinate.share(curvature, intercept)
     if share > 0:
-        offset = _best_offset(gradient_e, residual, share)
-    bend = _bend(total, square, share) + nu + penalty[:, 1]
+        offset = coordinate.best_offset(gradient_e, residual, share)
+    bend = coordinate.bend(total, square, share) + nu + penalty[:, 1]
     free = np.flatnonzero((u + d != 0) & (bend > 0))
     X = np.zeros((curvature.size, free.size))
     for k, j in enumerate(free):
@@ -305,10 +306,10 @@ def gram_descend(
             for j, row in enumerate(penalty):
                 t = float(u[j] + d[j])
                 g, h = float(slope[j]), float(gram[j, j])
-                total += _violation(row, g, t)
+                total += coordinate.violation(row, g, t)
                 if h + row[1] <= 0 and abs(g) > row[0]:
                     continue
-                z = _minimiser(row, g, h, t) - t
+                z = coordinate.minimiser(row, g, h, t) - t
                 if abs(z) > largest_step[j]:
                     z = float(np.copysign(largest_step[j], z))
                 if z == 0 or not np.isfinite(z):
@@ -366,7 +367,7 @@ def _newton_cycle(
     Source: Yuan, Chang, Hsieh and Lin, JMLR 11, 2010 (section 4.1).
     """
     f = LOSSES[loss]
-    _Random(seed).shuffle(order, order.size)
+    coordinate.Random(seed).shuffle(order, order.size)
     total = 0.0
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         for j in order:
@@ -374,17 +375,17 @@ def _newton_cycle(
             slope, bend = f.derivatives(y[rows], z[rows])
             g = float(x @ (weight[rows] * slope))
             h = nu + float((x * x) @ (weight[rows] * bend))
-            total += _violation(penalty[j], g, u[j])
-            full = _minimiser(penalty[j], g, h, u[j]) - u[j]
+            total += coordinate.violation(penalty[j], g, u[j])
+            full = coordinate.minimiser(penalty[j], g, h, u[j]) - u[j]
             full = min(max(full, -largest_step[j]), largest_step[j])
             if full == 0:
                 continue
-            before = _cost(penalty[j], u[j])
-            model = g * full + _cost(penalty[j], u[j] + full) - before
+            before = coordinate.cost(penalty[j], u[j])
+            model = g * full + coordinate.cost(penalty[j], u[j] + full) - before
             for share in 0.5 ** np.arange(max_halvings):
                 step = share * full
                 change = weight[rows] @ f.change(y[rows], z[rows], step * x)
-                change += _cost(penalty[j], u[j] + step) - before
+                change += coordinate.cost(penalty[j], u[j] + step) - before
                 if change <= sigma * share * model:
                     u[j] += step
                     z[rows] += step * x
@@ -397,82 +398,3 @@ dense_combine, csc_combine = _of_storages(_combine)
 dense_descend, csc_descend = _of_storages(_descend)
 dense_subspace_step, csc_subspace_step = _of_storages(_subspace_step)
 dense_newton_cycle, csc_newton_cycle = _of_storages(_newton_cycle)
-
-
-def _share(curvature: FloatArray, intercept: bool) -> float:
-    """Return 1 / sum_i h_i, 0 where there is no intercept to eliminate."""
-    total = float(curvature.sum())
-    share = 1.0 / total if intercept and total > 0 else 0.0
-    return share if np.isfinite(share) else 0.0
-
-
-def _best_offset(gradient_e: float, along: FloatArray, share: float) -> float:
-    """Return the best e where sum_i h_i x_i'd is the sum of `along`."""
-    offset = -share * (gradient_e + float(along.sum()))
-    return offset if np.isfinite(offset) else 0.0
-
-
-def _bend(total: FloatArray, square: FloatArray, share: float) -> FloatArray:
-    """Return the curvature along every feature, the intercept following; not 0 by cancellation."""
-    return np.maximum(square - share * total**2, 1e-14 * square)
-
-
-# One feature: `row` is its l1, l2, low, high; g and h are derivatives at t of the smooth part.
-
-
-def _cost(row: FloatArray, t: float) -> float:
-    """Return the penalty of t."""
-    return float(row[0] * abs(t) + 0.5 * row[1] * t * t)
-
-
-def _violation(row: FloatArray, g: float, t: float) -> float:
-    """Return the least |g + a subgradient of the penalty at t|."""
-    l1, l2, low, high = row
-    g = g + l2 * t
-    if t != 0:
-        return float(abs(g + np.sign(t) * l1))
-    up = -(g + l1) if high > 0 else 0.0
-    down = g - l1 if low < 0 else 0.0
-    return float(max(up, down, 0.0))
-
-
-def _settled(row: FloatArray, g: float, margin: float) -> bool:
-    """Return whether 0 is optimal even if g changes by the margin."""
-    l1, _, low, high = row
-    return bool((high <= 0 or g + l1 > margin) and (low >= 0 or l1 - g > margin))
-
-
-def _minimiser(row: FloatArray, g: float, h: float, t: float) -> float:
-    """Return the minimiser over x of g (x - t) + h/2 (x - t)^2 + the penalty of x."""
-    l1, l2, low, high = row
-    centre = h * t - g
-    size = abs(centre) - l1
-    if not size > 0:
-        return 0.0
-    return float(min(max(np.copysign(size / (h + l2), centre), low), high))
-
-
-class _Random:
-    """The random order of visits: xorshift64 (Marsaglia, J. Stat. Softw. 8(14), 2003)."""
-
-    def __init__(self, seed: int) -> None:
-        self._state = self._wrapped(seed * 0x9E3779B97F4A7C15 + 1)
-
-    def below(self, n: int) -> int:
-        """Return one of 0, ..., n - 1."""
-        x = self._state
-        x ^= self._wrapped(x << 13)
-        x ^= x >> 7
-        x ^= self._wrapped(x << 17)
-        self._state = x
-        return (x >> 11) % n
-
-    def shuffle(self, order: IndexArray, n: int) -> None:
-        """Shuffle the first n elements."""
-        for k in range(n - 1, 0, -1):
-            other = self.below(k + 1)
-            order[[k, other]] = order[[other, k]]
-
-    @staticmethod
-    def _wrapped(x: int) -> int:
-        return x & (2**64 - 1)

@@ -9,7 +9,8 @@ from ...designs._column_sets import ColumnSet, RowSet
 from ...designs._columns import gather
 from ...designs._wrappers import as_slice
 from .descent import Descent, Model
-from .problem import NEAR, PRECISION, L1Problem, Point, Run, with_best_intercept
+from .problem import L1Problem, Point, with_best_intercept
+from .run import NEAR, PRECISION, Run
 
 SIGMA, MAX_HALVINGS = 0.01, 20  # of the line search, as published
 LARGEST_SQUARE = 1e140  # sum of squares of a column

@@ -29,8 +29,8 @@ from ...result import Result, Status, Step
 from ..drive import Solver, together
 from ..found import Found
 from ..task import Task
-from .path import LARGEST, LARGEST_SUPPORT, MAX_ITER, TOL, Sized, l1_sizes, posed
 from .problem import NEVER, L1Problem, Start
+from .sizes import LARGEST, LARGEST_SUPPORT, MAX_ITER, TOL, Sized, l1_sizes, posed
 from .working_set import working_set
 
 STAGES = 3

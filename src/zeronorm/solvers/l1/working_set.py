@@ -9,8 +9,9 @@ from __future__ import annotations
 from ..._typing import IndexArray
 from ...result import Result
 from ..drive import Solver
-from .problem import L1Problem, Point, Run, Start
+from .problem import L1Problem, Point, Start
 from .prox_newton import MAX_NEWTON, prox_newton
+from .run import Run
 
 INNER_SHARE = 0.1  # of the gap over all features: the gap over the working set to stop at
 TRUNCATED_STEPS = 2  # where features had to stay outside that are drawn in: they matter more
