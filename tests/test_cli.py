@@ -1653,6 +1653,13 @@ def test_closed_streams_are_no_error(tmp_path, arguments, closed, code):
     assert done.returncode == code
 
 
+def test_the_package_is_the_command():
+    """`python -m zeronorm` would say that the package cannot be run."""
+    command = [sys.executable, "-m", "zeronorm", "--help"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "select" in found.stdout
+
+
 def test_help_imports_nothing_heavy():
     """--help would take seconds."""
     code = (

@@ -46,6 +46,7 @@ from zeronorm.published import (
     FeatureGeneratingMachine,
     GreedyLogisticRegression,
     L0LogisticRegression,
+    MinimaxBy,
     MinimaxLogisticRegression,
 )
 from zeronorm.published.solvers import INNER_SOLVERS
@@ -63,9 +64,8 @@ def made(make, **parameters):
     if make is BudgetClassifier:
         blocks = {name: parameters.pop(name) for name in [*parameters] if name in OPTIONS}
         if blocks:
-            parameters["method"] = (methods.Minimax if "solver" in blocks else methods.Pool)(
-                **blocks
-            )
+            kind = MinimaxBy if "solver" in blocks else methods.Pool
+            parameters["method"] = kind(**blocks)
     return make(**parameters)
 
 

@@ -952,7 +952,7 @@ def test_certificates_that_do_not_fit_are_not_saved(certified, binary, multiclas
     with pytest.raises(CertificateFileError, match="loss of the certificate must be"):
         save_certificate(replace(certificate, loss="hinge"), path, *binary)
     regressor = BudgetRegressor(2).fit(*binary)  # of 0 and 1, but any two numbers would do
-    with pytest.raises(ValueError, match="must be of a classifier; there is no file of a least-"):
+    with pytest.raises(ValueError, match="must be of a classifier; there is no file of a certif"):
         save_certificate(regressor.certificate_, path, *binary)
     assert not list(tmp_path.iterdir())
 
@@ -1017,7 +1017,7 @@ def claim(**changes):
         (claim(C=-1.0), "C of the certificate must be positive"),
         (claim(scaling="other"), "the scaling of the certificate must be 'standardized' or"),
         (claim(loss="hinge"), "the loss of the certificate must be 'logistic' or"),
-        (claim(loss="least_squares"), "there is no file of a least-squares certificate"),
+        (claim(loss="least_squares"), "there is no file of a certificate of regression"),
         (claim(bound=float("nan")), "a certificate must be finite"),
         (claim(equivalents=[[1]]), "equivalents must be features, each with a list"),
         (claim(equivalents=[[1, [99]]]), "equivalents must be features, each with a list"),

@@ -170,6 +170,10 @@ class Wrapper(Design):
         """Map `base.correlate(lower(v), start, stop)` to `self.correlate(v, start, stop)`."""
 
 
+# Below this relative error of a scan (float64 sums) rounding does not touch the digits of a bound.
+EXACT_SCAN = 1e-10
+
+
 def float64_scan_error(n_samples: int) -> float:
     """Return the error factor of float64 sums of n products in any order: n u / (1 - n u)."""
     rounding = n_samples * 2.0**-53

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._typing import Design
+from .._typing import Design, Wrapper
 from ._dense import Dense, read_dense
 from ._read_sparse import read_sparse
 from ._sparse import Sparse
 from ._wrappers import Rows, Scaled
 
-__all__ = ["Dense", "Rows", "Scaled", "Sparse", "as_design"]
+__all__ = ["Dense", "Design", "Rows", "Scaled", "Sparse", "Wrapper", "as_design"]
 
 MAX_THREADS = 1024  # more are of no use, and starting them is not free
 

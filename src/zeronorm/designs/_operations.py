@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._typing import Design, FloatArray, IndexArray, Stored, Wrapper
+from .._typing import EXACT_SCAN, Design, FloatArray, IndexArray, Stored, Wrapper
 from ..ordering import largest
 from ._dense import Dense
 from ._wrappers import IN_MEMORY, Rows, Scaled, as_slice, feature_blocks, storage_of
@@ -35,8 +35,6 @@ DISTANT = 1e4
 CONSTANT = 1e-12
 # Squares below this are close to underflow (and gone where denormals are flushed): |x_ij| < 1e-140.
 TINY_SQUARE = 1e-280
-# Below this relative error of a scan (float64 sums) rounding does not touch the digits of a bound.
-EXACT_SCAN = 1e-10
 
 
 def scan(design: Design, v: FloatArray) -> FloatArray:

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._typing import Design, FloatArray, IndexArray, Stored, Wrapper, float64_scan_error
+from .._typing import (
+    EXACT_SCAN,
+    Design,
+    FloatArray,
+    IndexArray,
+    Stored,
+    Wrapper,
+    float64_scan_error,
+)
 from ._dense import Dense, as_vectors
 from ._sparse import compressed
 
@@ -122,7 +130,8 @@ class Scaled(Wrapper):
         return total, square
 
     def _find_delicate(self) -> IndexArray:
-        exact = self.scan_error <= float64_scan_error(storage_of(self).shape[0])
+        error = float64_scan_error(storage_of(self).shape[0])
+        exact = self.scan_error <= max(error, EXACT_SCAN)
         return self._far_columns(DELICATE_FLOAT64 if exact else DELICATE, 0, self.shape[1])
 
     def _far_columns(self, limit: float, start: int, stop: int) -> IndexArray:

@@ -131,7 +131,7 @@ class Plan:
             validate.check_flag(name, getattr(model, name))
         if model.warm_start and not method.starts_warm:
             raise ValueError(
-                f"warm_start must be False for method={method.name!r}: a path has its own begin."
+                f"warm_start must be False for method={method.name!r}, which always begins anew."
             )
         plan = cls(
             method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.groups,

@@ -14,6 +14,7 @@ from ..files import PathLike, is_text
 from ..groups import Groups
 from ..result import Certificate, Tree
 from ..verification import CertificateError, check_form
+from ..verification._form import LOSSES
 from ._archive import CertificateFileError, FileKind, Require, pack, read_file, unpack, write_file
 from ._header import (
     FEATURES,
@@ -28,7 +29,7 @@ from ._header import (
     names_in,
     storable,
 )
-from ._records import as_record, check_record
+from ._records import LABELLED, as_record, check_record
 from ._saved_certificate import SavedCertificate, union_support
 
 # A tree has a GiB of dual points at most, for every class.
@@ -38,8 +39,9 @@ CERTIFICATE = FileKind(
 )
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
+REGRESSIONS = {*LOSSES} - {*LABELLED}
 # Targets would be read as classes, 0 and 1, whatever numbers they are.
-_NO_CLASSES = "there is no file of a least-squares certificate, whose target has no classes"
+_NO_CLASSES = "there is no file of a certificate of regression, whose target has no classes"
 _SHARED = ("metadata", "classes", "class_weight")
 _OF_GROUPS = ("group_of", "group_labels")  # They are there only where groups were selected.
 # Each array has this type and number of dimensions.
@@ -117,7 +119,7 @@ def save_certificate(
         raise TypeError(
             f"certificate must be a Certificate or a list of them; got {certificate!r:.80}."
         )
-    if any(one.loss == "least_squares" for one in given):
+    if any(one.loss in REGRESSIONS for one in given):
         raise ValueError(f"certificate must be of a classifier; {_NO_CLASSES}.")
     n, m = X.shape if hasattr(X, "shape") else as_design(X).shape
     labels = validate.check_target(y, n)
@@ -254,7 +256,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         certificates.append(Certificate(**own))
         try:
             loss = check_form(certificates[-1]).loss
-            require(loss != "least_squares", _NO_CLASSES)
+            require(loss not in REGRESSIONS, _NO_CLASSES)
         except CertificateError as error:
             require(False, str(error).removesuffix("."))
     for name in ("C", "scaling", "loss", "fit_intercept", "n_groups"):

@@ -53,7 +53,7 @@ _STEP = {
     "gap": (float, type(None)),
     "status": (str, type(None)),
 }
-_LOSSES = ("logistic", "squared_hinge")
+LABELLED = ("logistic", "squared_hinge")
 
 
 def summarize(certificate: Certificate | None) -> dict[str, Any] | None:
@@ -172,8 +172,8 @@ def check_record(what: str, record: Any, fields: Mapping[str, Any], require: Req
 
 def check_loss(what: str, record: Mapping[str, Any], require: Require) -> None:
     """Check the name of the loss in a record."""
-    known = record["loss"] in _LOSSES or record["loss"].startswith("measure ")
-    require(known, f"the loss of {what} must be one of {', '.join(_LOSSES)}")
+    known = record["loss"] in LABELLED or record["loss"].startswith("measure ")
+    require(known, f"the loss of {what} must be one of {', '.join(LABELLED)}")
 
 
 def check_fields(

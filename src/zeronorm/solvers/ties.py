@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Design, FloatArray, IndexArray
+from .._typing import EXACT_SCAN, Design, FloatArray, IndexArray
 from ..designs._columns import gather
-from ..designs._operations import EXACT_SCAN
 from ..designs._wrappers import IN_MEMORY, feature_blocks
 from .units import Units
 

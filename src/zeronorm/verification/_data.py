@@ -128,12 +128,13 @@ def read_data(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> D
     for name, values in (("X", X), ("y", y), ("sample_weight", sample_weight)):
         if isinstance(values, np.ma.MaskedArray) or np.iscomplexobj(values):
             raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
-    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     labels = np.asarray(y)
-    if X.ndim != 2 or labels.shape != X.shape[:1]:
+    if X.ndim != 2 or labels.shape != X.shape[:1]:  # () of an object that is no array
         raise ValueError(
             f"X must be (n, m) and y (n,); got the shapes {X.shape} and {labels.shape}."
         )
+    X = X.astype(np.float64, copy=False)
     n = len(labels)
     s = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if s.shape != (n,) or not (np.isfinite(s) & (s >= 0)).all():

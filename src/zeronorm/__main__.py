@@ -1,0 +1,5 @@
+"""`python -m zeronorm` is the command `zeronorm`."""
+
+from .cli import main
+
+main()
