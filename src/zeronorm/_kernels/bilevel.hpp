@@ -28,7 +28,7 @@ struct BilevelAnswer {
 template <bool Squares>
 class BilevelSearch : BilevelCandidates<Squares> {
     using Base = BilevelCandidates<Squares>;
-    using Base::at, Base::count, Base::filter, Base::finish, Base::gather, Base::group_up,
+    using Base::at, Base::filter, Base::finish, Base::gather, Base::group_up, Base::n_above,
         Base::n_parts, Base::sum, Base::worth;
     using Base::bad_, Base::candidates_, Base::g_, Base::k_, Base::n_groups_, Base::n_opened_,
         Base::p_, Base::parts_, Base::sums_, Base::threshold_, Base::worth_;
@@ -95,7 +95,8 @@ class BilevelSearch : BilevelCandidates<Squares> {
         std::int64_t n_opened = 0;
         for (std::int64_t i = 0; i < n_parts(); ++i) {
             Part& part = parts_[at(i)];
-            part.above = count(part, part.fewest, part.most, [&](double c) { return c > lambda; });
+            part.above =
+                n_above(part, part.fewest, part.most, [&](double c) { return c > lambda; });
             part.excess = sum(part, part.above) - lambda * static_cast<double>(part.above);
             order_.push_back(i);
             if (part.opened) std::swap(order_[at(n_opened++)], order_.back());
@@ -227,8 +228,9 @@ class BilevelSearch : BilevelCandidates<Squares> {
         std::vector<std::int64_t> fixed, open;
         for (std::int64_t i = 0; i < n_parts(); ++i) {
             Part& part = parts_[at(order_[at(i)])];
-            part.fewest = count(part, 0, part.size(), [&](double c) { return c >= lambda + gap; });
-            part.most = count(part, 0, part.size(), [&](double c) { return c > lambda - gap; });
+            part.fewest =
+                n_above(part, 0, part.size(), [&](double c) { return c >= lambda + gap; });
+            part.most = n_above(part, 0, part.size(), [&](double c) { return c > lambda - gap; });
             if (part.opened || (i < n_selected_ && part.excess - strongest >= gap))
                 fixed.push_back(order_[at(i)]);
             else if (part.most > 0 && (i < n_selected_ || weakest - part.excess < gap))

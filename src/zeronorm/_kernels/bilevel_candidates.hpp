@@ -253,8 +253,8 @@ class BilevelCandidates {
     }
     // How many of a part, from `low` to `high`, are above a value (or no smaller).
     template <class Above>
-    std::int64_t count(const Part& part, std::int64_t low, std::int64_t high,
-                       const Above& above) const {
+    std::int64_t n_above(const Part& part, std::int64_t low, std::int64_t high,
+                         const Above& above) const {
         while (low < high) {
             const std::int64_t middle = low + (high - low) / 2;
             if (above(worth_[at(part.begin + middle)]))
