@@ -19,10 +19,10 @@ from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published import L0LogisticRegression
 from zeronorm.published.solvers import SplitProblem, Splitting, asalm, salm
+from zeronorm.published.solvers import select as _select
 from zeronorm.published.solvers.alpha_step import INNER_METHODS, AlphaStep, bfgs_update
 from zeronorm.result import Status
 from zeronorm.solvers.pool.ridge import ridge
-from zeronorm.solvers.procedures import l0 as _l0
 from zeronorm.solvers.risk import Risk
 
 pytestmark = pytest.mark.slow  # a published method; test_laws.py has it in the main suite
@@ -444,7 +444,7 @@ def test_scaled_columns_need_no_scaling():
 def test_screened_features_are_stated(inner, monkeypatch):
     """Features would be left out in silence, or the forced or the strongest ones not be there."""
     X, y = make_classification(60, 200, seed=6)
-    monkeypatch.setattr(_l0, "SPLIT_ELEMENTS", 60 * 50)
+    monkeypatch.setattr(_select, "SPLIT_ELEMENTS", 60 * 50)
     weakest = int(np.argmin(np.abs(X.T @ (y - y.mean()))))
     model = L0LogisticRegression(4, solver=Splitting(inner=inner), forced_features=[weakest])
     with pytest.warns(UserWarning, match=r"of 200 features it saw the 50 with the largest"):
@@ -458,7 +458,7 @@ def test_screened_features_are_stated(inner, monkeypatch):
     same = L0LogisticRegression(
         4, solver=Splitting(inner=inner), forced_features=[int(np.searchsorted(alone, weakest))]
     )
-    monkeypatch.setattr(_l0, "SPLIT_ELEMENTS", 10**7)
+    monkeypatch.setattr(_select, "SPLIT_ELEMENTS", 10**7)
     same.fit(X[:, alone], y)
     np.testing.assert_array_equal(alone[same.support_], model.support_)
     assert model.n_scans_ == same.n_scans_ + 1
@@ -467,7 +467,7 @@ def test_screened_features_are_stated(inner, monkeypatch):
 def test_bfgs_holds_fewer_columns(monkeypatch):
     """Its inverse is as large as X of as many rows as columns."""
     X, y = make_classification(30, 150, seed=6)
-    monkeypatch.setattr(_l0, "SPLIT_ELEMENTS", 100**2)
+    monkeypatch.setattr(_select, "SPLIT_ELEMENTS", 100**2)
     seen = {}
     for inner in ("newton-cg", "bfgs"):
         with warnings.catch_warnings():
