@@ -160,6 +160,7 @@ def test_a_constant_target(value, data):
         (lambda X, y: L1Regressor().fit(X, np.where(y > 3, np.nan, y)), "NaN"),
         (lambda X, y: L1RegressorCV(cv=81).fit(X, y), "cv must be between 2 and 80"),
         (lambda X, y: L1RegressorCV(cv=[(range(40), range(40, 80))]).fit(X, y), "two folds"),
+        (lambda X, y: L1RegressorCV().fit(X, y, np.eye(N)[0]), "at least two rows of positive"),
         (lambda X, y: L1RegressorCV(rule="least").fit(X, y), "rule must be one of"),
         (lambda X, y: l1_path(X, y, loss="hinge"), "loss must be one of"),
         (

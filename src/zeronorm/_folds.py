@@ -62,6 +62,8 @@ def _folds(
 ) -> list[tuple[IndexArray, IndexArray]]:
     """Return (train, test) row numbers of folds of n rows, stratified where there are labels."""
     if labels is None:
+        if n < 2:
+            raise ValueError(f"cv needs at least two rows of positive weight; got {n}.")
         if not 2 <= cv <= n:
             raise ValueError(
                 f"cv must be between 2 and {n} (the rows of positive weight); got "

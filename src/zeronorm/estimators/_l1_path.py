@@ -30,8 +30,8 @@ from ._l1_problem import setting_of
 WIDE_RATIO, TALL_RATIO = 100.0, 1e4
 UNRELATED = (
     "X must have a penalised feature that some C brings in; all their scores are 0, but for "
-    "rounding. Are all columns constant, or excluded by signs, or do the features without a "
-    "penalty separate the classes, or fit y?"
+    "rounding. Are all columns constant, or y, or are they excluded by signs, or do the features "
+    "without a penalty separate the classes, or fit y?"
 )
 
 
