@@ -153,12 +153,17 @@ class L0(Method):
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
         from . import validate
-        from .solvers.procedures.l0 import SOLVERS
 
         super().check(loss, fit_intercept)
-        validate.check_option("solver", self.solver, SOLVERS)
+        self._check_solver()
         if self.gap is not None:
             validate.check_not_negative("gap", self.gap)
+
+    def _check_solver(self) -> None:
+        from . import validate
+        from .solvers.procedures.l0 import SOLVERS
+
+        validate.check_option("solver", self.solver, SOLVERS)
 
     def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""

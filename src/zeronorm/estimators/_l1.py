@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from .._typing import Design
 from ..result import Result
 from ..solvers import working_set
 from ..solvers.drive import Solver
 from ..solvers.l1.sizes import l1_sizes
 from . import _l1_problem
-from ._linear import LinearClassifier, LinearRegressor, Rowwise
+from ._linear import LinearClassifier, LinearRegressor
 
 
 class L1Classifier(LinearClassifier):
@@ -162,26 +159,15 @@ class L1Classifier(LinearClassifier):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    def _stored(self, design: Design) -> Design:
-        return design.arranged()
-
     def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
         """Return what solves a problem at its C, and what at the C that give some sizes."""
         return working_set, l1_sizes
 
-    def _begin(
-        self, data: Rowwise, seconds: dict[str, float]
-    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        return _l1_problem.begin(self, data, seconds)
-
-    def _store(self, results: list[Any]) -> None:
-        _l1_problem.keep(self, results)
-
-    def _check_parameters(self) -> None:
-        _l1_problem.check(self)
-
-    def _doubts(self) -> Iterator[Warning]:
-        return _l1_problem.doubts(self)
+    _stored = _l1_problem.stored
+    _begin = _l1_problem.begin
+    _store = _l1_problem.keep
+    _check_parameters = _l1_problem.check
+    _doubts = _l1_problem.doubts
 
     @property
     def _score_loss(self) -> str:
@@ -268,26 +254,15 @@ class L1Regressor(LinearRegressor):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    def _stored(self, design: Design) -> Design:
-        return design.arranged()
-
     def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
         """Return what solves a problem at its C, and what at the C that give some sizes."""
         return working_set, l1_sizes
 
-    def _begin(
-        self, data: Rowwise, seconds: dict[str, float]
-    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        return _l1_problem.begin(self, data, seconds)
-
-    def _store(self, results: list[Any]) -> None:
-        _l1_problem.keep(self, results)
-
-    def _check_parameters(self) -> None:
-        _l1_problem.check(self)
-
-    def _doubts(self) -> Iterator[Warning]:
-        return _l1_problem.doubts(self)
+    _stored = _l1_problem.stored
+    _begin = _l1_problem.begin
+    _store = _l1_problem.keep
+    _check_parameters = _l1_problem.check
+    _doubts = _l1_problem.doubts
 
 
 __all__ = ["L1Classifier", "L1Regressor"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import validate
 from .._folds import RULES, best_and_near, check_fold, splits
-from .._typing import Design, FloatArray
+from .._typing import FloatArray
 from ..result import Result
 from ..solvers import L1Problem
 from ..solvers.drive import Solver
@@ -24,6 +24,110 @@ from . import _doubts, _l1_problem
 from ._l1_path import grid, path_of
 from ._linear import LinearClassifier, LinearRegressor, Rowwise
 from ._selecting import one_or_all
+from ._sparse_linear import SparseLinearModel
+
+
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    """What the solver of all folds found."""
+
+    Cs: FloatArray
+    scores: FloatArray  # (n_Cs, n_folds)
+    solutions: list[list[Result]]  # of all data: [problem][C]
+    names: list[str] | None
+
+
+def _check(model: Any) -> None:
+    """Raise ValueError where a parameter breaks a rule."""
+    _l1_problem.check_common(model)
+    validate.check_grid(model.Cs)
+    validate.check_option("rule", model.rule, RULES)
+    validate.check_seed(model.random_state)
+
+
+def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> Rowwise:
+    """Validate everything; rows of weight 0 stay, as splits number all rows."""
+    data = SparseLinearModel._read(model, X, y, None)
+    weight = validate.check_sample_weight(sample_weight, len(data.labels))
+    return replace(data, sample_weight=weight)
+
+
+def _begin(
+    model: Any, data: Rowwise, seconds: dict[str, float]
+) -> tuple[np.ndarray | None, list[Solver[Any]]]:
+    """Return the classes, if any, and the solver of all folds and all data."""
+    started = time.perf_counter()
+    design, labels, sample_weight = data.design, data.labels, data.sample_weight
+    weight = sample_weight * model._unit(labels, sample_weight)
+    classes, targets = model._problems(labels, weight)
+    truth = labels if classes is None else np.searchsorted(classes, labels)
+    values = validate.check_grid(model.Cs)
+    validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
+    setting = _l1_problem.setting_of(model)
+    whole = setting.problems(design, targets, weight)
+    folds: list[list[L1Problem]] = []
+    held_out: list[HeldOut] = []
+    stratify = classes is not None
+    for train, test in splits(
+        labels, weight, model.cv, model.random_state, several=True, stratify=stratify
+    ):
+        part = sample_weight * np.bincount(train, minlength=weight.size)
+        part *= model._unit(labels, part)
+        if classes is not None:
+            check_fold(len(folds), classes, labels[part > 0], labels[test], model.scoring)
+        part *= weight.sum() / part.sum()
+        folds.append(setting.problems(design, targets, part))
+        score = SCORES[model.scoring]
+        held_out.append(HeldOut(test, truth[test], sample_weight[test], len(targets), score))
+    seconds["standardize"] = time.perf_counter() - started
+
+    def told(fold: int, number: int, step: int, point: Point) -> None:
+        held_out[fold].add(number, step, point.z + folds[fold][number].risk.origin)
+
+    def solver() -> Solver[_Solved]:
+        Cs, solutions, seconds["solve"] = yield from l1_folds(
+            whole, folds, lambda smallest: grid(values, None, smallest, whole[0]), told,
+            tol=setting.tol, max_iter=setting.max_iter,
+            stop_early=isinstance(values, int), n_threads=design.n_threads,
+        )  # fmt: skip
+        setting.explain(max(chain(*solutions), key=gap_of), design, weight)
+        scores = np.array([[fold.scores[step] for fold in held_out] for step in range(len(Cs))])
+        return _Solved(Cs, scores, solutions, data.names)
+
+    return classes, [solver()]
+
+
+def _keep(model: Any, results: list[_Solved]) -> None:
+    """Set the attributes that the solutions give."""
+    (solved,) = results
+    model.Cs_, model.scores_ = solved.Cs, solved.scores
+    n_folds = solved.scores.shape[1]
+    model.mean_score_ = solved.scores.mean(axis=1)
+    model.standard_error_ = solved.scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
+    mean = -model.mean_score_ if model.scoring in LOWER else model.mean_score_
+    best, near = best_and_near(mean, model.standard_error_)
+    chosen = near if model.rule == "1se" else best
+    solve = model.seconds_["solve"]  # of the folds too
+    models = [path[chosen] for path in solved.solutions]
+    _l1_problem.keep_solutions(model, models, float(solved.Cs[chosen]))
+    model.seconds_["solve"] = solve
+    model.C_best_, model.C_1se_ = float(solved.Cs[best]), float(solved.Cs[near])
+    model.n_iter_ = max(sum(len(one.history) for one in path) for path in solved.solutions)
+    paths = [
+        path_of(
+            solved.Cs, path, model.n_features_in_, model.n_scans_,
+            getattr(model, "classes_", None), model.loss, solved.names,
+        )
+        for path in solved.solutions
+    ]  # fmt: skip
+    model.l1_path_ = one_or_all(paths)
+    supports = [[one.support for one in ones] for ones in zip(*solved.solutions, strict=True)]
+    model.n_selected_ = np.array([np.unique(np.concatenate(some)).size for some in supports])
+
+
+def _warned(model: Any) -> Iterable[Warning]:
+    """Return the warnings that a fit gives."""
+    return _doubts.l1_gap(_l1_problem.setting_of(model), model._results, 0.0, "auto")
 
 
 class L1ClassifierCV(LinearClassifier):
@@ -139,25 +243,11 @@ class L1ClassifierCV(LinearClassifier):
         self.max_iter = max_iter
         self.n_threads = n_threads
 
-    def _stored(self, design: Design) -> Design:
-        return design.arranged()
-
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
-        """Validate everything; rows of weight 0 stay, as splits number all rows."""
-        data = super()._read(X, y, None)
-        weight = validate.check_sample_weight(sample_weight, len(data.labels))
-        return replace(data, sample_weight=weight)
-
-    def _begin(
-        self, data: Rowwise, seconds: dict[str, float]
-    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        return _begin(self, data, seconds)
-
-    def _store(self, results: list[Any]) -> None:
-        _keep(self, results[0])
-
-    def _doubts(self) -> Iterable[Warning]:
-        return _doubts.l1_gap(_l1_problem.setting_of(self), self._results, 0.0, "auto")
+    _stored = _l1_problem.stored
+    _read = _read
+    _begin = _begin
+    _store = _keep
+    _doubts = _warned
 
     def _check_parameters(self) -> None:
         _check(self)
@@ -252,118 +342,14 @@ class L1RegressorCV(LinearRegressor):
         self.max_iter = max_iter
         self.n_threads = n_threads
 
-    def _stored(self, design: Design) -> Design:
-        return design.arranged()
-
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
-        """Validate everything; rows of weight 0 stay, as splits number all rows."""
-        data = super()._read(X, y, None)
-        weight = validate.check_sample_weight(sample_weight, len(data.labels))
-        return replace(data, sample_weight=weight)
-
-    def _begin(
-        self, data: Rowwise, seconds: dict[str, float]
-    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        return _begin(self, data, seconds)
-
-    def _store(self, results: list[Any]) -> None:
-        _keep(self, results[0])
-
-    def _doubts(self) -> Iterable[Warning]:
-        return _doubts.l1_gap(_l1_problem.setting_of(self), self._results, 0.0, "auto")
+    _stored = _l1_problem.stored
+    _read = _read
+    _begin = _begin
+    _store = _keep
+    _doubts = _warned
 
     def _check_parameters(self) -> None:
         _check(self)
-
-
-@dataclass(frozen=True, slots=True)
-class _Solved:
-    """What the solver of all folds found."""
-
-    Cs: FloatArray
-    scores: FloatArray  # (n_Cs, n_folds)
-    solutions: list[list[Result]]  # of all data: [problem][C]
-    names: list[str] | None
-
-
-def _check(model: Any) -> None:
-    """Raise ValueError where a parameter breaks a rule."""
-    _l1_problem.check_common(model)
-    validate.check_grid(model.Cs)
-    validate.check_option("rule", model.rule, RULES)
-    validate.check_seed(model.random_state)
-
-
-def _begin(
-    model: Any, data: Rowwise, seconds: dict[str, float]
-) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-    """Return the classes, if any, and the solver of all folds and all data."""
-    started = time.perf_counter()
-    design, labels, sample_weight = data.design, data.labels, data.sample_weight
-    weight = sample_weight * model._unit(labels, sample_weight)
-    classes, targets = model._problems(labels, weight)
-    truth = labels if classes is None else np.searchsorted(classes, labels)
-    values = validate.check_grid(model.Cs)
-    validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
-    setting = _l1_problem.setting_of(model)
-    whole = setting.problems(design, targets, weight)
-    folds: list[list[L1Problem]] = []
-    held_out: list[HeldOut] = []
-    stratify = classes is not None
-    for train, test in splits(
-        labels, weight, model.cv, model.random_state, several=True, stratify=stratify
-    ):
-        part = sample_weight * np.bincount(train, minlength=weight.size)
-        part *= model._unit(labels, part)
-        if classes is not None:
-            check_fold(len(folds), classes, labels[part > 0], labels[test], model.scoring)
-        part *= weight.sum() / part.sum()
-        folds.append(setting.problems(design, targets, part))
-        score = SCORES[model.scoring]
-        held_out.append(HeldOut(test, truth[test], sample_weight[test], len(targets), score))
-    seconds["standardize"] = time.perf_counter() - started
-
-    def told(fold: int, number: int, step: int, point: Point) -> None:
-        held_out[fold].add(number, step, point.z + folds[fold][number].risk.origin)
-
-    def solver() -> Solver[_Solved]:
-        Cs, solutions, seconds["solve"] = yield from l1_folds(
-            whole, folds, lambda smallest: grid(values, None, smallest, whole[0]), told,
-            tol=setting.tol, max_iter=setting.max_iter,
-            stop_early=isinstance(values, int), n_threads=design.n_threads,
-        )  # fmt: skip
-        setting.explain(max(chain(*solutions), key=gap_of), design, weight)
-        scores = np.array([[fold.scores[step] for fold in held_out] for step in range(len(Cs))])
-        return _Solved(Cs, scores, solutions, data.names)
-
-    return classes, [solver()]
-
-
-def _keep(model: Any, solved: _Solved) -> None:
-    """Set the attributes that the solutions give."""
-    model.Cs_, model.scores_ = solved.Cs, solved.scores
-    n_folds = solved.scores.shape[1]
-    model.mean_score_ = solved.scores.mean(axis=1)
-    model.standard_error_ = solved.scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
-    mean = -model.mean_score_ if model.scoring in LOWER else model.mean_score_
-    best, near = best_and_near(mean, model.standard_error_)
-    chosen = near if model.rule == "1se" else best
-    solve = model.seconds_["solve"]  # of the folds too
-    results = [path[chosen] for path in solved.solutions]
-    _l1_problem.keep_solutions(model, results, float(solved.Cs[chosen]))
-    model.seconds_["solve"] = solve
-    model.C_best_, model.C_1se_ = float(solved.Cs[best]), float(solved.Cs[near])
-    model.n_iter_ = max(sum(len(one.history) for one in path) for path in solved.solutions)
-    paths = [
-        path_of(
-            solved.Cs, path, model.n_features_in_, model.n_scans_,
-            getattr(model, "classes_", None), model.loss, solved.names,
-        )
-        for path in solved.solutions
-    ]  # fmt: skip
-    model.l1_path_ = one_or_all(paths)
-    supports = [[one.support for one in ones] for ones in zip(*solved.solutions, strict=True)]
-    model.n_selected_ = np.array([np.unique(np.concatenate(some)).size for some in supports])
 
 
 __all__ = ["L1ClassifierCV", "L1RegressorCV"]

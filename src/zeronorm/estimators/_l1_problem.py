@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import validate
-from .._typing import FloatArray
+from .._typing import Design, FloatArray
 from ..result import Result
 from ..solvers import L1Problem
 from ..solvers.drive import Solver
@@ -22,6 +22,11 @@ from ..solvers.pool.refit import Refit
 from . import _doubts
 from ._linear import Rowwise
 from ._selecting import one_or_all
+
+
+def stored(model: Any, design: Design) -> Design:
+    """Return the design in the storage that descents over columns want."""
+    return design.arranged()
 
 
 def check_common(model: Any) -> None:
@@ -174,4 +179,5 @@ __all__ = [
     "keep",
     "keep_solutions",
     "setting_of",
+    "stored",
 ]

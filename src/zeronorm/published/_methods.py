@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -71,13 +71,9 @@ class L0By(L0):
 
     solver: Any = "auto"
 
-    def check(self, loss: Smooth, fit_intercept: bool) -> None:
-        """Raise ValueError where an option breaks a rule."""
+    def _check_solver(self) -> None:
         if not isinstance(self.solver, Splitting):
             validate.check_option("solver", self.solver, [*SOLVERS, *METHODS])
-        # The rest of the rules holds for any solver.
-        given = self if self._splitting is None else replace(self, solver="auto")
-        super(L0By, given).check(loss, fit_intercept)
 
     @property
     def _splitting(self) -> Splitting | None:
