@@ -55,11 +55,12 @@ def path(options: PathOptions) -> None:
     if model is not None:
         parameters["scoring"] = model.scoring
     classes = paths[0].classes
+    assert classes is not None  # the command follows no regression
     document = {
         "zeronorm": __version__,
         "data": describe_data(data, table),
         "parameters": parameters,
-        "classes": [] if classes is None else classes.tolist(),
+        "classes": classes.tolist(),
         "path": rows,
         "entered": describe_entries(paths, table),
         "chosen": chosen,
