@@ -80,8 +80,8 @@ def test_an_offset_is_the_intercept(offset, data):
     assert sized.intercept_ - offset == pytest.approx(
         L1Regressor(n_features=4).fit(X, y).intercept_, abs=2e-6
     )
-    again = L1Regressor(0.1, tol=1e-9, warm_start=True).fit(X, y + offset)
-    assert again.fit(X, y + offset).n_iter_ <= 1
+    again = L1Regressor(0.1, tol=1e-8, warm_start=True).fit(X, y + offset)
+    assert again.fit(X, y + offset).n_iter_ == 0
 
 
 @pytest.mark.parametrize("k", [1, 2, 4, 7])
@@ -133,10 +133,9 @@ def test_a_warm_start_is_at_the_solution(data):
     """A refit of the same data would begin from nothing."""
     X, y = data
     model = L1Regressor(0.1, warm_start=True, tol=1e-8).fit(X, y)
-    first = model.n_iter_
-    again = model.fit(X, y)
-    assert again.n_iter_ < max(first, 2)
-    assert again.dual_gap_ <= 1e-8
+    assert model.n_iter_ > 0
+    assert model.fit(X, y).n_iter_ == 0
+    assert model.dual_gap_ <= 1e-8
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 2e9])
@@ -152,12 +151,12 @@ def test_a_constant_target(value, data):
     ("make", "error"),
     [
         (lambda X, y: L1Regressor(loss="logistic").fit(X, y), "loss must be one of"),
-        (lambda X, y: L1Regressor(C=0).fit(X, y), "C must be"),
-        (lambda X, y: L1Regressor(C=1e300).fit(X, 1e90 * y), "C"),
-        (lambda X, y: L1Regressor(n_features=31).fit(X, y), "n_features must be"),
+        (lambda X, y: L1Regressor(C=0).fit(X, y), "C must be a positive"),
+        (lambda X, y: L1Regressor(C=1e300).fit(X, y), "C must be at most"),
+        (lambda X, y: L1Regressor(n_features=31).fit(X, y), "n_features must be between 1 and 30"),
         (lambda X, y: L1Regressor().fit(X, y > 0), None),
         (lambda X, y: L1Regressor().fit(X, [str(v) for v in y]), "y must be numbers"),
-        (lambda X, y: L1Regressor().fit(X, np.where(y > 3, np.nan, y)), "NaN"),
+        (lambda X, y: L1Regressor().fit(X, np.where(y > 3, np.nan, y)), "y contains NaN"),
         (lambda X, y: L1RegressorCV(cv=81).fit(X, y), "cv must be between 2 and 80"),
         (lambda X, y: L1RegressorCV(cv=[(range(40), range(40, 80))]).fit(X, y), "two folds"),
         (lambda X, y: L1RegressorCV().fit(X, y, np.eye(N)[0]), "at least two rows of positive"),
