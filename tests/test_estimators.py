@@ -897,7 +897,7 @@ def test_a_method_refuses_what_it_cannot_do(binary):
         (BudgetClassifier(3, method="bilevel", criterion="bic"), "criterion chooses among numbers"),
         (
             BudgetRegressor(3, loss="logistic"),
-            "loss must be one of 'least_squares'; got 'logistic'",
+            "'poisson', 'gamma'; got 'logistic'",
         ),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -14,6 +14,7 @@ import zeronorm
 from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
+    BudgetSurvivalAnalysis,
     L1Classifier,
     L1ClassifierCV,
     L1Regressor,
@@ -64,7 +65,7 @@ def test_the_documentation_has_every_method() -> None:
 
 def test_public_names() -> None:
     """A name that is not there, or one that nobody has decided to make public."""
-    assert len(zeronorm.__all__) <= 20
+    assert len(zeronorm.__all__) <= 21
     for name in zeronorm.__all__:
         assert getattr(zeronorm, name) is not None
 
@@ -76,6 +77,7 @@ BOTH = {"n_features": 3, **GROUPS}
 SELECTED = "size_ path_ history_ n_scans_ seconds_"
 GROUPED = f"{SELECTED} groups_"
 CERTIFIED = f"{SELECTED} certificate_ optimality_gap_ criteria_"
+CURVES = "unique_times_ cum_baseline_hazard_ baseline_survival_"
 SOLVED = "C_ objective_ dual_gap_ history_ n_iter_ n_scans_ seconds_"
 # Every estimator with the results that it has, beside those of a linear model.
 TABLE = [
@@ -95,6 +97,12 @@ TABLE = [
     *((BudgetRegressor(3, method=name), CERTIFIED) for name in METHODS if name != "bilevel"),
     (BudgetRegressor(3), CERTIFIED),
     (BudgetRegressor(3, criterion="bic"), CERTIFIED),
+    *((BudgetRegressor(3, loss=name), CERTIFIED) for name in ("huber", "quantile", "poisson")),
+    (BudgetRegressor(3, loss="gamma", method=methods.L0(gap=0.5)), f"{CERTIFIED} proof_"),
+    (BudgetRegressor(**BOTH, loss="poisson", refit_C="loo"), f"{GROUPED} criteria_"),
+    (BudgetSurvivalAnalysis(3), f"{CERTIFIED} {CURVES}"),
+    (BudgetSurvivalAnalysis(**GROUPS), f"{CERTIFIED} groups_ {CURVES}"),
+    (BudgetSurvivalAnalysis(**BOTH, refit_C=1.0), f"{GROUPED} criteria_ {CURVES}"),
     (BudgetRegressor(**GROUPS), f"{CERTIFIED} groups_"),
     (BudgetRegressor(**BOTH), GROUPED),
     (BudgetRegressor(**BOTH, refit_C="loo"), f"{GROUPED} criteria_"),
@@ -163,8 +171,12 @@ def table_data(model, n_classes=2):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((90, 12))
     z = X[:, 2] - X[:, 5] + 0.5 * X[:, 7] + 0.3 * rng.standard_normal(90)
+    if isinstance(model, BudgetSurvivalAnalysis):
+        event = np.resize([True, True, False], 90)
+        return X, np.rec.fromarrays([event, np.exp(-z)], names="event,time")
     if is_regressor(model):
-        return X, z
+        positive = getattr(model, "loss", "") in ("poisson", "gamma")
+        return X, np.ceil(np.exp(z)) if positive else z
     return X, np.digitize(z, np.quantile(z, np.arange(1, n_classes) / n_classes))
 
 
@@ -179,7 +191,8 @@ def test_every_estimator_has_the_results_of_the_table(model, results):
     assert not results_of(clone(model))
     fitted = clone(model).fit(X, y)
     classes = {"classes_"} if is_classifier(model) else set()
-    assert results_of(fitted) == LINEAR | classes | set(results.split())
+    linear = LINEAR - ({"intercept_"} if isinstance(model, BudgetSurvivalAnalysis) else set())
+    assert results_of(fitted) == linear | classes | set(results.split())
     for name, kind in {**PER_CLASS, **OVERALL}.items():
         if name in results.split():
             value = getattr(fitted, name)
@@ -200,7 +213,7 @@ def test_every_estimator_has_the_results_of_the_table(model, results):
 @pytest.mark.filterwarnings("ignore")
 def test_results_of_several_classes_are_in_their_order(model, results):
     """A user would read the result of one class for another, or none, or two types."""
-    if is_regressor(model):
+    if not is_classifier(model):
         return
     model = clone(model)
     if "calibrate" in model.get_params():

@@ -194,9 +194,16 @@ class Curved(Loss, Protocol):
 
     name: ClassVar[str]  # what a certificate calls the loss
     kernel: ClassVar[int]  # its number in the kernels; negative where they do not have it
+    quadratic: ClassVar[bool]  # whether it is 1/2 (y - z)^2
+    has_intercept: ClassVar[bool]  # whether a constant in the margins changes the loss
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return s_i f''(y_i, z_i), (n_samples,)."""
+        """Return s_i f''(y_i, z_i), (n_samples,), or what no direction curves more than."""
+
+    def coupling(
+        self, Z: FloatArray, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> FloatArray | None:
+        """Return what the second derivative in coefficients of Z is less than Z'WZ; None: 0."""
 
 
 class Smooth(Curved, Protocol):
@@ -207,12 +214,21 @@ class Smooth(Curved, Protocol):
 
     of_labels: ClassVar[bool]  # whether targets are -1 and 1
     of_residuals: ClassVar[bool]  # whether it is a function of y - z
-    has_intercept: ClassVar[bool]  # whether a constant in the margins changes the loss
     separable: ClassVar[bool]  # whether it is a sum over rows, of which one can be left out
+    target: ClassVar[str]  # what targets are: "any", "not negative", "positive" or "survival"
+    largest_offset: ClassVar[float]  # of the margins
+    noise: ClassVar[float]  # the loss of a row that is no more than rounding; 0: it has a scale
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The numbers that it is stated with, by name."""
 
     @property
     def final(self) -> Likelihood:
         """The loss that the final model of a support is fitted with."""
+
+    def fitted(self, y: FloatArray, weight: FloatArray) -> Smooth:
+        """Return the loss with the parameters that follow from a target."""
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return sum_i s_i f*(y_i, -v_i / s_i), the conjugate of the weighted loss at -v."""
@@ -221,6 +237,9 @@ class Smooth(Curved, Protocol):
         self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
     ) -> float:
         """Return the t > 0 that maximises -conjugate(t v) - t**2 * quadratic."""
+
+    def with_offset(self, y: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the target and the weights of which this is the loss with an offset."""
 
     def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return the point nearest to v where the conjugate is finite."""
@@ -235,8 +254,10 @@ class Likelihood(Smooth, Protocol):
     def deviance(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return twice the loss less that of a perfect fit."""
 
-    def negative_log_likelihood(self, value: float, n_rows: float) -> float:
+    def negative_log_likelihood(
+        self, value: float, y: FloatArray, weight: FloatArray, n_rows: float
+    ) -> float:
         """Return what information criteria count, of a fit with a summed loss, up to constants."""
 
     def mean(self, z: FloatArray) -> FloatArray:
-        """Return the mean of the target at margins z, (n_samples,)."""
+        """Return the mean of the target at margins z, (n_samples,); of a quantile loss that."""

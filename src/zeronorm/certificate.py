@@ -19,7 +19,7 @@ from . import validate
 from ._threads import one_blas_thread
 from ._typing import FloatArray, IndexArray
 from .designs._operations import margins
-from .estimators import BudgetClassifier, BudgetRegressor
+from .estimators import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
 from .estimators._selecting import Selector
 from .groups import Groups
 from .result import Certificate, Progressed, Proof, Tree
@@ -35,6 +35,7 @@ def certify(
     *,
     groups: Any = None,
     sample_weight: Any = None,
+    offset: Any = None,
     C: float | None = None,
     fit_intercept: bool | None = None,
     standardize: bool | None = None,
@@ -53,7 +54,7 @@ def certify(
     ----------
     model : a fitted classifier of this package or of scikit-learn's kind (with `coef_`, or
         `get_support()`), or the support itself: indices of features, or a mask of all.
-    X, y, sample_weight : the data, as for `fit`; X may be anything that `fit` takes.
+    X, y, sample_weight, offset : the data, as for `fit`; X may be anything that `fit` takes.
     groups : of the columns, as for `BudgetClassifier`: the support is then certified as
         one of so many groups as it has features of. None: as in the model.
     C, fit_intercept, standardize : the problem. None: as in the model, if it is one of this
@@ -79,7 +80,9 @@ def certify(
     >>> zeronorm.certify(model, X, y).gap < model.optimality_gap_
     True
     """
-    posed = _pose(model, X, y, sample_weight, C, fit_intercept, standardize, n_threads, groups)
+    posed = _pose(
+        model, X, y, sample_weight, offset, C, fit_intercept, standardize, n_threads, groups
+    )
     if posed[0].task.groups is None:
         proofs = _run(posed, n_threads, Goal(None, np.inf))
         certificates = [proof.certificate for proof in proofs]
@@ -99,6 +102,7 @@ def prove(
     resume: Proof | Sequence[Proof] | None = None,
     callback: Callable[[Progressed], None] | None = None,
     sample_weight: Any = None,
+    offset: Any = None,
     C: float | None = None,
     fit_intercept: bool | None = None,
     standardize: bool | None = None,
@@ -112,7 +116,7 @@ def prove(
 
     Parameters
     ----------
-    model, X, y, sample_weight, C, fit_intercept, standardize, n_threads
+    model, X, y, sample_weight, offset, C, fit_intercept, standardize, n_threads
         As in `certify`.
     gap : the wanted (objective - bound) / objective; 0 for a proof that no better support exists.
     time_limit : seconds, for each class.
@@ -143,7 +147,7 @@ def prove(
     validate.check_not_negative("gap", gap)
     validate.check_positive("time_limit", time_limit)
     validate.check_count("max_nodes", max_nodes)
-    posed = _pose(model, X, y, sample_weight, C, fit_intercept, standardize, n_threads)
+    posed = _pose(model, X, y, sample_weight, offset, C, fit_intercept, standardize, n_threads)
     if posed[0].task.groups is not None:
         raise ValueError(
             "prove searches for the best features, one by one; got a model of groups of features. "
@@ -196,9 +200,12 @@ def _run_groups(posed: Sequence[_Posed], n_threads: int | None) -> list[Certific
     )
 
 
-def _regresses(model: Any) -> bool:
-    """Return whether a model, or a set of features, is a regressor."""
-    return hasattr(model, "__sklearn_tags__") and is_regressor(model)
+def _kind(model: Any, y: Any) -> Any:
+    """Return the estimator whose problem that of a model, or of a set of features, is."""
+    if getattr(getattr(y, "dtype", None), "names", None) is not None:
+        return BudgetSurvivalAnalysis
+    regresses = hasattr(model, "__sklearn_tags__") and is_regressor(model)
+    return BudgetRegressor if regresses else BudgetClassifier
 
 
 def _pose(
@@ -206,6 +213,7 @@ def _pose(
     X: Any,
     y: Any,
     sample_weight: Any,
+    offset: Any,
     C: float | None,
     fit_intercept: bool | None,
     standardize: bool | None,
@@ -217,11 +225,9 @@ def _pose(
     options = {"C": C, "fit_intercept": fit_intercept, "standardize": standardize}
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen["n_threads"] = n_threads
-    if _selected(model):
-        poser = clone(model).set_params(**chosen)
-    else:
-        poser = (BudgetRegressor if _regresses(model) else BudgetClassifier)(**chosen)
-    data = poser._read(X, y, sample_weight)
+    own = _selected(model)
+    poser = clone(model).set_params(**chosen) if own else _kind(model, y)(**chosen)
+    data = poser._read(X, y, sample_weight, offset)
     m = data.design.shape[1]
     for support in supports:
         if support[-1] >= m:
@@ -346,11 +352,13 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     bounds false.
     """
     task, support = posed.task, certificate.support
+    risk = task.risk(posed.C)
     same = (
         certificate.C == posed.C
-        and certificate.dual.size == task.y.size
+        and certificate.dual.size == risk.size
         and certificate.scaling == task.scaling
         and certificate.loss == task.loss.name
+        and certificate.parameters == task.loss.parameters
         and certificate.fit_intercept == task.intercept
         and np.array_equal(certificate.forced, task.forced)
         and support[-1] < task.design.shape[1]
@@ -359,11 +367,11 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     if not same:
         return False
     duals = [certificate.dual, *(() if certificate.tree is None else certificate.tree.dual)]
-    if task.loss.of_labels and not all((task.y * dual >= 0).all() for dual in duals):
+    if not all(risk.is_near_inside(dual) for dual in duals):
         return False
     intercept = certificate.intercept - task.origin
     z = margins(task.design, support, certificate.coef, intercept)
-    loss, _ = task.loss.value_gradient(z, task.y, posed.C * task.sample_weight)
+    loss, _ = risk.value_gradient(z)
     objective = loss + 0.5 * certificate.coef @ certificate.coef
     return bool(abs(objective - certificate.objective) <= 1e-6 * abs(certificate.objective))
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import BaseCrossValidator
 
 from . import validate
@@ -17,6 +18,7 @@ from ._typing import Design, FloatArray, IndexArray
 from .designs import Rows
 from .estimators._selecting import Selector
 from .estimators._sparse_linear import margins_of
+from .losses import probabilities
 from .measures import Measure, macro_average, parse_measure
 from .ordering import predicted
 from .result import Path
@@ -55,25 +57,32 @@ def cross_validate(
     cv: int | BaseCrossValidator | Iterable[Any] = 5,
     sample_weight: Any = None,
     measure: str | Measure | None = None,
+    scoring: str | Callable[..., float] | None = None,
+    offset: Any = None,
     pos_label: Any = None,
     random_state: int | None = 0,
     callback: Callable[[Progress], None] | None = None,
 ) -> CrossValidation:
-    """Cross-validate a budget classifier, selection and refit inside every fold.
+    """Cross-validate a selection under a budget, with the refit, inside every fold.
 
     No data are copied: a fold is a set of rows of X, and the scans of all folds (and classes) are
-    merged into one pass over X. Scores are not calibrated: no measure depends on their scale.
+    merged into one pass over X. Scores of classes are not calibrated.
 
     Parameters
     ----------
-    estimator : BudgetClassifier, MeasureClassifier or another with a budget of features
+    estimator : BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, MeasureClassifier
         Its parameters are used; it is neither fitted nor changed.
-    X, y, sample_weight : as for `fit`.
-    cv : number of stratified folds of the rows of positive weight, a scikit-learn splitter, or
-        (train, test) pairs of row numbers; the latter two number all rows of X.
-    measure : what the held-out rows are scored by: "accuracy", or as in `MeasureClassifier` (of
-        several classes the mean over the classes). None: the measure of a `MeasureClassifier`, the
-        accuracy of others.
+    X, y, sample_weight, offset : as for `fit`.
+    cv : number of folds of the rows of positive weight, in each of which classes, events or
+        quantiles of the target are in equal shares; a scikit-learn splitter, or (train, test) pairs
+        of row numbers; the latter two number all rows of X.
+    measure : what the held-out rows of a classifier are scored by: "accuracy", or as in
+        `MeasureClassifier` (of several classes the mean over the classes). None: the measure of a
+        `MeasureClassifier`, the accuracy of others.
+    scoring : in place of it, of classifiers and regressors, a scorer of scikit-learn: its name
+        ("neg_log_loss", "balanced_accuracy", "neg_mean_absolute_error", ...), or a function of an
+        estimator, its X and y. None: of a regressor R^2, of "poisson", "gamma" and "quantile" the
+        share of the deviance or pinball loss (D^2); of survival times Harrell's C.
     pos_label : of a measure, the positive of two classes; by default that of the estimator, or the
         second in sorted order.
     random_state : of the shuffle of stratified folds, an integer from 0 to 2^32 - 1; None shuffles
@@ -88,17 +97,19 @@ def cross_validate(
         of two classes, and as for `fit`.
     """
     validate.check_seed(random_state)
-    if not isinstance(estimator, Selector) or not is_classifier(estimator):
+    if not isinstance(estimator, Selector):
         raise TypeError(
-            "estimator must be a classifier of zeronorm with a budget of features; got "
+            "estimator must be one of zeronorm with a budget of features; got "
             f"{type(estimator).__name__}. Use scikit-learn's cross_validate."
         )
-    scoring = _measure_of(estimator, measure)
+    of_classes = is_classifier(estimator)
+    judge = _Judge.of(estimator, measure, scoring)
     # Rows of weight 0 stay until the splits are known, as these number all rows.
-    data = estimator._read(X, y, None)
+    data = estimator._read(X, y, None, offset)
     weight = validate.check_sample_weight(sample_weight, len(data.labels))
     data = replace(data, sample_weight=weight)
-    folds = splits(data.labels, weight, cv, random_state)
+    strata = estimator._strata(data.labels, cv)
+    folds = splits(strata, weight, cv, random_state)
     # Of budgets of features and groups at most a fold with fewer usable ones has those it has.
     known = estimator._sizes_of_folds(data.rows(np.flatnonzero(weight > 0)))
     problems = [estimator._pose(data.rows(train), known) for train, _ in folds]
@@ -106,10 +117,14 @@ def cross_validate(
         smallest = min(problem.sizes for problem in problems)
         problems = [replace(problem, sizes=smallest) for problem in problems]
     classes = [np.asarray(problem.classes) for problem in problems]
-    ordered = [validate.check_pos_label(own, pos_label) for own in classes]
-    if scoring is not None:  # before anything is fitted
+    ordered = [(own, False) for own in classes]
+    if of_classes:
+        ordered = [validate.check_pos_label(own, pos_label) for own in classes]
+    elif pos_label is not None:
+        raise ValueError(f"pos_label is of classes; got {pos_label!r} for numbers.")
+    if judge.measure is not None:  # before anything is fitted
         classes_of_folds = [names for names, _ in ordered]
-        check_folds(scoring, data.labels, data.sample_weight, folds, classes_of_folds)
+        check_folds(judge.measure, data.labels, data.sample_weight, folds, classes_of_folds)
     solvers: list[Solver[Path]] = []
     owners: list[int] = []
     for number, problem in enumerate(problems):
@@ -125,27 +140,121 @@ def cross_validate(
     for column, (_, test) in enumerate(folds):
         held_out = Rows(data.design, test)
         for row, k in enumerate(sizes):
-            weight = data.sample_weight[test]
-            if scoring is None:
-                found = predict(paths[column], k, held_out, classes[column])
-                scores[row, column] = np.average(found == data.labels[test], weights=weight)
-            else:
-                names, reversed_ = ordered[column]
-                z = model_scores(paths[column], k, held_out)
-                # A score of 0 is of the first class, which is the positive one then.
-                z = np.where(z == 0.0, np.finfo(float).tiny, -z) if reversed_ else z
-                scores[row, column] = macro_average(scoring, z, data.labels[test], names, weight)
-    return CrossValidation(sizes, scores, "accuracy" if scoring is None else scoring.name)
+            z = model_scores(paths[column], k, held_out)
+            moved = None if data.offset is None else data.offset[test]
+            scores[row, column] = judge.score(
+                z, data.labels[test], data.sample_weight[test], classes[column], ordered[column],
+                moved,
+            )  # fmt: skip
+    return CrossValidation(sizes, scores, judge.name)
 
 
-def _measure_of(estimator: Any, measure: str | Measure | None) -> Measure | None:
-    """Return the measure to score by; None is accuracy."""
-    if measure is None:
-        own = getattr(estimator, "measure", None)
-        return None if own is None else parse_measure(own)
-    if isinstance(measure, str) and measure == "accuracy":
-        return None
-    return parse_measure(measure)
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """What held-out rows are scored by."""
+
+    estimator: Any
+    name: str
+    measure: Measure | None = None  # of classes; None: accuracy, or a scorer
+    scorer: Callable[..., float] | None = None  # of scikit-learn
+
+    @classmethod
+    def of(cls, estimator: Any, measure: Any, scoring: Any) -> _Judge:
+        """Return what `cross_validate` was asked for."""
+        if scoring is not None:
+            if measure is not None:
+                raise ValueError("measure and scoring are one or the other; got both.")
+            if not (is_classifier(estimator) or is_regressor(estimator)):
+                raise ValueError(
+                    "scoring must be None for survival times, which are scored by Harrell's C; got "
+                    f"{scoring!r:.50}."
+                )
+            name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+            return cls(estimator, name, None, get_scorer(scoring))
+        if not is_classifier(estimator):
+            if measure is not None:
+                raise ValueError(f"measure is of classes; got {measure!r:.50}. Use scoring.")
+            return cls(estimator, estimator._score_name)
+        if measure is None:
+            measure = getattr(estimator, "measure", None)
+        if measure is None or (isinstance(measure, str) and measure == "accuracy"):
+            return cls(estimator, "accuracy")
+        parsed = parse_measure(measure)
+        return cls(estimator, parsed.name, parsed)
+
+    def score(
+        self,
+        z: FloatArray,
+        labels: np.ndarray,
+        weight: FloatArray,
+        classes: np.ndarray,
+        ordered: tuple[np.ndarray, bool],
+        offset: FloatArray | None,
+    ) -> float:
+        """Return the score of margins (n, n_models) of held-out rows.
+
+        classes : of the margins. ordered : those with the positive one of two last, and whether
+            that reversed them.
+        """
+        if self.scorer is not None:
+            given = _HeldOut.of(self.estimator, z, classes, offset)
+            equal = bool((weight == weight[0]).all())
+            options = {} if equal else {"sample_weight": weight}
+            return float(self.scorer(given, np.arange(len(z))[:, None], labels, **options))
+        if not is_classifier(self.estimator):
+            moved = z[:, 0] if offset is None else z[:, 0] + offset
+            return float(self.estimator._score_of_margins(moved, labels, weight))
+        if self.measure is None:
+            found = classes[predicted(z)]
+            return float(np.average(found == labels, weights=weight))
+        # A score of 0 is of the first class, which is the positive one then.
+        names, reversed_ = ordered
+        z = np.where(z == 0.0, np.finfo(float).tiny, -z) if reversed_ else z
+        return float(macro_average(self.measure, z, labels, names, weight))
+
+
+class _HeldOut(BaseEstimator):  # type: ignore[misc]
+    """What scorers take for a fitted model: it knows the margins of the rows that are asked."""
+
+    @staticmethod
+    def of(
+        estimator: Any, z: FloatArray, classes: np.ndarray, offset: FloatArray | None
+    ) -> _HeldOut:
+        """Return one for held-out rows."""
+        found = _HeldOutClasses() if is_classifier(estimator) else _HeldOutNumbers()
+        found.estimator, found.classes_ = estimator, classes
+        found.z = z if offset is None else z + offset[:, None]
+        return found
+
+    estimator: Any
+    classes_: np.ndarray
+    z: FloatArray
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return True."""
+        return True
+
+
+class _HeldOutNumbers(RegressorMixin, _HeldOut):  # type: ignore[misc]
+    def predict(self, X: np.ndarray) -> FloatArray:
+        """Return the means."""
+        means: FloatArray = self.estimator._loss().mean(self.z[X[:, 0], 0])
+        return means
+
+
+class _HeldOutClasses(ClassifierMixin, _HeldOut):  # type: ignore[misc]
+    def decision_function(self, X: np.ndarray) -> FloatArray:
+        """Return the margins."""
+        z = self.z[X[:, 0]]
+        return np.asarray(z[:, 0] if z.shape[1] == 1 else z)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the labels."""
+        return np.asarray(self.classes_[predicted(self.decision_function(X))])
+
+    def predict_proba(self, X: np.ndarray) -> FloatArray:
+        """Return the probabilities, not calibrated."""
+        return probabilities(self.decision_function(X))
 
 
 def check_folds(

@@ -76,8 +76,8 @@ class Certificate:
 
         min_{u, b} 1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)  subject to  ||u||_0 <= k     (L0)
 
-    with f the logistic loss log(1 + exp(-y z)), the squared hinge 1/2 max(0, 1 - y z)^2 or least
-    squares 1/2 (y - z)^2, over columns that are not constant: constant columns are no features.
+    with f the loss (see `zeronorm.losses`), for example the logistic one, log(1 + exp(-y z)), over
+    columns that are not constant: constant columns are no features.
     With `groups` the constraint is that u has nonzeros in at most `n_groups` of them. It says
     nothing about test accuracy, and the final refit (at another C; logistic for the squared hinge)
     is another model on the support.
@@ -93,7 +93,7 @@ class Certificate:
     dual: FloatArray  # (n_samples,) v, minus a gradient in the margins, that proves the bound
     fixed_in: int  # features in every better model; of groups: features of the groups in it
     candidates: int  # features not excluded from every better model
-    loss: str = "logistic"  # f: "logistic", "squared_hinge" or "least_squares"
+    loss: str = "logistic"  # f, by its name in `zeronorm.losses`
     fit_intercept: bool = True  # whether b is free; else it is 0
     # Features forced by the user: the bound holds among models with them (with their groups).
     forced: IndexArray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -103,6 +103,8 @@ class Certificate:
     equivalents: Mapping[int, IndexArray] = field(default_factory=dict)
     n_groups: int | None = None  # the budget where it counts groups of features
     groups: Groups | None = None  # these
+    # The numbers that f is stated with: "width" of "huber", "level" and "width" of "quantile".
+    parameters: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Return the figures, without the arrays."""

@@ -9,12 +9,14 @@ from ._l1_cv import L1ClassifierCV, L1RegressorCV
 from ._l1_path import L1Path, l1_path
 from ._measure import MeasureClassifier
 from ._miles import MilesEmbedding
+from ._survival import BudgetSurvivalAnalysis, StepFunction
 
 __all__ = [
     "BagClassifier",
     "BilevelCV",
     "BudgetClassifier",
     "BudgetRegressor",
+    "BudgetSurvivalAnalysis",
     "L1Classifier",
     "L1ClassifierCV",
     "L1Path",
@@ -23,5 +25,6 @@ __all__ = [
     "MeasureClassifier",
     "MilesEmbedding",
     "SelectedInstance",
+    "StepFunction",
     "l1_path",
 ]

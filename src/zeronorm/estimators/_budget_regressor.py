@@ -1,45 +1,50 @@
-"""The front door of selection for numbers: least squares on so many features or groups."""
+"""The front door of selection for numbers, counts and positive numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
 
-import numpy as np
-
-from ..methods import Method, named
-from ..solvers.drive import Solver
-from ._linear import LinearRegressor, Rowwise
-from ._selecting import Plan, Problem, begun, keep_paths
+from ..losses import NumericLoss
+from ..methods import Method
+from . import _budget_selection
+from ._linear import LinearRegressor
+from ._sparse_linear import CALLER_OF_FIT, with_callbacks
 
 
 class BudgetRegressor(LinearRegressor):
-    """Least squares on exactly k features, whole groups, or features in few groups.
+    """A regression on exactly k features, whole groups, or features in few groups.
 
-        min_{u, b}  1/2 ||u||^2 + C sum_i s_i 1/2 (y_i - x_i'u - b)^2   subject to the budget
+        min_{u, b}  1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b + o_i)   subject to the budget
 
-    on the selection scaling. Budgets, methods and certificates are those of `BudgetClassifier`,
-    whose twin this is.
+    on the selection scaling, with f the loss and o offsets that are known. Budgets, methods and
+    certificates are those of `BudgetClassifier`, whose twin this is.
 
     Parameters
     ----------
     n_features, n_groups, groups, method, forced_features, forced_groups, fit_intercept,
     standardize, criterion, tol, warm_start, n_threads
         As in `BudgetClassifier`.
-    loss : "least_squares"
+    loss : "least_squares", "huber", "quantile", "poisson", "gamma", or a loss
+        What is small in the best model. "huber" is least squares that outliers pull less at;
+        "quantile" the median, or with `losses.Quantile(0.9)` another quantile, smoothed; "poisson"
+        is of counts, y >= 0, and "gamma" of positive numbers, both with the mean exp(x_i'u + b).
+        A loss of your own is a `losses.NumericLoss`, which `losses.check_loss` tests.
     C : "auto" or float
-        Weight of the summed loss during selection. "auto": 0.1, and inf for "bilevel", which alone
-        can do without a ridge. Where so many features fit all different rows exactly, many supports
-        do without one, and rounding chooses among them: a finite C has one best of them.
+        Weight of the summed loss during selection. "auto": 0.1, 1 for "quantile", whose loss is
+        flat far from it; of "bilevel" 1, and inf for least squares, which alone can do without a
+        ridge. Where so many features fit all different rows exactly, many supports do without one,
+        and rounding chooses among them: a finite C has one best of them.
     refit_C : "auto", "loo", float or None
-        C of the final fit on the scaling of X; "loo" chooses by approximate leave-one-out error,
+        C of the final fit on the scaling of X; "loo" chooses by the approximate leave-one-out loss,
         which is exact for least squares. "auto": "loo", and None for "bilevel".
 
     Attributes
     ----------
     As of `BudgetClassifier`, without those of classes; coef_ is (n_columns,) and intercept_ a
-    number. `criteria_` counts n/2 log(RSS/n), up to constants minus the log-likelihood of normal
-    errors.
+    number. `criteria_` counts minus the log-likelihood up to constants: of least squares and
+    "huber" n/2 log(RSS/n), of "quantile" n log(mean loss), of "gamma" that of the likeliest shape.
 
     References
     ----------
@@ -68,7 +73,7 @@ class BudgetRegressor(LinearRegressor):
         *,
         n_groups: int | Sequence[int] | None = None,
         groups: Any = None,
-        loss: str = "least_squares",
+        loss: str | NumericLoss = "least_squares",
         method: str | Method = "auto",
         C: float | str = "auto",
         refit_C: float | str | None = "auto",
@@ -97,38 +102,36 @@ class BudgetRegressor(LinearRegressor):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
-    def _doubts(self) -> Iterable[Warning]:
-        return self._plan().doubts(self._paths, self.size_)
+    _plan = _budget_selection.plan_of
+    _method = _budget_selection.method_of
+    _check_parameters = _budget_selection.check
+    _loss_weight = _budget_selection.least_weight
+    _sizes_of_folds = _budget_selection.sizes_of_folds
+    _pose = _budget_selection.pose
+    _begin = _budget_selection.begin
+    _store = _budget_selection.store
+    _doubts = _budget_selection.doubts
 
-    def _method(self, automatic: type[Method]) -> Method:
-        """Return what finds the features; automatic: the method of "auto"."""
-        return named(self.method, automatic)
+    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Self:
+        """Fit the model and return it.
 
-    def _plan(self) -> Plan:
-        return Plan.of(self)
+        Parameters
+        ----------
+        X, y, sample_weight : as for `BudgetClassifier`; y are numbers, of "poisson" not negative,
+            of "gamma" positive.
+        offset : (n_samples,) known part of the margins, with a coefficient of 1. Of counts in an
+            exposure (time, area, people) it is log(exposure).
 
-    def _check_parameters(self) -> None:
-        self._plan()
-
-    def _loss_weight(self) -> float:
-        return 1.0  # C may be infinite
-
-    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
-        return self._pose(data).sizes if self._plan().counts == "both" else None
-
-    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
-        data, unit = self._weigh(data)
-        classes, targets = self._problems(data.labels, data.sample_weight)
-        return self._plan().pose(data, targets, classes, unit, sizes)
-
-    def _begin(
-        self, data: Rowwise, seconds: dict[str, float]
-    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        return None, begun(self, data, seconds)[1]
-
-    def _store(self, results: list[Any]) -> None:
-        keep_paths(self, results)
-        self._plan().keep_groups(self)
+        Raises
+        ------
+        ValueError
+            Where a parameter or the data break a rule; the message says which and what to do.
+        """
+        self._fit(X, y, sample_weight, offset)
+        for doubt in self._doubts():
+            warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
+        return self
 
 
 __all__ = ["BudgetRegressor"]

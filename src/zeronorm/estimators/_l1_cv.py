@@ -45,9 +45,9 @@ def _check(model: Any) -> None:
     validate.check_seed(model.random_state)
 
 
-def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> Rowwise:
+def _read(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
     """Validate everything; rows of weight 0 stay, as splits number all rows."""
-    data = SparseLinearModel._read(model, X, y, None)
+    data = SparseLinearModel._read(model, X, y, None, offset)
     weight = validate.check_sample_weight(sample_weight, len(data.labels))
     return replace(data, sample_weight=weight)
 

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
 from sklearn.utils.metaestimators import available_if
 
 from .. import validate
-from .._typing import FloatArray, Smooth
-from ..losses import LeastSquares, Logistic, SquaredHinge, probabilities
+from .._typing import FloatArray, Likelihood, Smooth
+from ..losses import (
+    Gamma,
+    Huber,
+    LeastSquares,
+    Logistic,
+    Poisson,
+    Quantile,
+    SquaredHinge,
+    probabilities,
+)
 from ..ordering import predicted
 from ._sparse_linear import Model, Rowwise, SparseLinearModel
 
@@ -41,6 +51,11 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
 
     class_weight: Any  # a parameter of every such class
 
+    def _loss(self) -> Smooth:
+        """Return the loss of the selection."""
+        loss: Smooth = loss_of(self.loss, self._losses, of_labels=True)
+        return loss
+
     @property
     def _score_loss(self) -> str:
         """The loss that the scores were fitted for."""
@@ -48,6 +63,10 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
         return validate.check_target(y, n_samples)
+
+    def _strata(self, labels: np.ndarray, cv: Any) -> np.ndarray:
+        """Return the labels, which folds have in equal shares."""
+        return labels
 
     def _unit(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
         return validate.class_factors(self.class_weight, labels, sample_weight)
@@ -114,15 +133,26 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
 class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     """Base of the regressors with sparse coefficients; the intercept is a number."""
 
-    _losses: ClassVar[dict[str, Smooth]] = {LeastSquares.name: LeastSquares()}
+    loss: Any = "least_squares"
+    _losses: ClassVar[dict[str, Smooth]] = {
+        one.name: one for one in (LeastSquares(), Huber(), Quantile(), Poisson(), Gamma())
+    }
+
+    def _loss(self) -> Likelihood:
+        """Return the loss of the selection."""
+        loss: Likelihood = loss_of(self.loss, self._losses, of_labels=False)
+        return loss
 
     @property
     def _score_loss(self) -> str:
         """The loss that the scores were fitted for."""
-        return "least_squares"
+        return self._loss().name
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
-        return validate.check_response(y, n_samples)
+        return validate.check_range(self._loss(), validate.check_response(y, n_samples))
+
+    def _offset(self, offset: Any, n_samples: int) -> FloatArray:
+        return validate.check_offset(offset, n_samples, self._loss().largest_offset)
 
     def _unit(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
         return np.ones_like(sample_weight)
@@ -131,7 +161,12 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         return None, [labels]
 
     def _weigh(self, data: Rowwise) -> tuple[Rowwise, None]:
-        validate.check_total_weight(self._loss_weight(), data.sample_weight)
+        weight = data.sample_weight
+        if data.offset is not None:
+            _, exposure = self._loss().with_offset(data.labels, data.offset)
+            weight = weight * exposure
+        validate.check_total_weight(self._loss_weight(), weight)
+        validate.check_some_positive(self._loss(), data.labels)
         return data, None
 
     def _set_models(self, models: Sequence[Model]) -> None:
@@ -147,9 +182,73 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         coef[self.support_] = self._support_coef[0]
         return coef
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return X[:, support_] @ coef + intercept, (n_samples,)."""
-        return self._scores(X)[:, 0]
+    def predict(self, X: Any, offset: Any = None) -> FloatArray:
+        """Return the mean of y (of the loss of a quantile that quantile), (n_samples,).
+
+        X[:, support_] @ coef + intercept + offset, or e to that where the loss has a log link.
+
+        offset : (n_samples,) of the margins, as of `fit`; None: 0.
+        """
+        margins = self._scores(X)[:, 0]
+        if offset is not None:
+            margins = margins + self._offset(offset, margins.size)
+        return self._loss().mean(margins)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
+        """Return the share of the variation of y that is explained; 1 is perfect, 0 a constant.
+
+        R^2 of least squares and Huber's loss; the share of the deviance for "poisson" and "gamma",
+        and of the pinball loss for "quantile" (D^2 of scikit-learn).
+        """
+        found = self.predict(X, offset)
+        return self._explained(y, found, sample_weight)
+
+    def _score_of_margins(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return the score of margins, offsets among them."""
+        return self._explained(y, self._loss().mean(z), weight)
+
+    @property
+    def _score_name(self) -> str:
+        """What `score` returns."""
+        return "r2" if self._loss().name in ("least_squares", "huber") else "d2"
+
+    def _strata(self, y: FloatArray, cv: Any) -> np.ndarray:
+        """Return the quantile that every row is in, which folds have in equal shares."""
+        return quantiles_of(y, int(cv) if validate.is_integer(cv) else 1)
+
+    def _explained(self, y: Any, found: FloatArray, sample_weight: Any) -> float:
+        loss = self._loss()
+        if isinstance(loss, Quantile):
+            explained = d2_pinball_score(y, found, sample_weight=sample_weight, alpha=loss.level)
+        elif isinstance(loss, Poisson | Gamma):
+            power = 1 if isinstance(loss, Poisson) else 2
+            explained = d2_tweedie_score(y, found, sample_weight=sample_weight, power=power)
+        else:
+            explained = r2_score(y, found, sample_weight=sample_weight)
+        return float(explained)
 
 
-__all__ = ["LinearClassifier", "LinearRegressor", "Rowwise", "one_versus_rest"]
+def quantiles_of(y: FloatArray, least: int) -> np.ndarray:
+    """Return the tenth, or a larger part, that every number is in; each has so many at least."""
+    n_parts = max(1, min(10, y.size // max(20, 2 * least)))
+    rank = np.empty(y.size, np.int64)
+    rank[np.argsort(y, kind="stable")] = np.arange(y.size)
+    return rank * n_parts // y.size
+
+
+def loss_of(given: Any, known: Mapping[str, Smooth], *, of_labels: bool) -> Any:
+    """Return the loss of a name, or the one that was given, of labels or of numbers."""
+    if isinstance(given, str) or not hasattr(given, "value_gradient"):
+        validate.check_option("loss", given, list(known))
+        return known[given]
+    if isinstance(given, type):
+        raise ValueError(f"loss must be a loss, not its class; got {given!r}. Call it.")
+    if given.of_labels != of_labels:
+        raise ValueError(
+            f"loss must be one of {'labels' if of_labels else 'numbers'}; got {given!r}. Use a "
+            f"{'regressor' if of_labels else 'classifier'}."
+        )
+    return given
+
+
+__all__ = ["LinearClassifier", "LinearRegressor", "Rowwise", "loss_of", "one_versus_rest"]

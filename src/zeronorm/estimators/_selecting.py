@@ -65,8 +65,11 @@ class Selector(Protocol):
     n_features: Any
     n_threads: Any
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
+    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
         """Return the data, validated as by `fit`."""
+
+    def _strata(self, labels: np.ndarray, cv: Any) -> np.ndarray:
+        """Return what folds have in equal shares, (n,)."""
 
     def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
         """Return the sizes of all folds, checked with all data; None: each has its own."""
@@ -103,17 +106,11 @@ class Plan:
         ValueError
             Where a parameter breaks a rule that no data are needed for.
         """
-        validate.check_option("loss", model.loss, list(model._losses))
-        loss = model._losses[model.loss]
+        loss = model._loss()
         automatic: type[Method] = Pool
         if model.groups is not None:
             automatic = Minimax if model.n_features is None else Bilevel
         method = model._method(automatic)
-        if loss.name not in method.losses:
-            raise ValueError(
-                f"method={method.name!r} has no loss={loss.name!r}; it has "
-                f"{', '.join(method.losses)}."
-            )
         C = method.default_weight(loss.name)
         if not (isinstance(model.C, str) and model.C == "auto"):
             check = validate.check_positive
@@ -231,7 +228,7 @@ class Plan:
             Task.of(
                 design, y, weight, scaling, loss=self.loss, intercept=self.fit_intercept,
                 forced=forced, unit=unit, usable=usable, groups=groups,
-                forced_groups=self._forced_groups(groups),
+                forced_groups=self._forced_groups(groups), offset=data.offset,
             )
             for y in targets
         ]  # fmt: skip

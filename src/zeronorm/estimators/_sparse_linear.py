@@ -54,6 +54,7 @@ class Rowwise:
     sample_weight: FloatArray  # (n,) positive
     names: list[str] | None  # of the columns, if X has any
     encoding: Any = None  # of a data frame whose columns are not those of the design
+    offset: FloatArray | None = None  # (n,) of the margins
 
     def rows(self, index: IndexArray) -> Rowwise:
         """Return some of the rows; no data are copied."""
@@ -62,6 +63,7 @@ class Rowwise:
             design=Rows(self.design, index),
             labels=self.labels[index],
             sample_weight=self.sample_weight[index],
+            offset=None if self.offset is None else self.offset[index],
         )
 
 
@@ -161,6 +163,10 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
         """Return y, validated, (n_samples,)."""
 
+    def _offset(self, offset: Any, n_samples: int) -> FloatArray:
+        """Return offsets of the margins, validated, (n_samples,)."""
+        raise ValueError(f"offset must be None for {type(self).__name__}, which has none.")
+
     @abstractmethod
     def _unit(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
         """Return what multiplies the sample weights, (n,): the class weights."""
@@ -203,7 +209,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         return self
 
     @one_blas_thread
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> None:
         """Read the data, run the solvers in lockstep and set the attributes.
 
         Nothing is set before all solvers have ended: a failed fit leaves the model before it.
@@ -211,7 +217,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         context = self._begin_callbacks()
         begin = time.perf_counter()
         seconds: dict[str, float] = {}
-        data = self._read(X, y, sample_weight)
+        data = self._read(X, y, sample_weight, offset)
         seconds["read"] = time.perf_counter() - begin
         classes, solvers = self._begin(data, seconds)
         passes = 0
@@ -248,15 +254,16 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         context = self._init_callback_context(max_subtasks=None)
         return context.call_on_fit_task_begin(estimator=self)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Rowwise:
-        """Validate parameters, X, y and weights; rows of weight 0 are left out."""
+    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
+        """Validate parameters, X, y, weights and offset; rows of weight 0 are left out."""
         self._check_parameters()
         X, names, encoding = self._numeric(X)
         design = self._stored(as_design(validate.check_data(X), n_threads=self.n_threads))
         n = design.shape[0]
         target = self._target(y, n)
         weight = validate.check_sample_weight(sample_weight, n)
-        data = Rowwise(design, target, weight, names, encoding)
+        given = None if offset is None else self._offset(offset, n)
+        data = Rowwise(design, target, weight, names, encoding, given)
         rows = np.flatnonzero(weight > 0)
         return data.rows(rows) if rows.size < n else data
 
@@ -342,4 +349,11 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         return tags
 
 
-__all__ = ["Model", "Rowwise", "SparseLinearModel", "margins_of"]
+__all__ = [
+    "CALLER_OF_FIT",
+    "Model",
+    "Rowwise",
+    "SparseLinearModel",
+    "margins_of",
+    "with_callbacks",
+]

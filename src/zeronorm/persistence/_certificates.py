@@ -14,7 +14,7 @@ from ..files import PathLike, is_text
 from ..groups import Groups
 from ..result import Certificate, Tree
 from ..verification import CertificateError, check_form
-from ..verification._form import LOSSES
+from ..verification._losses import PARAMETERS
 from ._archive import CertificateFileError, FileKind, Require, pack, read_file, unpack, write_file
 from ._header import (
     FEATURES,
@@ -39,7 +39,7 @@ CERTIFICATE = FileKind(
 )
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
-REGRESSIONS = {*LOSSES} - {*LABELLED}
+REGRESSIONS = {*PARAMETERS} - {*LABELLED}
 # Targets would be read as classes, 0 and 1, whatever numbers they are.
 _NO_CLASSES = "there is no file of a certificate of regression, whose target has no classes"
 _SHARED = ("metadata", "classes", "class_weight")

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._typing import FloatArray, Smooth
+from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..losses import balance, dual_bound, fit_intercept
 
+NEAR = 1e-9  # relative, of a dual point
 LEAST_SCALE = 1e-300  # A gap is relative to the model without features, and to this at least.
 
 
@@ -24,10 +25,11 @@ class Risk:
 
     @classmethod
     def centred(cls, y: FloatArray, weight: FloatArray, loss: Smooth, intercept: bool) -> Risk:
-        """Return the loss of a target less its mean, where a free b takes that up.
+        """Return the loss, fitted to the target less its mean, where a free b takes that up.
 
         Residuals of a target far from 0 would have its rounding in place of their own.
         """
+        loss = loss.fitted(y, weight)
         if not (intercept and loss.of_residuals):
             return cls(y, weight, loss, intercept)
         constant = bool((y == y[0]).all())  # its mean, rounded, may be another number
@@ -37,11 +39,15 @@ class Risk:
     @property
     def size(self) -> int:
         """The number of rows."""
-        return self.y.size
+        return self.weight.size
 
     def times(self, C: float) -> Risk:
         """Return C times this."""
         return replace(self, weight=C * self.weight)
+
+    def rows(self, index: IndexArray) -> Risk:
+        """Return the loss of some rows."""
+        return replace(self, y=self.y[index], weight=self.weight[index])
 
     def value_gradient(self, z: FloatArray) -> tuple[float, FloatArray]:
         """Return the value at margins z, b among them, and its gradient in these."""
@@ -50,6 +56,12 @@ class Risk:
     def curvature(self, z: FloatArray) -> FloatArray:
         """Return the second derivatives at margins z, b among them."""
         return self.loss.curvature(z, self.y, self.weight)
+
+    def coupling(self, Z: Columns, z: FloatArray) -> FloatArray | None:
+        """Return what the second derivative in coefficients of Z is less than Z'WZ; None: 0."""
+        if self.loss.separable:
+            return None
+        return self.loss.coupling(Z.dense(), z, self.y, self.weight)
 
     def best(self, z: FloatArray, start: float = 0.0) -> tuple[float, float, FloatArray]:
         """Return the best b for margins z without it, the value there and its gradient in z.
@@ -72,18 +84,28 @@ class Risk:
         """Return whether the conjugate is finite at -v."""
         return np.array_equal(self.loss.inside(v, self.y, self.weight), v)
 
+    def is_near_inside(self, v: FloatArray) -> bool:
+        """Return whether it is finite but for rounding at -v."""
+        away = np.abs(self.loss.inside(v, self.y, self.weight) - v)
+        return bool((away <= NEAR * np.abs(v)).all())
+
     def bound(self, v: FloatArray, quadratic: float) -> tuple[float, float]:
         """Return max_t -conjugate(t v) - t**2 quadratic, and its t: see `losses.dual_bound`."""
         return dual_bound(self.loss, v, self.y, self.weight, quadratic)
 
     def null(self) -> float:
         """Return the least value of the model without features, not 0."""
-        return max(self.loss.null(self.y, self.weight, self.intercept), LEAST_SCALE)
+        return max(self.loss.null(self.y, self.weight, self.intercept), self._least_scale)
 
     def first(self) -> tuple[float, FloatArray, float]:
         """Return value (not 0, even of a constant target), dual point and b without features."""
         b, value, gradient = self.best(np.zeros_like(self.weight))
-        return max(value, LEAST_SCALE), self.dual_point(gradient), b
+        return max(value, self._least_scale), self.dual_point(gradient), b
+
+    @property
+    def _least_scale(self) -> float:
+        """What a gap is relative to where the target is constant, but for rounding."""
+        return max(LEAST_SCALE, self.loss.noise * float(self.weight.sum()))
 
 
 __all__ = ["Risk"]

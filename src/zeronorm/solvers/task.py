@@ -31,6 +31,7 @@ class Task:
     groups: Groups | None  # of the features, for budgets of groups
     forced_groups: IndexArray  # groups that every model counts, for budgets of both
     origin: float  # of the target, see Risk
+    exposure: FloatArray  # (n,) what an offset of the margins makes of the weight of a row
 
     @classmethod
     def of(
@@ -47,11 +48,15 @@ class Task:
         usable: np.ndarray | None = None,
         groups: Groups | None = None,
         forced_groups: IndexArray | None = None,
+        offset: FloatArray | None = None,
     ) -> Task:
         """Return a task; what is not given has no effect: weights of 1, all features usable."""
         n, m = design.shape
         weight = np.ones(n) if sample_weight is None else sample_weight
-        risk = Risk.centred(y, weight, Logistic() if loss is None else loss, intercept)
+        loss, exposure = Logistic() if loss is None else loss, np.ones(n)
+        if offset is not None:
+            y, exposure = loss.with_offset(y, offset)
+        risk = Risk.centred(y, weight * exposure, loss, intercept)
         return cls(
             design,
             risk.y,
@@ -60,16 +65,18 @@ class Task:
             risk.loss,
             intercept,
             np.empty(0, np.int64) if forced is None else np.sort(forced),
-            np.ones(n) if unit is None else unit,
+            exposure if unit is None else exposure * unit,
             np.ones(m, bool) if usable is None else usable,
             groups,
             np.empty(0, np.int64) if forced_groups is None else forced_groups,
             risk.origin,
+            exposure,
         )
 
     def risk(self, C: float) -> Risk:
         """Return the loss, weighted by C times the sample weights."""
-        return Risk(self.y, C * self.sample_weight, self.loss, self.intercept, self.origin)
+        weight = C * self.sample_weight * self.exposure
+        return Risk(self.y, weight, self.loss, self.intercept, self.origin)
 
     @property
     def n_rows(self) -> float:
@@ -101,5 +108,6 @@ class Task:
             sample_weight=weight,
             forced=self.forced[usable[self.forced]],
             unit=self.unit[index],
+            exposure=self.exposure[index],
             usable=usable,
         )

@@ -9,3 +9,4 @@ from ._data import *  # noqa: F403
 from ._folds import *  # noqa: F403
 from ._labels import *  # noqa: F403
 from ._numbers import *  # noqa: F403
+from ._survival import *  # noqa: F403

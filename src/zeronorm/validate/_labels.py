@@ -16,6 +16,9 @@ from ._numbers import LARGEST, as_numbers, check_not_negative, plain, shown
 
 # Labels of one of these are of one type, and so are those of any other class.
 LABELS: tuple[Any, ...] = (str, bytes, numbers.Number | np.bool_)
+# Numbers are taken for counts or measurements where there are more different ones than this, and
+# fewer rows of each.
+MANY_CLASSES, ROWS_OF_CLASS = 30, 5
 
 
 def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray:
@@ -25,6 +28,11 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
         raise ValueError(
             f"requires y to be passed, but the target y is None; pass one label per {sample}."
         )
+    if getattr(getattr(y, "dtype", None), "names", None) is not None:
+        raise ValueError(
+            f"y must be one label per {sample}; got a structured array of {y.dtype.names}. Events "
+            "and times are for BudgetSurvivalAnalysis."
+        )
     check_unmasked("y", y)
     # A sequence would become an array of strings, None and NaN too.
     if isinstance(y, Sequence) and not isinstance(y, str):
@@ -33,13 +41,30 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
     if y.dtype.kind in "OmM":  # other types have no missing values but NaN
         _check_labels(y, sample)
     assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise ValueError(f"{error} Numbers are for BudgetRegressor or L1Regressor.") from None
+    _check_few(y)
     if len(y) != n_samples:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
             f"y must have one label per {sample}; got {len(y)} labels for {n_samples} {one}s."
         )
     return np.asarray(y)
+
+
+def _check_few(y: np.ndarray) -> None:
+    """Raise where integers are so many that they can hardly be classes."""
+    if y.dtype.kind not in "iuf":
+        return
+    n_classes = np.unique(y).size
+    if n_classes > MANY_CLASSES and n_classes > y.size / ROWS_OF_CLASS:
+        raise ValueError(
+            f"y must be labels of classes; got {n_classes} different numbers in {y.size} rows. "
+            "Counts and other numbers are for BudgetRegressor (loss='poisson' of counts); if they "
+            "are names of classes, convert them to strings."
+        )
 
 
 def check_response(y: Any, n_samples: int) -> FloatArray:
@@ -70,6 +95,46 @@ def check_response(y: Any, n_samples: int) -> FloatArray:
     if largest > LARGEST or 0 < largest < 1 / LARGEST:
         rule = f"at most {LARGEST:g}" if largest > 1 else f"somewhere at least {1 / LARGEST:g}"
         raise ValueError(f"y must be {rule} in magnitude; got {largest:g}. Rescale it.")
+    return values
+
+
+def check_range(loss: Any, y: FloatArray) -> FloatArray:
+    """Return a target whose numbers are where those of a loss are."""
+    bad = np.flatnonzero(~((y > 0) if loss.target == "positive" else (y >= 0)))
+    if loss.target != "any" and bad.size:
+        raise ValueError(
+            f"y must be {loss.target} for loss={loss.name!r}; got {y[bad[0]]:g} at row {bad[0]}. "
+            "Remove such rows, or use loss='least_squares'."
+        )
+    return y
+
+
+def check_some_positive(loss: Any, y: FloatArray) -> None:
+    """Raise where no row of positive weight has a positive count."""
+    if loss.target == "not negative" and not (y > 0).any():
+        raise ValueError(
+            f"y must have a positive number for loss={loss.name!r}; got only zeros, of which the "
+            "best mean is 0."
+        )
+
+
+def check_offset(offset: Any, n_samples: int, largest: float) -> FloatArray:
+    """Return offsets of the margins, (n_samples,): numbers, at most `largest` in magnitude."""
+    check_unmasked("offset", offset)
+    values = as_numbers(offset)
+    if values is not None and values.ndim == 0:
+        values = np.full(n_samples, float(values))
+    if values is None or values.shape != (n_samples,):
+        raise ValueError(
+            f"offset must be numbers, one per row of X ({n_samples}); got {shown(offset)}."
+        )
+    bad = np.flatnonzero(~(np.abs(values) <= largest))
+    if bad.size:
+        raise ValueError(
+            f"offset must be finite, at most {largest:g} in magnitude; got "
+            f"{values[bad[0]]:g} at row {bad[0]}. Of an exposure it is the logarithm, which a "
+            "positive exposure has."
+        )
     return values
 
 

@@ -10,6 +10,9 @@ import numpy as np
 from .._typing import FloatArray
 from ..result import Certificate
 from ._form import CertificateError, check_range
+from ._loss import ROUNDOFF, Loss
+from ._losses import loss_of
+from ._survival import survival_target
 
 # The standard deviation of a constant column is at most this share of its largest entry.
 CONSTANT = 1e-12
@@ -17,7 +20,6 @@ CONSTANT = 1e-12
 BALANCED = 1e-9
 LEAST_SIZE = 1e-140  # A column with a smaller root mean square is 0, as its squares underflow.
 LEAST_SHARE = 1e-290  # A dual value below this share of C s_i is 0: its quotient has no digits.
-ROUNDOFF = 2.0**-53
 LEAST_NORMAL = 2.0**-1022  # Smaller numbers have fewer digits.
 
 
@@ -26,27 +28,25 @@ class Data:
     """The data of a certificate, rows of positive weight, on its selection scaling."""
 
     X: FloatArray  # (n, m); columns that are constant are 0; centred where the intercept is free
-    y: FloatArray  # (n,) +-1; for least squares numbers, centred where the intercept is free
+    y: FloatArray  # (n,) +-1, or numbers; of losses of residuals centred where b is free
     centre: float  # of y: a part of the intercept
     blur: float  # by how much centring may have changed an entry of y
-    weight: FloatArray  # (n,) C s_i
+    weight: FloatArray  # (n,) C s_i, times e^o_i where an offset o makes it so
     usable: np.ndarray  # (m,) columns that are not constant
     mean: FloatArray  # (m,) what X is centred by, more than its scaling is: a part of the intercept
     error: FloatArray  # (m,) rounding of a score, relative to the sum of the dual point
     told: FloatArray  # (n, m) the columns as the scaling has them
-    loss: str
+    loss: Loss
     intercept: bool
 
     def feasible(self, dual: FloatArray) -> FloatArray:
         """Return a dual point that is feasible; the given one must be so but for rounding."""
         dual = np.array(dual, np.float64)
         total = float(np.abs(dual).sum())
-        sound = np.isfinite(total)
-        if self.loss != "least_squares":  # any point is one of least squares
-            sound = sound and bool((self.y * dual >= 0).all())
-        if self.loss == "logistic":
-            sound = sound and bool((np.abs(dual) <= self.weight * (1.0 + BALANCED)).all())
-            dual = np.clip(dual, -self.weight, self.weight)
+        low, high = self.loss.limits(self.y, self.weight)
+        near = 1.0 + BALANCED
+        sound = np.isfinite(total) and bool(((low * near <= dual) & (dual <= high * near)).all())
+        dual = np.clip(dual, low, high)
         if self.intercept:
             sound = sound and abs(float(dual.sum())) <= BALANCED * total
         if not sound:
@@ -55,7 +55,16 @@ class Data:
         return self.balanced(dual) if self.intercept else dual
 
     def balanced(self, dual: FloatArray) -> FloatArray:
-        """Return a dual point with the sign of the larger sum shrunk to the sum of the other."""
+        """Return a dual point with the sign of the larger sum shrunk to the sum of the other.
+
+        Where rows are compared within strata only, in each of them.
+        """
+        for rows in self.loss.strata(self.y):
+            dual = np.array(dual)
+            dual[rows] = self._balanced(dual[rows])
+        return dual
+
+    def _balanced(self, dual: FloatArray) -> FloatArray:
         up, down = float(dual[dual > 0].sum()), -float(dual[dual < 0].sum())
         if up == down:
             return dual
@@ -63,58 +72,41 @@ class Data:
         return np.asarray(np.where(heavier, dual * (min(up, down) / max(up, down)), dual))
 
     def conjugate(self, dual: FloatArray) -> tuple[float, float]:
-        """Return the conjugate of the loss at a feasible point, and its rounding.
-
-        A relative error of v_i, as that of its share t of the weight, is one of
-        v_i log(t / (1 - t)) for the logistic loss; each logarithm has one of its own.
-        """
-        size = np.abs(dual)
-        share = size / self.weight
-        if self.loss == "logistic":
-            positive = np.clip(share, 1e-300, None)
-            rest = np.clip(1.0 - share, 1e-300, None)
-            log_rest = np.where(share < 0.5, np.log1p(-np.minimum(share, 0.5)), np.log(rest))
-            parts = self.weight * (share * np.log(positive) + rest * log_rest)  # none is positive
-            value = float(parts.sum())
-            terms = -(parts + 4.0 * size * (np.log(positive) + log_rest))
-        else:
-            own = self.y * dual  # |v| for labels
-            value = float(0.5 * (size @ share) - own.sum())
-            terms = 2.0 * (size * share + np.abs(own))
-        return value, ROUNDOFF * (dual.size + 8) * float(terms @ self.coarse)
+        """Return the conjugate of the loss at a feasible point, and its rounding."""
+        found, terms = self.loss.conjugates(dual, self.y, self.weight)
+        return float(found.sum()), ROUNDOFF * (dual.size + 8) * float(terms @ self.coarse)
 
     @property
     def coarse(self) -> FloatArray:
         """How much more than other numbers, relative to them, the weights are rounded."""
         return np.maximum(1.0, LEAST_NORMAL / self.weight)
 
-    def losses(self, z: FloatArray) -> FloatArray:
-        """Return the weighted losses of margins, of rows of positive weight."""
-        if self.loss == "logistic":
-            return np.asarray(self.weight * np.logaddexp(0.0, -self.y * z))
-        away = self.y - z
-        if self.loss == "squared_hinge":
-            away = np.maximum(0.0, 1.0 - self.y * z)
-        return np.asarray(0.5 * (self.weight * away) * away)  # a square alone may underflow
+    def losses(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the weighted losses of margins, and terms of which they have the rounding."""
+        return self.loss.losses(z, self.y, self.weight)
 
     def slopes(self, z: FloatArray) -> FloatArray:
         """Return the dual point of margins, minus the derivative of the loss."""
-        if self.loss == "least_squares":
-            return np.asarray(self.weight * (self.y - z))
-        if self.loss == "squared_hinge":
-            return np.asarray(self.y * (self.weight * np.maximum(0.0, 1.0 - self.y * z)))
-        return np.asarray(self.y * (self.weight * np.exp(-np.logaddexp(0.0, self.y * z))))
+        return self.loss.slopes(z, self.y, self.weight)
 
 
-def read_target(y: np.ndarray, loss: str) -> FloatArray:
-    """Return numbers for least squares, and +-1 for the two classes of labels."""
+def read_target(y: np.ndarray, loss: Loss) -> FloatArray:
+    """Return numbers, and +-1 for the two classes of labels."""
+    if loss.survival:
+        return read_survival(y)
     wrong = ~np.isfinite(y) if y.dtype.kind in "fc" else y != y  # as NaN among objects, and NaT
     if wrong.any():
         raise ValueError("y must be labels or numbers; got NaN or infinity.")
-    if loss == "least_squares":
+    if not loss.labels:
         if y.dtype.kind not in "fiub":
-            raise ValueError(f"y must be real numbers for least squares; got dtype {y.dtype}.")
-        return y.astype(np.float64)
+            raise ValueError(f"y must be real numbers for this loss; got dtype {y.dtype}.")
+        numbers = y.astype(np.float64)
+        if not (numbers >= loss.least).all():
+            raise ValueError(
+                f"y must be {'not negative' if loss.least == 0 else 'positive'} for this loss; got "
+                f"{numbers.min():g}."
+            )
+        return numbers
     classes = np.unique(y)
     if len(classes) != 2:
         raise ValueError(
@@ -123,7 +115,17 @@ def read_target(y: np.ndarray, loss: str) -> FloatArray:
     return np.where(y == classes[1], 1.0, -1.0)
 
 
-def read_data(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> Data:
+def read_survival(y: np.ndarray) -> FloatArray:
+    """Return time, event and stratum of a structured array, as `zeronorm.survival` reads it."""
+    try:
+        return survival_target(y)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must be survival times: {error}") from None
+
+
+def read_data(
+    X: Any, y: Any, sample_weight: Any, certificate: Certificate, offset: Any = None
+) -> Data:
     """Return the data on the scaling of a certificate."""
     for name, values in (("X", X), ("y", y), ("sample_weight", sample_weight)):
         if isinstance(values, np.ma.MaskedArray) or np.iscomplexobj(values):
@@ -139,12 +141,19 @@ def read_data(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> D
     s = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if s.shape != (n,) or not (np.isfinite(s) & (s >= 0)).all():
         raise ValueError("sample_weight must be a finite number for each row of X, not negative.")
-    X, labels, s = X[s > 0], labels[s > 0], s[s > 0]
+    used = s > 0
+    X, labels, s = X[used], labels[used], s[used]
     if not np.isfinite(X).all():
         raise ValueError("X must be finite; got NaN or infinity.")
-    target = read_target(labels, certificate.loss)
+    loss = loss_of(certificate.loss, certificate.parameters)
+    target, exposure = read_target(labels, loss), np.ones(len(labels))
+    if offset is not None:
+        o = np.asarray(offset, dtype=np.float64)
+        if o.shape != (n,) or not np.isfinite(o).all():
+            raise ValueError("offset must be a finite number for each row of X.")
+        target, exposure = loss.offset(target, o[used])
     centre, blur = 0.0, 0.0
-    if certificate.loss == "least_squares" and certificate.fit_intercept:
+    if loss.centred and certificate.fit_intercept:
         centre = float(s @ target) / float(s.sum())
         target = target - centre
         blur = ROUNDOFF * float(np.abs(target).max())
@@ -186,7 +195,7 @@ def read_data(X: Any, y: Any, sample_weight: Any, certificate: Certificate) -> D
             "the support of the certificate has constant columns of X, which are no features."
         )
     return Data(
-        values, target, centre, blur, certificate.C * s, ~constant,
+        values, target, centre, blur, certificate.C * s * exposure, ~constant,
         (mean + rest) / scale if moved else np.zeros(m), error, told,
-        certificate.loss, bool(certificate.fit_intercept),
+        loss, bool(certificate.fit_intercept),
     )  # fmt: skip

@@ -10,8 +10,8 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..groups import Groups
 from ..result import Certificate, Tree
+from ._losses import PARAMETERS
 
-LOSSES = ("logistic", "squared_hinge", "least_squares")
 SCALINGS = ("standardized", "scaled", "none")
 INTEGERS = (int, *(np.dtype(kind).type for kind in "bhilqBHILQ"))
 # A gap of numbers of fewer bits is computed in their precision, where it may be 0.
@@ -88,7 +88,21 @@ def _copied(given: Any) -> Certificate:
     values["equivalents"] = {
         feature: _copy(others, "iu") for feature, others in values["equivalents"].items()
     }
+    values["parameters"] = _parameters(values["parameters"])
     return Certificate(**values)
+
+
+def _parameters(given: Any) -> dict[str, float]:
+    """Return the numbers that the loss is stated with."""
+    if type(given) is not dict:
+        raise CertificateError("parameters of the certificate must be a dict.")
+    for name, value in given.items():
+        if not (type(name) is str and _is_finite(value) and value > 0):
+            raise CertificateError(
+                f"parameters of the certificate must be positive numbers; got {name!r:.30}: "
+                f"{value!r:.60}."
+            )
+    return {name: float(value) for name, value in given.items()}
 
 
 def _copy(values: Any, kinds: str) -> np.ndarray:
@@ -107,13 +121,21 @@ def _copy(values: Any, kinds: str) -> np.ndarray:
 
 
 def _check_fields(certificate: Certificate) -> None:
-    for name, known in (("loss", LOSSES), ("scaling", SCALINGS)):
+    for name, known in (("loss", tuple(PARAMETERS)), ("scaling", SCALINGS)):
         value = getattr(certificate, name)
         if not (_is_any(value, (str, np.str_)) and value in known):
             raise CertificateError(
                 f"the {name} of the certificate must be {' or '.join(map(repr, known))}; "
                 f"got {value!r:.60}."
             )
+    wanted = PARAMETERS[certificate.loss]
+    if tuple(sorted(certificate.parameters)) != wanted:
+        raise CertificateError(
+            f"parameters of the certificate must be {wanted} for the loss {certificate.loss!r}; "
+            f"got {tuple(certificate.parameters)!r:.80}."
+        )
+    if not certificate.parameters.get("level", 0.5) < 1.0:
+        raise CertificateError("the level of a quantile must be below 1.")
     if not _is_any(certificate.fit_intercept, (bool, np.bool_)):
         raise CertificateError("fit_intercept of the certificate must be True or False.")
     if not certificate.C > 0:

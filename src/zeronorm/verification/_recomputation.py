@@ -8,8 +8,9 @@ import numpy as np
 
 from ..result import Certificate
 from ._bound import Node, Units, replay
-from ._data import ROUNDOFF, Data, read_data
+from ._data import Data, read_data
 from ._form import CertificateError, check_form, is_count
+from ._loss import ROUNDOFF
 
 OPTIMAL = 1e-6  # The objective is above the optimum on the support by this share at most.
 # Entries of equal columns differ by such shares of themselves and of the largest one at most.
@@ -26,6 +27,7 @@ def verify(
     certificate: Certificate,
     *,
     sample_weight: Any = None,
+    offset: Any = None,
     rtol: float = 1e-10,
 ) -> dict[str, float]:
     """Recompute a certificate from scratch in plain NumPy, sharing no code with the solvers.
@@ -42,10 +44,11 @@ def verify(
     ----------
     X : (n, m) array, the user's matrix; a sparse one is made dense.
     y : (n,) labels of two classes, of which the larger one (the second of `classes_`) counts as +1;
-        numbers for least squares.
+        numbers for the losses of numbers.
     certificate : what to check; loss, scaling, intercept, C, forced features and groups are those
         that it names: they state the problem.
     sample_weight : (n,) the weights of the fit, times those of the classes.
+    offset : (n,) of the margins, as at the fit; None: 0.
     rtol : by how much the objective and the bound may differ from the recomputed ones, relative to
         what is claimed, at most 1e-3. Rounding may be ten times as much; where it is more, a larger
         rtol is needed: for columns far from 0 that are not centred (from some 1e4 deviations on,
@@ -70,7 +73,8 @@ def verify(
     if not 0 < rtol <= 1e-3:
         raise ValueError(f"rtol must be above 0 and at most 1e-3; got {rtol!r}.")
     with np.errstate(all="ignore"):  # what overflows or is no number fails every comparison below
-        return _verify(read_data(X, y, sample_weight, certificate), certificate, float(rtol))
+        data = read_data(X, y, sample_weight, certificate, offset)
+        return _verify(data, certificate, float(rtol))
 
 
 def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, float]:
@@ -115,7 +119,7 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
     columns = data.X[:, support]
     intercept = certificate.intercept - data.centre
     z = columns @ coef + (intercept + float(data.mean[support] @ coef))
-    losses = data.losses(z)
+    losses, terms_of_losses = data.losses(z)
     objective = float(0.5 * coef @ coef + losses.sum())
     if not objective >= LEAST_OBJECTIVE:
         raise CertificateError(
@@ -137,9 +141,10 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
     parts = abs(intercept) + float(np.abs(data.mean[support]) @ np.abs(coef))
     wrong = float(data.error[support] @ np.abs(coef)) + ROUNDOFF * (coef.size + 4) * parts
     wrong += data.blur
-    # Slopes change with the margin, by the weight times that at most.
-    wrong = wrong * (float(np.abs(slopes).sum()) + 0.5 * float(data.weight.sum()) * wrong)
-    terms = 0.5 * float(coef @ coef) + float(losses @ data.coarse)
+    # Slopes change with the margin, by the weight times the second derivative at most.
+    bend = float((data.weight * data.loss.steepness(z, data.y, wrong)).sum())
+    wrong = wrong * (float(np.abs(slopes).sum()) + 0.5 * bend * wrong)
+    terms = 0.5 * float(coef @ coef) + float(terms_of_losses @ data.coarse)
     return objective, wrong + blurred + wrong_conjugate + ROUNDOFF * (z.size + 8) * terms
 
 

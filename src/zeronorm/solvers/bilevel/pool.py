@@ -19,7 +19,6 @@ import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import GatheredColumns
-from ...losses import LeastSquares
 from ..l0.hard_thresholding import Objective, zero_point
 from ..pool.ridge import inverse_factor, ridge, solve_positive
 
@@ -113,7 +112,7 @@ class Pool:
     def __init__(self, objective: Objective, gathered: GatheredColumns) -> None:
         self._objective, self._gathered = objective, gathered
         self._moments: Moments | None = None
-        if isinstance(objective.risk.loss, LeastSquares):
+        if objective.risk.loss.quadratic:
             self._moments = Moments(objective)
 
     @property

@@ -155,7 +155,7 @@ def prove_support(
     left[support] = True
     left[forced] = False
     candidates = np.concatenate([forced, np.flatnonzero(left)])
-    if candidates.size * task.y.size * 8 > CANDIDATE_BYTES:
+    if candidates.size * risk.size * 8 > CANDIDATE_BYTES:
         return Proof(certificate, Status.CANDIDATES, False, (row,))
     Z = gather(task.design, candidates)
     problem = Candidates(Z, candidates, risk, support.size, forced.size)

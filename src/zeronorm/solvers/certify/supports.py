@@ -105,6 +105,7 @@ def certificate_of(
         loss=task.loss.name,
         fit_intercept=task.intercept,
         forced=task.forced,
+        parameters=task.loss.parameters,
     )
 
 

@@ -186,11 +186,11 @@ class Search:
 
         improve : whether to offer the supports of the largest coefficients, improved.
         """
-        task, found = self.task, {}
+        found: dict[int, BestDual] = {}
         if self.C > RELAXED_C:
             return {}
         for k in self.sizes:
-            if task.y.size * self.pool.size * k > RELAXED_ELEMENTS:
+            if self.risk.size * self.pool.size * k > RELAXED_ELEMENTS:
                 continue
             best, n_forced = self.best[k], self.forced.size
             u = np.zeros(self.pool.size)

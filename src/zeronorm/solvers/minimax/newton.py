@@ -57,7 +57,7 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
         if gap > SUBSAMPLE_PROGRESS * previous_gap or gap < SUBSAMPLE_GAP:
             sample = None
         previous_gap = gap
-        A, cross, total = _curvature_model(blocks, curvature, sample)
+        A, cross, total = _curvature_model(blocks, curvature, sample, risk.coupling(Z, z + b))
         u_new, lam_new = _quadratic_model(A, A @ u + c, E, lam, 0.01 * gap * blocks.scale)
         shift = -float(cross @ (u_new - u)) / total if total > 0 else 0.0
         z_step = Z.times(u_new - u)
@@ -90,9 +90,15 @@ def _curvature_sample(blocks: Blocks) -> tuple[np.ndarray, Columns] | None:
 
 
 def _curvature_model(
-    blocks: Blocks, curvature: FloatArray, sample: tuple[np.ndarray, Columns] | None
+    blocks: Blocks,
+    curvature: FloatArray,
+    sample: tuple[np.ndarray, Columns] | None,
+    coupling: FloatArray | None,
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Return Z'WZ with the free intercept eliminated, Z'w and sum w (0 without an intercept)."""
+    """Return Z'WZ with the free intercept eliminated, Z'w and sum w (0 without an intercept).
+
+    coupling : what the curvature of the loss is less than Z'WZ, of a loss without intercept.
+    """
     Z = blocks.Z
     if sample is not None:
         rows, Z_rows = sample
@@ -100,6 +106,8 @@ def _curvature_model(
         if part > 0:
             Z, curvature = Z_rows, curvature[rows] * (float(curvature.sum()) / part)
     A = Z.gram(curvature)
+    if coupling is not None:
+        return A - coupling, np.zeros(A.shape[0]), 0.0
     if not blocks.risk.intercept:
         return A, np.zeros(A.shape[0]), 0.0
     cross, total = Z.dot(curvature), float(curvature.sum())

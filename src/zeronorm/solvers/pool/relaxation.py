@@ -180,9 +180,7 @@ class _Problem:
         between = np.flatnonzero((share > 0) & (share < 1))
         chosen = np.concatenate([inside, between])
         columns = self._Z.take(chosen).dense()
-        matrix, cross, curvature = self._curvature(point, columns)
-        right = -np.asarray((point.gradient - curvature * point.z) @ columns)
-        right -= cross * float(curvature @ point.z)
+        matrix, right = self._model(point, columns)
         diagonal = np.einsum("ii->i", matrix)
         diagonal[: inside.size] += 1.0
         sign = np.sign(v[between])
@@ -274,7 +272,7 @@ class _Problem:
                 """Return the product of that curvature's inverse and v."""
                 return np.asarray(v / bend - joint * float((v / bend).sum()) / bend)
 
-            matrix, _, _ = self._curvature(point, Z)
+            matrix, _ = self._model(point, Z)
             matrix[free, free] += joint * np.outer(across / bend, across / bend)
             diagonal = np.einsum("ii->i", matrix)
             diagonal[self._fixed] += 1.0
@@ -303,22 +301,24 @@ class _Problem:
             point, share = trial, d + step * move_d
         return point
 
-    def _curvature(
-        self, point: _Point, columns: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the curvature of the loss in some coefficients, at the best intercept of each.
+    def _model(self, point: _Point, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the curvature H of the loss in some coefficients, the best intercept of each.
 
-        With it the mean column, weighted by the curvature of the loss in the margins, 0 without an
-        intercept, and that curvature.
+        With it minus the gradient of the quadratic model of the loss where they are all 0.
         """
         curvature = self._risk.curvature(point.z + point.b)
-        total = float(curvature.sum())
-        matrix = DenseColumns(columns).gram(curvature)
-        if not self._risk.intercept or total <= 0:
-            return matrix, np.zeros(columns.shape[1]), curvature
-        cross = np.asarray(curvature @ columns)
-        matrix -= np.outer(cross, cross / total)
-        return matrix, cross / total, curvature
+        gathered, total = DenseColumns(columns), float(curvature.sum())
+        matrix = gathered.gram(curvature)
+        right = -np.asarray((point.gradient - curvature * point.z) @ columns)
+        beside = DenseColumns(np.column_stack([columns, point.z]))
+        coupling = self._risk.coupling(beside, point.z + point.b)
+        if coupling is not None:
+            return matrix - coupling[:-1, :-1], right - coupling[:-1, -1]
+        if self._risk.intercept and total > 0:
+            cross = np.asarray(curvature @ columns)
+            matrix -= np.outer(cross, cross / total)
+            right -= cross / total * float(curvature @ point.z)
+        return matrix, right
 
 
 def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:

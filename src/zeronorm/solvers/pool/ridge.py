@@ -204,7 +204,10 @@ def newton(
                 break
             curvature = risk.curvature(z + b)
         pull = float(gradient.sum()) if intercept else 0.0
-        direction, shift = _newton_direction(Z, curvature, diagonal, descent, pull, intercept)
+        coupling = risk.coupling(Z, z + b)
+        direction, shift = _newton_direction(
+            Z, curvature, diagonal, descent, pull, intercept and coupling is None, coupling
+        )
         z_step = Z.times(direction)
         slope = float(descent @ direction) - pull * shift
         step = 1.0
@@ -235,8 +238,11 @@ def _newton_direction(
     descent: FloatArray,
     pull: float,
     intercept: bool,
+    coupling: FloatArray | None = None,
 ) -> tuple[FloatArray, float]:
     """Return the Newton direction in u and in b; pull: the gradient in b.
+
+    coupling : what the curvature of the loss is less than Z'WZ, of a loss without intercept.
 
     The system is (diag(p) + Z'WZ - (Z'w)(Z'w)'/sum w) d = descent + Z'w pull / sum w: the rank-one
     term eliminates b.
@@ -247,10 +253,12 @@ def _newton_direction(
     cross = Z.dot(curvature) if centre else np.zeros(p)
     if centre:
         descent = descent + cross * (pull / total)
-    if p <= n or Z.array is None:
+    if p <= n or Z.array is None or coupling is not None:
         matrix = Z.gram(curvature)
         if centre:
             matrix -= np.outer(cross, cross / total)
+        if coupling is not None:
+            matrix -= coupling
         view = np.einsum("ii->i", matrix)
         view += diagonal
         unit = 1.0 / np.sqrt(view)  # the columns may differ in scale by many orders

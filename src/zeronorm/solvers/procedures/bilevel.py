@@ -11,7 +11,6 @@ from ...criteria import information_criteria, no_criteria
 from ...designs import Scaled
 from ...designs._columns import gather
 from ...designs._operations import center_scale, on_scaling_of_x
-from ...losses import LeastSquares, Logistic
 from ...result import Path, Selection, Status, Step
 from ..bilevel.search import BilevelFit, BilevelTask, Size, select_bilevel
 from ..drive import Solver
@@ -19,7 +18,7 @@ from ..l0.hard_thresholding import Objective
 from ..pool.refit import leave_one_out_loss
 from ..request import Request
 from ..task import Task
-from .finish import refit_support
+from .finish import negative_log_likelihood, refit_support
 
 
 def bilevel_path(
@@ -37,8 +36,8 @@ def bilevel_path(
     """
     assert task.groups is not None
     C, forced_groups = request.C, task.forced_groups
-    regression = isinstance(task.loss, LeastSquares)
-    objective = Objective(task.risk(1.0), 1.0 / C) if regression else Objective(task.risk(C), 1.0)
+    scaled = task.loss.quadratic
+    objective = Objective(task.risk(1.0), 1.0 / C) if scaled else Objective(task.risk(C), 1.0)
     design, spread = task.design, None
     if task.scaling == "none":
         design, spread = _unscaled(center_scale(design, task.sample_weight, center=task.intercept))
@@ -90,7 +89,7 @@ def _selection(
     if request.refit_C is None:
         b = fit.intercept + task.origin
         coef, intercept = on_scaling_of_x(design, support, fit.coef, b)
-        if isinstance(task.loss, Logistic):
+        if task.loss.final == task.loss and not task.loss.quadratic:
             Z, risk = gather(design, support), task.risk(1.0)
             z = Z.times(fit.coef) + fit.intercept
             log_loss = risk.value_gradient(z)[0]
@@ -99,7 +98,7 @@ def _selection(
         refitted = refit_support(task, gather(task.design, support), support, request.refit_C)
         coef, intercept, C = refitted.coef, refitted.intercept, refitted.C
         loo_loss = refitted.loo_loss
-        log_loss = task.loss.final.negative_log_likelihood(refitted.loss, task.n_rows)
+        log_loss = negative_log_likelihood(task, refitted)
     if not np.isnan(log_loss):
         criteria = information_criteria(log_loss, support.size, task.n_rows, task.n_usable)
     return Selection(

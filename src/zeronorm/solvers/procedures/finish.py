@@ -28,6 +28,12 @@ def refit_support(task: Task, Z: Columns, support: IndexArray, C: float | str | 
     return refit(Z, mean, 1.0 / scale, risk, C=C, unit=task.unit)
 
 
+def negative_log_likelihood(task: Task, fit: Refit) -> float:
+    """Return what information criteria count of a refit."""
+    risk = task.risk(1.0)
+    return task.loss.final.negative_log_likelihood(fit.loss, risk.y, risk.weight, task.n_rows)
+
+
 def finish(
     task: Task,
     request: Request,
@@ -52,7 +58,7 @@ def finish(
     selections = {}
     for k in sizes:
         support, fit = fits[k]
-        log_loss = task.loss.final.negative_log_likelihood(fit.loss, task.n_rows)
+        log_loss = negative_log_likelihood(task, fit)
         criteria = information_criteria(log_loss, support.size, task.n_rows, task.n_usable)
         selections[k] = Selection(
             support, fit.coef, fit.intercept, fit.C, _entry_steps(pools, support),
@@ -73,4 +79,4 @@ def _entry_steps(pools: list[Found], support: IndexArray) -> IndexArray:
     return entered
 
 
-__all__ = ["finish", "refit_support"]
+__all__ = ["finish", "negative_log_likelihood", "refit_support"]

@@ -1,0 +1,320 @@
+"""The front door of selection for survival times: Cox's model on so many features or groups."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .. import validate
+from .._typing import FloatArray
+from ..designs._operations import margins
+from ..losses import Cox
+from ..methods import Method
+from . import _budget_selection
+from ._sparse_linear import CALLER_OF_FIT, Model, Rowwise, SparseLinearModel, with_callbacks
+
+TIED = 1e-8  # risk scores that near count as tied
+BLOCK = 512  # events that are compared with all rows at once
+
+
+@dataclass(frozen=True, slots=True)
+class StepFunction:
+    """A function that is constant between times and takes its new value at each of them."""
+
+    x: FloatArray  # (n_times,) growing
+    y: FloatArray  # (n_times,) the value from that time on
+    before: float  # the value before the first time
+
+    def __call__(self, time: Any) -> Any:
+        """Return the values at some times; a number for a number."""
+        place = np.searchsorted(self.x, time, side="right")
+        found = np.append(self.before, self.y)[place]
+        return float(found) if np.ndim(time) == 0 else found
+
+
+class BudgetSurvivalAnalysis(SparseLinearModel):
+    """Cox's proportional hazards on exactly k features, whole groups, or features in few groups.
+
+        min_u  1/2 ||u||^2 + C sum over event times t of
+               [ D_t log(sum_{i: T_i >= t} s_i e^(x_i'u) / D_t) - sum_{events i at t} s_i x_i'u ]
+
+    subject to the budget, on the selection scaling, with D_t the weight of the events at t: minus
+    the logarithm of the partial likelihood, with ties as Breslow has them, less its least value.
+    Budgets, methods and certificates are those of `BudgetClassifier`.
+
+    Parameters
+    ----------
+    n_features, n_groups, groups, method, forced_features, forced_groups, standardize, criterion,
+    tol, warm_start, n_threads
+        As in `BudgetClassifier`.
+    C : "auto" or float
+        Weight of the summed loss during selection. "auto": 0.1, and 1 for "bilevel".
+    refit_C : "auto", "loo", float or None
+        C of the final fit on the scaling of X; "loo" chooses by the partial likelihood that each of
+        five folds of the rows adds to that of the others. "auto": "loo", and None for "bilevel".
+
+    Attributes
+    ----------
+    As of `BudgetClassifier`, without those of classes and of the intercept, which a partial
+    likelihood does not have; coef_ is (n_columns,), the log hazard ratios.
+    unique_times_ : (n_times,) the times of the training rows.
+    cum_baseline_hazard_, baseline_survival_ : StepFunction
+        Breslow's estimates at x = 0; of each stratum, in a tuple, where there are several.
+
+    Notes
+    -----
+    The target is a structured array as of scikit-survival (`sksurv.util.Surv`): the event, True or
+    False, and the time; a third field is the stratum: rows are compared within it only.
+
+    References
+    ----------
+    Cox, Regression models and life-tables, JRSS B 34(2), 1972. Harrell et al., Evaluating the yield
+    of medical tests, JAMA 247(18), 1982.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeronorm import BudgetSurvivalAnalysis
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 40))
+    >>> time = rng.exponential(np.exp(X[:, 3] - X[:, 7]))
+    >>> y = np.rec.fromarrays([time < 2, np.minimum(time, 2)], names="event,time")
+    >>> model = BudgetSurvivalAnalysis(n_features=2).fit(X, y)
+    >>> model.support_.tolist(), model.certificate_.proven
+    ([3, 7], True)
+    >>> survival = model.predict_survival_function(X[:1])[0]
+    >>> bool(survival(0.0) > survival(1.0))
+    True
+    """
+
+    loss = "cox"
+    fit_intercept = True  # differences of margins alone count; columns are centred by it
+
+    def __init__(
+        self,
+        n_features: int | Sequence[int] | None = None,
+        *,
+        n_groups: int | Sequence[int] | None = None,
+        groups: Any = None,
+        method: str | Method = "auto",
+        C: float | str = "auto",
+        refit_C: float | str | None = "auto",
+        standardize: bool = True,
+        forced_features: Any = None,
+        forced_groups: Any = None,
+        criterion: str | None = None,
+        tol: float | None = None,
+        warm_start: bool = False,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_features = n_features
+        self.n_groups = n_groups
+        self.groups = groups
+        self.method = method
+        self.C = C
+        self.refit_C = refit_C
+        self.standardize = standardize
+        self.forced_features = forced_features
+        self.forced_groups = forced_groups
+        self.criterion = criterion
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_threads = n_threads
+
+    _plan = _budget_selection.plan_of
+    _method = _budget_selection.method_of
+    _check_parameters = _budget_selection.check
+    _loss_weight = _budget_selection.least_weight
+    _sizes_of_folds = _budget_selection.sizes_of_folds
+    _pose = _budget_selection.pose
+    _begin = _budget_selection.begin
+    _store = _budget_selection.store
+    _doubts = _budget_selection.doubts
+
+    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model and return it.
+
+        Parameters
+        ----------
+        X, sample_weight : as for `BudgetClassifier`.
+        y : (n_samples,) structured array of the event (True where it was observed, False where the
+            row is censored), the time until then, and maybe the stratum; or a data frame of them.
+
+        Raises
+        ------
+        ValueError
+            Where a parameter or the data break a rule; the message says which and what to do.
+        """
+        self._fit(X, y, sample_weight)
+        for doubt in self._doubts():
+            warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
+        z = self.predict(X)
+        weight = validate.check_sample_weight(sample_weight, z.size)
+        self._set_baseline(z, validate.check_survival(y, z.size), weight)
+        return self
+
+    def _loss(self) -> Cox:
+        """Return the loss of the selection."""
+        return Cox()
+
+    @property
+    def _score_loss(self) -> str:
+        """The loss that the scores were fitted for."""
+        return "cox"
+
+    def _target(self, y: Any, n_samples: int) -> np.ndarray:
+        return validate.check_survival(y, n_samples)
+
+    def _unit(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
+        return np.ones_like(sample_weight)
+
+    def _problems(self, labels: np.ndarray, weight: FloatArray) -> tuple[None, list[FloatArray]]:
+        return None, [labels]
+
+    def _strata(self, y: FloatArray, cv: Any) -> np.ndarray:
+        """Return the events, which folds have in equal shares."""
+        return y[:, 1].astype(np.int64)
+
+    @property
+    def _score_name(self) -> str:
+        """What `score` returns."""
+        return "c_index"
+
+    def _score_of_margins(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return the score of margins."""
+        return concordance(y, z, weight)
+
+    def _weigh(self, data: Rowwise) -> tuple[Rowwise, None]:
+        validate.check_total_weight(self._loss_weight(), data.sample_weight)
+        validate.check_events(data.labels)
+        return data, None
+
+    def _set_models(self, models: Sequence[Model]) -> None:
+        super()._set_models(models)
+        del self.intercept_
+
+    def _set_baseline(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> None:
+        """Set Breslow's estimates of the baseline."""
+        used = weight > 0
+        z, y, weight = z[used], y[used], weight[used]
+        self.unique_times_ = np.unique(y[:, 0])
+        hazards = []
+        for one in np.unique(y[:, 2]):
+            rows = y[:, 2] == one
+            hazards.append(_breslow(z[rows], y[rows, 0], y[rows, 1] > 0, weight[rows]))
+        survivals = [StepFunction(one.x, np.exp(-one.y), 1.0) for one in hazards]
+        several = len(hazards) > 1
+        self.cum_baseline_hazard_: Any = tuple(hazards) if several else hazards[0]
+        self.baseline_survival_: Any = tuple(survivals) if several else survivals[0]
+
+    @property
+    def coef_(self) -> FloatArray:
+        """Log hazard ratios of all features, (n_columns,), made on demand."""
+        if not hasattr(self, "_support_coef"):
+            raise AttributeError("coef_ is set by fit.")
+        coef = np.zeros(self._n_columns)
+        coef[self.support_] = self._support_coef[0]
+        return coef
+
+    def _scores(self, X: Any) -> FloatArray:
+        """Return X[:, support_] @ coef, (n_samples, 1)."""
+        check_is_fitted(self)
+        design = self._prediction_design(X)
+        return margins(design, self.support_, self._support_coef.T, np.zeros(1))
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the risk scores X[:, support_] @ coef, (n_samples,): the higher, the sooner."""
+        return self._scores(X)[:, 0]
+
+    def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False) -> np.ndarray:
+        """Return the cumulative hazard of every row: the baseline's times exp(risk score).
+
+        An array of `StepFunction`, (n_samples,); return_array: of their values at `unique_times_`,
+        (n_samples, n_times).
+        """
+        baseline = self._baseline()
+        factor = np.exp(self.predict(X))
+        if return_array:
+            return np.asarray(factor[:, None] * baseline(self.unique_times_))
+        return _objects([StepFunction(baseline.x, one * baseline.y, 0.0) for one in factor])
+
+    def predict_survival_function(self, X: Any, return_array: bool = False) -> np.ndarray:
+        """Return the probability of no event up to a time, of every row: exp(-cumulative hazard).
+
+        As `predict_cumulative_hazard_function`.
+        """
+        hazards = self.predict_cumulative_hazard_function(X, return_array)
+        if return_array:
+            return np.asarray(np.exp(-hazards))
+        return _objects([StepFunction(one.x, np.exp(-one.y), 1.0) for one in hazards])
+
+    def _baseline(self) -> StepFunction:
+        check_is_fitted(self)
+        if isinstance(self.cum_baseline_hazard_, tuple):
+            raise ValueError(
+                f"the model has {len(self.cum_baseline_hazard_)} strata, each with a baseline of "
+                "its own: multiply the one of `cum_baseline_hazard_` by exp(predict(X))."
+            )
+        baseline: StepFunction = self.cum_baseline_hazard_
+        return baseline
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return Harrell's C: the share of comparable pairs whose risk scores are in order.
+
+        A pair is comparable where the one with the event has the smaller time, or the same as one
+        that is censored; ties of risk scores count one half. Rows of different strata are not
+        compared. A pair has the weight of the row with the event times that of the other.
+        """
+        risk = self.predict(X)
+        target = validate.check_survival(y, risk.size)
+        weight = validate.check_sample_weight(sample_weight, risk.size)
+        return concordance(target, risk, weight)
+
+
+def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:
+    """Return Harrell's C of risk scores; y: (n, 3) of time, event and stratum."""
+    right, total = 0.0, 0.0
+    events = np.flatnonzero((y[:, 1] > 0) & (weight > 0))
+    for start in range(0, events.size, BLOCK):
+        own = events[start : start + BLOCK, None]
+        later = y[own, 0] < y[:, 0]
+        later |= (y[own, 0] == y[:, 0]) & (y[:, 1] == 0)
+        later &= y[own, 2] == y[:, 2]
+        away = risk[own] - risk
+        order = np.where(np.abs(away) <= TIED, 0.5, away > 0)
+        pairs = later * weight * weight[own]
+        right += float((pairs * order).sum())
+        total += float(pairs.sum())
+    if total == 0.0:
+        raise ValueError(
+            "y must have comparable pairs for a concordance: an event, and a row that outlives it."
+        )
+    return right / total
+
+
+def _breslow(
+    z: FloatArray, time: FloatArray, event: np.ndarray, weight: FloatArray
+) -> StepFunction:
+    """Return Breslow's cumulative baseline hazard at all times of the rows."""
+    times, place = np.unique(time, return_inverse=True)
+    deaths = np.bincount(place, weight * event, times.size)
+    largest = float(z.max())
+    size = np.bincount(place, weight * np.exp(z - largest), times.size)
+    at_risk = np.cumsum(size[::-1])[::-1]
+    hazard = np.cumsum(np.divide(deaths, at_risk, out=np.zeros_like(deaths), where=deaths > 0))
+    return StepFunction(times, hazard * np.exp(-largest), 0.0)
+
+
+def _objects(functions: list[StepFunction]) -> np.ndarray:
+    found = np.empty(len(functions), object)
+    found[:] = functions
+    return found
+
+
+__all__ = ["BudgetSurvivalAnalysis", "StepFunction", "concordance"]

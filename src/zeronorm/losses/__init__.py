@@ -1,0 +1,36 @@
+"""Losses of the margins z = Xw + b.
+
+Of labels -1 and 1: `Logistic`, `SquaredHinge`. Of numbers: `LeastSquares`, `Huber`, `Quantile`. Of
+counts `Poisson`, of positive numbers `Gamma`, of survival times `Cox`. `check_loss` tests one of
+your own, for which `NumericLoss` has all that follows from functions of a row.
+
+Every method takes `weight`, (n_samples,) not negative: the sample weight, times C where the problem
+of the solver is Omega(u) + C sum_i s_i f(y_i, z_i). Rows of weight 0 have no part in anything. Dual
+variables are v = -gradient in the margins, signed: v is the scan vector of the data. All forms are
+stable for any finite margin.
+"""
+
+from ._base import NumericLoss
+from ._check import check_loss
+from ._cox import Cox
+from ._dual import balance, dual_bound, fit_intercept
+from ._labels import Logistic, SquaredHinge, probabilities
+from ._rates import Gamma, Poisson
+from ._residuals import Huber, LeastSquares, Quantile
+
+__all__ = [
+    "Cox",
+    "Gamma",
+    "Huber",
+    "LeastSquares",
+    "Logistic",
+    "NumericLoss",
+    "Poisson",
+    "Quantile",
+    "SquaredHinge",
+    "balance",
+    "check_loss",
+    "dual_bound",
+    "fit_intercept",
+    "probabilities",
+]

@@ -1,0 +1,156 @@
+"""What losses are unless they say otherwise, and what follows from a few functions of a row."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .._typing import FloatArray
+from ._dual import fit_intercept, share_of
+
+SCALE_TOL = 1e-7  # relative, of the scale of a dual point: the bound is flat there
+ROUNDING = 1e-14  # relative, of a dual point at an end of its interval
+INSIDE = 1.0 - 1e-12  # of the way to the end of the interval that a dual point is scaled at most
+
+
+class LossOfRows:
+    """A sum over rows, with a free intercept, whose form does not depend on the target."""
+
+    kernel: ClassVar[int] = -1
+    of_labels: ClassVar[bool] = False
+    of_residuals: ClassVar[bool] = False
+    quadratic: ClassVar[bool] = False
+    has_intercept: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
+    largest_offset: ClassVar[float] = 1e100
+    noise: ClassVar[float] = 0.0  # the loss of a row that is no more than rounding
+    target: ClassVar[str] = "any"  # what numbers y may have: "any", "not negative" or "positive"
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The numbers that the loss is stated with, by name."""
+        return {}
+
+    @property
+    def final(self) -> Any:
+        """The loss that the final model of a support is fitted with: this one."""
+        return self
+
+    def coupling(
+        self, Z: FloatArray, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> FloatArray | None:
+        """Return what the second derivative in coefficients of Z is less than Z'WZ; None: 0."""
+        return None
+
+    def fitted(self, y: FloatArray, weight: FloatArray) -> Any:
+        """Return the loss with the parameters that follow from a target."""
+        return self
+
+    def with_offset(self, y: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the target and the weights of which this is the loss with an offset."""
+        raise ValueError(
+            f"offset must be None for loss={getattr(self, 'name', self)!r}, which has none."
+        )
+
+    def null(self: Any, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
+        """Return the least value of the model without features."""
+        zero = np.zeros_like(weight)
+        if intercept:
+            return fit_intercept(self, zero, y, weight)[1]
+        return float(self.value_gradient(zero, y, weight)[0])
+
+
+class NumericLoss(LossOfRows, ABC):
+    """A loss of numbers, from functions of one row: the duals' shares t = v / s are -f'(z).
+
+    f is not negative, and 0 at its least value over z, so that gaps are shares of what there is to
+    explain; twice the loss is the deviance.
+    """
+
+    @abstractmethod
+    def of_rows(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return f and its derivative in z, both (n,)."""
+
+    @abstractmethod
+    def bends(self, z: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the second derivative of f in z, (n,)."""
+
+    @abstractmethod
+    def interval(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the interval of t where the conjugate is finite, with 0 inside."""
+
+    @abstractmethod
+    def conjugates(self, t: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the conjugate of f at -t, (n,), for t in the interval."""
+
+    @abstractmethod
+    def margins(self, t: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the z with f'(z) = -t, (n,); infinite at an end of the interval."""
+
+    def value_gradient(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """Return sum_i s_i f(y_i, z_i) and its gradient in z."""
+        value, slope = self.of_rows(z, y)
+        return float(weight @ value), np.asarray(weight * slope)
+
+    def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return s_i f''(y_i, z_i)."""
+        return np.asarray(weight * self.bends(z, y))
+
+    def deviance(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return twice the loss."""
+        return 2.0 * self.value_gradient(z, y, weight)[0]
+
+    def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return sum_i s_i f*(y_i, -v_i / s_i); infinite where a v_i is outside its interval."""
+        t = share_of(v, weight)
+        low, high = self.interval(y)
+        within = np.clip(t, low, high)
+        if not (np.abs(t - within) <= ROUNDING * np.abs(t)).all():
+            return np.inf
+        return float(weight @ self.conjugates(within, y))
+
+    def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return v clipped to the interval of every row."""
+        low, high = self.interval(y)
+        return np.clip(v, weight * low, weight * high)
+
+    def best_scale(
+        self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+    ) -> float:
+        """Return the c that maximises -conjugate(c v) - c**2 quadratic.
+
+        The derivative sum_i v_i z_i(c) - 2 c quadratic falls, with z_i(c) the margin whose dual
+        share is c v_i / s_i; its root is searched for in a bracket.
+        """
+        t = share_of(v, weight)
+        low, high = self.interval(y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = np.where(t > 0, high / t, np.where(t < 0, low / t, np.inf))
+        end = INSIDE * float(ends.min(initial=np.inf))
+        moved = t != 0
+        t, y, v = t[moved], y[moved], v[moved]
+        if not moved.any() or end <= 0.0:
+            return 1.0
+
+        def slope(c: float) -> float:
+            return float(v @ self.margins(c * t, y)) - 2.0 * c * quadratic
+
+        above = min(1.0, end)
+        while slope(above) > 0.0:
+            if above >= end:
+                return end
+            above = min(4.0 * above, end)
+        below = 0.25 * above
+        while slope(below) <= 0.0:
+            above, below = below, 0.25 * below
+            if below < 1e-100:  # the derivative is nowhere positive: the best scale is 0
+                return above
+        return float(brentq(slope, below, above, xtol=SCALE_TOL * below, rtol=SCALE_TOL))
+
+
+__all__ = ["LossOfRows", "NumericLoss"]

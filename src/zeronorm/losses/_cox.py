@@ -1,0 +1,284 @@
+"""Cox's partial likelihood of survival times."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import xlogy
+
+from .._typing import FloatArray, IndexArray
+from ._base import INSIDE, SCALE_TOL, LossOfRows
+from ._dual import balance
+
+PLAIN_RANGE = 600.0  # margins that differ by no more are exponentiated and summed as they are
+
+
+@dataclass(frozen=True, slots=True)
+class _Stratum:
+    """Rows that are compared with each other, from the last time to the first."""
+
+    rows: IndexArray  # (n,) from the largest time to the smallest
+    ends: IndexArray  # (n_times,) how many of them are at risk at each event time, falling times
+    events: IndexArray  # places in `rows` of the events
+    time_of_event: IndexArray  # the event time of each of them
+    first: IndexArray  # (n,) the last event time that a row is at risk at; n_times: none
+
+
+def strata_of(y: FloatArray) -> list[_Stratum]:
+    """Return the strata of a target, which are kept as long as it lives."""
+    known = _KNOWN.get(id(y))
+    if known is not None and known[0]() is y:
+        return known[1]
+    found = [_stratum(y, rows) for rows in _rows_of_strata(y[:, 2])]
+    key = id(y)
+
+    def forget(_: object) -> None:
+        _KNOWN.pop(key, None)
+
+    _KNOWN[key] = weakref.ref(y, forget), found
+    return found
+
+
+_KNOWN: dict[int, tuple[weakref.ref[FloatArray], list[_Stratum]]] = {}
+
+
+def _rows_of_strata(stratum: FloatArray) -> list[IndexArray]:
+    order = np.argsort(stratum, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(stratum[order])) + 1)
+
+
+def _stratum(y: FloatArray, rows: IndexArray) -> _Stratum:
+    rows = rows[np.argsort(-y[rows, 0], kind="stable")]
+    time, event = y[rows, 0], y[rows, 1] > 0
+    times = np.unique(time[event])[::-1]
+    ends = np.searchsorted(-time, -times, side="right")
+    first = np.searchsorted(-times, -time, side="left")
+    events = np.flatnonzero(event)
+    return _Stratum(rows, ends, events, first[events], first)
+
+
+@dataclass(frozen=True, slots=True)
+class Cox(LossOfRows):
+    """Cox's partial likelihood of survival times.
+
+        sum over event times t of  D_t log(sum_{i: T_i >= t} s_i e^z_i / D_t) - sum of s_i z_i,
+
+    the last sum over the events at t, whose weights have the sum D_t: minus the logarithm of the
+    partial likelihood (ties as Breslow has them), less its least value. Only differences of margins
+    count, so that there is no intercept, and rows are compared within their stratum only.
+
+    The target is (n, 3): time, whether it is that of an event (1) or of the last observation (0),
+    and the stratum. With p_i = s_i d_i - v_i the share of all events that a dual point gives a row,
+    x_t = sum_{T_i >= t} p_i - sum_{events after t} D and a log a taken as 0 at a = 0, the conjugate
+    is, for p_i >= 0 and x_t >= D_t,
+
+        sum_i p_i log(p_i / s_i) - sum_t x_t log x_t - D_t log D_t - (x_t - D_t) log(x_t - D_t),
+
+    attained at e^z_i = p_i / (s_i H(T_i)) with H(t) = prod_{u > t} (1 - D_u / x_u): the margins are
+    those whose risk sets share their events as p does.
+
+    References
+    ----------
+    Cox, Regression models and life-tables, JRSS B 34(2), 1972; Breslow, discussion of that.
+    """
+
+    name: ClassVar[str] = "cox"
+    has_intercept: ClassVar[bool] = False
+    separable: ClassVar[bool] = False
+    target: ClassVar[str] = "survival"
+
+    def value_gradient(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """Return the value and its gradient p - s d, p_i = s_i e^z_i sum_{t <= T_i} D_t/S_t."""
+        value, gradient = 0.0, np.zeros_like(z)
+        for one in strata_of(y):
+            own, s = z[one.rows], weight[one.rows]
+            deaths, log_sum, share = _shares(one, own, s)
+            value += float(deaths @ log_sum - xlogy(deaths, deaths).sum())
+            value -= float(s[one.events] @ own[one.events])
+            share[one.events] -= s[one.events]
+            gradient[one.rows] = share
+        return max(value, 0.0), gradient
+
+    def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return p: the second derivative is diag(p) less what `coupling` gives."""
+        share = np.zeros_like(z)
+        for one in strata_of(y):
+            share[one.rows] = _shares(one, z[one.rows], weight[one.rows])[2]
+        return share
+
+    def coupling(
+        self, Z: FloatArray, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> FloatArray | None:
+        """Return sum_t D_t m_t m_t' of columns Z, m_t their mean over the rows at risk."""
+        if float(np.ptp(z)) > PLAIN_RANGE:
+            return None
+        means: list[FloatArray] = []
+        for one in strata_of(y):
+            deaths, own = _deaths(one, weight[one.rows]), z[one.rows]
+            size = weight[one.rows] * np.exp(own - own.max())
+            sums = np.cumsum(size[:, None] * Z[one.rows], axis=0)[one.ends - 1]
+            at_risk = np.cumsum(size)[one.ends - 1]
+            means.append(sums * (np.sqrt(deaths) / at_risk)[:, None])
+        root = np.vstack(means)
+        return np.asarray(root.T @ root)
+
+    def deviance(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return twice the loss."""
+        return 2.0 * self.value_gradient(z, y, weight)[0]
+
+    def negative_log_likelihood(
+        self, value: float, y: FloatArray, weight: FloatArray, n_rows: float
+    ) -> float:
+        """Return the loss."""
+        return value
+
+    def mean(self, z: FloatArray) -> FloatArray:
+        """Return z, the risk score: there is no mean without a baseline."""
+        return z
+
+    def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
+        """Return the value at equal margins."""
+        return self.value_gradient(np.zeros(len(y)), y, weight)[0]
+
+    def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return the conjugate at -v, infinite outside of its domain."""
+        total = 0.0
+        for one in strata_of(y):
+            found = _at_risk(one, v, weight)
+            if found is None:
+                return np.inf
+            s, p, left, deaths = found
+            x = left + deaths
+            share = np.divide(p, s, out=np.zeros_like(p), where=s > 0)
+            total += float(xlogy(p, share).sum())
+            total -= float((xlogy(x, x) - xlogy(deaths, deaths) - xlogy(left, left)).sum())
+        return total
+
+    def margins(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray | None:
+        """Return margins at which v is minus the gradient, None outside of the domain."""
+        z = np.zeros_like(v)
+        for one in strata_of(y):
+            found = _at_risk(one, v, weight)
+            if found is None:
+                return None
+            s, p, left, deaths = found
+            with np.errstate(divide="ignore", invalid="ignore"):
+                stay = np.log(left / (left + deaths))
+                later = np.cumsum(np.append(0.0, stay[:-1]))  # of the times after each
+                hazard = np.append(later, 0.0)[one.first]
+                own = np.where(p > 0, np.log(p / s) - hazard, -np.inf)
+            z[one.rows] = np.where(one.first < deaths.size, own, 0.0)
+        return z
+
+    def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return v, on the scale at which its conjugate is finite, and with sums of 0 in strata."""
+        v = np.minimum(v, weight * (y[:, 1] > 0))
+        for one in strata_of(y):
+            v[one.rows] = balance(v[one.rows])
+            if one.ends.size:
+                v[one.rows[one.first == one.ends.size]] = 0.0
+        low, high = 0.0, 1.0
+        if np.isfinite(self.conjugate(v, y, weight)):
+            return v
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            finite = np.isfinite(self.conjugate(middle * v, y, weight))
+            low, high = (middle, high) if finite else (low, middle)
+        return low * v
+
+    def best_scale(
+        self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+    ) -> float:
+        """Return the c that maximises -conjugate(c v) - c**2 quadratic.
+
+        p and x_t are linear in c, and the derivative, which falls, is with L_t = x_t - D_t at v
+
+            sum_i v_i log(p_i / s_i) + sum_t L_t log((c L_t + D_t) / (c L_t)) - 2 c quadratic:
+
+        Newton's method inside a bracket.
+        """
+        found = [_at_risk(one, v, weight, anywhere=True) for one in strata_of(y)]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
+            return 1.0
+        s, p, L, D = (np.concatenate(parts) for parts in zip(*known, strict=True))
+        own = np.concatenate([v[one.rows] for one in strata_of(y)])
+        moved, some = own != 0, L > 0
+        if not moved.any():
+            return 1.0
+        own, s, p, L, D = own[moved], s[moved], p[moved], L[some], D[some]
+        event = p + own  # s d
+        positive = own > 0
+        low = 0.0
+        end = high = INSIDE * float((event[positive] / own[positive]).min(initial=1e300))
+        c = min(1.0, 0.5 * high)
+        for _ in range(100):
+            at, x = event - c * own, c * L + D
+            slope = float(own @ np.log(at / s) + L @ np.log(x / (c * L))) - 2.0 * c * quadratic
+            bend = float(own @ (own / at) + (L * D) @ (1.0 / x) / c) + 2.0 * quadratic
+            low, high = (c, high) if slope > 0 else (low, c)
+            following = c + slope / bend
+            if not low < following < high:
+                following = 0.5 * (c + end) if high == end else np.sqrt(max(low, 1e-300) * high)
+            if abs(following - c) <= SCALE_TOL * c:
+                return float(following)
+            c = float(following)
+        return c
+
+
+def _deaths(one: _Stratum, s: FloatArray) -> FloatArray:
+    """Return D_t, the weight of the events at each event time."""
+    return np.asarray(np.bincount(one.time_of_event, s[one.events], one.ends.size), np.float64)
+
+
+def _shares(
+    one: _Stratum, z: FloatArray, s: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return D_t and log S_t of the event times, and p of the rows, from margins and weights."""
+    deaths = _deaths(one, s)
+    if not deaths.size:
+        return deaths, deaths, np.zeros_like(z)
+    largest = float(z.max())
+    if largest - float(z.min()) <= PLAIN_RANGE:
+        size = s * np.exp(z - largest)
+        at_risk = np.cumsum(size)[one.ends - 1]
+        hazard = np.append(np.cumsum((deaths / at_risk)[::-1])[::-1], 0.0)
+        return deaths, np.log(at_risk) + largest, size * hazard[one.first]
+    with np.errstate(divide="ignore"):
+        log_size = np.log(s) + z
+        log_sum = np.logaddexp.accumulate(log_size)[one.ends - 1]
+        log_hazard = np.logaddexp.accumulate((np.log(deaths) - log_sum)[::-1])[::-1]
+    return deaths, log_sum, np.exp(log_size + np.append(log_hazard, -np.inf)[one.first])
+
+
+def _at_risk(
+    one: _Stratum, v: FloatArray, weight: FloatArray, anywhere: bool = False
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None:
+    """Return s and p of the rows, x_t - D_t and D_t; None where the conjugate is infinite.
+
+    anywhere : whether p may be negative, as where a multiple of v is in question.
+    """
+    s, own = weight[one.rows], v[one.rows]
+    p = -own
+    p[one.events] += s[one.events]
+    deaths = _deaths(one, s)
+    noise = 8.0 * np.finfo(float).eps * own.size * float(np.abs(own).sum())
+    p[np.abs(p) <= noise] = np.maximum(p[np.abs(p) <= noise], 0.0)
+    total = -np.cumsum(own)
+    left = total[one.ends - 1]
+    if not deaths.size:
+        return (s, np.zeros_like(p), left, deaths) if np.abs(own).max() <= noise else None
+    # Rows that leave before the first event are in no risk set, and all events are shared out.
+    outside = (not anywhere and (p < 0.0).any()) or (left < -noise).any() or abs(total[-1]) > noise
+    if outside or (np.abs(own[one.first == deaths.size]) > noise).any():
+        return None
+    left = np.where(left > noise, left, 0.0)
+    return s, p, left, deaths
+
+
+__all__ = ["Cox", "strata_of"]

@@ -1,0 +1,83 @@
+"""Survival targets: events and times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray
+from ._numbers import LARGEST, as_numbers, plain, shown
+
+FORM = (
+    "a structured array, or a data frame, whose first column is the event (True, or False where a "
+    "row is censored), the second the time, and a third, if there is one, the stratum"
+)
+
+
+def check_survival(y: Any, n_samples: int) -> FloatArray:
+    """Return (n_samples, 3) of survival times: time, event (0 or 1) and number of the stratum."""
+    if y is None:
+        raise ValueError(f"requires y to be passed, but the target y is None; pass {FORM}.")
+    columns = _columns(y)
+    if not 2 <= len(columns) <= 3:
+        raise ValueError(f"y must be {FORM}; got {len(columns)} columns.")
+    event, time = columns[0], as_numbers(columns[1])
+    if len(event) != n_samples:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: y must have one time per "
+            f"row of X; got {len(event)} times for {n_samples} rows."
+        )
+    if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
+        known = [plain(one) for one in np.unique(event.astype(str))[:5]]
+        raise ValueError(
+            f"the event of y, its first column, must be True or False (or 1 and 0); got {known}. "
+            "Compare it with what stands for an event: status == 2, for example."
+        )
+    if time is None or time.shape != (n_samples,):
+        raise ValueError(f"the time of y, its second column, must be numbers; got {shown(time)}.")
+    bad = np.flatnonzero(~((time >= 0) & (time <= LARGEST)))
+    if bad.size:
+        raise ValueError(
+            "the time of y must be finite and not negative; got "
+            f"{time[bad[0]]:g} at row {bad[0]}. Remove such rows."
+        )
+    stratum = np.zeros(n_samples)
+    if len(columns) == 3:
+        stratum = np.unique(columns[2], return_inverse=True)[1].astype(np.float64)
+    return np.column_stack([time, event.astype(np.float64), stratum])
+
+
+def _columns(y: Any) -> list[np.ndarray]:
+    """Return the columns of a structured array or of a data frame."""
+    if hasattr(y, "columns") and hasattr(y, "__len__"):
+        import narwhals as nw
+
+        frame = nw.from_native(y, eager_only=True)
+        return [frame[name].to_numpy() for name in frame.columns]
+    names = getattr(getattr(y, "dtype", None), "names", None)
+    if names is None:
+        raise ValueError(f"y must be {FORM}; got {shown(y)}.")
+    return [np.asarray(y[name]) for name in names]
+
+
+def check_events(y: FloatArray) -> None:
+    """Raise where rows of positive weight have no event that another row outlives."""
+    if not (y[:, 1] > 0).any():
+        raise ValueError(
+            "y must have an event; all rows (of positive weight) are censored. Check how events "
+            "are coded: the first column is True where there is one."
+        )
+    for stratum in np.unique(y[:, 2]):
+        time, event = y[y[:, 2] == stratum, :2].T
+        first = time[event > 0].min(initial=np.inf)
+        at_risk = time >= first
+        if at_risk.sum() > 1 and not (event[at_risk].all() and (time[at_risk] == first).all()):
+            return
+    raise ValueError(
+        "y must have an event at which other rows are at risk and live on; got none: there is "
+        "nothing to compare. Use later times, or fewer strata."
+    )
+
+
+__all__ = ["check_events", "check_survival"]

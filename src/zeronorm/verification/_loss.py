@@ -1,0 +1,80 @@
+"""What the verifier asks of a loss.
+
+A dual point has v_i = -s_i f'(z_i), so its share of the weight, t_i = v_i / s_i, lies between two
+ends, and the conjugate of f at -t is finite there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._typing import FloatArray
+
+ROUNDOFF = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Loss:
+    """f(y, z), convex in z, not negative."""
+
+    labels: ClassVar[bool] = False  # whether y is +-1
+    survival: ClassVar[bool] = False  # whether y has times, events and strata
+    centred: ClassVar[bool] = False  # whether it is a function of y - z
+    least: ClassVar[float] = -np.inf  # y is not below
+
+    def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the largest share t of every row."""
+        raise NotImplementedError
+
+    def conjugate(self, t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the conjugate at -t, and terms of which it has the rounding, relative to them."""
+        raise NotImplementedError
+
+    def values(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return f, and terms of which it has the rounding."""
+        raise NotImplementedError
+
+    def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
+        """Return minus the derivative of f."""
+        raise NotImplementedError
+
+    def steepness(self, z: FloatArray, y: FloatArray, by: float) -> FloatArray:
+        """Return what the second derivative is at most, no more than `by` away from z."""
+        return np.ones_like(z)
+
+    def offset(self, y: FloatArray, o: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the target and the factor of the weight of which f is the loss at z + o."""
+        raise ValueError("offset is of losses of numbers.")
+
+    def strata(self, y: FloatArray) -> list[Any]:
+        """Return the rows over each of which a dual point has the sum 0."""
+        return [slice(None)]
+
+    def limits(self, y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the dual values."""
+        low, high = self.ends(y)
+        return weight * low, weight * high
+
+    def conjugates(
+        self, v: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return weighted parts of the conjugate at -v, and terms of which it has the rounding."""
+        found, terms = self.conjugate(v / weight, y)
+        return weight * found, weight * terms
+
+    def losses(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return weighted losses, and terms of which their sum has the rounding."""
+        found, terms = self.values(z, y)
+        return weight * found, weight * terms
+
+    def slopes(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return minus the derivative of the weighted loss."""
+        return np.asarray(weight * self.shares(z, y))
+
+
+__all__ = ["ROUNDOFF", "Loss"]

@@ -1,0 +1,385 @@
+"""Survival times: Cox's partial likelihood, its certificates, and the estimator."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import forgeries
+from zeronorm import BudgetSurvivalAnalysis, certify, methods, prove, verify
+from zeronorm.losses import Cox, check_loss
+from zeronorm.verification import CertificateError
+
+
+def survival(event, time, stratum=None):
+    """The structured array that scikit-survival has, with a stratum."""
+    if stratum is None:
+        return np.rec.fromarrays([event, time], names="event,time")
+    return np.rec.fromarrays([event, time, stratum], names="event,time,stratum")
+
+
+def draw(seed, n=40, p=7, ties=False):
+    """Columns, two of them informative, one a duplicate, and censored times."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) * rng.uniform(0.3, 3.0, p) + rng.uniform(-2.0, 2.0, p)
+    X[:, p - 1] = X[:, 0]
+    z = (X[:, 1] - X[:, 1].mean()) / X[:, 1].std() - 0.7 * X[:, 2] / X[:, 2].std()
+    time, censored = rng.exponential(np.exp(-z)), rng.exponential(1.5, n)
+    event, time = time <= censored, np.minimum(time, censored)
+    return X, event, np.ceil(4 * time) if ties else time
+
+
+def partial_likelihood(z, event, time, stratum, weight):
+    """The loss by its definition, one event time after the other, and its gradient."""
+    value, gradient = 0.0, np.zeros_like(z)
+    for group in np.unique(stratum):
+        own = stratum == group
+        for t in np.unique(time[own & event]):
+            dead, risk = own & event & (time == t), own & (time >= t)
+            D, S = weight[dead].sum(), weight[risk] @ np.exp(z[risk])
+            value += D * np.log(S / D) - weight[dead] @ z[dead]
+            gradient[risk] += D * weight[risk] * np.exp(z[risk]) / S
+            gradient[dead] -= weight[dead]
+    return value, gradient
+
+
+def target(event, time, stratum):
+    return np.column_stack([time, event.astype(float), stratum])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_value_and_gradient_are_those_of_the_definition(seed):
+    """Risk sets, ties, strata or weights would be wrong."""
+    rng = np.random.default_rng(seed)
+    _, event, time = draw(seed, ties=seed % 2 == 1)
+    stratum = rng.integers(0, 3, time.size).astype(float) if seed > 2 else np.zeros(time.size)
+    weight, z = rng.uniform(0.2, 3.0, time.size), rng.normal(0.0, 2.0, time.size)
+    value, gradient = Cox().value_gradient(z, target(event, time, stratum), weight)
+    wanted = partial_likelihood(z, event, time, stratum, weight)
+    assert value == pytest.approx(wanted[0], rel=1e-12)
+    np.testing.assert_allclose(gradient, wanted[1], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_conjugate_is_attained_and_is_a_bound(seed):
+    """Certificates of survival models would be above the optimum, or far below it."""
+    rng = np.random.default_rng(seed)
+    _, event, time = draw(seed, ties=seed % 2 == 1)
+    stratum = rng.integers(0, 2, time.size).astype(float) if seed > 3 else np.zeros(time.size)
+    y, weight = target(event, time, stratum), rng.uniform(0.2, 3.0, time.size)
+    loss, z = Cox(), rng.normal(0.0, 2.0, time.size)
+    value, gradient = loss.value_gradient(z, y, weight)
+    assert value + loss.conjugate(-gradient, y, weight) == pytest.approx(z @ gradient, rel=1e-9)
+    for t in (0.0, 1e-6, 0.3, 0.9):
+        v = -t * gradient
+        conjugate = loss.conjugate(v, y, weight)
+        assert np.isfinite(conjugate)
+        best = loss.margins(v, y, weight)
+        if t > 0:  # the bound is attained at the margins that the product limit gives
+            np.testing.assert_allclose(loss.value_gradient(best, y, weight)[1], -v, atol=1e-9)
+        for _ in range(20):
+            other = rng.normal(0.0, 3.0, time.size)
+            assert loss.value_gradient(other, y, weight)[0] + conjugate >= -v @ other - 1e-9
+    assert loss.conjugate(np.zeros(time.size), y, weight) == 0.0
+    assert loss.conjugate(-5.0 * gradient, y, weight) == np.inf
+    assert loss.conjugate(-gradient + 0.1, y, weight) == np.inf
+    inside = loss.inside(-5.0 * gradient, y, weight)
+    assert np.isfinite(loss.conjugate(inside, y, weight))
+    for quadratic in (1e-3, 1.0, 100.0):
+        t = loss.best_scale(-gradient, y, weight, quadratic)
+        bound = [-loss.conjugate(-f * t * gradient, y, weight) - (f * t) ** 2 * quadratic
+                 for f in (1.0, 0.99, 1.01)]  # fmt: skip
+        assert max(bound) == bound[0]
+
+
+def test_the_loss_is_what_solvers_rely_on():
+    """Steps, bounds or scales of the loss would be wrong."""
+    check_loss(Cox())
+
+
+def test_extremes_and_rows_without_a_part():
+    """Margins of any size, weights of 0 and rows censored before all events would be NaN."""
+    _, event, time = draw(3)
+    event[np.argmin(time)] = False
+    y = target(event, time, np.zeros(time.size))
+    for size in (700.0, 1e4, 1e6):
+        z = np.linspace(-size, size, time.size)
+        value, gradient = Cox().value_gradient(z, y, np.ones(time.size))
+        assert np.isfinite(value)
+        assert np.isfinite(gradient).all()
+    z = np.linspace(-300.0, 300.0, time.size)
+    _, gradient = Cox().value_gradient(z, y, np.ones(time.size))
+    assert np.isfinite(Cox().conjugate(-gradient, y, np.ones(time.size)))
+    weight = np.resize([1.0, 0.0, 2.0], time.size)
+    rows = np.repeat(np.arange(time.size), weight.astype(int))
+    z = np.linspace(-1.0, 1.0, time.size)
+    one = Cox().value_gradient(z, y, weight)[0]
+    assert one == pytest.approx(Cox().value_gradient(z[rows], y[rows], np.ones(rows.size))[0])
+
+
+def optimum(Z, event, time, stratum, weight, C):
+    def value(u):
+        f, g = partial_likelihood(Z @ u, event, time, stratum, weight)
+        return 0.5 * u @ u + C * f, u + C * (Z.T @ g)
+
+    found = minimize(value, np.zeros(Z.shape[1]), jac=True, method="BFGS", options={"gtol": 1e-9})
+    return found.fun
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_proofs_against_enumeration_of_all_supports(seed):
+    """A support that is called best would not be, or a bound would be above the optimum."""
+    rng = np.random.default_rng(50 + seed)
+    X, event, time = draw(seed, n=30, ties=seed % 2 == 1)
+    stratum = rng.integers(0, 2, 30).astype(float) if seed in (2, 5) else np.zeros(30)
+    weight = rng.integers(0, 3, 30).astype(float) if seed in (1, 5) else np.ones(30)
+    forced, k, C = ([4] if seed == 3 else None), 2, (0.1, 1.0, 3.0)[seed % 3]
+    y = survival(event, time, stratum) if seed in (2, 5) else survival(event, time)
+    model = BudgetSurvivalAnalysis(k, C=C, method=methods.L0(gap=0.0), forced_features=forced).fit(
+        X, y, sample_weight=weight
+    )
+    used = weight > 0
+    mean = weight @ X / weight.sum()
+    Z = (X - mean) / np.sqrt(weight @ (X - mean) ** 2 / weight.sum())
+    found = {
+        support: optimum(
+            Z[used][:, list(support)], event[used], time[used], stratum[used], weight[used], C
+        )
+        for support in itertools.combinations(range(X.shape[1]), k)
+        if forced is None or 4 in support
+    }
+    best, certificate = min(found.values()), model.proof_.certificate
+    assert certificate.objective == pytest.approx(best, rel=1e-7)
+    assert found[tuple(certificate.support.tolist())] == pytest.approx(best, rel=1e-7)
+    assert certificate.bound <= best * (1.0 + 1e-8)
+    assert certificate.proven
+    assert verify(X, y, certificate, sample_weight=weight)["gap"] <= 1e-9
+    bound = certify(model, X, y, sample_weight=weight)
+    assert bound.bound <= best * (1.0 + 1e-8)
+
+
+@pytest.mark.parametrize("method", ["pool", "minimax", "greedy", "l0", "l1"])
+def test_every_method_certifies_what_it_selects(method):
+    """A method would fail for survival times, or its certificate would be of another problem."""
+    X, event, time = draw(7, n=100, p=30)
+    y = survival(event, time)
+    model = BudgetSurvivalAnalysis([2, 4], method=method).fit(X, y)
+    for size in (2, 4):
+        assert model.path_[size].support.size == size
+        verify(X, y, model.path_[size].certificate)
+    assert {1, 2} <= set(model.support_.tolist())
+    assert model.score(X, y) > 0.65
+    assert not hasattr(model, "intercept_")
+    proof = prove(model, X, y, gap=0.0)
+    assert proof.certificate.proven
+    verify(X, y, proof.certificate)
+
+
+def test_groups_and_features_in_few_groups():
+    """Budgets of groups would have no survival models."""
+    X, event, time = draw(2, n=100, p=24)
+    y, groups = survival(event, time), np.arange(24) // 3
+    whole = BudgetSurvivalAnalysis(n_groups=2, groups=groups).fit(X, y)
+    assert len(np.unique(whole.groups_)) == 2
+    verify(X, y, whole.certificate_)
+    both = BudgetSurvivalAnalysis(3, n_groups=2, groups=groups).fit(X, y)
+    assert both.support_.size == 3
+    assert both.score(X, y) > 0.6
+
+
+def test_curves_concordance_and_baseline():
+    """Predictions that a person can use would be of another model."""
+    X, event, time = draw(4, n=150)
+    y = survival(event, time)
+    model = BudgetSurvivalAnalysis(3).fit(X, y)
+    z = model.predict(X)
+    np.testing.assert_allclose(z, X @ model.coef_, rtol=1e-12)
+    hazard = model.cum_baseline_hazard_
+    # Breslow's estimate: all events are shared out.
+    assert np.exp(z) @ hazard(time) == pytest.approx(event.sum(), rel=1e-9)
+    curves = model.predict_survival_function(X[:5])
+    table = model.predict_survival_function(X[:5], return_array=True)
+    np.testing.assert_allclose([one(model.unique_times_) for one in curves], table, rtol=1e-12)
+    assert (np.diff(table, axis=1) <= 0.0).all()
+    assert curves[0](0.0) == pytest.approx(1.0, abs=0.05)
+    hazards = model.predict_cumulative_hazard_function(X[:5], return_array=True)
+    np.testing.assert_allclose(np.exp(-hazards), table)
+    np.testing.assert_allclose(model.baseline_survival_(1.0), np.exp(-hazard(1.0)))
+    right = total = 0.0
+    for i, j in itertools.permutations(range(150), 2):
+        if event[i] and (time[i] < time[j]):
+            total += 1
+            right += 1.0 if z[i] > z[j] else 0.5 if z[i] == z[j] else 0.0
+    assert model.score(X, y) == pytest.approx(right / total, rel=1e-12)
+    strata = survival(event, time, np.arange(150) % 2)
+    model.fit(X, strata)
+    assert len(model.cum_baseline_hazard_) == 2
+    with pytest.raises(ValueError, match="strata"):
+        model.predict_survival_function(X)
+
+
+def test_weights_are_repetitions_and_rows_may_be_permuted():
+    """Counts of equal rows, or the order of rows, would change the model."""
+    X, event, time = draw(9)
+    X = X[:, :-1]  # the duplicate may take the place of the other
+    counts = np.resize([1, 2, 0, 3], time.size)
+    rows = np.repeat(np.arange(time.size), counts)
+    y = survival(event, time)
+    one = BudgetSurvivalAnalysis(3, refit_C=1.0).fit(X, y, sample_weight=counts)
+    order = np.random.default_rng(0).permutation(rows)
+    other = BudgetSurvivalAnalysis(3, refit_C=1.0).fit(X[order], y[order])
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-6, atol=1e-9)
+
+
+def test_the_final_fit_is_that_of_a_plain_optimiser():
+    """The refit on the user's scaling would be another model."""
+    X, event, time = draw(6, n=120)
+    model = BudgetSurvivalAnalysis(3, refit_C=2.0).fit(X, survival(event, time))
+    Z, none = X[:, model.support_], np.zeros(120)
+
+    def value(w):
+        f, g = partial_likelihood(Z @ w, event, time, none, np.ones(120))
+        return 0.5 * w @ w + 2.0 * f, w + 2.0 * (Z.T @ g)
+
+    found = minimize(value, np.zeros(3), jac=True, method="BFGS", options={"gtol": 1e-9})
+    np.testing.assert_allclose(model.coef_[model.support_], found.x, rtol=1e-5, atol=1e-7)
+
+
+def test_forged_certificates_of_survival_are_refuted():
+    """A bound, a coefficient or a dual value could be forged, or the times be others."""
+    X, event, time = draw(1, n=60, p=10)
+    y = survival(event, time)
+    true = BudgetSurvivalAnalysis(2).fit(X, y).certificate_
+    verify(X, y, true)
+    rng = np.random.default_rng(0)
+    forged = [
+        replace(true, bound=true.objective),
+        replace(true, objective=0.999 * true.objective, bound=0.99 * true.bound),
+        replace(true, coef=true.coef + 1e-2),
+        replace(true, dual=-true.dual),
+        replace(true, loss="poisson"),
+        replace(true, C=2.0 * true.C),
+    ]
+    forged += [replace(true, dual=rng.permutation(true.dual)) for _ in range(20)]
+    for one in forged:
+        with pytest.raises((CertificateError, ValueError)):
+            verify(X, y, one)
+    with pytest.raises((CertificateError, ValueError)):
+        verify(X, survival(event, time[::-1]), true)
+    with pytest.raises(ValueError, match="survival times"):
+        verify(X, time, true)
+
+
+def good():
+    X, event, time = draw(0)
+    return X, survival(event, time)
+
+
+def test_data_frames_of_event_and_time():
+    """A data frame would have to be converted by hand."""
+    pandas = pytest.importorskip("pandas")
+    X, y = good()
+    frame = pandas.DataFrame({"dead": y["event"], "days": y["time"]})
+    one = BudgetSurvivalAnalysis(2).fit(X, y)
+    other = BudgetSurvivalAnalysis(2).fit(X, frame)
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    coded = pandas.DataFrame({"dead": y["event"].astype(int), "days": y["time"]})
+    np.testing.assert_array_equal(BudgetSurvivalAnalysis(2).fit(X, coded).coef_, one.coef_)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda e, t: None, "y to be passed"),
+        (lambda e, t: t, "structured array"),
+        (lambda e, t: survival(e.astype(int) + 1, t), "status == 2"),
+        (lambda e, t: survival(np.where(e, "dead", "alive"), t), "event of y"),
+        (lambda e, t: survival(e, -t), "not negative"),
+        (lambda e, t: survival(e, np.where(e, np.nan, t)), "finite"),
+        (lambda e, t: survival(e, np.where(e, np.inf, t)), "finite"),
+        (lambda e, t: survival(np.zeros_like(e), t), "censored"),
+        (lambda e, t: survival(np.ones_like(e), np.ones_like(t)), "nothing to compare"),
+        (lambda e, t: survival(t == t.max(), t), "nothing to compare"),
+        (lambda e, t: survival(e[:-1], t[:-1]), "one time per row"),
+        (lambda e, t: survival(e, np.array([str(one) + "d" for one in t])), "must be numbers"),
+    ],
+)
+def test_bad_targets_are_named(change, words):
+    """A user would see a failure of a solver, or a model of something else."""
+    X, event, time = draw(0)
+    with pytest.raises(ValueError, match=words):
+        BudgetSurvivalAnalysis(2).fit(X, change(event, time))
+
+
+def test_all_events_of_weight_zero_are_named():
+    """Weights that leave no event would give a model of nothing."""
+    X, y = good()
+    with pytest.raises(ValueError, match="censored"):
+        BudgetSurvivalAnalysis(2).fit(X, y, sample_weight=1.0 - y["event"])
+
+
+def test_few_rows_and_equal_times_are_sane():
+    """Two rows, or times that are nearly all tied, would give NaN."""
+    X, _ = good()
+    model = BudgetSurvivalAnalysis(1).fit(X[:2], survival(np.array([True, False]), [1.0, 2.0]))
+    assert np.isfinite(model.predict(X)).all()
+    tied = survival(np.arange(40) % 2 == 0, np.ones(40))
+    model = BudgetSurvivalAnalysis(2).fit(X, tied)
+    assert np.isfinite(model.predict_survival_function(X, return_array=True)).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_forged_certificates_state_nothing_false(seed):
+    """A changed certificate would pass that states another optimum, bound or objective."""
+    X, event, time = draw(30 + seed, n=20, p=6, ties=seed == 1)
+    y, rng, none = survival(event, time), np.random.default_rng(seed), np.zeros(20)
+    if seed == 2:
+        none = np.resize([0.0, 1.0], 20)
+        y = survival(event, time, none)
+    model = BudgetSurvivalAnalysis(2, C=1.0, method=methods.L0(gap=0.0)).fit(X, y)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    known, accepted = {}, 0
+    for certificate in (model.proof_.certificate, certify(model, X, y)):
+        verify(X, y, certificate)
+        for _ in range(200):
+            forged = forgeries.forge(rng, certificate, 6)
+            try:
+                verify(X, y, forged)
+            except (CertificateError, ValueError):
+                continue
+            accepted += 1
+            assert (forged.loss, forged.n_groups) == ("cox", None)
+            assert forged.scaling != "none"
+            C, forced, k = float(forged.C), tuple(forged.forced), len(forged.support)
+            if (C, forced, k) not in known:
+                known[C, forced, k] = min(
+                    optimum(Z[:, list(one)], event, time, none, np.ones(20), C)
+                    for one in itertools.combinations(range(6), k)
+                    if set(forced) <= set(one)
+                )
+            assert float(forged.bound) <= known[C, forced, k] * (1.0 + 1e-6) + 1e-12
+            assert float(forged.objective) >= known[C, forced, k] * (1.0 - 1e-6)
+    assert accepted > 5  # some changes take nothing away, or say less
+
+
+def test_the_verifier_refuses_dual_points_outside_of_the_domain():
+    """Parts of events could be given to rows that are not at risk, and the bound be too high."""
+    X, event, time = draw(12, n=30)
+    y = survival(event, time)
+    true = BudgetSurvivalAnalysis(2).fit(X, y).certificate_
+    order = np.argsort(time)
+    moved = [(order[0], order[-1]), (order[-1], order[0])]
+    for more, less in moved:
+        for share in (1e-3, 0.1, 1.0):
+            dual = true.dual.copy()
+            dual[more] += share * true.C
+            dual[less] -= share * true.C
+            with pytest.raises(CertificateError):
+                verify(X, y, replace(true, dual=dual))
+    both = survival(event, time, np.resize([0, 1], 30))
+    with pytest.raises(CertificateError):
+        verify(X, both, true)
