@@ -1,0 +1,481 @@
+"""Exactly k features for numbers, counts and survival times, package by package.
+
+    python benchmarks/targets.py
+    python benchmarks/targets.py --sets chop,nki70 --repeats 1 --splits 2
+
+    min_{u, b}  1/2 ||u||^2 + C sum_i f(y_i, x_i'u + b)   subject to  ||u||_0 <= k,     C = 0.1
+
+on standardised columns, f half the deviance (for survival times Cox's partial likelihood). Three
+questions: what objective and what seconds does each package's support of all rows cost; how good is
+it on new rows, selected on two thirds of the rows and judged by the same refit (ours, C by
+approximate leave-one-out or by folds); how far can our supports be from the best, by `certify` and
+by `prove` within a minute.
+
+Only supports count: all are refitted here by L-BFGS on formulas of this script. What the seconds
+hold: one complete fit from the standardised X (dense, float64, column order), all conversions
+included, imports and the first call on tiny problems not. zeronorm standardises again, certifies
+and refits within its seconds. Packages of penalties (adelie, skglm) follow their path to the first
+solution with k features or more, and give the k largest of it. Packages take turns in processes of
+their own. `_target_peers.py` says what each of them is asked.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+import _common as common
+import _protocol as protocol
+
+C = 0.1
+SIZES = (5, 10)
+EQUAL = 1e-6  # relative difference of objectives that are the same
+METHODS = ("zeronorm", "zeronorm_l0", "abess", "adelie", "skglm")
+ENVIRONMENT = {"zeronorm_l0": "zeronorm"}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One set as all packages get it."""
+
+    family: str  # "gaussian", "poisson", "gamma" or "cox"
+    X: np.ndarray  # (n, p) as it is
+    y: np.ndarray  # (n,), or (n, 2) of time and event
+    offset: np.ndarray | None = None
+
+    def rows(self, index: np.ndarray) -> Problem:
+        """Return some rows."""
+        offset = None if self.offset is None else self.offset[index]
+        return Problem(self.family, self.X[index], self.y[index], offset)
+
+
+def survival(name: str) -> Callable[[Path], Problem]:
+    """Return a reader of times and events."""
+
+    def read(folder: Path) -> Problem:
+        data = protocol.arrays(folder, name)
+        y = np.column_stack([data["time"], data["event"]]).astype(np.float64)
+        return Problem("cox", data["X"].astype(np.float64), y)
+
+    return read
+
+
+def numbers(name: str) -> Callable[[Path], Problem]:
+    """Return a reader of a numeric target, the first one where there are several."""
+
+    def read(folder: Path) -> Problem:
+        data = protocol.arrays(folder, name)
+        y = np.asarray(data["y"] if "y" in data else data["Y"], np.float64)
+        return Problem("gaussian", data["X"].astype(np.float64), y if y.ndim == 1 else y[:, 0])
+
+    return read
+
+
+def rates(folder: Path) -> Problem:
+    """Return murders in communities, with log(population) as offset; sizes are no features."""
+    data = protocol.arrays(folder, "communities_counts")
+    keep = ~np.isin(data["names"], ["population", "numbUrban"])
+    offset = np.log(data["exposure"] / 1e5)
+    return Problem("poisson", data["X"][:, keep].astype(np.float64), data["y"] * 1.0, offset)
+
+
+def counts(folder: Path) -> Problem:
+    """Return the drawn counts of glmnet's vignette."""
+    data = protocol.arrays(folder, "poisson_example")
+    return Problem("poisson", data["X"].astype(np.float64), data["y"].astype(np.float64))
+
+
+SETS: dict[str, Callable[[Path], Problem]] = {
+    **{name: survival(name) for name in ("chop", "nki70", "metastasis_gse7390", "cox_example")},
+    **{name: numbers(name) for name in ("riboflavin", "gasoline", "tecator", "cookie", "trim32")},
+    "communities_rates": rates,
+    "poisson_example": counts,
+}
+
+
+# ------------------------------------------------------------------------------------ formulas
+
+
+def loss(problem: Problem, z: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the summed loss of margins, and its gradient."""
+    y = problem.y
+    if problem.offset is not None:
+        z = z + problem.offset
+    if problem.family == "gaussian":
+        return 0.5 * float(((y - z) ** 2).sum()), z - y
+    if problem.family == "poisson":
+        saturated = np.where(y > 0, y * np.log(np.where(y > 0, y, 1.0)) - y, 0.0)
+        mean = np.exp(np.minimum(z, 300.0))
+        return float((mean - y * z + saturated).sum()), mean - y
+    time, event = y.T
+    value, gradient, largest = 0.0, np.zeros(len(z)), z.max()
+    size = np.exp(z - largest)
+    for t in np.unique(time[event > 0]):
+        dead, risk = (event > 0) & (time == t), time >= t
+        D, S = dead.sum(), size[risk].sum()
+        value += D * (np.log(S / D) + largest) - z[dead].sum()
+        gradient[risk] += D * size[risk] / S
+        gradient[dead] -= 1.0
+    return value, gradient
+
+
+def standardise(X: np.ndarray) -> np.ndarray:
+    """Return standardised columns, constant ones dropped."""
+    std = X.std(0)
+    usable = std > 1e-12 * np.abs(X).max(0)
+    return np.asfortranarray((X[:, usable] - X[:, usable].mean(0)) / std[usable])
+
+
+def objective(problem: Problem, Z: np.ndarray) -> float:
+    """Return the least objective on some standardised columns."""
+
+    def value(v: np.ndarray) -> tuple[float, np.ndarray]:
+        f, g = loss(problem, Z @ v[1:] + v[0])
+        gradient = np.append(C * g.sum(), v[1:] + C * (Z.T @ g))
+        return 0.5 * float(v[1:] @ v[1:]) + C * f, gradient
+
+    start = np.zeros(Z.shape[1] + 1)
+    if problem.family == "gaussian":
+        start[0] = problem.y.mean()
+    if problem.family == "poisson":
+        exposure = len(problem.y) if problem.offset is None else np.exp(problem.offset).sum()
+        start[0] = np.log(problem.y.sum() / exposure)
+    found = minimize(value, start, jac=True, method="L-BFGS-B",
+                     options={"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-10})  # fmt: skip
+    return float(found.fun)
+
+
+# ----------------------------------------------------------------------------------- measuring
+
+
+def ours(problem: Problem, k: int, **options: Any) -> Any:
+    """Return our fitted model."""
+    from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis
+
+    if problem.family == "cox":
+        return BudgetSurvivalAnalysis(k, **options).fit(problem.X, target(problem))
+    loss_name = {"gaussian": "least_squares"}.get(problem.family, problem.family)
+    model = BudgetRegressor(k, loss=loss_name, **options)
+    return model.fit(problem.X, problem.y, offset=problem.offset)
+
+
+def target(problem: Problem) -> np.ndarray:
+    """Return y as our estimators take it."""
+    if problem.family != "cox":
+        return problem.y
+    return np.rec.fromarrays([problem.y[:, 1] > 0, problem.y[:, 0]], names="event,time")
+
+
+def score(problem: Problem, test: Problem, support: np.ndarray) -> float:
+    """Return the score on new rows of the refit of a support: R^2, D^2 or Harrell's C."""
+    few = Problem(problem.family, problem.X[:, support], problem.y, problem.offset)
+    model = ours(few, support.size, method="l0")
+    options = {} if test.offset is None else {"offset": test.offset}
+    return float(model.score(test.X[:, support], target(test), **options))
+
+
+def certified(problem: Problem, k: int) -> dict[str, Any]:
+    """Return the certified gaps of our default and of a proof within a minute, with seconds."""
+    import zeronorm
+
+    seconds, _, model = common.clock(lambda: ours(problem, k, C=C))
+    options = {} if problem.offset is None else {"offset": problem.offset}
+    wall, _, proof = common.clock(
+        lambda: zeronorm.prove(
+            model, problem.X, target(problem), gap=0.01, time_limit=60.0, **options
+        )
+    )
+    zeronorm.verify(problem.X, target(problem), proof.certificate, **options)
+    return {
+        "fit_gap": model.certificate_.gap,
+        "fit_seconds": seconds,
+        "gap": proof.certificate.gap,
+        "seconds": wall,
+        "status": proof.status.name,
+    }
+
+
+def measure(name: str, options: Any) -> list[dict[str, Any]]:
+    """Return a record for every size of one set."""
+    problem = SETS[name](common.data_folder(options.data))
+    n = len(problem.y)
+    usable = problem.X.std(0) > 1e-12 * np.abs(problem.X).max(0)
+    problem = Problem(problem.family, problem.X[:, usable], problem.y, problem.offset)
+    peers = {one: _started(one, options) for one in options.methods}
+    records = []
+    with common.log(f"{name}, {n} x {problem.X.shape[1]}"):
+        whole = {
+            k: {one: {"seconds": [], "error": ""} for one in peers} for k in options.sizes
+        }  # by method
+        with tempfile.TemporaryDirectory() as temporary:
+            _save(Path(temporary), problem)
+            for _ in range(options.repeats):
+                for one, peer in peers.items():
+                    _fit_all(peer, temporary, problem.family, {k: whole[k][one] for k in whole})
+        Z = standardise(problem.X)
+        splits = []
+        for seed in range(options.splits):
+            order = np.random.default_rng(seed).permutation(n)
+            train, test = problem.rows(order[: 2 * n // 3]), problem.rows(order[2 * n // 3 :])
+            found = {k: {one: {"seconds": [], "error": ""} for one in peers} for k in options.sizes}
+            with tempfile.TemporaryDirectory() as temporary:
+                keep = _save(Path(temporary), train)
+                for one, peer in peers.items():
+                    _fit_all(peer, temporary, problem.family, {k: found[k][one] for k in found})
+            for k in options.sizes:
+                for entry in found[k].values():
+                    if "support" in entry:
+                        entry["score"] = score(train, test, keep[np.array(entry["support"])])
+            splits.append(found)
+        for k in options.sizes:
+            rows = []
+            for one in peers:
+                entry = whole[k][one]
+                row = {"method": one, "error": entry["error"], "seconds": entry["seconds"]}
+                row["objective"] = None
+                if "support" in entry and len(entry["support"]) == k:
+                    row["objective"] = objective(problem, Z[:, entry["support"]])
+                scores = [split[k][one].get("score") for split in splits]
+                row["scores"] = scores
+                rows.append(row)
+            record = {"set": name, "family": problem.family, "n": n, "p": problem.X.shape[1]}
+            record |= {"k": k, "rows": rows, "certified": certified(problem, k)}
+            records.append(record)
+    for peer in peers.values():
+        if not isinstance(peer, str):
+            peer.close()
+    return records
+
+
+def _save(folder: Path, problem: Problem) -> np.ndarray:
+    """Write a problem where peers find it; return its columns that vary."""
+    std = problem.X.std(0)
+    keep = np.flatnonzero(std > 1e-12 * np.abs(problem.X).max(0))
+    common.save_problem(folder, standardise(problem.X), problem.y)
+    if problem.offset is not None:
+        np.save(folder / "offset.npy", problem.offset)
+    return keep
+
+
+def _started(method: str, options: Any) -> Any:
+    """Return the process of a method, or why there is none."""
+    folder = common.peer_folder(options.peers)
+    python = common.interpreter(ENVIRONMENT.get(method, method), folder)
+    if python is None:
+        return "not installed"
+    peer = common.Peer(method, python, options.threads, "_target_peers.py")
+    try:
+        peer.ask(300.0, op="version")
+        peer.ask(300.0, op="warm")
+    except common.PeerError as error:
+        return str(error)
+    return peer
+
+
+def _fit_all(peer: Any, folder: str, family: str, entries: dict[int, dict[str, Any]]) -> None:
+    """Let a method fit all sizes, and keep what it did."""
+    if isinstance(peer, str):
+        for entry in entries.values():
+            entry["error"] = peer
+        return
+    try:
+        peer.ask(120.0, op="load", path=folder)
+    except common.PeerError as error:
+        for entry in entries.values():
+            entry["error"] = str(error)
+        return
+    for k, entry in entries.items():
+        if entry["error"]:
+            continue
+        try:
+            reply = peer.ask(120.0, op="fit", k=k, family=family, C=C, repeats=5)
+        except common.PeerError as error:
+            entry["error"] = str(error)
+            continue
+        entry["support"] = reply["support"]
+        entry["seconds"] = entry["seconds"] + reply["seconds"]
+    if peer.alive:
+        peer.ask(120.0, op="drop")
+
+
+# ------------------------------------------------------------------------------------- reports
+
+
+def best_peer(record: dict[str, Any]) -> float | None:
+    """Return the best objective of the others."""
+    found = [
+        row["objective"]
+        for row in record["rows"]
+        if not row["method"].startswith("zeronorm") and row["objective"] is not None
+    ]
+    return min(found, default=None)
+
+
+def row_of(record: dict[str, Any], method: str) -> dict[str, Any]:
+    """Return the row of a method."""
+    return next(row for row in record["rows"] if row["method"] == method)
+
+
+def geometric(values: list[float]) -> float:
+    """Return the geometric mean."""
+    return float(np.exp(np.mean(np.log(values)))) if values else float("nan")
+
+
+def bars_of(records: list[dict[str, Any]], methods: list[str]) -> list[dict[str, Any]]:
+    """Return what was asked beside what was measured."""
+    bars = []
+    for method in ("zeronorm", "zeronorm_l0"):
+        if method not in methods:
+            continue
+        away = []
+        for record in records:
+            best, own = best_peer(record), row_of(record, method)["objective"]
+            if best is not None and own is not None:
+                away.append(((own - best) / best, f"{record['set']}, k = {record['k']}"))
+        if not away:
+            continue
+        worst = max(away)
+        good = sum(one <= EQUAL for one, _ in away)
+        bars.append(
+            common.bar(
+                f"objective of {method} beside the best of the others", "at most +0.1 %",
+                f"{100 * worst[0]:+.3f} % ({worst[1]})", worst[0] <= 1e-3,
+            )
+        )  # fmt: skip
+        bars.append(
+            common.bar(
+                f"objective of {method} better or equal", "nine of ten",
+                f"{good} of {len(away)}", good >= 0.9 * len(away),
+            )
+        )  # fmt: skip
+        ratios = []
+        for record in records:
+            peer, own = row_of(record, "abess")["seconds"], row_of(record, method)["seconds"]
+            if peer and own:
+                ratios.append(common.median(own) / common.median(peer))
+        bars.append(
+            common.bar(
+                f"seconds of {method} / abess, geometric mean", "at most 0.5",
+                f"{geometric(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+                if ratios else "-", geometric(ratios) <= 0.5 if ratios else None,
+            )
+        )  # fmt: skip
+    cox = [record for record in records if record["family"] == "cox"]
+    if cox:
+        wide = [one for one in cox if one["certified"]["gap"] > 0.01]
+        what = ", ".join(
+            f"{one['set']} k = {one['k']}: {100 * one['certified']['gap']:.1f} %" for one in wide
+        )
+        bars.append(
+            common.bar(
+                "certified gap of survival models within 60 s", "at most 1 %",
+                f"{len(cox) - len(wide)} of {len(cox)}" + (f" (not {what})" if what else ""),
+                not wide,
+            )
+        )  # fmt: skip
+    return bars
+
+
+def tables(records: list[dict[str, Any]], methods: list[str]) -> str:
+    """Return the tables of objectives with seconds, of scores, and of certificates."""
+    body = []
+    rows = []
+    for record in records:
+        known = [r["objective"] for r in record["rows"] if r["objective"] is not None]
+        cells = [f"{record['set']} ({record['family']})", f"{record['n']} x {record['p']}"]
+        cells.append(str(record["k"]))
+        for method in methods:
+            one = row_of(record, method)
+            if one["objective"] is None:
+                cells.append(one["error"][:40] or "-")
+                continue
+            more = 100 * (one["objective"] / min(known) - 1.0)
+            seconds = common.median(one["seconds"])
+            cells.append(f"{'best' if more < 1e-4 else f'+{more:.2f} %'}, {seconds:.3g} s")
+        rows.append(cells)
+    body += ["Objective above the best of the row, and median seconds.", ""]
+    body += [common.table(["set", "size", "k", *methods], rows), ""]
+    rows = []
+    for record in records:
+        cells = [record["set"], str(record["k"])]
+        ours = np.array(row_of(record, methods[0])["scores"], float)
+        for method in methods:
+            scores = np.array(row_of(record, method)["scores"], float)
+            if np.isnan(scores).all() or not scores.size:
+                cells.append("-")
+                continue
+            away = scores - ours
+            error = away.std(ddof=1) / np.sqrt(away.size) if away.size > 1 else np.nan
+            text = f"{np.nanmean(scores):.3f}"
+            cells.append(
+                text if method == methods[0] else f"{text} ({away.mean():+.3f} +- {error:.3f})"
+            )
+        rows.append(cells)
+    body += [
+        "Score on new rows (R^2, share of the deviance, Harrell's C), mean over splits; in "
+        "brackets less ours, with its standard error over splits, which share rows.",
+        "",
+    ]
+    body += [common.table(["set", "k", *methods], rows), ""]
+    rows = [
+        [
+            one["set"], str(one["k"]), f"{100 * one['certified']['fit_gap']:.2f} %",
+            f"{one['certified']['fit_seconds']:.2f}", f"{100 * one['certified']['gap']:.3f} %",
+            f"{one['certified']['seconds']:.1f}", one["certified"]["status"],
+        ]
+        for one in records
+    ]  # fmt: skip
+    body += [
+        "Certificates of the default fit, and of `prove(gap=0.01, time_limit=60)` from there.",
+        "",
+    ]
+    head = [
+        "set",
+        "k",
+        "gap of the fit",
+        "its seconds",
+        "gap of the proof",
+        "its seconds",
+        "status",
+    ]
+    body += [common.table(head, rows), ""]
+    return "\n".join(body)
+
+
+def main() -> None:
+    """Run."""
+    parser = common.parser(__doc__)
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    options.sizes = [int(one) for one in options.sizes.split(",")]
+    options.methods = options.methods.split(",")
+    unknown = [name for name in options.sets.split(",") if name not in SETS]
+    if unknown:
+        sys.exit(f"--sets: unknown set {unknown[0]!r}; there are: {', '.join(SETS)}.")
+    about = common.machine()
+    records = [one for name in options.sets.split(",") for one in measure(name, options)]
+    bars = bars_of(records, options.methods)
+    text = [
+        "# Numbers, counts and survival times at exactly k features",
+        "",
+        common.bars_table(bars),
+    ]
+    text += ["", tables(records, options.methods)]
+    data = {"machine": about, "bars": bars, "records": records}
+    common.write(options.results, "targets", data, "\n".join(text))
+
+
+if __name__ == "__main__":
+    main()
