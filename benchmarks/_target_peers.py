@@ -91,7 +91,7 @@ def adelie(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarra
         raise ValueError("it has no such family")
     state = library.grpnet(
         X=np.asfortranarray(X), glm=glm, offsets=offset, n_threads=threads, progress_bar=False,
-        early_exit=False, max_active_size=k + 1, lmda_path_size=200, min_ratio=1e-3,
+        early_exit=False, max_active_size=20 * k, lmda_path_size=200, min_ratio=1e-3,
     )  # fmt: skip
     return _cut([np.ravel(one.toarray()) for one in state.betas], k)
 

@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from zeronorm import (
     BudgetClassifier,
+    BudgetRegressor,
     L1Classifier,
     L1ClassifierCV,
     L1Regressor,
@@ -43,6 +44,7 @@ SETTINGS = [
     (MinimaxLogisticRegression(n_features=2, C=1.0, **FAST), {}),
     (GreedyLogisticRegression(n_features=2, fit_C=1e8, **FAST), {}),
     (L0LogisticRegression(1, solver="iht", standardize=False, refit_C=1.0, **FAST), {}),
+    (BudgetRegressor(1, loss="huber", refit_C=1.0), {}),
     (L1Classifier(), {}),
     (L1ClassifierCV([0.1, 1.0], cv=2), {}),
     (L1Regressor(), {}),
@@ -56,6 +58,9 @@ OTHERS = [
     (ReweightedL1LogisticRegression(), {}),
     (FeatureGeneratingMachine(**FAST), {}),
     (BudgetClassifier(n_features=1), {}),
+    (BudgetRegressor(1, method="l0"), {}),
+    (BudgetRegressor(1, loss="poisson", refit_C=1.0), {}),
+    (BudgetRegressor(1, loss="quantile", method="greedy", refit_C=1.0), {}),
     (BudgetClassifier(2, method="l1", fit_intercept=False, **FAST), {CLASS_WEIGHTS: NO_SHIFT}),
     (
         MinimaxLogisticRegression(2, solver="smoothing", fit_intercept=False, **FAST),

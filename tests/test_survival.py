@@ -13,6 +13,7 @@ import forgeries
 from zeronorm import BudgetSurvivalAnalysis, certify, methods, prove, verify
 from zeronorm.losses import Cox, check_loss
 from zeronorm.verification import CertificateError
+from zeronorm.verification._losses import loss_of
 
 
 def survival(event, time, stratum=None):
@@ -383,3 +384,90 @@ def test_the_verifier_refuses_dual_points_outside_of_the_domain():
     both = survival(event, time, np.resize([0, 1], 30))
     with pytest.raises(CertificateError):
         verify(X, both, true)
+
+
+def high_precision(v, y, weight):
+    """The conjugate at -v in extended precision, row by row from its formula."""
+    v, s = v.astype(np.longdouble), weight.astype(np.longdouble)
+    p, total = np.where(y[:, 1] > 0, s, 0) - v, np.longdouble(0)
+    total += sum(a * np.log(a / b) for a, b in zip(p, s, strict=True) if a > 0)
+    for group in np.unique(y[:, 2]):
+        own = y[:, 2] == group
+        for t in np.unique(y[own & (y[:, 1] > 0), 0]):
+            D = s[own & (y[:, 0] == t) & (y[:, 1] > 0)].sum()
+            left = max(-v[own & (y[:, 0] >= t)].sum(), np.longdouble(0))
+            x = left + D
+            total -= x * np.log(x) - D * np.log(D) - (left * np.log(left) if left > 0 else 0)
+    return total
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_verifier_knows_the_conjugate_and_its_rounding(seed):
+    """A bound could be above the optimum by an error of the formula, or by its rounding."""
+    rng = np.random.default_rng(seed)
+    _, event, time = draw(seed, n=60, ties=seed % 2 == 1)
+    event[np.argsort(time)[:2]] = False  # in no risk set
+    y = target(event, time, np.resize([0.0, 1.0], 60) if seed == 3 else np.zeros(60))
+    weight = np.exp(rng.uniform(-8.0, 8.0, 60))
+    known, ours = loss_of("cox", {}), Cox()
+    gradient = ours.value_gradient(rng.normal(0.0, 5.0, 60), y, weight)[1]
+    for share in (1.0, 0.5, 1e-3, 1e-9):
+        parts, terms = known.conjugates(-share * gradient, y, weight)
+        assert (terms >= 0.0).all()
+        exact = high_precision(-share * gradient, y, weight)
+        rounding = 2.0**-53 * 68 * float(terms.sum())
+        assert abs(np.longdouble(parts.sum()) - exact) <= rounding
+        assert rounding <= 1e-9 * (abs(float(exact)) + float(weight.sum()))
+        assert parts.sum() == pytest.approx(ours.conjugate(-share * gradient, y, weight), rel=1e-9)
+    low, high = known.limits(y, weight)
+    first = min(time[event])
+    outside = time < first if seed < 3 else np.zeros(60, bool)
+    assert (low[outside] == 0.0).all()
+    np.testing.assert_array_equal(high, np.where(event, weight, 0.0))
+    # More of the last events than the rows at risk then can have.
+    order = np.argsort(time)
+    wrong = -gradient.copy()
+    move = 0.5 * weight[order[-1]]
+    wrong[order[-1]] += move + abs(wrong).sum()
+    wrong[order[len(order) // 2]] -= move + abs(wrong).sum()
+    assert np.isinf(known.conjugates(wrong, y, weight)[0]).any()
+
+
+@pytest.mark.parametrize("size", [0.1, 1.0, 30.0])
+def test_the_verifier_knows_values_slopes_and_their_rounding(size):
+    """The objective of a certificate could be another one, or be refused for its rounding."""
+    rng = np.random.default_rng(7)
+    _, event, time = draw(7, n=60, ties=True)
+    y = target(event, time, np.resize([0.0, 1.0, 1.0], 60))
+    weight, z = rng.uniform(0.1, 9.0, 60), rng.normal(0.0, size, 60)
+    known, (value, gradient) = loss_of("cox", {}), Cox().value_gradient(z, y, weight)
+    parts, terms = known.losses(z, y, weight)
+    assert parts.sum() == pytest.approx(value, rel=1e-11)
+    assert (terms >= np.abs(parts) - 1e-9).all()
+    assert terms.sum() <= 100.0 * (np.abs(parts).sum() + weight.sum() * (1.0 + size))
+    np.testing.assert_allclose(known.slopes(z, y, weight), -gradient, rtol=1e-9, atol=1e-11)
+    assert known.steepness(z, y, 0.0).tolist() == event.astype(float).tolist()
+    assert [rows.tolist() for rows in known.strata(y)] == [
+        np.flatnonzero(y[:, 2] == one).tolist() for one in (0.0, 1.0)
+    ]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.arange(5.0),
+        np.rec.fromarrays([np.arange(5.0)], names="time"),
+        np.rec.fromarrays([np.arange(5) > 2] * 4, names="a,b,c,d"),
+        np.rec.fromarrays([np.full(5, 0.5), np.arange(5.0)], names="event,time"),
+        np.rec.fromarrays([np.full(5, 2), np.arange(5.0)], names="event,time"),
+        np.rec.fromarrays([np.arange(5) > 2, np.arange(5.0) - 1.0], names="event,time"),
+        np.rec.fromarrays([np.arange(5) > 2, np.array([1, 2, 3, 4, np.nan])], names="event,time"),
+        np.rec.fromarrays([np.arange(5) > 2, np.array([1, 2, 3, 4, np.inf])], names="event,time"),
+    ],
+)
+def test_the_verifier_names_targets_that_are_no_survival_times(y):
+    """Something else than times and events would be verified."""
+    X, _, time = draw(1, n=5)
+    true = BudgetSurvivalAnalysis(1).fit(X, survival(np.array([1, 1, 1, 0, 1]) > 0, time))
+    with pytest.raises(ValueError, match="survival times"):
+        verify(X, y, true.certificate_)

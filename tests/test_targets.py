@@ -27,6 +27,7 @@ from zeronorm.losses import (
     check_loss,
 )
 from zeronorm.verification import CertificateError
+from zeronorm.verification._losses import loss_of
 
 NAMES = ("least_squares", "huber", "quantile", "poisson", "gamma")
 OF_NUMBERS = {"huber": Huber(), "quantile": Quantile(), "poisson": Poisson(), "gamma": Gamma()}
@@ -511,3 +512,58 @@ def test_forged_certificates_state_nothing_false(name, seed):
             assert float(forged.bound) <= known[problem] * (1.0 + 1e-6) + 1e-12
             assert float(forged.objective) >= known[problem] * (1.0 - 1e-6)
     assert accepted > 5  # some changes take nothing away, or say less
+
+
+@each_name
+def test_the_verifier_knows_every_loss_and_its_rounding(name):
+    """A bound could be above the optimum by an error of a formula, or by its rounding."""
+    rng = np.random.default_rng(5)
+    _, y = draw(name, 6, n=80)
+    y[:3] *= 1e3
+    weight = np.exp(rng.uniform(-6.0, 6.0, 80))
+    ours = LeastSquares() if name == "least_squares" else OF_NUMBERS[name].fitted(y, weight)
+    known = loss_of(name, ours.parameters)
+    z = rng.normal(0.0, 2.0, 80) + (0.0 if name in ("poisson", "gamma") else 5.0)
+    value, gradient = ours.value_gradient(z, y, weight)
+    parts, terms = known.losses(z, y, weight)
+    assert parts.sum() == pytest.approx(value, rel=1e-12)
+    assert (terms >= np.abs(parts)).all()
+    np.testing.assert_allclose(known.slopes(z, y, weight), -gradient, rtol=1e-11, atol=1e-12)
+    exact = high_precision(name, z.astype(np.longdouble), y, ours.parameters)
+    assert abs((exact * weight).sum() - parts.sum()) <= 2.0**-53 * 88 * terms.sum()
+    low, high = known.limits(y, weight)
+    v = np.clip(-gradient, low, high)
+    np.testing.assert_allclose(v, -gradient, rtol=1e-12)
+    for share in (1.0, 0.3, 1e-6):
+        own, terms = known.conjugates(share * v, y, weight)
+        assert own.sum() == pytest.approx(ours.conjugate(share * v, y, weight), rel=1e-10, abs=1e-9)
+        assert (terms >= 0.0).all()
+        t = share * v / weight
+        at = y - t if name == "least_squares" else ours.margins(t, y)  # where it is attained
+        at = at.astype(np.longdouble)
+        best = -at * (share * v) - high_precision(name, at, y, ours.parameters) * weight
+        assert abs(own.sum() - best.sum()) <= 2.0**-53 * 88 * terms.sum()
+    bend = known.steepness(z, y, 0.1)
+    for moved in (z - 0.1, z, z + 0.1):
+        curvature = ours.curvature(moved, y, np.ones(80))
+        assert (curvature <= bend * (1.0 + 1e-12)).all()
+    o = rng.uniform(-1.0, 1.0, 80)
+    for mine, theirs in zip(ours.with_offset(y, o), known.offset(y, o), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-14)
+
+
+def high_precision(name, z, y, parameters):
+    """f(y, z) in extended precision."""
+    y = y.astype(np.longdouble)
+    if name == "poisson":
+        own = np.where(y > 0, y, 1)
+        return np.exp(z) - y * z + np.where(y > 0, y * np.log(own) - y, 0)
+    if name == "gamma":
+        return z + y / np.exp(z) - 1 - np.log(y)
+    low, high = -np.inf, np.inf
+    if name == "huber":
+        low, high = -parameters["width"], parameters["width"]
+    if name == "quantile":
+        low, high = ((parameters["level"] - one) * parameters["width"] for one in (1.0, 0.0))
+    t = np.clip(y - z, low, high)
+    return t * (y - z) - t * t / 2

@@ -191,7 +191,8 @@ class L1Regressor(LinearRegressor):
     C, n_features, refit_C, l1_ratio, penalty_factor, signs, fit_intercept, standardize, tol,
     max_iter, warm_start, n_threads
         As in `L1Classifier`; "loo" is exact for least squares.
-    loss : "least_squares"
+    loss : "least_squares", "huber", "quantile", "poisson" or "gamma"
+        As in `BudgetRegressor`; predictions are the means, e^margin of the last two.
 
     Attributes
     ----------

@@ -6,13 +6,14 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import validate
 from .._folds import RULES, best_and_near, check_fold, splits
-from .._typing import FloatArray
+from .._typing import FloatArray, Smooth
+from ..losses import LeastSquares
 from ..result import Result
 from ..solvers import L1Problem
 from ..solvers.drive import Solver
@@ -310,6 +311,8 @@ class L1RegressorCV(LinearRegressor):
     """
 
     scoring: Any = "squared_error"
+
+    _losses: ClassVar[dict[str, Smooth]] = {LeastSquares.name: LeastSquares()}  # of the score
 
     def __init__(
         self,

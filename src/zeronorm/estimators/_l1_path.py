@@ -51,7 +51,7 @@ class L1Path:
     explained: FloatArray  # (n_Cs,) share of the loss (the deviance) without features that is gone
     n_scans: int  # passes over X
     classes: np.ndarray | None  # (2,) labels; scores above 0 are for the second
-    loss: str  # "logistic", "squared_hinge" or "least_squares"
+    loss: str  # its name
     feature_names: tuple[str, ...] | None  # of the columns of X, if it has any
 
     @property
@@ -170,7 +170,7 @@ def l1_path(
         by their weights) than columns, else 1e4.
     max_features : int or None
         The path ends with its first solution of more features.
-    loss : "logistic", "squared_hinge" or "least_squares"
+    loss : "logistic", "squared_hinge", or a name of a loss of numbers, as in `L1Regressor`
     l1_ratio, penalty_factor, signs, fit_intercept, standardize, class_weight, tol, max_iter,
     n_threads : as for `L1Classifier`; tol and max_iter hold at every C.
 

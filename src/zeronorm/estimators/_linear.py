@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from .. import validate
@@ -215,6 +216,13 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     def _strata(self, y: FloatArray, cv: Any) -> np.ndarray:
         """Return the quantile that every row is in, which folds have in equal shares."""
         return quantiles_of(y, int(cv) if validate.is_integer(cv) else 1)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return the tags: positive targets where the loss has no others."""
+        tags = super().__sklearn_tags__()
+        named = not isinstance(self.loss, str) or self.loss in self._losses
+        tags.target_tags.positive_only = named and self._loss().target != "any"
+        return tags
 
     def _explained(self, y: Any, found: FloatArray, sample_weight: Any) -> float:
         loss = self._loss()

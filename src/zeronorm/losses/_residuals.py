@@ -176,7 +176,7 @@ class Quantile(_Clipped):
 
     name: ClassVar[str] = "quantile"
     level: float = 0.5
-    smoothing: float = 0.25
+    smoothing: float = 0.05
     width: float | None = None
 
     @property

@@ -41,11 +41,11 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
     if y.dtype.kind in "OmM":  # other types have no missing values but NaN
         _check_labels(y, sample)
     assert_all_finite(y, input_name="y")
+    _check_few(y)
     try:
         check_classification_targets(y)
     except ValueError as error:
         raise ValueError(f"{error} Numbers are for BudgetRegressor or L1Regressor.") from None
-    _check_few(y)
     if len(y) != n_samples:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
@@ -56,7 +56,7 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
 
 def _check_few(y: np.ndarray) -> None:
     """Raise where integers are so many that they can hardly be classes."""
-    if y.dtype.kind not in "iuf":
+    if y.dtype.kind not in "iuf" or not (y % 1 == 0).all():
         return
     n_classes = np.unique(y).size
     if n_classes > MANY_CLASSES and n_classes > y.size / ROWS_OF_CLASS:
