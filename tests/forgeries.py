@@ -87,6 +87,19 @@ class Truth:
         return lies
 
 
+def admissible(c, m):
+    """Return the largest supports that the budget and the forced features of a certificate admit.
+
+    m : features, none of them constant.
+    """
+    units = np.arange(m) if c.groups is None else np.asarray(c.groups.code)
+    must = {int(units[j]) for j in c.forced}
+    free = sorted(set(units.tolist()) - must)
+    budget = len(c.support) if c.groups is None else int(c.n_groups)
+    others = itertools.combinations(free, min(budget - len(must), len(free)))
+    return [[j for j in range(m) if units[j] in must.union(chosen)] for chosen in others]
+
+
 def forge(rng, c, m):
     """Return a certificate of m features with something changed, or a few things together."""
     with np.errstate(all="ignore"):
