@@ -376,6 +376,9 @@ def test_forged_certificates_of_counts_and_quantiles():
     ):  # fmt: skip
         with pytest.raises(CertificateError):
             verify(X, y, replace(true, parameters=wrong))
+    for level in (1.0, 1.5):
+        with pytest.raises(CertificateError, match="level of a quantile"):
+            verify(X, y, replace(true, parameters={"level": level, "width": width}))
 
 
 @pytest.mark.parametrize(
