@@ -7,7 +7,13 @@ import pytest
 from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import KFold
 
-from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, cross_validate
+from zeronorm import (
+    BudgetClassifier,
+    BudgetRegressor,
+    BudgetSurvivalAnalysis,
+    MeasureClassifier,
+    cross_validate,
+)
 
 
 def draw(n=120, p=20):
@@ -102,4 +108,6 @@ def test_what_does_not_fit_is_named():
         cross_validate(BudgetRegressor(2), X, z, pos_label=1)
     with pytest.raises(TypeError, match="with a budget"):
         cross_validate(object(), X, z)
+    with pytest.raises(AttributeError, match="predict_proba"):
+        cross_validate(MeasureClassifier("f1", 2), X, z > 0, scoring="neg_log_loss")
     assert cross_validate(BudgetRegressor(1), X, z, cv=60).scores.shape == (1, 60)

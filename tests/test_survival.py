@@ -470,3 +470,60 @@ def test_the_verifier_names_targets_that_are_no_survival_times(y):
     true = BudgetSurvivalAnalysis(1).fit(X, survival(np.array([1, 1, 1, 0, 1]) > 0, time))
     with pytest.raises(ValueError, match="survival times"):
         verify(X, y, true.certificate_)
+
+
+def test_dual_points_that_give_some_events_to_nobody_are_refuted():
+    """Without an intercept to balance it, a dual point could raise the bound above the optimum."""
+    X, event, time = draw(1, n=60, p=10)
+    y = survival(event, time)
+    true = BudgetSurvivalAnalysis(2).fit(X, y).certificate_
+    for share in np.geomspace(1e-6, 0.1, 8):
+        for sign in (-1.0, 1.0):
+            dual = true.dual + sign * share * true.C
+            dual[time < time[event].min()] = 0.0
+            for bound in (1.001 * true.bound, 0.999 * true.objective):
+                for intercept in (True, False):
+                    forged = replace(true, dual=dual, bound=bound, fit_intercept=intercept)
+                    with pytest.raises(CertificateError):
+                        verify(X, y, replace(forged, intercept=0.0, candidates=10, fixed_in=0))
+
+
+def test_curves_of_columns_far_from_zero():
+    """Risk scores of thousands, as of years, would make all curves NaN."""
+    X, event, time = draw(4, n=150)
+    y = survival(event, time)
+    near, far = BudgetSurvivalAnalysis(3, refit_C=1.0), BudgetSurvivalAnalysis(3, refit_C=1.0)
+    one = near.fit(X, y).predict_survival_function(X, return_array=True)
+    other = far.fit(X + 1e4, y).predict_survival_function(X + 1e4, return_array=True)
+    np.testing.assert_allclose(one, other, atol=1e-6)
+    assert np.isfinite(far.predict_survival_function(X + 2e4, return_array=True)).all()
+
+
+def test_strata_that_are_missing_are_named():
+    """Rows without a stratum would be compared with each other."""
+    X, event, time = draw(0)
+    stratum = np.resize([0.0, 1.0, np.nan], 40)
+    with pytest.raises(ValueError, match="third column, must be there; got nan at row 2"):
+        BudgetSurvivalAnalysis(2).fit(X, survival(event, time, stratum))
+    hidden = [(False, row == 3) for row in range(40)]
+    masked = np.ma.MaskedArray(survival(event, time), mask=hidden)
+    with pytest.raises(ValueError, match="mask"):
+        BudgetSurvivalAnalysis(2).fit(X, masked)
+    known = survival(event, time, np.resize([0.0, 1.0], 40))
+    true = BudgetSurvivalAnalysis(2).fit(X, known).certificate_
+    with pytest.raises(ValueError, match="missing"):
+        verify(X, survival(event, time, stratum), true)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_resumed_proofs_hold(seed):
+    """A proof that goes on from an earlier tree would not verify, or state a bound that is none."""
+    X, event, time = draw(60 + seed, n=40, p=8, ties=seed % 2 == 1)
+    y = survival(event, time)
+    model = BudgetSurvivalAnalysis(3, C=3.0).fit(X, y)
+    first = prove(model, X, y, gap=0.02, max_nodes=2)
+    proof = prove(model, X, y, gap=0.0, resume=first)
+    assert proof.certificate.proven
+    verify(X, y, proof.certificate)
+    fresh = prove(model, X, y, gap=0.0).certificate
+    assert proof.certificate.objective == pytest.approx(fresh.objective, rel=1e-9)

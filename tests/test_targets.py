@@ -16,6 +16,7 @@ import forgeries
 import zeronorm
 from zeronorm import BudgetRegressor, L1Regressor, certify, methods, prove, verify
 from zeronorm.losses import (
+    Cox,
     Gamma,
     Huber,
     LeastSquares,
@@ -390,6 +391,7 @@ def test_forged_certificates_of_counts_and_quantiles():
         ("tweedie", [1.0, 0.0, 3.0, 2.0], "loss must be one of"),
         (Logistic(), [1.0, 0.0, 3.0, 2.0], "loss must be one of numbers"),
         (Poisson, [1.0, 0.0, 3.0, 2.0], "Call it"),
+        (Cox(), [1.0, 0.0, 3.0, 2.0], "BudgetSurvivalAnalysis"),
     ],
 )
 def test_bad_targets_and_losses_are_named(name, y, words):
@@ -565,3 +567,44 @@ def high_precision(name, z, y, parameters):
         low, high = ((parameters["level"] - one) * parameters["width"] for one in (1.0, 0.0))
     t = np.clip(y - z, low, high)
     return t * (y - z) - t * t / 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Huber(-1.0), lambda: Huber(width=0.0), lambda: Huber(np.nan),
+        lambda: Quantile(0.0), lambda: Quantile(1.0), lambda: Quantile(1.5),
+        lambda: Quantile(0.5, 0.0), lambda: Quantile(0.5, width=np.inf),
+    ],
+)  # fmt: skip
+def test_parameters_of_losses_are_checked(make):
+    """A level of 1.5, or a width of 0, would be another loss, or none."""
+    with pytest.raises(ValueError, match="must be"):
+        make()
+
+
+@each_new
+def test_resumed_proofs_hold(name):
+    """A proof that goes on from an earlier tree would not verify, or state a bound that is none."""
+    for seed in range(3):
+        X, y = draw(name, 70 + seed, n=40, p=8)
+        model = BudgetRegressor(3, loss=name, C=3.0).fit(X, y)
+        first = prove(model, X, y, gap=0.02, max_nodes=2)
+        proof = prove(model, X, y, gap=0.0, resume=first)
+        assert proof.certificate.proven
+        verify(X, y, proof.certificate)
+
+
+def test_losses_that_squared_errors_cannot_score_are_refused():
+    """Budgets of counts would be chosen by errors of their logarithms."""
+    X, y = draw("poisson", 1, n=60, p=6)
+    search = zeronorm.BilevelCV(BudgetRegressor(groups=np.arange(6) // 2, loss="poisson"), [2], [1])
+    with pytest.raises(ValueError, match="least_squares"):
+        search.fit(X, y)
+
+
+def test_an_l1_fit_that_ends_early_says_so():
+    """What a fit warns of would fail itself, as of a loss whose width is not known yet."""
+    X, y = draw("quantile", 1, n=60, p=30)
+    with pytest.warns(UserWarning, match="certified gap"):
+        L1Regressor(1e3, loss="quantile", max_iter=1, tol=1e-12).fit(X, y)

@@ -10,12 +10,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils.metaestimators import available_if
 
 from . import validate
 from ._folds import splits
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
 from .designs import Rows
+from .estimators._linear import gives_probabilities
 from .estimators._selecting import Selector
 from .estimators._sparse_linear import margins_of
 from .losses import probabilities
@@ -221,8 +223,11 @@ class _HeldOut(BaseEstimator):  # type: ignore[misc]
         estimator: Any, z: FloatArray, classes: np.ndarray, offset: FloatArray | None
     ) -> _HeldOut:
         """Return one for held-out rows."""
-        found = _HeldOutClasses() if is_classifier(estimator) else _HeldOutNumbers()
-        found.estimator, found.classes_ = estimator, classes
+        found = _HeldOutNumbers()
+        if is_classifier(estimator):
+            found = _HeldOutClasses()
+            found.classes_ = classes
+        found.estimator = estimator
         found.z = z if offset is None else z + offset[:, None]
         return found
 
@@ -242,6 +247,11 @@ class _HeldOutNumbers(RegressorMixin, _HeldOut):  # type: ignore[misc]
         return means
 
 
+def _gives_probabilities(held_out: _HeldOut) -> bool:
+    """Raise AttributeError where the margins are no log-odds."""
+    return gives_probabilities(held_out.estimator)
+
+
 class _HeldOutClasses(ClassifierMixin, _HeldOut):  # type: ignore[misc]
     def decision_function(self, X: np.ndarray) -> FloatArray:
         """Return the margins."""
@@ -252,6 +262,7 @@ class _HeldOutClasses(ClassifierMixin, _HeldOut):  # type: ignore[misc]
         """Return the labels."""
         return np.asarray(self.classes_[predicted(self.decision_function(X))])
 
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
     def predict_proba(self, X: np.ndarray) -> FloatArray:
         """Return the probabilities, not calibrated."""
         return probabilities(self.decision_function(X))

@@ -175,6 +175,12 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         validate.check_seed(self.random_state)
         scoring = self.scoring
         if is_regressor(self.estimator):
+            loss = getattr(self.estimator, "loss", "least_squares")
+            if loss != "least_squares":
+                raise ValueError(
+                    "loss of the regressor must be 'least_squares', as squared errors score it; "
+                    f"got {loss!r}. Use cross_validate with lists of n_features and n_groups."
+                )
             if scoring not in (None, "squared_error"):
                 raise ValueError(
                     "scoring of a regressor must be None or 'squared_error'; got "

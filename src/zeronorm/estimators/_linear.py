@@ -34,7 +34,7 @@ def one_versus_rest(labels: np.ndarray, classes: np.ndarray) -> list[FloatArray]
     return [np.where(labels == label, 1.0, -1.0) for label in positives]
 
 
-def _gives_probabilities(estimator: LinearClassifier) -> bool:
+def gives_probabilities(estimator: LinearClassifier) -> bool:
     """Raise AttributeError where the scores of an estimator are no log-odds."""
     if estimator._score_loss != "logistic":
         raise AttributeError(
@@ -114,7 +114,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         scores = self.decision_function(X)
         return np.asarray(self.classes_[predicted(scores)])
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
+    @available_if(gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
     def predict_proba(self, X: Any) -> FloatArray:
         """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
 
@@ -122,7 +122,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         """
         return probabilities(self.decision_function(X))
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
+    @available_if(gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithm of the probabilities, (n_samples, n_classes)."""
         scores = self.decision_function(X)
@@ -251,12 +251,20 @@ def loss_of(given: Any, known: Mapping[str, Smooth], *, of_labels: bool) -> Any:
         return known[given]
     if isinstance(given, type):
         raise ValueError(f"loss must be a loss, not its class; got {given!r}. Call it.")
-    if given.of_labels != of_labels:
+    if given.of_labels != of_labels or given.target == "survival":
         raise ValueError(
-            f"loss must be one of {'labels' if of_labels else 'numbers'}; got {given!r}. Use a "
-            f"{'regressor' if of_labels else 'classifier'}."
+            f"loss must be one of {'labels' if of_labels else 'numbers'}; got {given!r}. Use "
+            "BudgetClassifier for labels, BudgetRegressor for numbers, BudgetSurvivalAnalysis for "
+            "survival times."
         )
     return given
 
 
-__all__ = ["LinearClassifier", "LinearRegressor", "Rowwise", "loss_of", "one_versus_rest"]
+__all__ = [
+    "LinearClassifier",
+    "LinearRegressor",
+    "Rowwise",
+    "gives_probabilities",
+    "loss_of",
+    "one_versus_rest",
+]

@@ -19,6 +19,7 @@ from . import _budget_selection
 from ._sparse_linear import CALLER_OF_FIT, Model, Rowwise, SparseLinearModel, with_callbacks
 
 TIED = 1e-8  # risk scores that near count as tied
+LARGEST_SCORE = 700.0  # above that of all training rows: the survival is 0 by then
 BLOCK = 512  # events that are compared with all rows at once
 
 
@@ -204,10 +205,20 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         used = weight > 0
         z, y, weight = z[used], y[used], weight[used]
         self.unique_times_ = np.unique(y[:, 0])
-        hazards = []
+        # At x = 0, which may be far from all rows, a hazard may leave the range of numbers: curves
+        # are computed from that at the highest score of the training rows.
+        self._highest = float(z.max())
+        self._hazards = []
         for one in np.unique(y[:, 2]):
             rows = y[:, 2] == one
-            hazards.append(_breslow(z[rows], y[rows, 0], y[rows, 1] > 0, weight[rows]))
+            away = z[rows] - self._highest
+            self._hazards.append(_breslow(away, y[rows, 0], y[rows, 1] > 0, weight[rows]))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            unit = np.exp(-self._highest)
+            hazards = [
+                StepFunction(one.x, np.where(one.y > 0, one.y * unit, 0.0), 0.0)
+                for one in self._hazards
+            ]
         survivals = [StepFunction(one.x, np.exp(-one.y), 1.0) for one in hazards]
         several = len(hazards) > 1
         self.cum_baseline_hazard_: Any = tuple(hazards) if several else hazards[0]
@@ -239,7 +250,8 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         (n_samples, n_times).
         """
         baseline = self._baseline()
-        factor = np.exp(self.predict(X))
+        with np.errstate(over="ignore"):
+            factor = np.exp(np.minimum(self.predict(X) - self._highest, LARGEST_SCORE))
         if return_array:
             return np.asarray(factor[:, None] * baseline(self.unique_times_))
         return _objects([StepFunction(baseline.x, one * baseline.y, 0.0) for one in factor])
@@ -256,13 +268,12 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
 
     def _baseline(self) -> StepFunction:
         check_is_fitted(self)
-        if isinstance(self.cum_baseline_hazard_, tuple):
+        if len(self._hazards) > 1:
             raise ValueError(
-                f"the model has {len(self.cum_baseline_hazard_)} strata, each with a baseline of "
+                f"the model has {len(self._hazards)} strata, each with a baseline of "
                 "its own: multiply the one of `cum_baseline_hazard_` by exp(predict(X))."
             )
-        baseline: StepFunction = self.cum_baseline_hazard_
-        return baseline
+        return self._hazards[0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return Harrell's C: the share of comparable pairs whose risk scores are in order.
@@ -301,14 +312,13 @@ def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:
 def _breslow(
     z: FloatArray, time: FloatArray, event: np.ndarray, weight: FloatArray
 ) -> StepFunction:
-    """Return Breslow's cumulative baseline hazard at all times of the rows."""
+    """Return Breslow's cumulative baseline hazard at all times of rows; no z is positive."""
     times, place = np.unique(time, return_inverse=True)
     deaths = np.bincount(place, weight * event, times.size)
-    largest = float(z.max())
-    size = np.bincount(place, weight * np.exp(z - largest), times.size)
+    size = np.bincount(place, weight * np.exp(z), times.size)
     at_risk = np.cumsum(size[::-1])[::-1]
     hazard = np.cumsum(np.divide(deaths, at_risk, out=np.zeros_like(deaths), where=deaths > 0))
-    return StepFunction(times, hazard * np.exp(-largest), 0.0)
+    return StepFunction(times, hazard, 0.0)
 
 
 def _objects(functions: list[StepFunction]) -> np.ndarray:

@@ -132,6 +132,11 @@ class Huber(_Clipped):
     epsilon: float = 1.35
     width: float | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a width that is none."""
+        _check("epsilon", self.epsilon)
+        _check("width", self.width)
+
     @property
     def ends(self) -> tuple[float, float]:
         """-d and d."""
@@ -160,8 +165,8 @@ class Quantile(_Clipped):
 
         f(y, z) = max over -(1 - q) h <= t <= q h of t r - t^2 / 2,
 
-    which is the pinball loss times h, less at most h^2 / 8 for r near 0, where it is 1/2 r^2: h is
-    the width of that range.
+    which is the pinball loss times h, less at most h^2 / 2; near 0, in a range of the width h, it
+    is 1/2 r^2.
 
     Parameters
     ----------
@@ -178,6 +183,12 @@ class Quantile(_Clipped):
     level: float = 0.5
     smoothing: float = 0.05
     width: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a level or a width that is none."""
+        _check("level", self.level, most=1.0)
+        _check("smoothing", self.smoothing)
+        _check("width", self.width)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -199,6 +210,14 @@ class Quantile(_Clipped):
     ) -> float:
         """Return n log(value / n): that of asymmetric Laplace errors, without constants."""
         return n_rows * float(np.log(max(value / n_rows, np.finfo(float).tiny)))
+
+
+def _check(name: str, value: float | None, most: float = np.inf) -> None:
+    """Raise ValueError where a parameter of a loss is not positive, or not below `most`."""
+    from ..validate import check_positive
+
+    if value is not None and not check_positive(name, value) < most:
+        raise ValueError(f"{name} must be below {most:g}; got {value!r}.")
 
 
 def normal_likelihood(value: float, n_rows: float) -> float:

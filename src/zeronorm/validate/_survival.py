@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray
+from ._data import check_unmasked
 from ._numbers import LARGEST, as_numbers, plain, shown
 
 FORM = (
@@ -44,7 +45,14 @@ def check_survival(y: Any, n_samples: int) -> FloatArray:
         )
     stratum = np.zeros(n_samples)
     if len(columns) == 3:
-        stratum = np.unique(columns[2], return_inverse=True)[1].astype(np.float64)
+        named = np.array([str(one) for one in columns[2].tolist()])
+        missing = np.flatnonzero(np.isin(named, ("nan", "None", "<NA>", "NaT")))
+        if missing.size:
+            raise ValueError(
+                f"the stratum of y, its third column, must be there; got {named[missing[0]]} at "
+                f"row {missing[0]}. Give such rows a stratum of their own, or remove them."
+            )
+        stratum = np.unique(named, return_inverse=True)[1].astype(np.float64)
     return np.column_stack([time, event.astype(np.float64), stratum])
 
 
@@ -58,6 +66,8 @@ def _columns(y: Any) -> list[np.ndarray]:
     names = getattr(getattr(y, "dtype", None), "names", None)
     if names is None:
         raise ValueError(f"y must be {FORM}; got {shown(y)}.")
+    for name in names:
+        check_unmasked("y", y[name])
     return [np.asarray(y[name]) for name in names]
 
 

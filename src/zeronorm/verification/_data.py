@@ -116,7 +116,7 @@ def read_target(y: np.ndarray, loss: Loss) -> FloatArray:
 
 
 def read_survival(y: np.ndarray) -> FloatArray:
-    """Return time, event and stratum of a structured array, as `zeronorm.survival` reads it."""
+    """Return time, event and stratum of a structured array; raise ValueError where it is none."""
     try:
         return survival_target(y)
     except (TypeError, ValueError) as error:
@@ -127,7 +127,8 @@ def read_data(
     X: Any, y: Any, sample_weight: Any, certificate: Certificate, offset: Any = None
 ) -> Data:
     """Return the data on the scaling of a certificate."""
-    for name, values in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+    given = {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset}
+    for name, values in given.items():
         if isinstance(values, np.ma.MaskedArray) or np.iscomplexobj(values):
             raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)

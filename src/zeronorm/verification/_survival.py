@@ -37,8 +37,8 @@ class Cox(Loss):
     ) -> tuple[FloatArray, FloatArray]:
         """Return p log(p / s) less x log x - D log D - (x - D) log(x - D), and their terms.
 
-        See `zeronorm.losses.Cox`. A sum over the rows at risk, x - D, that is negative by more than
-        rounding is of no dual point: the conjugate is infinite.
+        See `zeronorm.losses.Cox`. The conjugate is infinite where a sum over the rows at risk,
+        x - D, is negative by more than rounding, or that of v over a stratum is not 0.
         """
         p = np.where(y[:, 1] > 0, weight, 0.0) - v
         share = np.log(np.maximum(p / weight, 1e-300))
@@ -50,7 +50,7 @@ class Cox(Loss):
             own = rows[order]
             left = -np.cumsum(v[own])[ends - 1]
             noise = 4.0 * ROUNDOFF * own.size * float(np.abs(v[own]).sum())
-            if (left < -noise).any():
+            if (left < -noise).any() or abs(float(v[own].sum())) > noise:
                 return np.full(len(y), np.inf), terms
             left = np.maximum(left, 0.0)
             x = left + deaths
@@ -116,9 +116,13 @@ def survival_target(y: np.ndarray) -> FloatArray:
     names = y.dtype.names
     if names is None or len(names) not in (2, 3):
         raise ValueError("it must be a structured array of event, time and maybe a stratum")
-    event, time = y[names[0]], np.asarray(y[names[1]], np.float64)
+    if y[names[1]].dtype.kind not in "fiu":
+        raise ValueError("times must be numbers")
+    event, time = y[names[0]], y[names[1]].astype(np.float64)
     stratum = np.zeros(len(y))
     if len(names) == 3:
+        if (y[names[2]] != y[names[2]]).any():
+            raise ValueError("strata must not be missing")
         stratum = np.unique(y[names[2]], return_inverse=True)[1].astype(np.float64)
     if event.dtype.kind not in "biu" or not np.isin(event, (0, 1)).all():
         raise ValueError("events must be True or False")

@@ -113,9 +113,10 @@ class L1Setting:
             scale = center_scale(design, weight, center=False).scale
             validate.check_spread(scale, LARGEST_SCALED)
         C = result.history[-1].extra.get("C", C)  # a path tells which
-        # The curvature at margins of 0 is the largest one.
-        zeros, ones = np.zeros(weight.size), np.ones(weight.size)
-        curvature = self.loss.curvature(zeros, ones, C * weight)
+        curvature = C * weight
+        if self.loss.of_labels:  # at margins of 0 it is the largest one
+            zeros, ones = np.zeros(weight.size), np.ones(weight.size)
+            curvature = self.loss.curvature(zeros, ones, curvature)
         n_features, block = design.shape[1], design.block
         for start in range(0, n_features, block):
             square = design.moments(curvature, start, min(start + block, n_features))[1]
