@@ -456,18 +456,6 @@ class LogCosh(NumericLoss):
         with np.errstate(divide="ignore"):
             return y - np.arctanh(t)
 
-    def mean(self, z):
-        return z
-
-    def negative_log_likelihood(self, value, y, weight, n_rows):
-        return value
-
-    def __eq__(self, other):
-        return type(self) is type(other)
-
-    def __hash__(self):
-        return 0
-
 
 def test_a_loss_of_someone_else():
     """The protocol would not be enough to add a loss, or the list of names be closed."""

@@ -98,11 +98,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
     @property
     def coef_(self) -> FloatArray:
         """Coefficients on all features, (1 or n_classes, n_features_in_), made on demand."""
-        if not hasattr(self, "_support_coef"):
-            raise AttributeError("coef_ is set by fit.")
-        coef = np.zeros((self._support_coef.shape[0], self._n_columns))
-        coef[:, self.support_] = self._support_coef
-        return coef
+        return self._all_coef()
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return X[:, support_] @ coef + intercept, (n_samples,) or (n_samples, n_classes)."""
@@ -177,11 +173,7 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     @property
     def coef_(self) -> FloatArray:
         """Coefficients on all features, (n_columns,), made on demand."""
-        if not hasattr(self, "_support_coef"):
-            raise AttributeError("coef_ is set by fit.")
-        coef = np.zeros(self._n_columns)
-        coef[self.support_] = self._support_coef[0]
-        return coef
+        return np.asarray(self._all_coef()[0])
 
     def predict(self, X: Any, offset: Any = None) -> FloatArray:
         """Return the mean of y (of the loss of a quantile that quantile), (n_samples,).

@@ -285,6 +285,14 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         self._support_coef = coef
         self.intercept_ = np.array([model.intercept for model in models])
 
+    def _all_coef(self) -> FloatArray:
+        """Return the coefficients on all features, (n_models, n_columns)."""
+        if not hasattr(self, "_support_coef"):
+            raise AttributeError("coef_ is set by fit.")
+        coef = np.zeros((self._support_coef.shape[0], self._n_columns))
+        coef[:, self.support_] = self._support_coef
+        return coef
+
     def _scores(self, X: Any) -> FloatArray:
         """Return X[:, support_] @ coef + intercept, (n_samples, n_models)."""
         check_is_fitted(self)

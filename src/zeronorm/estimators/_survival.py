@@ -227,11 +227,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
     @property
     def coef_(self) -> FloatArray:
         """Log hazard ratios of all features, (n_columns,), made on demand."""
-        if not hasattr(self, "_support_coef"):
-            raise AttributeError("coef_ is set by fit.")
-        coef = np.zeros(self._n_columns)
-        coef[self.support_] = self._support_coef[0]
-        return coef
+        return np.asarray(self._all_coef()[0])
 
     def _scores(self, X: Any) -> FloatArray:
         """Return X[:, support_] @ coef, (n_samples, 1)."""

@@ -55,6 +55,20 @@ class LossOfRows:
             f"offset must be None for loss={getattr(self, 'name', self)!r}, which has none."
         )
 
+    def mean(self, z: FloatArray) -> FloatArray:
+        """Return what margins predict: themselves."""
+        return z
+
+    def deviance(self: Any, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return twice the loss: as its least value is 0, that is less what a perfect fit has."""
+        return 2.0 * float(self.value_gradient(z, y, weight)[0])
+
+    def negative_log_likelihood(
+        self, value: float, y: FloatArray, weight: FloatArray, n_rows: float
+    ) -> float:
+        """Return the loss: it is that, up to what depends on the target alone."""
+        return value
+
     def null(self: Any, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
         """Return the least value of the model without features."""
         zero = np.zeros_like(weight)
@@ -69,6 +83,14 @@ class NumericLoss(LossOfRows, ABC):
     f is not negative, and 0 at its least value over z, so that gaps are shares of what there is to
     explain; twice the loss is the deviance.
     """
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another loss is of this class, with the same attributes."""
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        """Return what equal losses have in common."""
+        return hash(type(self))
 
     @abstractmethod
     def of_rows(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -100,10 +122,6 @@ class NumericLoss(LossOfRows, ABC):
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s_i f''(y_i, z_i)."""
         return np.asarray(weight * self.bends(z, y))
-
-    def deviance(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return twice the loss."""
-        return 2.0 * self.value_gradient(z, y, weight)[0]
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return sum_i s_i f*(y_i, -v_i / s_i); infinite where a v_i is outside its interval."""

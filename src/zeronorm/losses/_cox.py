@@ -127,20 +127,6 @@ class Cox(LossOfRows):
         root = np.vstack(means)
         return np.asarray(root.T @ root)
 
-    def deviance(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return twice the loss."""
-        return 2.0 * self.value_gradient(z, y, weight)[0]
-
-    def negative_log_likelihood(
-        self, value: float, y: FloatArray, weight: FloatArray, n_rows: float
-    ) -> float:
-        """Return the loss."""
-        return value
-
-    def mean(self, z: FloatArray) -> FloatArray:
-        """Return z, the risk score: there is no mean without a baseline."""
-        return z
-
     def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
         """Return the value at equal margins."""
         return self.value_gradient(np.zeros(len(y)), y, weight)[0]

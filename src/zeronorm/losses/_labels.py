@@ -54,16 +54,6 @@ class Logistic(_OfLabels):
         logistic_curvature(z, weight, out)
         return out
 
-    def deviance(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return twice the loss: minus twice the log-likelihood."""
-        return 2.0 * self.value_gradient(z, y, weight)[0]
-
-    def negative_log_likelihood(
-        self, value: float, y: FloatArray, weight: FloatArray, n_rows: float
-    ) -> float:
-        """Return the loss itself."""
-        return value
-
     def mean(self, z: FloatArray) -> FloatArray:
         """Return the probability of y = 1, sigma(z)."""
         return np.asarray(expit(z))

@@ -71,12 +71,6 @@ class Poisson(_LogLink):
         with np.errstate(divide="ignore"):
             return np.log(np.maximum(y - t, 0.0))
 
-    def negative_log_likelihood(
-        self, value: float, y: FloatArray, weight: FloatArray, n_rows: float
-    ) -> float:
-        """Return the loss: it differs from it by what depends on the counts alone."""
-        return value
-
     def with_offset(self, y: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the rates y e^-o and the weights e^o of which this is the loss with an offset."""
         exposure = np.exp(offset)

@@ -17,10 +17,6 @@ NORMAL = 1.4826  # of the median absolute deviation: the standard deviation of n
 class _OfResiduals(LossOfRows):
     of_residuals: ClassVar[bool] = True
 
-    def mean(self, z: FloatArray) -> FloatArray:
-        """Return z."""
-        return z
-
     def with_offset(self, y: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return y - o, and weights of 1, of which this is the loss with an offset o."""
         return y - offset, np.ones_like(y)
@@ -45,10 +41,6 @@ class LeastSquares(_OfResiduals):
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s_i."""
         return weight.copy()
-
-    def deviance(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return sum_i s_i (y_i - z_i)^2."""
-        return 2.0 * self.value_gradient(z, y, weight)[0]
 
     def negative_log_likelihood(
         self, value: float, y: FloatArray, weight: FloatArray, n_rows: float
