@@ -63,6 +63,9 @@ class Columns(Protocol):
     def rows(self, rows: IndexArray | slice) -> Columns:
         """Return some rows of all columns."""
 
+    def summed(self, factor: FloatArray, outputs: int) -> FloatArray:
+        """Return sum_o factor[o n + i] Z[o n + i], (n, p), over the outputs of every row."""
+
     def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
         """Return the arrays of some rows: (x,), or (indptr, indices, data) by row."""
 
@@ -201,7 +204,7 @@ class Curved(Loss, Protocol):
         """Return s_i f''(y_i, z_i), (n_samples,), or what no direction curves more than."""
 
     def coupling(
-        self, Z: FloatArray, z: FloatArray, y: FloatArray, weight: FloatArray
+        self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> FloatArray | None:
         """Return what the second derivative in coefficients of Z is less than Z'WZ; None: 0."""
 
@@ -215,6 +218,7 @@ class Smooth(Curved, Protocol):
     of_labels: ClassVar[bool]  # whether targets are -1 and 1
     of_residuals: ClassVar[bool]  # whether it is a function of y - z
     separable: ClassVar[bool]  # whether it is a sum over rows, of which one can be left out
+    outputs: int  # of every row: entry o n + i of margins, y, weights and dual is row i of output o
     target: ClassVar[str]  # what targets are: "any", "not negative", "positive" or "survival"
     largest_offset: ClassVar[float]  # of the margins
     noise: ClassVar[float]  # the loss of a row that is no more than rounding; 0: it has a scale

@@ -9,7 +9,7 @@ import numpy as np
 from .._typing import EXACT_SCAN, Design, FloatArray, IndexArray, Stored, Wrapper
 from ..ordering import largest
 from ._dense import Dense
-from ._wrappers import IN_MEMORY, Rows, Scaled, as_slice, feature_blocks, storage_of
+from ._wrappers import IN_MEMORY, Repeated, Rows, Scaled, as_slice, feature_blocks, storage_of
 
 __all__ = [
     "center_scale",
@@ -195,6 +195,8 @@ def distant_means(design: Design) -> FloatArray | None:
 
 def column_scaling(design: Design, features: IndexArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and multiplier of columns of a design, 0 and 1 where it is not scaled."""
+    if isinstance(design, Repeated):
+        return column_scaling(design.base, features // design.outputs)
     mean, scale = np.zeros(features.size), np.ones(features.size)
     if isinstance(design, Scaled):
         scale = design.scale[features]
@@ -224,8 +226,11 @@ def select_rows(design: Design, index: IndexArray, weight: FloatArray) -> tuple[
 
     Columns that are scaled (and centred) are so again, by the rows themselves; no data are copied.
 
-    weight : (n_rows,) of these rows.
+    weight : (n_rows,) of these rows; of each output, if there are several.
     """
+    if isinstance(design, Repeated):
+        rows, varies = select_rows(design.base, index, weight[: index.size])
+        return Repeated(rows, design.outputs), np.repeat(varies, design.outputs)
     base = design.base if isinstance(design, Scaled) else design
     center = isinstance(design, Scaled) and design.mean is not None
     scaled = center_scale(Rows(base, index), weight, center=center)
@@ -337,6 +342,9 @@ def score_errors(design: Design, weight: FloatArray | None = None) -> FloatArray
 
 def _column_norms(design: Design, weight: FloatArray | None) -> FloatArray:
     """Return ||x_j|| of the stored columns times the scale of `design`, or a little more."""
+    if isinstance(design, Repeated):
+        own = None if weight is None else weight[: design.base.shape[0]]
+        return np.repeat(_column_norms(design.base, own), design.outputs)
     n, m = design.shape
     if isinstance(design, Scaled):
         if design.mean is not None and weight is not None and np.ptp(weight) == 0:

@@ -227,6 +227,76 @@ class Rows(Wrapper):
         return selected
 
 
+class Repeated(Wrapper):
+    """Every column once for each of several outputs, with zeros in the rows of the others.
+
+    Entry o n + i of a vector is row i of output o, column j q + o is x_j in the rows of output o: a
+    feature is a group of q columns. A scan of it is one of q vectors of the base.
+
+    Parameters
+    ----------
+    base : the design of the rows and features.
+    outputs : q.
+    """
+
+    def __init__(self, base: Design, outputs: int) -> None:
+        super().__init__(base)
+        self.outputs = outputs
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples outputs, n_features outputs)."""
+        n, m = self.base.shape
+        return n * self.outputs, m * self.outputs
+
+    @property
+    def block(self) -> int:
+        """Columns per scan block: whole features."""
+        return self.base.block * self.outputs
+
+    def lower(self, v: FloatArray) -> FloatArray:
+        """Return the parts of v, (n q,) or (n q, m), side by side: (n, q) or (n, q m)."""
+        n = self.base.shape[0]
+        parts = v.reshape(self.outputs, n, -1).transpose(1, 0, 2)
+        return np.ascontiguousarray(parts.reshape(n, -1))
+
+    def lift(self, scores: FloatArray, v: FloatArray, start: int, stop: int) -> FloatArray:
+        """Return scores, (features, q) or (features, q m), column by column."""
+        lifted = scores.reshape(scores.shape[0] * self.outputs, *v.shape[1:])
+        first = start // self.outputs * self.outputs
+        return np.ascontiguousarray(lifted[start - first : stop - first])
+
+    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
+        """Return c with c[j q + o - start] = sum_i X[i, j] v[o n + i]."""
+        as_vectors(v, self.shape, start, stop)
+        features = start // self.outputs, -(-stop // self.outputs)
+        return self.lift(self.base.correlate(self.lower(v), *features), v, start, stop)
+
+    def gather(self, features: IndexArray | slice) -> Stored:
+        """Return the columns as they are, zeros and all."""
+        columns = np.arange(self.shape[1])[features]
+        stored: Any = self.base.gather(columns // self.outputs)
+        n, output = self.base.shape[0], columns % self.outputs
+        if isinstance(stored, sp.csc_array):
+            rows = stored.indices + n * np.repeat(output, np.diff(stored.indptr))
+            return compressed(stored.indptr, rows, stored.data, self.shape[0])
+        found = np.zeros((self.shape[0], columns.size), order="F")
+        for place, o in enumerate(output):
+            found[o * n : (o + 1) * n, place] = stored[:, place]
+        return found
+
+    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        """Return the weighted sums of the columns and of their squares."""
+        first, last = start // self.outputs, -(-stop // self.outputs)
+        parts = [
+            self.base.moments(np.ascontiguousarray(one), first, last)
+            for one in weight.reshape(self.outputs, -1)
+        ]
+        total, square = (np.column_stack(one).ravel() for one in zip(*parts, strict=True))
+        chosen = slice(start - first * self.outputs, stop - first * self.outputs)
+        return total[chosen], square[chosen]
+
+
 def storage_of(design: Design) -> Design:
     """Return the design under all wrappers."""
     while isinstance(design, Wrapper):

@@ -15,6 +15,7 @@ from ._check import check_loss
 from ._cox import Cox
 from ._dual import balance, dual_bound, fit_intercept
 from ._labels import Logistic, SquaredHinge, probabilities
+from ._outputs import Multinomial, Responses
 from ._rates import Gamma, Poisson
 from ._residuals import Huber, LeastSquares, Quantile
 
@@ -24,9 +25,11 @@ __all__ = [
     "Huber",
     "LeastSquares",
     "Logistic",
+    "Multinomial",
     "NumericLoss",
     "Poisson",
     "Quantile",
+    "Responses",
     "SquaredHinge",
     "balance",
     "check_loss",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import brentq
 
-from .._typing import FloatArray
+from .._typing import Columns, FloatArray
 from ._dual import fit_intercept, share_of
 
 SCALE_TOL = 1e-7  # relative, of the scale of a dual point: the bound is flat there
@@ -25,6 +25,7 @@ class LossOfRows:
     quadratic: ClassVar[bool] = False
     has_intercept: ClassVar[bool] = True
     separable: ClassVar[bool] = True
+    outputs: ClassVar[int] = 1  # of every row: so many times as many margins as rows
     largest_offset: ClassVar[float] = 1e100
     noise: ClassVar[float] = 0.0  # the loss of a row that is no more than rounding
     target: ClassVar[str] = "any"  # what numbers y may have: "any", "not negative" or "positive"
@@ -40,7 +41,7 @@ class LossOfRows:
         return self
 
     def coupling(
-        self, Z: FloatArray, z: FloatArray, y: FloatArray, weight: FloatArray
+        self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> FloatArray | None:
         """Return what the second derivative in coefficients of Z is less than Z'WZ; None: 0."""
         return None

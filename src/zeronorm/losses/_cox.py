@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import xlogy
 
-from .._typing import FloatArray, IndexArray
+from .._typing import Columns, FloatArray, IndexArray
 from ._base import INSIDE, SCALE_TOL, LossOfRows
 from ._dual import balance
 
@@ -112,16 +112,16 @@ class Cox(LossOfRows):
         return share
 
     def coupling(
-        self, Z: FloatArray, z: FloatArray, y: FloatArray, weight: FloatArray
+        self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> FloatArray | None:
         """Return sum_t D_t m_t m_t' of columns Z, m_t their mean over the rows at risk."""
         if float(np.ptp(z)) > PLAIN_RANGE:
             return None
-        means: list[FloatArray] = []
+        means, columns = list[FloatArray](), Z.dense()
         for one in strata_of(y):
             deaths, own = _deaths(one, weight[one.rows]), z[one.rows]
             size = weight[one.rows] * np.exp(own - own.max())
-            sums = np.cumsum(size[:, None] * Z[one.rows], axis=0)[one.ends - 1]
+            sums = np.cumsum(size[:, None] * columns[one.rows], axis=0)[one.ends - 1]
             at_risk = np.cumsum(size)[one.ends - 1]
             means.append(sums * (np.sqrt(deaths) / at_risk)[:, None])
         root = np.vstack(means)

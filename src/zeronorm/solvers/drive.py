@@ -138,7 +138,7 @@ def _answer(requests: list[Scan]) -> list[FloatArray]:
         for i, vector in zip(members, vectors, strict=True):
             part = scores[:, offset : offset + vector.shape[1]]
             offset += vector.shape[1]
-            part = part[:, 0] if requests[i].vector.ndim == 1 else part
+            part = part[:, 0] if chains[i][2].ndim == 1 else part
             for wrapper, v in reversed(chains[i][1]):
                 part = wrapper.lift(part, v, 0, wrapper.shape[1])
             answers[i] = np.ascontiguousarray(part)

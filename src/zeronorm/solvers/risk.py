@@ -39,7 +39,7 @@ class Risk:
     @property
     def size(self) -> int:
         """The number of rows."""
-        return self.weight.size
+        return self.weight.size // self.loss.outputs
 
     def times(self, C: float) -> Risk:
         """Return C times this."""
@@ -47,7 +47,12 @@ class Risk:
 
     def rows(self, index: IndexArray) -> Risk:
         """Return the loss of some rows."""
-        return replace(self, y=self.y[index], weight=self.weight[index])
+        places = self.places(index)
+        return replace(self, y=self.y[places], weight=self.weight[places])
+
+    def places(self, index: IndexArray) -> IndexArray:
+        """Return where the margins of some rows are: of each in every output."""
+        return places_of(index, self.size, self.loss.outputs)
 
     def value_gradient(self, z: FloatArray) -> tuple[float, FloatArray]:
         """Return the value at margins z, b among them, and its gradient in these."""
@@ -61,7 +66,7 @@ class Risk:
         """Return what the second derivative in coefficients of Z is less than Z'WZ; None: 0."""
         if self.loss.separable:
             return None
-        return self.loss.coupling(Z.dense(), z, self.y, self.weight)
+        return self.loss.coupling(Z, z, self.y, self.weight)
 
     def best(self, z: FloatArray, start: float = 0.0) -> tuple[float, float, FloatArray]:
         """Return the best b for margins z without it, the value there and its gradient in z.
@@ -108,4 +113,11 @@ class Risk:
         return max(LEAST_SCALE, self.loss.noise * float(self.weight.sum()))
 
 
-__all__ = ["Risk"]
+def places_of(index: IndexArray, n: int, outputs: int) -> IndexArray:
+    """Return the places of some of n rows among the entries of all outputs."""
+    if outputs == 1:
+        return index
+    return np.asarray((n * np.arange(outputs)[:, None] + index).ravel())
+
+
+__all__ = ["Risk", "places_of"]

@@ -11,7 +11,7 @@ from .._typing import Design, FloatArray, IndexArray, Smooth
 from ..designs._operations import select_rows
 from ..groups import Groups
 from ..losses import Logistic
-from .risk import Risk
+from .risk import Risk, places_of
 from .units import Units, units_of
 
 
@@ -81,7 +81,7 @@ class Task:
     @property
     def n_rows(self) -> float:
         """The sum of the weights: the number of rows, were they repeated."""
-        return float(self.sample_weight.sum())
+        return float(self.sample_weight.sum()) / self.loss.outputs
 
     @property
     def n_usable(self) -> int:
@@ -98,16 +98,17 @@ class Task:
 
         Columns that are constant there cannot be selected, and are not forced either.
         """
-        weight = self.sample_weight[index]
+        places = places_of(index, self.sample_weight.size // self.loss.outputs, self.loss.outputs)
+        weight = self.sample_weight[places]
         design, varies = select_rows(self.design, index, weight)
         usable = self.usable & varies
         return replace(
             self,
             design=design,
-            y=self.y[index],
+            y=self.y[places],
             sample_weight=weight,
             forced=self.forced[usable[self.forced]],
-            unit=self.unit[index],
-            exposure=self.exposure[index],
+            unit=self.unit[places],
+            exposure=self.exposure[places],
             usable=usable,
         )

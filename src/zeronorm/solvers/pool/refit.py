@@ -59,7 +59,7 @@ def refit(
     C : a positive number, or "loo": from LOO_GRID / (mean variance of the columns of X).
     """
     if C == "loo":
-        variance = mean_variance(Z, std, risk.weight)
+        variance = risk.loss.outputs * mean_variance(Z, std, risk.weight)
         candidates = [c / variance for c in LOO_GRID]
     else:
         candidates = [float(C)]
@@ -129,14 +129,15 @@ def held_out_loss(
     Medicine 12(24), 1993.
     """
     turn = np.empty(risk.size, np.int64)
-    turn[np.lexsort(np.atleast_2d(risk.y.T))] = np.arange(risk.size) % FOLDS
+    keys = risk.y.T.reshape(-1, risk.size)
+    turn[np.lexsort(keys)] = np.arange(risk.size) % FOLDS
     total, start = 0.0, (fit.coef, fit.intercept)
     for number in range(min(FOLDS, risk.size)):
         train = np.flatnonzero(turn != number)
         part = risk.rows(train)
         found = ridge(Z.rows(train), part.times(C), penalty=penalty, start=start, tol=tol)
         z = Z.times(found.coef) + found.intercept
-        total += risk.value_gradient(z)[0] - part.value_gradient(z[train])[0]
+        total += risk.value_gradient(z)[0] - part.value_gradient(z[risk.places(train)])[0]
     return total / float(risk.weight.sum())
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import IndexArray
+from ..._typing import Columns, IndexArray
 from ...designs._columns import gather
 from ...result import Path
 from ..clock import PhaseClock
@@ -28,6 +28,7 @@ from ..l1.sizes import MAX_ITER, l1_supports
 from ..minimax import InnerSolver, newton
 from ..minimax.cutting_plane import CuttingPlane, cutting_plane
 from ..pool.exchange import POOL_FACTOR, POOL_MIN, Exchanges
+from ..pool.group_exchange import GroupExchanges
 from ..pool.refit import Refit
 from ..request import Request
 from ..task import Task
@@ -52,7 +53,8 @@ def select(
 ) -> Solver[Path]:
     """Select exactly k features for every k of `sizes`, by a generator of scans.
 
-    The first pool begins with the blocks of an earlier fit; `tol` is the certified gap of its inner
+    Where the task has groups, k and `block_size` count these, and they enter as a whole. The first
+    pool begins with the blocks of an earlier fit; `tol` is the certified gap of its inner
     problems.
 
     block_size, max_blocks : of the pool (by default a fifth of the pool).
@@ -64,7 +66,7 @@ def select(
     while left:
         group = [k for k in left if SHARED_POOL * k >= left[0]]
         left = [k for k in left if k not in group]
-        size = min(task.n_usable, max(POOL_FACTOR * group[0], POOL_MIN))
+        size = min(int(task.units.usable.sum()), max(POOL_FACTOR * group[0], POOL_MIN))
         block = block_size
         if block is None:
             block = -(-size // (POOL_BLOCKS if max_blocks is None else max_blocks))
@@ -76,22 +78,35 @@ def select(
         clock.add_history(pool.result.history)
         pools.append(pool)
         features = pool.result.support
-        keep = np.searchsorted(features, task.forced)
         with clock.phase("gather"):
             Z = gather(task.design, features)
         with clock.phase("select"):
-            exchanges = Exchanges(Z, task.risk(C), keep=keep)
-            chosen = exchanges.eliminate(np.arange(features.size), group)
-            for k in group:
-                if task.n_rows >= SPLICE_SAMPLES or k <= SPLICE_FEATURES:
-                    spliced = exchanges.improve(exchanges.fit(chosen[k]), swaps=False)
-                    chosen[k] = spliced.columns
+            chosen = _reduced(task, C, features, Z, group)
         with clock.phase("refit"):
             for k in group:
                 support = features[chosen[k]]
                 fit = refit_support(task, Z.take(chosen[k]), support, request.refit_C)
                 fits[k] = support, fit
     return (yield from finish(task, request, fits, pools, clock))
+
+
+def _reduced(
+    task: Task, C: float, features: IndexArray, Z: Columns, sizes: Sequence[int]
+) -> dict[int, IndexArray]:
+    """Return the columns of a pool, Z, that elimination and splicing leave, sorted, by size."""
+    few = [k for k in sizes if task.n_rows >= SPLICE_SAMPLES or k <= SPLICE_FEATURES]
+    if task.groups is None:
+        exchanges = Exchanges(Z, task.risk(C), keep=np.searchsorted(features, task.forced))
+        chosen = exchanges.eliminate(np.arange(features.size), sizes)
+        for k in few:
+            spliced = exchanges.improve(exchanges.fit(chosen[k]), swaps=False)
+            chosen[k] = spliced.columns
+        return chosen
+    own, code = np.unique(task.groups.code[features], return_inverse=True)
+    keep = np.searchsorted(own, task.units.of(task.forced))
+    of_groups = GroupExchanges(Z, code, task.risk(C), keep=keep)
+    chosen = of_groups.eliminate(sizes)
+    return chosen | {k: of_groups.splice(chosen[k]) for k in few}
 
 
 def select_nested(
