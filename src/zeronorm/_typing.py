@@ -218,10 +218,13 @@ class Smooth(Curved, Protocol):
     of_labels: ClassVar[bool]  # whether targets are -1 and 1
     of_residuals: ClassVar[bool]  # whether it is a function of y - z
     separable: ClassVar[bool]  # whether it is a sum over rows, of which one can be left out
-    outputs: int  # of every row: entry o n + i of margins, y, weights and dual is row i of output o
     target: ClassVar[str]  # what targets are: "any", "not negative", "positive" or "survival"
     largest_offset: ClassVar[float]  # of the margins
     noise: ClassVar[float]  # the loss of a row that is no more than rounding; 0: it has a scale
+
+    @property
+    def outputs(self) -> int:
+        """Of every row: entry o n + i of margins, y, weights and dual points is row i of o."""
 
     @property
     def parameters(self) -> dict[str, float]:

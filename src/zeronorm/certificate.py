@@ -227,6 +227,8 @@ def _pose(
     chosen["n_threads"] = n_threads
     own = _selected(model)
     poser = clone(model).set_params(**chosen) if own else _kind(model, y)(**chosen)
+    if not own and isinstance(poser, BudgetClassifier) and len(supports) > 1:
+        poser.set_params(multi_class="ovr")  # a support for each class
     data = poser._read(X, y, sample_weight, offset)
     m = data.design.shape[1]
     for support in supports:
@@ -243,24 +245,25 @@ def _pose(
         )
     tasks = problem.tasks
     for support in supports:
-        unusable = support[~tasks[0].usable[support]]
+        unusable = support[~tasks[0].usable[tasks[0].columns(support)[:: tasks[0].loss.outputs]]]
         if unusable.size:
             raise ValueError(
                 f"the support has constant columns of X, {unusable[:5].tolist()}: constant columns "
                 "are no features. Drop them from the support."
             )
-        if not np.isin(tasks[0].forced, support).all():
+        if not np.isin(tasks[0].features(tasks[0].forced), support).all():
             raise ValueError("the support lacks forced features of the model.")
     if groups is not None:
         partition = Groups.of(groups, m, data.names)
-        tasks = [replace(task, groups=partition) for task in tasks]
+        tasks = [task.with_groups(partition) for task in tasks]
     if len(tasks) != len(supports):
         raise ValueError(
             f"the model has {len(supports)} supports, but y has {len(np.unique(y))} classes. "
             "Pass the y that the model was fitted on, or one support and a y of two classes."
         )
     posed = [
-        _Posed(task, support, problem.C) for task, support in zip(tasks, supports, strict=True)
+        _Posed(task, task.columns(support), problem.C)
+        for task, support in zip(tasks, supports, strict=True)
     ]
     if not _selected(model):
         return posed
@@ -355,7 +358,7 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     risk = task.risk(posed.C)
     same = (
         certificate.C == posed.C
-        and certificate.dual.size == risk.size
+        and certificate.dual.shape == (risk.size,)
         and certificate.scaling == task.scaling
         and certificate.loss == task.loss.name
         and certificate.parameters == task.loss.parameters

@@ -36,6 +36,7 @@ class Pool(Method):
     name = "pool"
     sentence = "pool: candidates by the minimax cutting plane, reduced to {k} by elimination"
     entered = ("block", "the scan at which it entered")
+    budgets = ("features", "groups")
     rules = {"block_size": "count", "max_blocks": "count"}  # noqa: RUF012
 
     block_size: int | None = None

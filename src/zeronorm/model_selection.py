@@ -20,7 +20,6 @@ from .designs import Rows
 from .estimators._linear import gives_probabilities
 from .estimators._selecting import Selector
 from .estimators._sparse_linear import margins_of
-from .losses import probabilities
 from .measures import Measure, macro_average, parse_measure
 from .ordering import predicted
 from .result import Path
@@ -204,7 +203,8 @@ class _Judge:
             options = {} if equal else {"sample_weight": weight}
             return float(self.scorer(given, np.arange(len(z))[:, None], labels, **options))
         if not is_classifier(self.estimator):
-            moved = z[:, 0] if offset is None else z[:, 0] + offset
+            moved = z if offset is None else z + offset[:, None]
+            moved = moved[:, 0] if moved.shape[1] == 1 else moved
             return float(self.estimator._score_of_margins(moved, labels, weight))
         if self.measure is None:
             found = classes[predicted(z)]
@@ -243,8 +243,8 @@ class _HeldOut(BaseEstimator):  # type: ignore[misc]
 class _HeldOutNumbers(RegressorMixin, _HeldOut):  # type: ignore[misc]
     def predict(self, X: np.ndarray) -> FloatArray:
         """Return the means."""
-        means: FloatArray = self.estimator._loss().mean(self.z[X[:, 0], 0])
-        return means
+        means: FloatArray = self.estimator._loss().mean(self.z[X[:, 0]])
+        return means[:, 0] if means.shape[1] == 1 else means
 
 
 def _gives_probabilities(held_out: _HeldOut) -> bool:
@@ -265,7 +265,8 @@ class _HeldOutClasses(ClassifierMixin, _HeldOut):  # type: ignore[misc]
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
     def predict_proba(self, X: np.ndarray) -> FloatArray:
         """Return the probabilities, not calibrated."""
-        return probabilities(self.decision_function(X))
+        found: FloatArray = self.estimator._probabilities(self.decision_function(X))
+        return found
 
 
 def check_folds(

@@ -78,19 +78,22 @@ class Certificate:
 
     with f the loss (see `zeronorm.losses`), for example the logistic one, log(1 + exp(-y z)), over
     columns that are not constant: constant columns are no features.
-    With `groups` the constraint is that u has nonzeros in at most `n_groups` of them. It says
-    nothing about test accuracy, and the final refit (at another C; logistic for the squared hinge)
-    is another model on the support.
+    Of several outputs (classes of "multinomial", responses) every feature has a coefficient for
+    each, k features may have any, and coef, intercept and dual have a row for every output. With
+    `groups` the constraint is that u has nonzeros in at most `n_groups` of them. It says nothing
+    about test accuracy, and the final refit (at another C; logistic for the squared hinge) is
+    another model on the support.
     """
 
     C: float
     scaling: str  # "standardized", "scaled" (sparse columns are not centred) or "none"
     support: IndexArray  # (k,) sorted
-    coef: FloatArray  # (k,) optimal for (L0) on the support, on the selection scaling
-    intercept: float
+    coef: FloatArray  # (k,) or (outputs, k), optimal on the support, on the selection scaling
+    intercept: Any  # a number, or (outputs,)
     objective: float  # value of (L0) at coef, intercept: an upper bound of the optimum
     bound: float  # certified lower bound of the optimum
-    dual: FloatArray  # (n_samples,) v, minus a gradient in the margins, that proves the bound
+    # v, minus a gradient in the margins, that proves the bound: (n_samples,), (outputs, n_samples).
+    dual: FloatArray
     fixed_in: int  # features in every better model; of groups: features of the groups in it
     candidates: int  # features not excluded from every better model
     loss: str = "logistic"  # f, by its name in `zeronorm.losses`
@@ -193,8 +196,8 @@ class Selection:
     """
 
     support: IndexArray  # (k,) sorted feature indices
-    coef: FloatArray  # (k,) final refit, times `scale`
-    intercept: float
+    coef: FloatArray  # (k,) or (outputs, k) final refit, times `scale`
+    intercept: Any  # a number, or (outputs,)
     refit_C: float  # the C of the final refit
     entered: IndexArray  # (k,) outer step, from 1, at which each feature of the support entered
     certificate: Certificate | None

@@ -384,7 +384,7 @@ class GrowingColumns:
         self._capacity = capacity
         self._size = 0
         self._dense: FloatArray | None = None
-        self._parts: list[SparseColumns] | list[RepeatedColumns] = []
+        self._parts: list[SparseColumns | RepeatedColumns] = []
 
     @property
     def size(self) -> int:
@@ -396,7 +396,7 @@ class GrowingColumns:
         old = self._size
         self._size += columns.shape[1]
         if isinstance(columns, SparseColumns | RepeatedColumns):
-            self._parts.append(columns)  # type: ignore[arg-type]
+            self._parts.append(columns)
             return
         stored = columns.array
         assert stored is not None
@@ -412,7 +412,8 @@ class GrowingColumns:
         """Return all columns."""
         if self._parts:
             if len(self._parts) > 1:
-                self._parts = [type(self._parts[0]).joined(self._parts)]  # type: ignore[arg-type]
+                joined: Any = type(self._parts[0]).joined
+                self._parts = [joined(self._parts)]
             return self._parts[0]
         assert self._dense is not None
         return DenseColumns(self._dense[:, : self._size])

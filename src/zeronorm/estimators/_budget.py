@@ -6,8 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from .. import validate
+from .._typing import FloatArray
+from ..losses import Multinomial
+from ..losses._outputs import classes_as_outputs
 from ..methods import Method, named
 from ..result import Path
 from ..solvers.drive import Solver
@@ -167,6 +171,7 @@ class BudgetClassifier(LinearClassifier):
         forced_features: Any = None,
         forced_groups: Any = None,
         criterion: str | None = None,
+        multi_class: str = "shared",
         class_weight: Any = None,
         tol: float | None = None,
         warm_start: bool = False,
@@ -185,6 +190,7 @@ class BudgetClassifier(LinearClassifier):
         self.forced_features = forced_features
         self.forced_groups = forced_groups
         self.criterion = criterion
+        self.multi_class = multi_class
         self.class_weight = class_weight
         self.tol = tol
         self.warm_start = warm_start
@@ -203,6 +209,7 @@ class BudgetClassifier(LinearClassifier):
     def _check_parameters(self) -> None:
         plan = self._plan()
         validate.check_calibrate(self.calibrate)
+        validate.check_option("multi_class", self.multi_class, ["shared", "ovr"])
         if self.calibrate is True and plan.counts == "both":
             raise ValueError(
                 "calibrate must be 'auto' or False for bi-level selection, which has no folds; got "
@@ -218,15 +225,33 @@ class BudgetClassifier(LinearClassifier):
     def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
         data, unit = self._weigh(data)
         classes, targets = self._problems(data.labels, data.sample_weight)
-        return self._plan().pose(data, targets, classes, unit, sizes)
+        plan, outputs = self._plan(), None
+        if self.multi_class == "shared" and len(classes) > 2:
+            self._check_shared(plan)
+            outputs = Multinomial(len(classes), plan.fit_intercept)
+            targets = [classes_as_outputs(np.searchsorted(classes, data.labels), len(classes))]
+        return plan.pose(data, targets, classes, unit, sizes, outputs)
+
+    def _check_shared(self, plan: Plan) -> None:
+        """Raise ValueError where several classes cannot share their features."""
+        wrong = None
+        if "groups" not in plan.method.budgets:
+            wrong = f"method={plan.method.name!r}"
+        elif plan.loss.name != "logistic":
+            wrong = f"loss={plan.loss.name!r}"
+        if wrong is not None:
+            raise ValueError(
+                "multi_class='shared' is of the logistic loss by the methods 'pool', 'minimax' "
+                f"and 'greedy'; got {wrong} for more than two classes. Use multi_class='ovr', "
+                "which selects for each class against the others."
+            )
 
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
         problem, solvers = begun(self, data, seconds)
         plan, tasks = self._plan(), problem.tasks
-        n_rows = float(tasks[0].sample_weight.sum())
-        few = self.calibrate is not False and n_rows < AUTO_ROWS
+        few = self.calibrate is not False and tasks[0].n_rows < AUTO_ROWS
         if plan.counts == "both" or not (few or self.calibrate is True):
             return problem.classes, solvers
         # A fold begins anew: what an earlier fit selected knows the rows that are held out.
@@ -238,6 +263,12 @@ class BudgetClassifier(LinearClassifier):
                 plan.refit_C, seconds,
             )
         ]  # fmt: skip
+
+    def _probabilities(self, scores: FloatArray) -> FloatArray:
+        if self.multi_class == "shared" and scores.ndim == 2:
+            found: FloatArray = softmax(scores, axis=1)
+            return found
+        return super()._probabilities(scores)
 
     def _store(self, results: list[Any]) -> None:
         # A calibration has run the selections of all classes, and has their paths in a list.

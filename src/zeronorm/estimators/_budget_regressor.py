@@ -6,11 +6,16 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
-from ..losses import NumericLoss
+import numpy as np
+from sklearn.utils import Tags
+
+from .. import validate
+from ..losses import NumericLoss, Responses
 from ..methods import Method
 from . import _budget_selection
 from ._linear import LinearRegressor
-from ._sparse_linear import CALLER_OF_FIT, with_callbacks
+from ._selecting import Problem
+from ._sparse_linear import CALLER_OF_FIT, Rowwise, with_callbacks
 
 
 class BudgetRegressor(LinearRegressor):
@@ -107,10 +112,37 @@ class BudgetRegressor(LinearRegressor):
     _check_parameters = _budget_selection.check
     _loss_weight = _budget_selection.least_weight
     _sizes_of_folds = _budget_selection.sizes_of_folds
-    _pose = _budget_selection.pose
     _begin = _budget_selection.begin
     _store = _budget_selection.store
     _doubts = _budget_selection.doubts
+
+    def _target(self, y: Any, n_samples: int) -> np.ndarray:
+        if getattr(y, "ndim", np.ndim(y)) != 2 or np.shape(y)[1] < 2:
+            return super()._target(y, n_samples)
+        validate.check_unmasked("y", y)
+        return np.column_stack(
+            [super(BudgetRegressor, self)._target(one, n_samples) for one in np.asarray(y).T]
+        )
+
+    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
+        if data.labels.ndim == 1:
+            return _budget_selection.pose(self, data, sizes)
+        data, unit = self._weigh(data)
+        plan, q = self._plan(), data.labels.shape[1]
+        if "groups" not in plan.method.budgets:
+            raise ValueError(
+                "several responses share their features by the methods 'pool', 'minimax' and "
+                f"'greedy'; got method={plan.method.name!r} for y of {q} columns. Fit a model for "
+                "each column for the others."
+            )
+        outputs = Responses(plan.loss, q, plan.fit_intercept)
+        return plan.pose(data, [data.labels.T.ravel()], None, unit, sizes, outputs)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return the tags: several responses."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
     def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Self:

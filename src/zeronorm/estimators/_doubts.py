@@ -62,11 +62,13 @@ def separation(paths: Sequence[Path], k: int, C: float) -> Iterator[Warning]:
 def rank(paths: Sequence[Path], k: int) -> Iterator[Warning]:
     """Return the warning that there are more features than the rows allow."""
     certificate = paths[0][k].certificate
-    if certificate is not None and k >= certificate.dual.size:
+    if certificate is None:
+        return
+    n = certificate.dual.shape[-1]
+    if k >= n:
         yield UserWarning(
-            f"n_features={k} is more than the {certificate.dual.size - 1} features that "
-            f"{certificate.dual.size} samples can tell apart: the rank of X is below it, and only "
-            "the ridge makes the model unique. Use fewer features."
+            f"n_features={k} is more than the {n - 1} features that {n} samples can tell apart: the "
+            "rank of X is below it, and only the ridge makes the model unique. Use fewer features."
         )
 
 

@@ -116,7 +116,11 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
 
         With several classes, one-versus-rest probabilities normalised to sum one.
         """
-        return probabilities(self.decision_function(X))
+        return self._probabilities(self.decision_function(X))
+
+    def _probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return the probabilities that scores give."""
+        return probabilities(scores)
 
     @available_if(gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
     def predict_log_proba(self, X: Any) -> FloatArray:
@@ -160,32 +164,37 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     def _weigh(self, data: Rowwise) -> tuple[Rowwise, None]:
         weight = data.sample_weight
         if data.offset is not None:
-            _, exposure = self._loss().with_offset(data.labels, data.offset)
-            weight = weight * exposure
+            _, exposure = self._loss().with_offset(data.labels.T, data.offset)
+            weight = weight * exposure.reshape(-1, weight.size).max(axis=0)
         validate.check_total_weight(self._loss_weight(), weight)
         validate.check_some_positive(self._loss(), data.labels)
         return data, None
 
     def _set_models(self, models: Sequence[Model]) -> None:
         super()._set_models(models)
-        self.intercept_ = float(self.intercept_[0])
+        if self.intercept_.size == 1:
+            self.intercept_ = float(self.intercept_[0])
 
     @property
     def coef_(self) -> FloatArray:
-        """Coefficients on all features, (n_columns,), made on demand."""
-        return np.asarray(self._all_coef()[0])
+        """Coefficients on all features, (n_columns,), or (n_responses, n_columns), on demand."""
+        coef = self._all_coef()
+        return coef[0] if len(coef) == 1 else coef
 
     def predict(self, X: Any, offset: Any = None) -> FloatArray:
-        """Return the mean of y (of the loss of a quantile that quantile), (n_samples,).
+        """Return the mean of y (of the loss of a quantile that quantile).
+
+        (n_samples,), of several responses (n_samples, n_responses).
 
         X[:, support_] @ coef + intercept + offset, or e to that where the loss has a log link.
 
         offset : (n_samples,) of the margins, as of `fit`; None: 0.
         """
-        margins = self._scores(X)[:, 0]
+        margins = self._scores(X)
         if offset is not None:
-            margins = margins + self._offset(offset, margins.size)
-        return self._loss().mean(margins)
+            margins = margins + self._offset(offset, len(margins))[:, None]
+        means = self._loss().mean(margins)
+        return means[:, 0] if means.shape[1] == 1 else means
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
         """Return the share of the variation of y that is explained; 1 is perfect, 0 a constant.
@@ -206,8 +215,13 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         return "r2" if self._loss().name in ("least_squares", "huber") else "d2"
 
     def _strata(self, y: FloatArray, cv: Any) -> np.ndarray:
-        """Return the quantile that every row is in, which folds have in equal shares."""
-        return quantiles_of(y, int(cv) if validate.is_integer(cv) else 1)
+        """Return the quantile that every row is in, which folds have in equal shares.
+
+        Of several responses that of the first.
+        """
+        return quantiles_of(
+            y if y.ndim == 1 else y[:, 0], int(cv) if validate.is_integer(cv) else 1
+        )
 
     def __sklearn_tags__(self) -> Tags:
         """Return the tags: positive targets where the loss has no others."""
@@ -217,6 +231,11 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         return tags
 
     def _explained(self, y: Any, found: FloatArray, sample_weight: Any) -> float:
+        """Return the score of means; of several responses the mean of theirs."""
+        if found.ndim == 2:
+            columns = zip(np.asarray(y).T, found.T, strict=True)
+            scores = [self._explained(one, mean, sample_weight) for one, mean in columns]
+            return float(np.mean(scores))
         loss = self._loss()
         if isinstance(loss, Quantile):
             explained = d2_pinball_score(y, found, sample_weight=sample_weight, alpha=loss.level)

@@ -10,14 +10,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from .. import validate
 from .._typing import FloatArray, IndexArray, Smooth
 from ..criteria import CRITERIA, LEAST_ROWS, criteria_table
+from ..designs._wrappers import Repeated
 from ..groups import Groups
+from ..losses import Multinomial, Responses
 from ..methods import L0, Bilevel, Method, Minimax, Pool
 from ..result import Path
 from ..solvers import Request, Task
@@ -208,10 +210,12 @@ class Plan:
         classes: np.ndarray | None,
         unit: FloatArray | None,
         sizes: tuple[Any, ...] | None = None,
+        outputs: Multinomial | Responses | None = None,
     ) -> Problem:
         """Pose the problem of some rows; one pass over X gives the scales and finds NaN.
 
         targets : y of every task. unit : (n,) class weights. sizes : where they are known.
+        outputs : the loss of several outputs, of which targets has the one y, (outputs n,).
         """
         weight = data.sample_weight
         self.method.check_weight(weight)
@@ -224,11 +228,21 @@ class Plan:
             sizes = self._sizes(groups, usable, forced, weight)
         else:
             validate.check_usable(int(usable.sum()), usable.size)
+        loss: Smooth = self.loss
+        intercept, offset = self.fit_intercept, data.offset
+        if outputs is not None:
+            q, loss, intercept = outputs.outputs, cast("Smooth", outputs), False
+            design, weight, usable = Repeated(design, q), np.tile(weight, q), np.repeat(usable, q)
+            forced = (forced[:, None] * q + np.arange(q)).ravel()
+            unit, offset = (None if one is None else np.tile(one, q) for one in (unit, offset))
+            own = np.arange(usable.size // q)
+            groups = Groups(own, own) if groups is None else groups
+            groups = Groups(groups.labels, np.repeat(groups.code, q))
         tasks = [
             Task.of(
-                design, y, weight, scaling, loss=self.loss, intercept=self.fit_intercept,
-                forced=forced, unit=unit, usable=usable, groups=groups,
-                forced_groups=self._forced_groups(groups), offset=data.offset,
+                design, y, weight, scaling, loss=loss, intercept=intercept, forced=forced,
+                unit=unit, usable=usable, groups=groups,
+                forced_groups=self._forced_groups(groups), offset=offset,
             )
             for y in targets
         ]  # fmt: skip
@@ -268,7 +282,10 @@ class Plan:
 
     def select(self, task: Task, sizes: tuple[Any, ...], **options: Any) -> Solver[Path]:
         """Return the generator of scans that selects for one task."""
-        request = Request(self.C, self.refit_C, self.tol, report=self.report, **options)
+        start = [task.columns(features) for features in options.pop("start", ())]
+        request = Request(
+            self.C, self.refit_C, self.tol, start=start, report=self.report, **options
+        )
         return self.method.select(task, sizes, request)
 
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:

@@ -76,17 +76,17 @@ class Model(Protocol):
 
     @property
     def coef(self) -> FloatArray:
-        """(k,) values on the support."""
+        """(k,) values on the support, or (outputs, k)."""
 
     @property
-    def intercept(self) -> float:
-        """The intercept."""
+    def intercept(self) -> Any:
+        """The intercept, or those of all outputs."""
 
 
 def margins_of(models: Sequence[Model], design: Design) -> FloatArray:
     """Return the scores of the rows of a design by some models, (n_samples, n_models)."""
     return np.column_stack(
-        [margins(design, model.support, model.coef, model.intercept) for model in models]
+        [margins(design, model.support, model.coef.T, model.intercept) for model in models]
     )
 
 
@@ -278,12 +278,15 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     def _set_models(self, models: Sequence[Model]) -> None:
         """Store the models that predictions use."""
         support = np.unique(np.concatenate([model.support for model in models]))
-        coef = np.zeros((len(models), support.size))
-        for row, model in enumerate(models):
-            coef[row, np.searchsorted(support, model.support)] = model.coef
+        parts = []
+        for model in models:
+            own = np.atleast_2d(model.coef)
+            coef = np.zeros((len(own), support.size))
+            coef[:, np.searchsorted(support, model.support)] = own
+            parts.append(coef)
         self.support_ = support
-        self._support_coef = coef
-        self.intercept_ = np.array([model.intercept for model in models])
+        self._support_coef = np.vstack(parts)
+        self.intercept_ = np.concatenate([np.atleast_1d(model.intercept) for model in models])
 
     def _all_coef(self) -> FloatArray:
         """Return the coefficients on all features, (n_models, n_columns)."""

@@ -15,7 +15,7 @@ from ._check import check_loss
 from ._cox import Cox
 from ._dual import balance, dual_bound, fit_intercept
 from ._labels import Logistic, SquaredHinge, probabilities
-from ._outputs import Multinomial, Responses
+from ._outputs import LossOfOutputs, Multinomial, Responses
 from ._rates import Gamma, Poisson
 from ._residuals import Huber, LeastSquares, Quantile
 
@@ -25,6 +25,7 @@ __all__ = [
     "Huber",
     "LeastSquares",
     "Logistic",
+    "LossOfOutputs",
     "Multinomial",
     "NumericLoss",
     "Poisson",

@@ -25,10 +25,14 @@ class LossOfRows:
     quadratic: ClassVar[bool] = False
     has_intercept: ClassVar[bool] = True
     separable: ClassVar[bool] = True
-    outputs: ClassVar[int] = 1  # of every row: so many times as many margins as rows
     largest_offset: ClassVar[float] = 1e100
     noise: ClassVar[float] = 0.0  # the loss of a row that is no more than rounding
     target: ClassVar[str] = "any"  # what numbers y may have: "any", "not negative" or "positive"
+
+    @property
+    def outputs(self) -> int:
+        """Of every row: there are so many times as many margins as rows."""
+        return 1
 
     @property
     def parameters(self) -> dict[str, float]:

@@ -7,7 +7,7 @@ their best values; so its gradient has the sum 0 over the rows of every output.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,15 +25,15 @@ MAX_BALANCING = 10_000
 class LossOfOutputs(LossOfRows):
     """What losses of several outputs share: the second derivative at the best intercepts."""
 
-    outputs: Any
+    n_outputs: int
     free: bool  # whether there are intercepts
     has_intercept: ClassVar[bool] = False  # that solvers know of
     separable: ClassVar[bool] = False
 
     @property
-    def parameters(self) -> dict[str, float]:
+    def outputs(self) -> int:
         """The number of outputs."""
-        return {"outputs": float(self.outputs)}
+        return self.n_outputs
 
     def by_output(self, values: FloatArray) -> FloatArray:
         """Return entries as (outputs, n)."""
@@ -85,7 +85,7 @@ class Multinomial(LossOfOutputs):
 
     name: ClassVar[str] = "multinomial"
     of_labels: ClassVar[bool] = True
-    outputs: int
+    n_outputs: int
     free: bool = True
 
     def intercepts(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -134,7 +134,7 @@ class Multinomial(LossOfOutputs):
         outside = (np.abs(V.sum(axis=0)) > ROUNDING * size).any()
         if self.free:
             outside = outside or (np.abs(V.sum(axis=1)) > ROUNDING * np.abs(V).sum(axis=1)).any()
-        p = self.by_output(y) - self.by_output(share_of(v, weight))
+        p: FloatArray = self.by_output(y) - self.by_output(share_of(v, weight))
         if outside or (p < -ROUNDING).any():
             return np.inf
         p = np.maximum(p, 0.0)
@@ -185,23 +185,55 @@ class Responses(LossOfOutputs):
     """
 
     each: Smooth
-    outputs: int
+    n_outputs: int
     free: bool = True
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         """The name of f."""
         return self.each.name
 
     @property
-    def target(self) -> str:  # type: ignore[override]
+    def target(self) -> str:  # type: ignore[override,unused-ignore]
         """What numbers the responses may have."""
         return self.each.target
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Those of f, and the number of outputs."""
-        return {**self.each.parameters, "outputs": float(self.outputs)}
+        """Those of f."""
+        return self.each.parameters
+
+    @property
+    def final(self) -> Responses:
+        """The sum of the final losses of f."""
+        return replace(self, each=self.each.final)
+
+    @property
+    def of_residuals(self) -> bool:  # type: ignore[override]
+        """Whether f is a function of y - z."""
+        return self.each.of_residuals
+
+    @property
+    def largest_offset(self) -> float:  # type: ignore[override]
+        """That of f."""
+        return self.each.largest_offset
+
+    @property
+    def noise(self) -> float:  # type: ignore[override]
+        """That of f."""
+        return self.each.noise
+
+    def fitted(self, y: FloatArray, weight: FloatArray) -> Responses:
+        """Return the loss with the parameters of f that follow from all responses."""
+        return replace(self, each=self.each.fitted(y, weight))
+
+    def centred(self, y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the responses less their means, where intercepts take these up, and the means."""
+        Y, s = self.by_output(y), self.by_output(weight)[0]
+        # The mean of a constant response, rounded, may be another number.
+        constant = (Y[:, :1] == Y).all(axis=1)
+        mean = np.where(constant, Y[:, 0], Y @ s / s.sum()) if self.free else np.zeros(len(Y))
+        return (Y - mean[:, None]).ravel(), mean
 
     def intercepts(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return the best intercepts."""
@@ -278,9 +310,7 @@ def _log_shares(z: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(moved - np.log(np.exp(moved).sum(axis=0)))
 
 
-def _best_shifts(
-    z: FloatArray, y: FloatArray, s: FloatArray, wanted: FloatArray
-) -> FloatArray:
+def _best_shifts(z: FloatArray, y: FloatArray, s: FloatArray, wanted: FloatArray) -> FloatArray:
     """Return the b of mean 0 at which the shares of every output have the sum that is wanted.
 
     Newton's method on the convex loss, with steps that scale every output to its sum where it does
@@ -312,7 +342,7 @@ def _best_shifts(
         if not trial[0] < value and np.abs(wanted - trial[1] @ s).max() >= np.abs(pull).max():
             break
         b, (value, p) = b + step, trial
-    return b - b.mean()
+    return np.asarray(b - b.mean())
 
 
 def _circulating(flow: FloatArray) -> FloatArray:
@@ -349,7 +379,7 @@ def _circulating(flow: FloatArray) -> FloatArray:
 
 def classes_as_outputs(codes: IndexArray, n_classes: int) -> FloatArray:
     """Return the target of `Multinomial` for the numbers of classes of the rows."""
-    return (np.arange(n_classes)[:, None] == codes).astype(np.float64).ravel()
+    return np.asarray(np.arange(n_classes)[:, None] == codes, np.float64).ravel()
 
 
 __all__ = ["LossOfOutputs", "Multinomial", "Responses", "classes_as_outputs"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
 from .._typing import Columns, FloatArray, IndexArray, Smooth
-from ..losses import balance, dual_bound, fit_intercept
+from ..losses import LossOfOutputs, Responses, balance, dual_bound, fit_intercept
 
 NEAR = 1e-9  # relative, of a dual point
 LEAST_SCALE = 1e-300  # A gap is relative to the model without features, and to this at least.
@@ -21,7 +22,9 @@ class Risk:
     weight: FloatArray  # (n,) s: sample weights times C, positive
     loss: Smooth
     intercept: bool = True  # whether b is free, else it is 0
-    origin: float = 0.0  # what was taken off the target: b of the user's is so much larger
+    # What was taken off the target, a number or one of each output: b of the user's is so much
+    # larger.
+    origin: Any = 0.0
 
     @classmethod
     def centred(cls, y: FloatArray, weight: FloatArray, loss: Smooth, intercept: bool) -> Risk:
@@ -29,6 +32,9 @@ class Risk:
 
         Residuals of a target far from 0 would have its rounding in place of their own.
         """
+        if loss.outputs > 1 and loss.of_residuals:
+            y, means = cast("Responses", loss).centred(y, weight)
+            return cls(y, weight, loss.fitted(y, weight), intercept, means)
         loss = loss.fitted(y, weight)
         if not (intercept and loss.of_residuals):
             return cls(y, weight, loss, intercept)
@@ -76,6 +82,10 @@ class Risk:
         if self.intercept:
             return fit_intercept(self.loss, z, self.y, self.weight, start)
         return 0.0, *self.value_gradient(z)
+
+    def intercepts(self, z: FloatArray) -> FloatArray:
+        """Return the best intercepts of several outputs for margins without them."""
+        return cast("LossOfOutputs", self.loss).intercepts(z, self.y, self.weight)
 
     def dual_point(self, gradient: FloatArray) -> FloatArray:
         """Return the dual point v = -gradient, where b is free with a sum of 0."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 
-from .._typing import Design, FloatArray, IndexArray, Smooth
+from .._typing import Design, FloatArray, IndexArray, Smooth, Wrapper
 from ..designs._operations import select_rows
 from ..groups import Groups
 from ..losses import Logistic
@@ -30,7 +31,7 @@ class Task:
     usable: np.ndarray  # (m,) mask of the features that may be selected
     groups: Groups | None  # of the features, for budgets of groups
     forced_groups: IndexArray  # groups that every model counts, for budgets of both
-    origin: float  # of the target, see Risk
+    origin: Any  # of the target, see Risk: a number, or one of each output
     exposure: FloatArray  # (n,) what an offset of the margins makes of the weight of a row
 
     @classmethod
@@ -86,19 +87,62 @@ class Task:
     @property
     def n_usable(self) -> int:
         """How many features may be selected."""
-        return int(self.usable.sum())
+        return int(self.usable.sum()) // self.loss.outputs
 
     @cached_property
     def units(self) -> Units:
         """What the budget counts: features, or groups of them."""
         return units_of(self.usable, self.groups)
 
+    @property
+    def design_of_features(self) -> Design:
+        """The design whose columns are features of X."""
+        return self.design if self.loss.outputs == 1 else cast("Wrapper", self.design).base
+
+    def places(self, index: IndexArray) -> IndexArray:
+        """Return where the entries of some rows are: of each in every output."""
+        q = self.loss.outputs
+        return places_of(index, self.sample_weight.size // q, q)
+
+    def columns(self, features: IndexArray) -> IndexArray:
+        """Return the columns of the design that features of X are: of each output one."""
+        q = self.loss.outputs
+        return features if q == 1 else (features[:, None] * q + np.arange(q)).ravel()
+
+    def features(self, columns: IndexArray) -> IndexArray:
+        """Return the features of X of columns of the design, each once, in order."""
+        q = self.loss.outputs
+        return columns if q == 1 else np.array(list(dict.fromkeys((columns // q).tolist())), int)
+
+    def with_groups(self, groups: Groups) -> Task:
+        """Return the problem with other groups of the features of X."""
+        code = np.repeat(groups.code, self.loss.outputs)
+        return replace(self, groups=Groups(groups.labels, code))
+
+    def groups_of_features(self) -> Groups | None:
+        """Return the groups of the features of X; None where each is its own."""
+        q = self.loss.outputs
+        if self.groups is None or q == 1:
+            return self.groups
+        of_features = self.groups.take(np.arange(0, self.usable.size, q))
+        return None if len(of_features) == of_features.code.size else of_features
+
+    @property
+    def has_intercept(self) -> bool:
+        """Whether an intercept is free, or that of every output."""
+        return bool(getattr(self.loss, "free", self.intercept))
+
+    def by_output(self, coef: FloatArray) -> FloatArray:
+        """Return coefficients, (p,); of several outputs (outputs, features)."""
+        q = self.loss.outputs
+        return coef if q == 1 else np.ascontiguousarray(coef.reshape(-1, q).T)
+
     def rows(self, index: IndexArray) -> Task:
         """Return the problem on some rows, with the scales of these; no data are copied.
 
         Columns that are constant there cannot be selected, and are not forced either.
         """
-        places = places_of(index, self.sample_weight.size // self.loss.outputs, self.loss.outputs)
+        places = self.places(index)
         weight = self.sample_weight[places]
         design, varies = select_rows(self.design, index, weight)
         usable = self.usable & varies

@@ -81,8 +81,9 @@ def certify_supports(
     for size, support, fit, found in zip(sizes, supports, fits, best, strict=True):
         assert found is not None
         certificate = certificate_of(task, C, support, fit, found)
-        if task.groups is not None:
-            certificate = replace(certificate, n_groups=size, groups=task.groups)
+        groups = task.groups_of_features()
+        if groups is not None:
+            certificate = replace(certificate, n_groups=size, groups=groups)
         certificates.append(certificate)
     return certificates
 
@@ -91,20 +92,23 @@ def certificate_of(
     task: Task, C: float, support: IndexArray, fit: Ridge, found: Bound
 ) -> Certificate:
     """Return what the fit of a support and one dual point say of it."""
+    q, intercept = task.loss.outputs, fit.intercept + task.origin
+    if q > 1:
+        intercept = task.risk(C).intercepts(fit.margins) + task.origin
     return Certificate(
         C=C,
         scaling=task.scaling,
-        support=support,
-        coef=fit.coef,
-        intercept=fit.intercept + task.origin,
+        support=task.features(support),
+        coef=task.by_output(fit.coef),
+        intercept=intercept,
         objective=fit.objective,
         bound=min(found.value, fit.objective),
-        dual=found.dual,
-        fixed_in=int((found.fixed & task.usable).sum()),
-        candidates=int((task.usable & ~found.dropped).sum()),
+        dual=found.dual if q == 1 else found.dual.reshape(q, -1),
+        fixed_in=int((found.fixed & task.usable).sum()) // q,
+        candidates=int((task.usable & ~found.dropped).sum()) // q,
         loss=task.loss.name,
-        fit_intercept=task.intercept,
-        forced=task.forced,
+        fit_intercept=task.has_intercept,
+        forced=task.features(task.forced),
         parameters=task.loss.parameters,
     )
 

@@ -53,7 +53,7 @@ class L1Problem:
     def shift(self, features: IndexArray, u: FloatArray) -> float:
         """Return b of the design and the risk less b of X and its target."""
         moved = 0.0 if self.centre is None else float(self.centre[features] @ u)
-        return moved - self.risk.origin
+        return moved - float(self.risk.origin)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,9 +58,7 @@ class GroupExchanges:
         for size in sorted(set(sizes), reverse=True):
             while left.size > size:
                 columns = self._columns(left)
-                fit = ridge(
-                    self._Z, self._risk, columns=columns, start=start, tol=ELIMINATION_TOL
-                )
+                fit = ridge(self._Z, self._risk, columns=columns, start=start, tol=ELIMINATION_TOL)
                 count = 1 if left.size <= ONE_BY_ONE else max(1, int(DROP_SHARE * left.size))
                 length = self._sums(fit.coef**2, columns)[left]
                 length[self._protected[left]] = np.inf
@@ -135,7 +133,8 @@ class GroupExchanges:
 
     def _sums(self, values: FloatArray, columns: IndexArray) -> FloatArray:
         """Return the sums of numbers of some columns by group, (n_groups,)."""
-        return np.bincount(self._code[columns], values, self._protected.size)
+        sums = np.bincount(self._code[columns], values, self._protected.size)
+        return np.asarray(sums, np.float64)
 
 
 __all__ = ["GroupExchanges"]

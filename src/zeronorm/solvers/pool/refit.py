@@ -8,6 +8,7 @@ with C given, or chosen by the approximate leave-one-out loss.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class Refit:
     """A refitted model, on the user's scaling."""
 
     coef: FloatArray  # (k,)
-    intercept: float
+    intercept: Any  # a number, or one of each output
     C: float
     loss: float  # summed over the rows with their weights, log-loss for the logistic loss
     loo_loss: float  # mean approximate leave-one-out loss, or that of folds, of the same kind
@@ -81,9 +82,13 @@ def refit(
         fit = ridge(Z, risk.times(candidates[best]), penalty=penalty, start=start, tol=tol)
     coef = fit.coef / std
     value = risk.value_gradient(fit.margins)[0]
+    intercept: Any = fit.intercept - float(mean @ coef)
+    if risk.loss.outputs > 1:
+        moved = (mean * coef).reshape(-1, risk.loss.outputs).sum(axis=0)
+        intercept = risk.intercepts(fit.margins) - moved
     return Refit(
         coef,
-        fit.intercept - float(mean @ coef) + risk.origin,
+        intercept + risk.origin,
         candidates[best],
         value,
         losses[best],

@@ -9,8 +9,9 @@ passes. With z_i the margin of row i under the model of the fold that holds it o
 
 one number for every size. Several classes share it, so that no decision changes: it minimises the
 log-loss of their probabilities, which are those of each class against the others divided by their
-sum. The models of the folds are refitted with the C of the final fit in its scale-free form, C v, v
-the mean variance of their columns; a number that the user gave is used as it is.
+sum, or of a model of all classes the multinomial ones. The models of the folds are refitted with
+the C of the final fit in its scale-free form, C v, v the mean variance of their columns; a number
+that the user gave is used as it is.
 """
 
 from __future__ import annotations
@@ -87,38 +88,47 @@ def calibrated(
     n = len(tasks)
     paths, of_folds = repeats[:n], repeats[n:]
     with clock.phase("calibrate"):
-        z = {k: np.empty((labels.size, n)) for k in sizes}
+        outputs = tasks[0].loss.outputs
+        z = {k: np.empty((labels.size, n * outputs)) for k in sizes}
         for column, (task, path) in enumerate(zip(tasks, paths, strict=True)):
             free = _scale_free(task, path) if refit_C == "loo" else None
             for number, fold in enumerate(folds):
                 margins = _held_out(fold, column, of_folds[number * n + column], sizes, free)
                 for k in sizes:
-                    z[k][fold.test, column] = margins[k]
+                    z[k][fold.test, column : column + outputs] = margins[k]
         codes = np.unique(labels, return_inverse=True)[1]
-        weight = tasks[0].sample_weight
-        found = {k: best_scale(z[k], codes, weight) for k in sizes}
+        weight = tasks[0].sample_weight[: labels.size]
+        found = {k: best_scale(z[k], codes, weight, shared=outputs > 1) for k in sizes}
         return [_scaled(path, found) for path in paths]
 
 
-def best_scale(z: FloatArray, codes: IndexArray, weight: FloatArray) -> tuple[float, float]:
+def best_scale(
+    z: FloatArray, codes: IndexArray, weight: FloatArray, *, shared: bool = False
+) -> tuple[float, float]:
     """Return the number in [LEAST, MOST] by which margins have the least log-loss, and that mean.
 
     z : (n, 1) margins of the second of two classes, or (n, n_classes) of each against the others.
     codes : (n,) the class of each row. weight : (n,).
+    shared : whether margins are those of a multinomial model.
     """
     if z.shape[1] == 1:
         z = np.hstack([-z, z])  # their probabilities have the sum 1
-    own = np.take_along_axis(z, codes[:, None], axis=1)[:, 0]
+    rows = np.arange(codes.size)
     total = float(weight.sum())
 
+    def log_size(a: float) -> FloatArray:
+        return np.asarray(a * z if shared else log_expit(a * z))
+
     def loss(a: float) -> float:
-        total_of_classes = np.logaddexp.reduce(log_expit(a * z), axis=1)
-        return float(weight @ (total_of_classes - log_expit(a * own))) / total
+        size = log_size(a)
+        total_of_classes = np.logaddexp.reduce(size, axis=1)
+        return float(weight @ (total_of_classes - size[rows, codes])) / total
 
     def rising(a: float) -> bool:
-        log_proba = log_expit(a * z)
+        log_proba = log_size(a)
         log_proba -= np.logaddexp.reduce(log_proba, axis=1)[:, None]
-        slope = (np.exp(log_proba) * z * expit(-a * z)).sum(axis=1) - own * expit(-a * own)
+        change = z if shared else z * expit(-a * z)
+        slope = (np.exp(log_proba) * change).sum(axis=1) - change[rows, codes]
         return float(weight @ slope) > 0.0
 
     best = int(np.argmin([loss(a) for a in GRID]))
@@ -159,7 +169,7 @@ def _folds(tasks: Sequence[Task], labels: np.ndarray) -> list[_Fold]:
     and of a row that was drawn twice no copy is held out beside the other.
     """
     task = tasks[0]
-    storage, scale = unscaled(task.design)
+    storage, scale = unscaled(task.design_of_features)
     # The legacy generator, whose numbers are the same in every version of NumPy.
     direction = np.random.RandomState(0).uniform(-1.0, 1.0, scale.size)
     number = fold_numbers(multiply(storage, direction * scale), labels)
@@ -169,9 +179,10 @@ def _folds(tasks: Sequence[Task], labels: np.ndarray) -> list[_Fold]:
         train = np.flatnonzero(~held_out)
         # What classes share is made once: the scales cost a pass over X.
         first = task.rows(train)
+        own = task.places(train)
         folds.append(
             _Fold(
-                [replace(first, y=other.y[train]) for other in tasks],
+                [replace(first, y=other.y[own]) for other in tasks],
                 storage,
                 np.flatnonzero(held_out),
                 int(first.units.usable.sum()),
@@ -183,8 +194,9 @@ def _folds(tasks: Sequence[Task], labels: np.ndarray) -> list[_Fold]:
 def _gathered(task: Task, path: Path) -> tuple[IndexArray, Columns, FloatArray]:
     """Return the features of all sizes, sorted, their columns, and the variances of these in X."""
     features = np.unique(np.concatenate([path[k].support for k in path]))
-    Z = gather(task.design, features)
-    _, scale = column_scaling(task.design, features)
+    columns = task.columns(features)
+    Z = gather(task.design, columns)
+    _, scale = column_scaling(task.design, columns)
     return features, Z, variances(Z, 1.0 / scale, task.sample_weight)
 
 
@@ -192,7 +204,8 @@ def _scale_free(task: Task, path: Path) -> dict[int, float]:
     """Return C v of the final fits of a path, by size."""
     features, _, variance = _gathered(task, path)
     return {
-        k: path[k].refit_C * float(variance[np.searchsorted(features, path[k].support)].mean())
+        k: path[k].refit_C
+        * float(variance[task.columns(np.searchsorted(features, path[k].support))].mean())
         for k in path
     }
 
@@ -208,16 +221,18 @@ def _held_out(
     task = fold.tasks[column]
     features, Z, variance = _gathered(task, path)
     outside = gather(Rows(fold.storage, fold.test), features)
-    margins = {}
+    margins: dict[int, FloatArray] = {}
     for k in sizes:
         model = path[min(k, fold.n_units)]
         place = np.searchsorted(features, model.support)
         coef, intercept = model.coef, model.intercept
         if free is not None:
-            C = free[k] / float(variance[place].mean())
-            fit = refit_support(task, Z.take(place), model.support, C)
-            coef, intercept = fit.coef, fit.intercept
-        margins[k] = outside.take(place).times(coef) + intercept
+            columns = task.columns(place)
+            C = free[k] / float(variance[columns].mean())
+            fit = refit_support(task, Z.take(columns), task.columns(model.support), C)
+            coef, intercept = task.by_output(fit.coef), fit.intercept
+        margins[k] = outside.take(place).times(coef.T) + intercept
+        margins[k] = margins[k].reshape(len(fold.test), -1)
     return margins
 
 

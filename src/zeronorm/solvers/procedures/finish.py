@@ -60,14 +60,24 @@ def finish(
         support, fit = fits[k]
         log_loss = negative_log_likelihood(task, fit)
         criteria = information_criteria(log_loss, support.size, task.n_rows, task.n_usable)
+        features = task.features(support)
         selections[k] = Selection(
-            support, fit.coef, fit.intercept, fit.C, _entry_steps(pools, support),
+            features, task.by_output(fit.coef), fit.intercept, fit.C,
+            _entry_steps(pools, support)[:: task.loss.outputs],
             certificates.get(k), fit.loo_loss, log_loss, criteria, proofs.get(k),
         )  # fmt: skip
     first = pools[0].result
+    history = tuple(
+        replace(
+            step,
+            entered=task.features(step.entered),
+            n_features=step.n_features // task.loss.outputs,
+        )
+        for step in first.history
+    )
     gaps = [step.extra.get("gap", 0.0) for pool in pools for step in pool.result.history]
     gaps += [fit.gap for _, fit in fits.values()]
-    return Path(selections, first.order, first.history, first.status, max(gaps))
+    return Path(selections, task.features(first.order), history, first.status, max(gaps))
 
 
 def _entry_steps(pools: list[Found], support: IndexArray) -> IndexArray:
