@@ -183,8 +183,8 @@ def test_probabilities_of_noise_are_near_one_half():
 def test_classes_share_a_number():
     """Numbers of their own would change which class has the largest score."""
     X, y = weak(n=90, classes=3)
-    plain = BudgetClassifier([2, 4], calibrate=False).fit(X, y)
-    scaled = BudgetClassifier([2, 4]).fit(X, y)
+    plain = BudgetClassifier([2, 4], multi_class="ovr", calibrate=False).fit(X, y)
+    scaled = BudgetClassifier([2, 4], multi_class="ovr").fit(X, y)
     for k in (2, 4):
         (scale,) = {path[k].scale for path in scaled.path_}
         assert scale < 1.0

@@ -55,6 +55,7 @@ from zeronorm.solvers import newton
 from zeronorm.verification import verify
 
 CLASSES = [BudgetClassifier, MinimaxLogisticRegression, FeatureGeneratingMachine]
+PER_CLASS = {BudgetClassifier: {"multi_class": "ovr"}}  # others know nothing else
 each_class = pytest.mark.parametrize("make", CLASSES, ids=lambda c: c.__name__)
 SMOOTHING = ("smoothing", "smoothing-published")
 
@@ -108,7 +109,7 @@ def test_defaults_are_the_documented_ones():
         "forced_groups": None, "method": "auto", "C": "auto", "refit_C": "auto", "tol": None,
     }  # fmt: skip
     classifier = {"loss": "logistic", "criterion": None}
-    assert BudgetClassifier().get_params() == {**own, **classifier}
+    assert BudgetClassifier().get_params() == {**own, **classifier, "multi_class": "shared"}
     del own["class_weight"], own["calibrate"]
     assert BudgetRegressor().get_params() == {**own, "loss": "least_squares", "criterion": None}
     own = {"solver": "newton", **grouped}
@@ -291,6 +292,7 @@ def test_extreme_decision_values_give_probabilities(make, binary):
 def test_multiclass_probabilities(make, multiclass):
     """Probabilities of several classes would not be normalised one-versus-rest sigmoids."""
     X, y = multiclass
+    make = partial(make, **PER_CLASS.get(make, {}))
     model = make(n_features=4).fit(X, y)
     decision = model.decision_function(X)
     assert decision.shape == (150, 3)
@@ -343,6 +345,7 @@ def test_prediction_reads_only_the_support(make, binary):
 def test_multiclass_is_one_versus_rest_with_merged_scans(make, multiclass):
     """Several classes would be another model than one fit per class, or cost their scans."""
     X, y = multiclass
+    make = partial(make, **PER_CLASS.get(make, {}))
     make = partial(make, calibrate=False)  # the classes share its number, and folds
     model = make(n_features=4).fit(X, y)
     assert model.coef_.shape == (3, 25)
@@ -367,7 +370,7 @@ def test_multiclass_sizes_and_labels(make, multiclass):
     """A list of sizes or names as labels would fail with several classes."""
     X, y = multiclass
     names = np.array(["setosa", "versicolor", "virginica"])
-    make = partial(make, calibrate=False)
+    make = partial(make, calibrate=False, **PER_CLASS.get(make, {}))
     model = make(n_features=[2, 4]).fit(X, names[y])
     plain = make(n_features=[2, 4]).fit(X, y)
     assert_same_model(model, plain, classes=False)

@@ -801,7 +801,7 @@ def test_refit_with_the_best_leave_one_out_loss(data, multiclass):
     """C of the refit would not be the one that `BudgetClassifier` finds for the same features."""
     X, y = multiclass
     model = L1Classifier(n_features=4, standardize=True).fit(X, y)
-    same = BudgetClassifier(4, method="l1", calibrate=False).fit(X, y)
+    same = BudgetClassifier(4, method="l1", multi_class="ovr", calibrate=False).fit(X, y)
     np.testing.assert_allclose(model.coef_, same.coef_, rtol=1e-6)
     np.testing.assert_allclose(model.refit_C_, [path[4].refit_C for path in same._paths])
     assert model.seconds_["refit"] > 0

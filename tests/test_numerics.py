@@ -111,14 +111,15 @@ def test_fits_in_several_threads_leave_the_blas_as_it_was():
     assert [library["num_threads"] for library in threadpool_info()] == before
 
 
-def test_balanced_weights_equal_repetition():
+@pytest.mark.parametrize("multi_class", ["shared", "ovr"])
+def test_balanced_weights_equal_repetition(multi_class):
     """Leaving one row out would remove its class weight of repeated rows, but less of weighted."""
     rng = np.random.default_rng(5)
     y = rng.choice(3, 300, p=[0.7, 0.2, 0.1])
     X = rng.standard_normal((300, 8))
     X[:, :3] += np.eye(3)[y]
     times = rng.integers(1, 4, 300)
-    options = {"n_features": 3, "class_weight": "balanced"}
+    options = {"n_features": 3, "class_weight": "balanced", "multi_class": multi_class}
     weighted = BudgetClassifier(**options).fit(X, y, sample_weight=times)
     repeated = BudgetClassifier(**options).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-7)

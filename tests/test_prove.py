@@ -747,8 +747,9 @@ def test_bad_models_are_refused():
     constant[:, 2] = 4.0
     with pytest.raises(ValueError, match=r"constant columns of X, \[2\]"):
         zeronorm.certify([1, 2], constant, y)
+    two = BudgetClassifier(2).fit(X, y)
     with pytest.raises(ValueError, match="1 supports, but y has 3 classes"):
-        zeronorm.certify([1, 2], X, np.arange(30) % 3)
+        zeronorm.certify(two.set_params(multi_class="ovr"), X, np.arange(30) % 3)
     with pytest.raises(NotFittedError):
         zeronorm.certify(BudgetClassifier(3), X, y)
 

@@ -157,7 +157,8 @@ def test_budgets_by_other_methods(method):
     assert model.certificate_.bound <= model.certificate_.objective
     assert 0 <= model.optimality_gap_ < 1
     assert model.score(X, y) > 0.6
-    several = BudgetClassifier(3, method=method).fit(X, np.arange(100) % 3)
+    several = BudgetClassifier(3, method=method, multi_class="ovr")
+    several.fit(X, np.arange(100) % 3)
     assert all(path[3].support.size == 3 for path in several.path_)
 
 

@@ -118,6 +118,10 @@ class Design(ABC):
         """Return numbers a little above ||x_j||, (n_features,), where that is cheap."""
         return None
 
+    def gathered(self, features: IndexArray | slice) -> Columns | None:
+        """Return columns as this design has them at best; None: those of `gather`."""
+        return None
+
     def some_rows(self) -> FloatArray | None:
         """Return a few rows as float64, where columns can be centred and that is cheap."""
         return None

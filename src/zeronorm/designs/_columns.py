@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from .._kernels import sparse_gram
 from .._threads import current_threads, map_threads
 from .._typing import Columns, Design, FloatArray, IndexArray, Stored
-from ._wrappers import Repeated
 
 # Gram matrices above this many multiply-adds are formed in float32: they only shape the step,
 # objective, gradient and gap stay float64.
@@ -27,6 +26,11 @@ class DenseColumns:
 
     def __init__(self, x: FloatArray) -> None:
         self.array = x
+
+    @classmethod
+    def joined(cls, parts: Sequence[DenseColumns]) -> DenseColumns:
+        """Return the columns of all parts."""
+        return cls(np.vstack([part.array.T for part in parts]).T)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -234,135 +238,6 @@ class SparseColumns:
         return np.asarray(self._x.toarray())
 
 
-class RepeatedColumns:
-    """Columns of `Repeated`: some of a base, each in the rows of one output; see `Columns`."""
-
-    array: FloatArray | None = None
-
-    def __init__(
-        self, base: DenseColumns | SparseColumns, place: IndexArray, output: IndexArray, q: int
-    ) -> None:
-        """Begin with the columns of a base.
-
-        place, output : (p,) of every column, where it is in the base, and its output.
-        q : the number of outputs.
-        """
-        self._base, self._place, self._output, self._q = base, place, output, q
-
-    @classmethod
-    def of(cls, design: Repeated, features: IndexArray | slice) -> RepeatedColumns:
-        """Return some columns of a design."""
-        columns = np.arange(design.shape[1])[features]
-        own, place = np.unique(columns // design.outputs, return_inverse=True)
-        base = as_columns(design.base.gather(own))
-        return cls(base, place, columns % design.outputs, design.outputs)
-
-    @classmethod
-    def joined(cls, parts: Sequence[RepeatedColumns]) -> RepeatedColumns:
-        """Return the columns of all parts."""
-        grown = GrowingColumns()
-        starts = np.cumsum([0, *(part._base.shape[1] for part in parts)])
-        for part in parts:
-            grown.append(part._base)
-        base = cast("DenseColumns | SparseColumns", grown.columns())
-        place = [start + part._place for start, part in zip(starts, parts, strict=False)]
-        output = np.concatenate([part._output for part in parts])
-        return cls(base, np.concatenate(place), output, parts[0]._q)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n q, p)."""
-        return self._base.shape[0] * self._q, self._place.size
-
-    @property
-    def storage(self) -> tuple[NDArray[Any], ...]:
-        """(x,), zeros and all."""
-        return (self.dense(),)
-
-    def times(self, u: FloatArray) -> FloatArray:
-        """Return Zu."""
-        spread = np.zeros((self._base.shape[1], self._q, *u.shape[1:]))
-        spread[self._place, self._output] = u
-        found = self._base.times(spread.reshape(spread.shape[0], -1))
-        n = self._base.shape[0]
-        parts = found.reshape(n, self._q, -1).transpose(1, 0, 2)
-        return np.asarray(parts.reshape(n * self._q, *u.shape[1:]))
-
-    def dot(self, v: FloatArray) -> FloatArray:
-        """Return Z'v."""
-        n = self._base.shape[0]
-        parts = v.reshape(self._q, n, -1).transpose(1, 0, 2)
-        found = self._base.dot(np.ascontiguousarray(parts.reshape(n, -1)))
-        found = found.reshape(self._base.shape[1], self._q, *v.shape[1:])
-        return np.asarray(found[self._place, self._output])
-
-    def dot_each(self, v: FloatArray) -> FloatArray:
-        """Return Z'v by one product for each column."""
-        parts = v.reshape(self._q, -1)
-        found = np.array([self._base.dot_each(np.ascontiguousarray(part)) for part in parts])
-        return np.asarray(found[self._output, self._place])
-
-    def gram(self, weight: FloatArray) -> FloatArray:
-        """Return Z' diag(weight) Z: columns of different outputs have no row in common."""
-        found = np.zeros((self._place.size, self._place.size))
-        for own, part in self._by_output(weight):
-            place = self._place[own]
-            found[np.ix_(own, own)] = self._base.gram(part)[np.ix_(place, place)]
-        return found
-
-    def cross(self, chosen: IndexArray, weight: FloatArray) -> FloatArray:
-        """Return Z_S' diag(weight) Z, (k, p)."""
-        return self.gram(weight)[chosen]
-
-    def covariance(self, weight: FloatArray, mean: FloatArray) -> FloatArray:
-        """Return (Z - 1 mean')' diag(weight) (Z - 1 mean') for mean the weighted one, or 0."""
-        return self.gram(weight) - float(weight.sum()) * np.outer(mean, mean)
-
-    def squares(self, weight: FloatArray) -> FloatArray:
-        """Return sum_i w_i z_ij^2, (p,)."""
-        found = np.zeros(self._place.size)
-        for own, part in self._by_output(weight):
-            found[own] = self._base.squares(part)[self._place[own]]
-        return found
-
-    def squared(self) -> RepeatedColumns:
-        """Return the columns of the z_ij^2."""
-        return RepeatedColumns(self._base.squared(), self._place, self._output, self._q)
-
-    def take(self, columns: IndexArray | slice) -> RepeatedColumns:
-        """Return some of the columns."""
-        own, place = np.unique(self._place[columns], return_inverse=True)
-        return RepeatedColumns(self._base.take(own), place, self._output[columns], self._q)
-
-    def rows(self, rows: IndexArray | slice) -> RepeatedColumns:
-        """Return some rows, in all outputs."""
-        return RepeatedColumns(self._base.rows(rows), self._place, self._output, self._q)
-
-    def summed(self, factor: FloatArray, outputs: int) -> FloatArray:
-        """Return the sums over the outputs of every row: one output has an entry."""
-        parts = factor.reshape(outputs, -1)[self._output].T
-        return np.asarray(self._base.dense()[:, self._place] * parts)
-
-    def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
-        """Return (x,) of some rows, in all outputs, zeros and all."""
-        return (self.rows(rows).dense(),)
-
-    def dense(self) -> FloatArray:
-        """Return Z as an array, zeros and all."""
-        base = self._base.dense()
-        found = np.zeros((self._q, *base.shape[:1], self._place.size))
-        for column, (place, output) in enumerate(zip(self._place, self._output, strict=True)):
-            found[output, :, column] = base[:, place]
-        return np.asarray(found.reshape(-1, self._place.size))
-
-    def _by_output(self, weight: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
-        """Yield the columns of every output with its weights."""
-        for output, part in enumerate(weight.reshape(self._q, -1)):
-            own = np.flatnonzero(self._output == output)
-            if own.size:
-                yield own, np.ascontiguousarray(part)
-
-
 def as_columns(stored: Stored) -> DenseColumns | SparseColumns:
     """Return what `Design.gather` returned as columns."""
     if sp.issparse(stored):
@@ -372,9 +247,8 @@ def as_columns(stored: Stored) -> DenseColumns | SparseColumns:
 
 def gather(design: Design, features: IndexArray | slice) -> Columns:
     """Return the columns of some features, in the given order."""
-    if isinstance(design, Repeated):
-        return RepeatedColumns.of(design, features)
-    return as_columns(design.gather(features))
+    own = design.gathered(features)
+    return as_columns(design.gather(features)) if own is None else own
 
 
 class GrowingColumns:
@@ -384,7 +258,7 @@ class GrowingColumns:
         self._capacity = capacity
         self._size = 0
         self._dense: FloatArray | None = None
-        self._parts: list[SparseColumns | RepeatedColumns] = []
+        self._parts: list[Any] = []  # columns that are no array
 
     @property
     def size(self) -> int:
@@ -395,11 +269,10 @@ class GrowingColumns:
         """Append columns, all of one kind."""
         old = self._size
         self._size += columns.shape[1]
-        if isinstance(columns, SparseColumns | RepeatedColumns):
+        stored = columns.array
+        if stored is None:
             self._parts.append(columns)
             return
-        stored = columns.array
-        assert stored is not None
         if self._dense is None or self._dense.shape[1] < self._size:
             room = max(self._capacity, self._size, 3 * old // 2)  # more each time: few copies
             grown = np.empty((stored.shape[0], room), order="F")
@@ -412,9 +285,8 @@ class GrowingColumns:
         """Return all columns."""
         if self._parts:
             if len(self._parts) > 1:
-                joined: Any = type(self._parts[0]).joined
-                self._parts = [joined(self._parts)]
-            return self._parts[0]
+                self._parts = [type(self._parts[0]).joined(self._parts)]
+            return cast("Columns", self._parts[0])
         assert self._dense is not None
         return DenseColumns(self._dense[:, : self._size])
 

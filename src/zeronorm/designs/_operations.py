@@ -9,7 +9,8 @@ import numpy as np
 from .._typing import EXACT_SCAN, Design, FloatArray, IndexArray, Stored, Wrapper
 from ..ordering import largest
 from ._dense import Dense
-from ._wrappers import IN_MEMORY, Repeated, Rows, Scaled, as_slice, feature_blocks, storage_of
+from ._repeated import Repeated
+from ._wrappers import IN_MEMORY, Rows, Scaled, as_slice, feature_blocks, storage_of
 
 __all__ = [
     "center_scale",

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from .. import validate
 from .._typing import FloatArray
 from ..losses import Multinomial
-from ..losses._outputs import classes_as_outputs
+from ..losses._multinomial import classes_as_outputs
 from ..methods import Method, named
 from ..result import Path
 from ..solvers.drive import Solver

@@ -117,11 +117,11 @@ class BudgetRegressor(LinearRegressor):
     _doubts = _budget_selection.doubts
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
-        if getattr(y, "ndim", np.ndim(y)) != 2 or np.shape(y)[1] < 2:
+        columns = validate.responses(y)
+        if columns is None:
             return super()._target(y, n_samples)
-        validate.check_unmasked("y", y)
         return np.column_stack(
-            [super(BudgetRegressor, self)._target(one, n_samples) for one in np.asarray(y).T]
+            [super(BudgetRegressor, self)._target(one, n_samples) for one in columns]
         )
 
     def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
@@ -139,9 +139,12 @@ class BudgetRegressor(LinearRegressor):
         return plan.pose(data, [data.labels.T.ravel()], None, unit, sizes, outputs)
 
     def __sklearn_tags__(self) -> Tags:
-        """Return the tags: several responses."""
+        """Return the tags: several responses, where the method can select for all of them."""
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        try:
+            tags.target_tags.multi_output = "groups" in self._plan().method.budgets
+        except ValueError:  # parameters break a rule, as fit will say
+            tags.target_tags.multi_output = True
         return tags
 
     @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]

@@ -67,8 +67,9 @@ def rank(paths: Sequence[Path], k: int) -> Iterator[Warning]:
     n = certificate.dual.shape[-1]
     if k >= n:
         yield UserWarning(
-            f"n_features={k} is more than the {n - 1} features that {n} samples can tell apart: the "
-            "rank of X is below it, and only the ridge makes the model unique. Use fewer features."
+            f"n_features={k} is more than the {n - 1} features that {n} samples can tell apart: "
+            "the rank of X is below it, and only the ridge makes the model unique. Use fewer "
+            "features."
         )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from .. import validate
 from .._typing import FloatArray, IndexArray, Smooth
 from ..criteria import CRITERIA, LEAST_ROWS, criteria_table
-from ..designs._wrappers import Repeated
+from ..designs._repeated import Repeated
 from ..groups import Groups
 from ..losses import Multinomial, Responses
 from ..methods import L0, Bilevel, Method, Minimax, Pool

@@ -105,6 +105,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     forced_features: Any = None
     forced_groups: Any = None
     criterion: Any = None
+    multi_class: Any = "ovr"
     refit_C: Any = None
     calibrate: Any = False
     warm_start: Any = False

@@ -15,7 +15,8 @@ from ._check import check_loss
 from ._cox import Cox
 from ._dual import balance, dual_bound, fit_intercept
 from ._labels import Logistic, SquaredHinge, probabilities
-from ._outputs import LossOfOutputs, Multinomial, Responses
+from ._multinomial import Multinomial
+from ._outputs import LossOfOutputs, Responses
 from ._rates import Gamma, Poisson
 from ._residuals import Huber, LeastSquares, Quantile
 

@@ -98,6 +98,18 @@ def check_response(y: Any, n_samples: int) -> FloatArray:
     return values
 
 
+def responses(y: Any) -> np.ndarray | None:
+    """Return the columns of a target of several responses; None where it is none."""
+    try:
+        found = np.asarray(y)
+    except ValueError:  # a ragged sequence
+        return None
+    if found.ndim != 2 or found.shape[1] < 2:
+        return None
+    check_unmasked("y", y)
+    return found.T
+
+
 def check_range(loss: Any, y: FloatArray) -> FloatArray:
     """Return a target whose numbers are where those of a loss are."""
     bad = np.flatnonzero(~((y > 0) if loss.target == "positive" else (y >= 0)))

@@ -69,9 +69,10 @@ class Units:
         X, error = data.X, data.error
         if not self._grouped:
             X, error = X[:, units], error[units]
-        score = X.T @ dual
-        error = error * float(np.abs(dual).sum())
-        square, wrong = score**2, error * (2.0 * np.abs(score) + error)
+        score = data.scores(dual, X)
+        error = error[:, None] * np.abs(dual).reshape(data.outputs, -1).sum(axis=1)
+        square = (score**2).sum(axis=1)
+        wrong = (error * (2.0 * np.abs(score) + error)).sum(axis=1)
         # A score that is no number may be any: its feature is in the best set then.
         square, wrong = (np.where(np.isnan(one), np.inf, one) for one in (square, wrong))
         if not self._grouped:

@@ -12,6 +12,7 @@ from ..result import Certificate
 from ._form import CertificateError, check_range
 from ._loss import ROUNDOFF, Loss
 from ._losses import loss_of
+from ._multinomial import Multinomial
 from ._survival import survival_target
 
 # The standard deviation of a constant column is at most this share of its largest entry.
@@ -28,8 +29,10 @@ class Data:
     """The data of a certificate, rows of positive weight, on its selection scaling."""
 
     X: FloatArray  # (n, m); columns that are constant are 0; centred where the intercept is free
-    y: FloatArray  # (n,) +-1, or numbers; of losses of residuals centred where b is free
-    centre: float  # of y: a part of the intercept
+    # (n,) +-1, or numbers; of losses of residuals centred where b is free. Of several outputs, as
+    # weights and dual points, (outputs n,): all rows of the first one, then those of the next.
+    y: FloatArray
+    centre: FloatArray  # (outputs,) of y: a part of the intercept
     blur: float  # by how much centring may have changed an entry of y
     weight: FloatArray  # (n,) C s_i, times e^o_i where an offset o makes it so
     usable: np.ndarray  # (m,) columns that are not constant
@@ -38,10 +41,15 @@ class Data:
     told: FloatArray  # (n, m) the columns as the scaling has them
     loss: Loss
     intercept: bool
+    outputs: int
+
+    def scores(self, dual: FloatArray, columns: FloatArray) -> FloatArray:
+        """Return X'v of some columns, (k, outputs)."""
+        return np.asarray(columns.T @ dual.reshape(self.outputs, -1).T)
 
     def feasible(self, dual: FloatArray) -> FloatArray:
         """Return a dual point that is feasible; the given one must be so but for rounding."""
-        dual = np.array(dual, np.float64)
+        dual = np.array(dual, np.float64).ravel()
         total = float(np.abs(dual).sum())
         low, high = self.loss.limits(self.y, self.weight)
         near = 1.0 + BALANCED
@@ -51,25 +59,19 @@ class Data:
             sound = sound and abs(float(dual.sum())) <= BALANCED * total
         if not sound:
             raise CertificateError("the dual point of the certificate is not feasible.")
-        dual = np.where(np.abs(dual) < LEAST_SHARE * self.weight, 0.0, dual)
-        return self.balanced(dual) if self.intercept else dual
+        return self.balanced(np.where(np.abs(dual) < LEAST_SHARE * self.weight, 0.0, dual))
 
     def balanced(self, dual: FloatArray) -> FloatArray:
-        """Return a dual point with the sign of the larger sum shrunk to the sum of the other.
-
-        Where rows are compared within strata only, in each of them.
-        """
-        for rows in self.loss.strata(self.y):
-            dual = np.array(dual)
-            dual[rows] = self._balanced(dual[rows])
-        return dual
-
-    def _balanced(self, dual: FloatArray) -> FloatArray:
-        up, down = float(dual[dual > 0].sum()), -float(dual[dual < 0].sum())
-        if up == down:
-            return dual
-        heavier = dual > 0 if up > down else dual < 0
-        return np.asarray(np.where(heavier, dual * (min(up, down) / max(up, down)), dual))
+        """Return a dual point between its ends as a feasible one."""
+        if self.outputs == 1 or self.loss.classes:
+            return self.loss.balanced(dual, self.y, self.weight, self.intercept)
+        parts = (one.reshape(self.outputs, -1) for one in (dual, self.y, self.weight))
+        return np.concatenate(
+            [
+                self.loss.balanced(v, y, weight, self.intercept)
+                for v, y, weight in zip(*parts, strict=True)
+            ]
+        )
 
     def conjugate(self, dual: FloatArray) -> tuple[float, float]:
         """Return the conjugate of the loss at a feasible point, and its rounding."""
@@ -108,6 +110,12 @@ def read_target(y: np.ndarray, loss: Loss) -> FloatArray:
             )
         return numbers
     classes = np.unique(y)
+    if isinstance(loss, Multinomial):
+        if len(classes) != loss.outputs:
+            raise ValueError(
+                f"y must have the {loss.outputs} classes of the certificate; got {len(classes)}."
+            )
+        return np.asarray(classes[:, None] == y, np.float64).ravel()
     if len(classes) != 2:
         raise ValueError(
             f"y must have two classes; got {len(classes)}. Verify one class at a time."
@@ -133,9 +141,13 @@ def read_data(
             raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     labels = np.asarray(y)
-    if X.ndim != 2 or labels.shape != X.shape[:1]:  # () of an object that is no array
+    q = len(certificate.dual) if certificate.dual.ndim == 2 else 1
+    loss = loss_of(certificate.loss, certificate.parameters, q)
+    shape = (*X.shape[:1], q) if q > 1 and not loss.classes else X.shape[:1]
+    if X.ndim != 2 or labels.shape != shape:  # () of an object that is no array
+        wanted = f"(n, {q})" if len(shape) == 2 else "(n,)"
         raise ValueError(
-            f"X must be (n, m) and y (n,); got the shapes {X.shape} and {labels.shape}."
+            f"X must be (n, m) and y {wanted}; got the shapes {X.shape} and {labels.shape}."
         )
     X = X.astype(np.float64, copy=False)
     n = len(labels)
@@ -146,23 +158,24 @@ def read_data(
     X, labels, s = X[used], labels[used], s[used]
     if not np.isfinite(X).all():
         raise ValueError("X must be finite; got NaN or infinity.")
-    loss = loss_of(certificate.loss, certificate.parameters)
-    target, exposure = read_target(labels, loss), np.ones(len(labels))
+    target = read_target(labels.T.ravel() if labels.ndim == 2 else labels, loss)
+    exposure = np.ones(q * len(labels))
     if offset is not None:
         o = np.asarray(offset, dtype=np.float64)
         if o.shape != (n,) or not np.isfinite(o).all():
             raise ValueError("offset must be a finite number for each row of X.")
-        target, exposure = loss.offset(target, o[used])
-    centre, blur = 0.0, 0.0
+        target, exposure = loss.offset(target, np.tile(o[used], q))
+    centre, blur = np.zeros(q), 0.0
     if loss.centred and certificate.fit_intercept:
-        centre = float(s @ target) / float(s.sum())
-        target = target - centre
+        outputs = target.reshape(q, -1)
+        centre = outputs @ s / float(s.sum())
+        target = (outputs - centre[:, None]).ravel()
         blur = ROUNDOFF * float(np.abs(target).max())
     (n, m) = X.shape
-    if certificate.dual.size != n:
+    if certificate.dual.shape[-1] != n:
         raise CertificateError(
-            f"the dual point of the certificate is of {certificate.dual.size} samples; X has {n} "
-            "of positive weight."
+            f"the dual point of the certificate is of {certificate.dual.shape[-1]} samples; X has "
+            f"{n} of positive weight."
         )
     if certificate.groups is not None and certificate.groups.code.size != m:
         raise CertificateError(
@@ -196,7 +209,7 @@ def read_data(
             "the support of the certificate has constant columns of X, which are no features."
         )
     return Data(
-        values, target, centre, blur, certificate.C * s * exposure, ~constant,
+        values, target, centre, blur, certificate.C * np.tile(s, q) * exposure, ~constant,
         (mean + rest) / scale if moved else np.zeros(m), error, told,
-        loss, bool(certificate.fit_intercept),
+        loss, bool(certificate.fit_intercept), q,
     )  # fmt: skip

@@ -49,7 +49,8 @@ def _copied(given: Any) -> Certificate:
             f"certificate must be a zeronorm.result.Certificate; got {type(given).__name__}."
         )
     values = {field.name: getattr(given, field.name) for field in fields(Certificate)}
-    for name in ("C", "intercept", "objective", "bound"):
+    values["intercept"] = _intercept(values["intercept"], values["dual"])
+    for name in ("C", "objective", "bound"):
         if not _is_finite(values[name]):
             raise CertificateError(
                 f"{name} of the certificate must be a finite number; got {values[name]!r:.60}."
@@ -90,6 +91,17 @@ def _copied(given: Any) -> Certificate:
     }
     values["parameters"] = _parameters(values["parameters"])
     return Certificate(**values)
+
+
+def _intercept(given: Any, dual: Any) -> Any:
+    """Return a number, or those of all outputs."""
+    if getattr(dual, "ndim", 1) == 2:
+        return _copy(given, "iuf")
+    if not _is_finite(given):
+        raise CertificateError(
+            f"intercept of the certificate must be a finite number; got {given!r:.60}."
+        )
+    return float(given)
 
 
 def _parameters(given: Any) -> dict[str, float]:
@@ -140,7 +152,7 @@ def _check_fields(certificate: Certificate) -> None:
         raise CertificateError("fit_intercept of the certificate must be True or False.")
     if not certificate.C > 0:
         raise CertificateError(f"C of the certificate must be positive; got {certificate.C!r}.")
-    if not certificate.fit_intercept and certificate.intercept != 0:
+    if not certificate.fit_intercept and np.any(certificate.intercept):
         raise CertificateError("the certificate has an intercept in a problem without one.")
     if not 100.0 * certificate.gap < np.inf:
         raise CertificateError("the gap of the certificate is infinite.")
@@ -149,8 +161,19 @@ def _check_fields(certificate: Certificate) -> None:
         raise CertificateError("the support of the certificate has no features.")
     if not np.isin(certificate.forced, certificate.support).all():
         raise CertificateError("the certificate has forced features outside of its support.")
-    _finite("coef", certificate.coef, (k,))
-    _finite("dual", certificate.dual, (None,))
+    several = certificate.dual.ndim == 2
+    wrong = ("logistic", "squared_hinge", "cox") if several else ("multinomial",)
+    if certificate.loss in wrong or (several and len(certificate.dual) < 2):
+        raise CertificateError(
+            f"the dual point of the certificate has the shape {certificate.dual.shape}, which is "
+            f"none of the loss {certificate.loss!r}."
+        )
+    outputs = (len(certificate.dual),) if several else ()
+    _finite("intercept", np.asarray(certificate.intercept), outputs)
+    _finite("coef", certificate.coef, (*outputs, k))
+    _finite("dual", certificate.dual, (*outputs, None))
+    if several and (certificate.tree is not None or certificate.equivalents):
+        raise CertificateError("a certificate of several outputs has no tree and no equivalents.")
     if (certificate.groups is None) != (certificate.n_groups is None):
         raise CertificateError("the certificate has groups without their number, or the reverse.")
     if certificate.groups is not None:

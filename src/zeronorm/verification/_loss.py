@@ -21,6 +21,7 @@ class Loss:
     """f(y, z), convex in z, not negative."""
 
     labels: ClassVar[bool] = False  # whether y is +-1
+    classes: ClassVar[bool] = False  # whether y is 1 in the output of the class of a row, else 0
     survival: ClassVar[bool] = False  # whether y has times, events and strata
     centred: ClassVar[bool] = False  # whether it is a function of y - z
     least: ClassVar[float] = -np.inf  # y is not below
@@ -53,6 +54,19 @@ class Loss:
         """Return the rows over each of which a dual point has the sum 0."""
         return [slice(None)]
 
+    def balanced(
+        self, dual: FloatArray, y: FloatArray, weight: FloatArray, free: bool
+    ) -> FloatArray:
+        """Return a dual point between its ends as a feasible one.
+
+        With a free intercept the sign of the larger sum is shrunk to the sum of the other, in every
+        stratum.
+        """
+        for rows in self.strata(y) if free else ():
+            dual = np.array(dual)
+            dual[rows] = _balanced(dual[rows])
+        return dual
+
     def limits(self, y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the ends of the dual values."""
         low, high = self.ends(y)
@@ -75,6 +89,14 @@ class Loss:
     def slopes(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return minus the derivative of the weighted loss."""
         return np.asarray(weight * self.shares(z, y))
+
+
+def _balanced(dual: FloatArray) -> FloatArray:
+    up, down = float(dual[dual > 0].sum()), -float(dual[dual < 0].sum())
+    if up == down:
+        return dual
+    heavier = dual > 0 if up > down else dual < 0
+    return np.asarray(np.where(heavier, dual * (min(up, down) / max(up, down)), dual))
 
 
 __all__ = ["ROUNDOFF", "Loss"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import FloatArray
 from ._loss import Loss
+from ._multinomial import Multinomial
 from ._survival import Cox
 
 
@@ -198,6 +199,7 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "poisson": (),
     "gamma": (),
     "cox": (),
+    "multinomial": (),
 }
 _PLAIN = {
     "logistic": Logistic,
@@ -209,8 +211,10 @@ _PLAIN = {
 }
 
 
-def loss_of(name: str, parameters: Mapping[str, float]) -> Loss:
+def loss_of(name: str, parameters: Mapping[str, float], outputs: int = 1) -> Loss:
     """Return the loss of a name that is known, with its parameters."""
+    if name == "multinomial":
+        return Multinomial(outputs)
     if name == "huber":
         return Residual(-parameters["width"], parameters["width"])
     if name == "quantile":

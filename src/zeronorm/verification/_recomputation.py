@@ -115,36 +115,37 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
 
 def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
     """Return the objective at the coefficients, which must be optimal, and its rounding."""
-    support, coef = certificate.support, certificate.coef
+    support, coef = certificate.support, certificate.coef.reshape(data.outputs, -1)
     columns = data.X[:, support]
-    intercept = certificate.intercept - data.centre
-    z = columns @ coef + (intercept + float(data.mean[support] @ coef))
+    intercept = np.atleast_1d(certificate.intercept) - data.centre
+    z = (columns @ coef.T + (intercept + coef @ data.mean[support])).T.ravel()
     losses, terms_of_losses = data.losses(z)
-    objective = float(0.5 * coef @ coef + losses.sum())
+    square = float(coef.ravel() @ coef.ravel())
+    objective = float(0.5 * square + losses.sum())
     if not objective >= LEAST_OBJECTIVE:
         raise CertificateError(
             f"the objective of the certificate must be above {LEAST_OBJECTIVE:g}; recomputed: "
             f"{objective!r}. Use larger weights or a larger C."
         )
     slopes = data.slopes(z)
-    dual = data.balanced(slopes) if data.intercept else slopes
-    scores = columns.T @ dual
+    dual = data.balanced(slopes)
+    scores = data.scores(dual, columns)
     conjugate, wrong_conjugate = data.conjugate(dual)
-    least = float(-conjugate - 0.5 * scores @ scores)
-    error = data.error[support] * float(np.abs(dual).sum())
-    blurred = 0.5 * float(error @ (2.0 * np.abs(scores) + error))
+    least = float(-conjugate - 0.5 * (scores**2).sum())
+    error = data.error[support][:, None] * np.abs(dual).reshape(data.outputs, -1).sum(axis=1)
+    blurred = 0.5 * float((error * (2.0 * np.abs(scores) + error)).sum())
     if not objective - least <= OPTIMAL * objective + blurred:
         raise CertificateError(
             f"the coefficients of the certificate are not optimal on its support: their objective "
             f"is {objective!r}, the optimum is only known to be above {least!r}."
         )
-    parts = abs(intercept) + float(np.abs(data.mean[support]) @ np.abs(coef))
-    wrong = float(data.error[support] @ np.abs(coef)) + ROUNDOFF * (coef.size + 4) * parts
-    wrong += data.blur
+    parts = np.abs(intercept) + np.abs(coef) @ np.abs(data.mean[support])
+    wrongs = np.abs(coef) @ data.error[support] + ROUNDOFF * (coef.shape[1] + 4) * parts
+    wrong = float(wrongs.max()) + data.blur
     # Slopes change with the margin, by the weight times the second derivative at most.
     bend = float((data.weight * data.loss.steepness(z, data.y, wrong)).sum())
     wrong = wrong * (float(np.abs(slopes).sum()) + 0.5 * bend * wrong)
-    terms = 0.5 * float(coef @ coef) + float(terms_of_losses @ data.coarse)
+    terms = 0.5 * square + float(terms_of_losses @ data.coarse)
     return objective, wrong + blurred + wrong_conjugate + ROUNDOFF * (z.size + 8) * terms
 
 

@@ -8,13 +8,14 @@ with C given, or chosen by the approximate leave-one-out loss.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ..._typing import Columns, FloatArray
+from ...losses import LossOfOutputs
 from ..risk import Risk
-from .ridge import Ridge, leverages, ridge
+from .ridge import Ridge, inverse_factor, leverages, ridge
 
 # Values of C for "loo", divided by the mean variance of the selected columns: from prior standard
 # deviations of 0.05 to 7 of the coefficient of a column with that variance.
@@ -71,7 +72,9 @@ def refit(
     for value in candidates:
         start = (fits[-1].coef, fits[-1].intercept) if fits else None
         fits.append(ridge(Z, risk.times(value), penalty=penalty, start=start, tol=coarse))
-        if risk.loss.separable:
+        if risk.loss.outputs > 1:
+            losses.append(leave_one_row_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
+        elif risk.loss.separable:
             losses.append(leave_one_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
         else:
             losses.append(held_out_loss(Z, risk, value, penalty, fits[-1], coarse))
@@ -118,6 +121,43 @@ def leave_one_out_loss(
     damping = 1.0 - C * leverage * one.curvature(margins)
     shifted = margins + C * leverage * gradient / np.maximum(damping, 1e-8)
     return risk.value_gradient(shifted)[0] / float(risk.weight.sum())
+
+
+def leave_one_row_out_loss(
+    Z: Columns,
+    risk: Risk,
+    C: float,
+    penalty: FloatArray,
+    margins: FloatArray,
+    unit: FloatArray | None = None,
+) -> float:
+    """Return the mean loss of each row of several outputs under the model fitted without it.
+
+    The same Newton step: with A the outputs x outputs leverages of a row, g and W the derivatives
+    of one unit of its loss, z <- z + C A (I - C W A)^-1 g. The intercepts are columns of the fit.
+    """
+    loss = cast("LossOfOutputs", risk.loss)
+    q, n = loss.outputs, risk.size
+    z = margins + np.repeat(loss.intercepts(margins, risk.y, risk.weight), n)
+    at: Any = replace(loss, free=False)  # type: ignore[type-var]
+    columns = Z.dense().reshape(q, n, -1)
+    if loss.free:
+        ones = np.broadcast_to(np.eye(q)[:, None, :], (q, n, q))
+        columns, penalty = np.concatenate([columns, ones], axis=2), np.append(penalty, np.zeros(q))
+    bends = C * at.blocks(z, risk.y, risk.weight)
+    flat = columns.reshape(q * n, -1)
+    bent = np.einsum("abn,bnj->anj", bends, columns).reshape(q * n, -1)
+    matrix = flat.T @ bent + np.diag(penalty)
+    # Equal shifts of all intercepts may change nothing: a little ridge is on them.
+    matrix[np.diag_indices_from(matrix)] += 1e-10 * np.einsum("ii->i", matrix)
+    white = (flat @ inverse_factor(matrix).T).reshape(q, n, -1)
+    leverage = C * np.einsum("anj,bnj->nab", white, white)
+    one = np.minimum(risk.weight, 1.0 if unit is None else unit)
+    gradient = at.value_gradient(z, risk.y, one)[1].reshape(q, n)
+    damping = np.eye(q) - at.blocks(z, risk.y, one).transpose(2, 0, 1) @ leverage
+    moved = np.linalg.solve(damping, gradient.T[:, :, None])
+    shift = (leverage @ moved)[:, :, 0].T.ravel()
+    return float(at.value_gradient(z + shift, risk.y, risk.weight)[0] / risk.weight.sum() * q)
 
 
 def held_out_loss(

@@ -1,0 +1,216 @@
+"""The multinomial logistic loss of several classes on the same features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import xlogy
+
+from .._typing import Columns, FloatArray, IndexArray
+from ._base import NumericLoss
+from ._dual import share_of
+from ._outputs import ROUNDING, LossOfOutputs
+
+MAX_NEWTON = 100
+MAX_BALANCING = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Multinomial(LossOfOutputs):
+    """The multinomial logistic loss of classes.
+
+        sum_i s_i [ log(sum_o e^(z_io + b_o)) - (z_ic + b_c) ],   c the class of row i,
+
+    at its best b, or at b = 0. The target is 1 in the output of the class of a row, else 0. With
+    p_io = y_io - v_io / s_i, which has to be a distribution over the outputs of every row, the
+    conjugate is sum_i s_i sum_o p_io log p_io; where b is free, v has the sum 0 over every output.
+
+    References
+    ----------
+    Friedman, Hastie and Tibshirani, Regularization paths for generalized linear models via
+    coordinate descent, Journal of Statistical Software 33(1), 2010.
+    """
+
+    name: ClassVar[str] = "multinomial"
+    of_labels: ClassVar[bool] = True
+    n_outputs: int
+    free: bool = True
+
+    def intercepts(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the best intercepts, of mean 0; a class without rows has -inf."""
+        z, y, s = self.by_output(z), self.by_output(y), self.by_output(weight)[0]
+        if not self.free:
+            return np.zeros(len(z))
+        wanted = y @ s
+        some = wanted > 0
+        found = np.full(len(z), -np.inf)
+        found[some] = _best_shifts(z[some], y[some], s, wanted[some])
+        return found
+
+    def value_gradient(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """Return the value at the best intercepts, and its gradient s (p - y)."""
+        b = self.intercepts(z, y, weight)
+        Y, s = self.by_output(y), self.by_output(weight)[0]
+        log_p = _log_shares(self.by_output(z), b)
+        value = -float(s @ np.where(Y > 0, log_p, 0.0).sum(axis=0))
+        # p - 1 of the own class has lost its digits where p is near 1, and sums have to be 0.
+        return max(value, 0.0), -self.inside((s * (Y - np.exp(log_p))).ravel(), y, weight)
+
+    def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return s_i p_io: the second derivative is diag(s p) less what `coupling` gives."""
+        return weight * self._shares(z, y, weight).ravel()
+
+    def blocks(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return s (diag(p) - p p') of every row."""
+        p, s = self._shares(z, y, weight), self.by_output(weight)[0]
+        found = -(s * p)[:, None] * p
+        diagonal = np.arange(self.outputs)
+        found[diagonal, diagonal] += s * p
+        return np.asarray(found)
+
+    def coupling(
+        self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> FloatArray | None:
+        """Return what the sums of a row and the intercepts take off."""
+        p, s = self._shares(z, y, weight), self.by_output(weight)[0]
+        rows = Z.summed((np.sqrt(s) * p).ravel(), self.outputs)
+        found = np.asarray(rows.T @ rows)
+        if self.free:
+            block = self.blocks(z, y, weight).transpose(0, 2, 1)
+            found += self._eliminated(Z, np.ascontiguousarray(block).reshape(-1, self.outputs))
+        return found
+
+    def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return the conjugate at -v, infinite outside of its domain."""
+        V, s = self.by_output(v), self.by_output(weight)[0]
+        size = np.abs(V).sum(axis=0)
+        outside = (np.abs(V.sum(axis=0)) > ROUNDING * size).any()
+        if self.free:
+            outside = outside or (np.abs(V.sum(axis=1)) > ROUNDING * np.abs(V).sum(axis=1)).any()
+        p: FloatArray = self.by_output(y) - self.by_output(share_of(v, weight))
+        if outside or (p < -ROUNDING).any():
+            return np.inf
+        p = np.maximum(p, 0.0)
+        return float(s @ xlogy(p, p).sum(axis=0))
+
+    def interval(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of v / s."""
+        return y - 1.0, y
+
+    def margins(self, t: FloatArray, y: FloatArray) -> FloatArray:
+        """Return margins at which v / s is t, up to a constant of every row."""
+        return np.asarray(np.log(y - t))
+
+    # Only log p of the entries that v moves counts, and these are numbers of single entries.
+    best_scale = NumericLoss.best_scale
+
+    def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return a point near v where the conjugate is finite.
+
+        The entries of other classes are what rows of a class give to these. They are kept, none
+        positive, up to a factor for each pair of classes where every class has to get what it
+        gives; the entry of its own class is the rest of a row.
+        """
+        Y, s = self.by_output(y), self.by_output(weight)[0]
+        own = Y.argmax(axis=0)
+        given = np.where(Y > 0, 0.0, np.maximum(-self.by_output(v), 0.0))
+        if self.free:
+            flow = np.zeros((self.outputs, self.outputs))
+            for o in range(self.outputs):
+                flow[o] = given[:, own == o].sum(axis=1)
+            given *= _circulating(flow)[own].T
+        total = given.sum(axis=0)
+        given *= min(1.0, float((s[total > 0] / total[total > 0]).min(initial=1.0)))
+        found = -given
+        found[own, np.arange(own.size)] = given.sum(axis=0)
+        return found.ravel()
+
+    def _shares(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return p at the best intercepts, (outputs, n)."""
+        return np.exp(_log_shares(self.by_output(z), self.intercepts(z, y, weight)))
+
+
+def _log_shares(z: FloatArray, b: FloatArray) -> FloatArray:
+    """Return log p of the outputs, p_o = e^(z_o + b_o) / the sum of these, (outputs, n)."""
+    moved = z + b[:, None]
+    moved = moved - moved.max(axis=0)
+    return np.asarray(moved - np.log(np.exp(moved).sum(axis=0)))
+
+
+def _best_shifts(z: FloatArray, y: FloatArray, s: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Return the b of mean 0 at which the shares of every output have the sum that is wanted.
+
+    Newton's method on the convex loss, with steps that scale every output to its sum where it does
+    not get ahead; both fall.
+    """
+    b = np.log(wanted)
+    own = float(s @ (y * z).sum(axis=0))
+
+    def state(b: FloatArray) -> tuple[float, FloatArray]:
+        moved = z + b[:, None]
+        top = moved.max(axis=0)
+        size = np.exp(moved - top)
+        total = size.sum(axis=0)
+        return float(s @ (np.log(total) + top)) - own - float(wanted @ b), size / total
+
+    value, p = state(b)
+    for _ in range(MAX_NEWTON):
+        sums = p @ s
+        pull = wanted - sums
+        if np.abs(pull).max() <= 1e-15 * wanted.sum():
+            break
+        hessian = np.diag(sums) - (p * s) @ p.T
+        hessian += float(sums.mean()) / len(b)  # along equal shifts, which change nothing
+        step = np.linalg.lstsq(hessian, pull, rcond=1e-15)[0]
+        trial = state(b + step)
+        if not trial[0] <= value:
+            step = np.log(wanted / np.maximum(sums, 1e-300))
+            trial = state(b + step)
+        if not trial[0] < value and np.abs(wanted - trial[1] @ s).max() >= np.abs(pull).max():
+            break
+        b, (value, p) = b + step, trial
+    return np.asarray(b - b.mean())
+
+
+def _circulating(flow: FloatArray) -> FloatArray:
+    """Return factors in [0, 1] by which every class gets what it gives.
+
+    flow : (q, q), not negative, what a class gives to others. The factors are x_a / x_b, found by
+    balancing one class after another; a class that only gives, or only gets, has none.
+
+    Source: Osborne, On pre-conditioning of matrices, Journal of the ACM 7(4), 1960.
+    """
+    q = len(flow)
+    open_ = np.ones((q, q), bool)
+    while True:  # classes that nothing leaves or enters take their flow from others
+        left = np.where(open_, flow, 0.0)
+        one_sided = (left.sum(axis=0) > 0) != (left.sum(axis=1) > 0)
+        if not one_sided.any():
+            break
+        open_[one_sided] = False
+        open_[:, one_sided] = False
+    x = np.ones(q)
+    for _ in range(MAX_BALANCING):
+        worst = 0.0
+        for o in range(q):
+            gives = float(left[o] @ (x[o] / x))
+            gets = float(left[:, o] @ (x / x[o]))
+            if gives > 0.0 and gets > 0.0:
+                worst = max(worst, abs(gives - gets) / (gives + gets))
+                x[o] *= np.sqrt(gets / gives)
+        if worst <= 1e-15:
+            break
+    factor = np.where(left > 0, x[:, None] / x, 0.0)
+    return np.asarray(factor / max(1.0, float(factor.max(initial=0.0))))
+
+
+def classes_as_outputs(codes: IndexArray, n_classes: int) -> FloatArray:
+    """Return the target of `Multinomial` for the numbers of classes of the rows."""
+    return np.asarray(np.arange(n_classes)[:, None] == codes, np.float64).ravel()
+
+
+__all__ = ["Multinomial", "classes_as_outputs"]
