@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
+from conftest import slow
 from test_designs import OPERATIONS, WRAPPERS
 from zeronorm import BagClassifier, Bags, BudgetClassifier, L1Classifier
 from zeronorm.designs import _miles as module
@@ -74,7 +75,7 @@ def planted(n_bags=60, d=6, seed=1, n_classes=2):
 # ------------------------------------------------------------------- similarities
 
 
-@pytest.mark.parametrize("tiles", [(256, 1024), (1, 1), (7, 5)])
+@pytest.mark.parametrize("tiles", [(256, 1024), (7, 5), *slow((1, 1))])
 def test_similarities_are_those_of_a_direct_loop(tiles, monkeypatch):
     """A bag would get the nearest instance of another bag, or of a part of itself."""
     monkeypatch.setattr(module, "TILE_CONCEPTS", tiles[0])
@@ -237,7 +238,7 @@ def test_bags_are_copies():
 
 
 @pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS.keys())
-@pytest.mark.parametrize("block", [1 << 22, 70])
+@pytest.mark.parametrize("block", [70, *slow(1 << 22)])
 def test_design_is_the_matrix_that_it_does_not_store(wrap, block, monkeypatch):
     """A solver would see another matrix than the embedding."""
     monkeypatch.setattr(module, "BLOCK_SIMILARITIES", block)

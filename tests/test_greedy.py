@@ -10,7 +10,7 @@ import scipy.optimize
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from conftest import make_classification
+from conftest import make_classification, slow
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.losses import SquaredHinge
@@ -88,7 +88,7 @@ def instance(seed, n=60, p=25):
 # ------------------------------------------------------------------- the order of entry
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, *slow(1)])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("sparse", [False, True])
@@ -269,7 +269,7 @@ def test_separable_data(fit_C):
 # ------------------------------------------------------------------- groups
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *slow(1, 2)])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_groups_enter_in_the_order_of_their_projections(seed, intercept, sparse):

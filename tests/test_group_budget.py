@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import oracles
+from conftest import slow
 from zeronorm import BudgetClassifier, certify, prove, verify
 from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
@@ -147,7 +148,7 @@ def test_exactly_the_usable_features_of_exactly_so_many_groups(classifier, stora
 
 @each_minimax
 @pytest.mark.parametrize("storage", [np.asarray, sp.csc_array])
-@pytest.mark.parametrize("forced", [None, [5, 9]])
+@pytest.mark.parametrize("forced", [[5, 9], *slow(None)])
 def test_groups_of_one_are_features_to_the_bit(classifier, storage, forced, binary):
     """Groups would be another method than features where they are features."""
     X, y = storage(binary[0]), binary[1]
@@ -445,7 +446,7 @@ def test_the_tightened_bound_is_that_of_the_relaxation(binary):
         assert tight.bound == pytest.approx(conic.objective, rel=2e-4)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *slow(1, 2)])
 @pytest.mark.parametrize("case", ["plain", "weights", "forced", "squared_hinge", "intercept"])
 def test_the_tightened_bound_is_below_every_choice_of_groups(seed, case):
     """The relaxation would leave out groups, or forced ones would count as free."""

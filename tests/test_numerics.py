@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from conftest import slow
 from zeronorm import BudgetClassifier
 from zeronorm.designs._columns import FLOAT32_GRAM, as_columns
 from zeronorm.losses import Logistic, dual_bound
@@ -16,7 +17,7 @@ from zeronorm.verification import verify
 
 
 @pytest.mark.parametrize("C", [1.0, 100.0])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *slow(2, 3, 4, 5)])
 def test_no_false_proof_on_heavy_tails(seed, C):
     """Dual variables that underflow would give an infinite bound and a false proof."""
     rng = np.random.default_rng(seed)

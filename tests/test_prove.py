@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 
 import oracles
 import zeronorm
+from conftest import slow
 from zeronorm import BudgetClassifier, MeasureClassifier
 from zeronorm.datasets import load_golub
 from zeronorm.designs._columns import as_columns
@@ -121,7 +122,7 @@ def test_proximal_shares_minimise(curvature):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_relaxation_agrees_with_a_conic_solver(loss, intercept):
     """The bound at the root would not be that of the convex relaxation."""
-    for seed in range(6):
+    for seed in range(3):
         X, y = instance(seed, n=25, p=9)
         for k in (1, 3, 6):
             conic = oracles.full_problem(X, y, k, 0.4, loss=loss, intercept=intercept)
@@ -145,7 +146,7 @@ def hard(seed):
 @pytest.mark.parametrize("n_fixed", [0, 1])
 def test_relaxations_of_a_small_ridge_and_collinear_columns_are_solved(loss, n_fixed):
     """A node would take thousands of small steps, and its bound be loose."""
-    for seed in range(20):
+    for seed in range(10):
         X, y, C, k = hard(seed)
         risk = Risk(y, np.full(len(y), C), LOSSES[loss])
         found = relax(as_columns(X), risk, n_fixed, k - n_fixed, tol=1e-6)
@@ -165,7 +166,7 @@ def test_bounds_and_decisions_of_hundreds_of_instances_are_safe():
     """A bound above the optimum, or a feature of a better model ruled out, would be a lie."""
     # Where C is large, bounds are far below the optimum and decide nothing: thirty are enough.
     Cs, shares = [0.01, 0.03, 0.1, 0.3, 1.0, 10.0, 100.0], [0.19] * 5 + [0.03, 0.02]
-    drawn = np.random.default_rng(0).choice(Cs, 600, p=shares)
+    drawn = np.random.default_rng(0).choice(Cs, 240, p=shares)
     tight = decided = 0
     for seed, C in enumerate(drawn.tolist()):
         X, y = instance(seed, n=24, p=6)
@@ -185,8 +186,8 @@ def test_bounds_and_decisions_of_hundreds_of_instances_are_safe():
         assert np.all([np.isin(np.flatnonzero(known.fixed), support).all() for support in better])
         tight += found.bound > best * (1 - 1e-3)
         decided += known.dropped.sum() + known.fixed.sum()
-    assert tight > 300
-    assert decided > 600
+    assert tight > 120
+    assert decided > 240
 
 
 # -------------------------------------------------------------------------------------- the proof
@@ -208,7 +209,7 @@ def test_proven_optima_are_those_of_enumeration(intercept):
         zeronorm.verify(X, y, proof.certificate, rtol=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(4), *slow(*range(4, 12))])
 def test_gap_and_history_are_true(seed):
     """A proof would end above the wanted gap, or report bounds that do not hold."""
     X, y = instance(seed, n=60, p=14)
@@ -471,7 +472,7 @@ def hold(X, y, proof, options):
 
 def test_resumed_proofs_hold():
     """A search that goes on would decide by other dual points than its tree has."""
-    for seed in range(395, 440):  # 400 and 437 showed it
+    for seed in (*range(395, 405), 437):  # 400 and 437 showed it
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((44, 7))
         if seed % 3 == 1:
@@ -547,7 +548,7 @@ def test_interrupt_after_the_last_node_takes_nothing_back():
 def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after):
     """Dual points of other nodes would be lost with those of the node."""
     relaxed = BranchAndBound._relax
-    for seed in range(12):
+    for seed in range(6):
         X, y, support, options = draw(seed)
         proof = zeronorm.prove(support, X, y, gap=0.01, **options)
         calls = iter(range(after))
