@@ -361,11 +361,11 @@ class Mixed(Wrapper):
 
 CODE = np.arange(40) // 4
 PROCEDURES = {
-    "budget": BudgetClassifier(n_features=5),
+    "budget": BudgetClassifier(n_features=5, calibrate=False),
     "l1": L1Classifier(n_features=5),
-    "greedy": GreedyLogisticRegression(n_features=5),
-    "l0": L0LogisticRegression(n_features=5),
-    "l0 to a gap": L0LogisticRegression(n_features=3, gap=0.05, time_limit=20),
+    "greedy": GreedyLogisticRegression(n_features=5, calibrate=False),
+    "l0": L0LogisticRegression(n_features=5, calibrate=False),
+    "l0 to a gap": L0LogisticRegression(3, gap=0.05, time_limit=20, calibrate=False),
     "bilevel": BilevelClassifier(n_features=5, n_groups=3, groups=CODE),
     "bilevel regressor": BilevelRegressor(n_features=5, n_groups=3, groups=CODE),
 }

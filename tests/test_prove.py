@@ -237,7 +237,9 @@ def test_weights_and_forced_features_count():
     rng = np.random.default_rng(0)
     weight = rng.integers(0, 4, 30).astype(float)
     weight[:2] = 1
-    model = L0LogisticRegression(3, C=0.5, standardize=False, forced_features=[6], gap=0)
+    model = L0LogisticRegression(
+        3, C=0.5, standardize=False, forced_features=[6], gap=0, calibrate=False
+    )
     model.fit(X, y, sample_weight=weight)
     found = oracles.enumerate_supports(
         X[weight > 0], y[weight > 0], 0.5, 3, forced=[6], intercept=True, weight=weight[weight > 0]
@@ -270,7 +272,7 @@ def test_storages_agree():
 def test_squared_hinge_of_a_feature_generating_machine():
     """The proof would be of another loss than the model."""
     X, y = instance(4, n=40, p=10)
-    model = FeatureGeneratingMachine(3, C=0.5).fit(X, y)
+    model = FeatureGeneratingMachine(3, C=0.5, calibrate=False).fit(X, y)
     proof = zeronorm.prove(model, X, y, gap=0)
     Z = oracles.standardise(X)[0]
     found = oracles.enumerate_supports(
@@ -285,7 +287,7 @@ def test_classes_have_proofs_of_their_own():
     """The proof of one class would be shown for another."""
     X, _ = instance(5, n=60, p=12)
     y = np.digitize(X[:, 0] + 0.5 * X[:, 3], [-0.5, 0.8])
-    model = L0LogisticRegression(2, C=0.3, gap=0).fit(X, y)
+    model = L0LogisticRegression(2, C=0.3, gap=0, calibrate=False).fit(X, y)
     assert [proof.status for proof in model.proof_] == [Status.OPTIMAL] * 3
     for label, certificate in zip(model.classes_, model.certificate_, strict=True):
         zeronorm.verify(X, (y == label).astype(int), certificate)
@@ -296,14 +298,14 @@ def test_classes_have_proofs_of_their_own():
 def test_golub_is_proven_and_read_from_a_pickle():
     """The whole of it on real data: exchanges, proof, verifier."""
     X, y = load_golub(return_X_y=True)
-    model = L0LogisticRegression(n_features=8, gap=0).fit(X, y)
+    model = L0LogisticRegression(n_features=8, gap=0, calibrate=False).fit(X, y)
     certificate = pickle.loads(pickle.dumps(model.certificate_))
     assert certificate.proven
     assert certificate.tree.row.size > 1
     checked = zeronorm.verify(X, y, certificate, rtol=1e-8)
     assert checked["gap"] <= 1e-8
-    before = BudgetClassifier(n_features=8).fit(X, y).certificate_
-    tight = zeronorm.certify(BudgetClassifier(n_features=8).fit(X, y), X, y)
+    before = BudgetClassifier(n_features=8, calibrate=False).fit(X, y).certificate_
+    tight = zeronorm.certify(BudgetClassifier(n_features=8, calibrate=False).fit(X, y), X, y)
     assert before.bound < tight.bound <= certificate.objective <= tight.objective
     assert tight.candidates <= before.candidates
     zeronorm.verify(X, y, tight)
@@ -315,7 +317,7 @@ def test_golub_is_proven_and_read_from_a_pickle():
 def test_limits_keep_what_is_proven_and_the_search_goes_on():
     """What was proven before a limit would be lost."""
     X, y = load_golub(return_X_y=True)
-    model = L0LogisticRegression(n_features=8).fit(X, y)
+    model = L0LogisticRegression(n_features=8, calibrate=False).fit(X, y)
     short = zeronorm.prove(model, X, y, gap=0, max_nodes=20)
     assert short.status is Status.NODE_LIMIT
     assert short.history[-1].n_nodes == 20
@@ -337,7 +339,7 @@ def test_limits_keep_what_is_proven_and_the_search_goes_on():
 def test_time_limit_is_reported():
     """A search that ran out of time would pass for one that ended."""
     X, y = load_golub(return_X_y=True)
-    model = L0LogisticRegression(n_features=8).fit(X, y)
+    model = L0LogisticRegression(n_features=8, calibrate=False).fit(X, y)
     proof = zeronorm.prove(model, X, y, gap=0, time_limit=1e-9)
     assert proof.status is Status.TIME_LIMIT
     assert proof.certificate.gap > 0
@@ -396,7 +398,7 @@ def test_a_gap_is_at_most_the_wanted_one(gap):
 def test_interrupt_keeps_what_is_proven():
     """Ctrl-C would throw away hours of a search."""
     X, y = load_golub(return_X_y=True)
-    model = L0LogisticRegression(n_features=8).fit(X, y)
+    model = L0LogisticRegression(n_features=8, calibrate=False).fit(X, y)
 
     rows = []
 
@@ -570,7 +572,7 @@ def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after):
 def test_interrupt_ends_the_proofs_of_all_sizes():
     """The sizes that are left would each have to be interrupted again, or have no certificate."""
     X, y = load_golub(return_X_y=True)
-    model = L0LogisticRegression([6, 7, 8], gap=0)
+    model = L0LogisticRegression([6, 7, 8], gap=0, calibrate=False)
     rows = []
 
     def interrupt(row):
@@ -593,12 +595,13 @@ def test_cross_validation_does_not_prove():
     """Every fold would branch for nothing that its score needs."""
     X, y = load_golub(return_X_y=True)
     rows = []
-    model = L0LogisticRegression([3, 8], gap=0)
+    model = L0LogisticRegression([3, 8], gap=0, calibrate=False)
     model._report = rows.append
     found = cross_validate(model, X, y, cv=3)
     assert rows == []
     np.testing.assert_array_equal(
-        found.scores, cross_validate(L0LogisticRegression([3, 8]), X, y, cv=3).scores
+        found.scores,
+        cross_validate(L0LogisticRegression([3, 8], calibrate=False), X, y, cv=3).scores,
     )
     model.fit(X, y)
     assert rows  # the control
@@ -637,7 +640,13 @@ def test_problem_is_that_of_the_model():
     X, y = instance(9, n=60, p=12)
     weights = {-1.0: 1.0, 1.0: 3.0}
     model = BudgetClassifier(
-        3, C=0.7, fit_intercept=False, standardize=False, class_weight=weights, forced_features=[2]
+        3,
+        C=0.7,
+        fit_intercept=False,
+        standardize=False,
+        class_weight=weights,
+        forced_features=[2],
+        calibrate=False,
     ).fit(X, y)
     certificate = zeronorm.certify(model, X, y)
     own = model.certificate_
@@ -664,7 +673,9 @@ def test_certify_is_never_looser_than_the_fit():
     for seed in range(40):
         X, y, support, options = draw(seed)
         weight = options.pop("sample_weight", None)
-        model = BudgetClassifier(support.size, **options).fit(X, y, sample_weight=weight)
+        model = BudgetClassifier(support.size, **options, calibrate=False).fit(
+            X, y, sample_weight=weight
+        )
         tight = zeronorm.certify(model, X, y, sample_weight=weight)
         assert tight.gap <= model.certificate_.gap + 1e-14
 
@@ -684,7 +695,7 @@ def test_equal_columns_are_named():
 
 def proven():
     X, y = load_golub(return_X_y=True)
-    model = L0LogisticRegression(n_features=5).fit(X, y)
+    model = L0LogisticRegression(n_features=5, calibrate=False).fit(X, y)
     return X, y, zeronorm.prove(model, X, y, gap=0).certificate
 
 
@@ -758,7 +769,7 @@ def test_bad_models_are_refused():
 def test_rows_in_another_order_are_certified(loss):
     """The dual point of the model would be taken where its rows have other labels."""
     X, y = instance(1)
-    model = BudgetClassifier(2, loss=loss).fit(X, y)
+    model = BudgetClassifier(2, loss=loss, calibrate=False).fit(X, y)
     order = np.roll(np.arange(len(y)), 1)
     zeronorm.verify(X[order], y[order], zeronorm.certify(model, X[order], y[order]))
 
@@ -788,7 +799,7 @@ def test_bad_options_are_refused():
     with pytest.raises(ValueError, match="a proof of another problem"):
         zeronorm.prove([1, 2], X[order], y[order], resume=proof)
     (other,) = np.setdiff1d([0, 1, 2], proof.support)[:1]
-    forced = BudgetClassifier(2, forced_features=[other]).fit(X, y)
+    forced = BudgetClassifier(2, forced_features=[other], calibrate=False).fit(X, y)
     with pytest.raises(ValueError, match="a proof of another problem"):
         zeronorm.prove(forced, X, y, resume=proof)
     with pytest.raises(ValueError, match="a proof for each problem"):
