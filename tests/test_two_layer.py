@@ -16,7 +16,7 @@ from zeronorm._kernels import solve_cuts
 from zeronorm.designs import Dense, Scaled, as_design
 from zeronorm.measures import Contingency, Cut, parse_measure
 from zeronorm.result import Status
-from zeronorm.solvers import MeasureTask, Task, run, select_by_measure
+from zeronorm.solvers import MeasureRequest, MeasureTask, Task, run, select_by_measure
 from zeronorm.solvers.measure import two_layer as _two_layer
 from zeronorm.solvers.measure.cuts import BlockModel, Cuts
 from zeronorm.solvers.measure.inner_layer import InnerLayer
@@ -55,7 +55,7 @@ def over_blocks(task, blocks, *, published=False, tol=1e-8):
 
 
 def select(task, sizes, **options):
-    return run(select_by_measure(task, sizes, **options))
+    return run(select_by_measure(task, sizes, MeasureRequest(**options)))
 
 
 def small(seed, n_pos=4, n_neg=5, m=6):
