@@ -37,7 +37,7 @@ import _protocol as protocol
 from _conic import solve_by_clarabel
 from zeronorm import MeasureClassifier
 from zeronorm.measures import parse_measure
-from zeronorm.solvers import MeasureTask, select_by_measure
+from zeronorm.solvers import MeasureRequest, MeasureTask, select_by_measure
 from zeronorm.solvers.measure.cuts import Master, solve_master
 
 Part = tuple[dict[str, Any], list[dict[str, Any]], str]
@@ -115,8 +115,10 @@ class Timed(MeasureClassifier):
 
         return select_by_measure(
             MeasureTask(task, parse_measure(self.measure), self._loss_weight()), sizes,
-            block_size=self.block_size, max_blocks=self.max_blocks, tol=self.tol, refit=False,
-            published=self._published, master=master,
+            MeasureRequest(
+                self.block_size, self.max_blocks, self.tol, refit=False, published=self._published
+            ),
+            master=master,
         )  # fmt: skip
 
 

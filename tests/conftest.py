@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 
 
+def slow(*values):
+    """Return further cases of a parametrized test, which run with the slow tests only."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
 def make_classification(n, p, informative=4, n_classes=2, seed=0, noise=0.5):
     """Gaussian X, labels 0..n_classes-1 from a sparse linear model with noise."""
     rng = np.random.default_rng(seed)

@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
+from conftest import slow
 from test_designs import OPERATIONS, WRAPPERS
 from zeronorm import BagClassifier, Bags, BudgetClassifier, L1Classifier
 from zeronorm.designs import _miles as module
@@ -74,7 +75,7 @@ def planted(n_bags=60, d=6, seed=1, n_classes=2):
 # ------------------------------------------------------------------- similarities
 
 
-@pytest.mark.parametrize("tiles", [(256, 1024), (1, 1), (7, 5)])
+@pytest.mark.parametrize("tiles", [(256, 1024), (7, 5), *slow((1, 1))])
 def test_similarities_are_those_of_a_direct_loop(tiles, monkeypatch):
     """A bag would get the nearest instance of another bag, or of a part of itself."""
     monkeypatch.setattr(module, "TILE_CONCEPTS", tiles[0])
@@ -237,7 +238,7 @@ def test_bags_are_copies():
 
 
 @pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS.keys())
-@pytest.mark.parametrize("block", [1 << 22, 70])
+@pytest.mark.parametrize("block", [70, *slow(1 << 22)])
 def test_design_is_the_matrix_that_it_does_not_store(wrap, block, monkeypatch):
     """A solver would see another matrix than the embedding."""
     monkeypatch.setattr(module, "BLOCK_SIMILARITIES", block)
@@ -354,7 +355,7 @@ def test_selected_instances_lie_in_the_data_of_the_user(n_classes):
     X, index, _ = flattened(bags, names)
     labels = np.array(["no", "one", "two"])[y]
     target = labels[np.searchsorted(names, index)]
-    model = BagClassifier(BudgetClassifier(n_features=4)).fit((X, index), target)
+    model = BagClassifier(BudgetClassifier(n_features=4, calibrate=False)).fit((X, index), target)
     assert model.classes_.tolist() == ["no", "one", "two"][:n_classes]
     chosen = model.selected_instances_
     support = model.estimator_.support_
@@ -369,7 +370,9 @@ def test_selected_instances_lie_in_the_data_of_the_user(n_classes):
         np.testing.assert_array_equal(model.estimator_.coef_[:, column], np.atleast_1d(one.weight))
     sizes = [np.abs(one.weight).max() for one in chosen]
     assert sizes == sorted(sizes, reverse=True)
-    by_list = BagClassifier(BudgetClassifier(n_features=4)).fit(Bags.of((X, index)), labels)
+    by_list = BagClassifier(BudgetClassifier(n_features=4, calibrate=False)).fit(
+        Bags.of((X, index)), labels
+    )
     assert by_list.predict(bags).tolist() == model.predict((X, index)).tolist()
     assert model.score((X, index), target) == by_list.score(bags, labels)
 
@@ -427,7 +430,7 @@ def test_scikit_learn_splits_clones_and_searches_bags():
 def test_a_failed_fit_leaves_the_model_before_it():
     """A model would be half of one fit and half of another."""
     bags, y, _ = planted()
-    model = BagClassifier(BudgetClassifier(n_features=2)).fit(bags, y)
+    model = BagClassifier(BudgetClassifier(n_features=2, calibrate=False)).fit(bags, y)
     scores = model.decision_function(bags)
     with pytest.raises(ValueError, match="at least two classes"):
         model.fit(bags, np.zeros(60))
@@ -443,7 +446,7 @@ def test_musk():
     expected = direct(bags, bags.instances[::60], 11.0)
     got = MilesEmbedding(sigma=11.0).fit(bags).transform(bags)[:, ::60]
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-14)
-    model = BagClassifier(BudgetClassifier(n_features=20))
+    model = BagClassifier(BudgetClassifier(n_features=20, calibrate=False))
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     assert cross_val_score(model, bags, y, cv=folds).mean() > 0.75
 
@@ -656,8 +659,8 @@ def test_a_classifier_of_sparse_bags_is_that_of_dense_ones(memory_limit):
     bags, y = texts()
     sparse = [sp.csr_array(bag) for bag in bags]
     kwargs = {"memory_limit": memory_limit}
-    model = BagClassifier(BudgetClassifier(n_features=2), **kwargs).fit(sparse, y)
-    other = BagClassifier(BudgetClassifier(n_features=2), **kwargs).fit(bags, y)
+    model = BagClassifier(BudgetClassifier(n_features=2, calibrate=False), **kwargs).fit(sparse, y)
+    other = BagClassifier(BudgetClassifier(n_features=2, calibrate=False), **kwargs).fit(bags, y)
     assert model.score(sparse, y) == model.score(bags, y) == 1.0
     np.testing.assert_allclose(
         model.decision_function(sparse), other.decision_function(bags), rtol=1e-6

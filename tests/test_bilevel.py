@@ -603,7 +603,11 @@ def test_folds_with_fewer_columns_than_all_data():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"estimator": L0LogisticRegression()}, TypeError, "a BudgetClassifier or a BudgetRegres"),
+        (
+            {"estimator": L0LogisticRegression(calibrate=False)},
+            TypeError,
+            "a BudgetClassifier or a BudgetRegres",
+        ),
         ({"scoring": "accuracy"}, ValueError, "scoring of a regressor must be None or 'squared_e"),
         ({"scoring": "r2"}, ValueError, "scoring must be one of None, 'squared_error'"),
         ({"rule": "min"}, ValueError, "rule must be one of '1se', 'best'; got 'min'"),

@@ -54,12 +54,12 @@ def values(rng, p, kind):
 @pytest.mark.parametrize("kernel", [kernels.bilevel_select, kernels.bilevel_program])
 @pytest.mark.parametrize("squares", [True, False], ids=["squares", "scores"])
 def test_tiny_instances_by_exhaustive_search(kernel, squares):
-    """The projection would not be the nearest point: 2,000 instances in all, with ties, zeros,
+    """The projection would not be the nearest point: 1,000 instances in all, with ties, zeros,
     empty and opened groups, and budgets larger than what there is.
     """
     rng = np.random.default_rng(int(squares))
     slack = tied = 0
-    for trial in range(1000):
+    for trial in range(500):
         p, n_groups = int(rng.integers(1, TINY + 1)), int(rng.integers(1, 6))
         v = values(rng, p, trial % 5)
         code = np.minimum(rng.integers(0, n_groups, p), rng.integers(0, n_groups, p))
@@ -122,7 +122,7 @@ def knapsack(rng, largest=12, n_most=25):
     return v, code, n_groups, int(rng.integers(g, 2 + g * largest * 2 // 3)), g
 
 
-@pytest.mark.parametrize(("largest", "n_most", "count"), [(12, 25, 2000), (200, 10, 300)])
+@pytest.mark.parametrize(("largest", "n_most", "count"), [(12, 25, 1000), (200, 10, 150)])
 def test_instances_like_knapsacks_by_the_programme(largest, n_most, count):
     """The residual programme, which ordinary values do not need, would be wrong; for the larger
     groups it divides the choices instead of trying them all.

@@ -18,6 +18,7 @@ from sklearn.metrics import f1_score
 from typer.testing import CliRunner
 
 import zeronorm
+from conftest import slow
 from zeronorm import BudgetClassifier, MeasureClassifier, cli, persistence
 from zeronorm.cli._progress import Progress
 from zeronorm.datasets import load_golub
@@ -105,7 +106,7 @@ def test_the_demo(run, tmp_path):
     assert "accuracy 1.0000" in text
 
 
-@pytest.mark.parametrize("width", [40, pytest.param(60, marks=pytest.mark.slow), 120])
+@pytest.mark.parametrize("width", [40, *slow(60, 120)])
 def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
     """Tables would be broken into pieces by a narrow terminal."""
     monkeypatch.setenv("COLUMNS", str(width))
@@ -570,7 +571,9 @@ def test_the_positive_class_of_a_measure(run, rare):
     )
 
 
-@pytest.mark.parametrize("measure", ["precision@10", "recall@2p", "prbep", "auc", "ap", "hamming"])
+@pytest.mark.parametrize(
+    "measure", ["recall@2p", "auc", *slow("precision@10", "prbep", "ap", "hamming")]
+)
 def test_every_measure(run, rare, measure):
     """--measure would select for another measure, or report another score."""
     path, _, _ = rare
@@ -1125,7 +1128,7 @@ def test_path_options_reach_the_library(run, table):
     assert document["path"][-2]["n_features"] <= 4
 
 
-@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("limited", [True, *slow(False)])
 def test_path_with_cross_validation(run, limited):
     """Another C would be chosen than by the library."""
     golub = load_golub()
@@ -1596,14 +1599,14 @@ def test_process(tmp_path):
             [*COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120
         )
 
-    done = call("select", "golub", "-k", "3", "--json")
+    done = call("select", "golub", "-k", "3", "--no-cv", "--json")
     assert done.returncode == 0
     assert json.loads(done.stdout)["models"][0]["n_features"] == 3
     assert done.stderr == ""
-    failed = call("select", "none.csv", "-k", "3")
+    failed = call("info", "none.npz")
     assert (failed.returncode, failed.stdout) == (2, "")
-    assert failed.stderr == "Error: none.csv: no such file.\n"
-    debug = call("select", "none.csv", "-k", "3", "--debug")
+    assert failed.stderr == "Error: none.npz: no such file.\n"
+    debug = call("info", "none.npz", "--debug")
     assert debug.returncode == 1
     assert "Traceback" in debug.stderr
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import zeronorm
+from conftest import slow
 from zeronorm import BudgetClassifier, L1Classifier
 from zeronorm._threads import solver_threads
 from zeronorm._typing import Design, Wrapper
@@ -360,11 +361,11 @@ class Mixed(Wrapper):
 
 CODE = np.arange(40) // 4
 PROCEDURES = {
-    "budget": BudgetClassifier(n_features=5),
+    "budget": BudgetClassifier(n_features=5, calibrate=False),
     "l1": L1Classifier(n_features=5),
-    "greedy": GreedyLogisticRegression(n_features=5),
-    "l0": L0LogisticRegression(n_features=5),
-    "l0 to a gap": L0LogisticRegression(n_features=3, gap=0.05, time_limit=20),
+    "greedy": GreedyLogisticRegression(n_features=5, calibrate=False),
+    "l0": L0LogisticRegression(n_features=5, calibrate=False),
+    "l0 to a gap": L0LogisticRegression(3, gap=0.05, time_limit=20, calibrate=False),
     "bilevel": BilevelClassifier(n_features=5, n_groups=3, groups=CODE),
     "bilevel regressor": BilevelRegressor(n_features=5, n_groups=3, groups=CODE),
 }
@@ -382,7 +383,7 @@ def mixed_data(form):
     return Mixed(Foreign(stored), order, factor), plain, np.where(margins > 0, 1, 0)
 
 
-@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("form", ["sparse", *slow("dense")])
 @pytest.mark.parametrize("procedure", list(PROCEDURES))
 def test_procedures_on_a_design_and_a_wrapper_of_someone_else(procedure, form):
     """A procedure would look for abilities that a design need not have, or into its storage."""

@@ -41,19 +41,19 @@ SAME_AUC = "AUC is the same for any weights of the classes"
 # Settings, with the checks that they cannot pass and the reason: one of every family, then others.
 SETTINGS = [
     (BudgetClassifier(class_weight="balanced", standardize=False, refit_C=1.0, **FAST), {}),
-    (MinimaxLogisticRegression(n_features=2, C=1.0, **FAST), {}),
-    (GreedyLogisticRegression(n_features=2, fit_C=1e8, **FAST), {}),
     (L0LogisticRegression(1, solver="iht", standardize=False, refit_C=1.0, **FAST), {}),
     (BudgetRegressor(1, loss="huber", refit_C=1.0), {}),
     (L1Classifier(), {}),
     (L1ClassifierCV([0.1, 1.0], cv=2), {}),
-    (L1Regressor(), {}),
     (MeasureClassifier("auc", n_features=1), {CLASS_WEIGHTS: SAME_AUC}),
     (BilevelClassifier(n_features=1, C=0.1, refit_C="loo"), {}),
-    (BilevelRegressor(n_features=1, solver="fista-c", C=1.0, standardize=False), {}),
     (SVMRFE(2, tol=1e-10, max_iter=100_000), {}),
 ]
 OTHERS = [
+    (MinimaxLogisticRegression(n_features=2, C=1.0, **FAST), {}),
+    (GreedyLogisticRegression(n_features=2, fit_C=1e8, **FAST), {}),
+    (L1Regressor(), {}),
+    (BilevelRegressor(n_features=1, solver="fista-c", C=1.0, standardize=False), {}),
     (L1SVM(C=1.0), {}),
     (ReweightedL1LogisticRegression(), {}),
     (FeatureGeneratingMachine(**FAST), {}),

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from conftest import slow
 from zeronorm._kernels import _native as native
 from zeronorm._kernels import reference
 from zeronorm.designs._columns import as_columns
@@ -477,7 +478,7 @@ def few_columns(dtype, index, n=9000, p=40, shuffled=False):
     return x.astype(float), (rows.indptr.astype(index), indices, values)
 
 
-@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("shuffled", [True, *slow(False)])
 @pytest.mark.parametrize("index", INDEX_TYPES)
 @pytest.mark.parametrize("dtype", DENSE_TYPES)
 def test_few_columns_by_row(dtype, index, shuffled):

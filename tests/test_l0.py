@@ -218,14 +218,16 @@ def test_thresholding_without_a_gradient():
     X = np.array([[5.0, 1.0], [5.0, -1.0], [5.0, 1.0], [5.0, -1.0]])
     y = np.array([1, 1, -1, -1])
     for solver in SOLVERS:
-        assert L0LogisticRegression(1, solver=solver).fit(X, y).support_.tolist() == [1]
+        assert L0LogisticRegression(1, solver=solver, calibrate=False).fit(
+            X, y
+        ).support_.tolist() == [1]
 
 
 def test_sizes_help_each_other():
     """With more features the objective would not be lower, or the history not tell sizes."""
     X, y = load_golub(return_X_y=True)
     sizes = [1, 2, 3, 5, 8, 12]
-    model = L0LogisticRegression(sizes).fit(X, y)
+    model = L0LogisticRegression(sizes, calibrate=False).fit(X, y)
     objectives = [model.path_[k].certificate.objective for k in sizes]
     assert np.all(np.diff(objectives) < 0)
     assert {step.n_features for step in model.history_} >= set(sizes)
@@ -234,7 +236,7 @@ def test_sizes_help_each_other():
     for k in sizes:
         assert set(model.path_[k].support) <= set(order)
         assert np.all(model.path_[k].entered >= 1)
-    budget = BudgetClassifier(sizes).fit(X, y)
+    budget = BudgetClassifier(sizes, calibrate=False).fit(X, y)
     for k in sizes:
         ours, theirs = model.path_[k].certificate, budget.path_[k].certificate
         assert ours.objective <= theirs.objective * (1 + 1e-4)
@@ -306,10 +308,10 @@ def test_little_ridge_is_reached_from_more_of_it(seed):
     X = rng.standard_normal((50, 400)) + rng.standard_normal((50, 1))
     y = np.where(X[:, :3] @ [2.0, -2.0, 2.0] + 0.3 * rng.standard_normal(50) > 0, 1.0, -1.0)
     C = 1e4
-    model = L0LogisticRegression(5, C=C).fit(X, y)
+    model = L0LogisticRegression(5, C=C, calibrate=False).fit(X, y)
     objective = model.certificate_.objective
     for stage in (0.1, 1.0):
-        easier = L0LogisticRegression(5, C=stage).fit(X, y)
+        easier = L0LogisticRegression(5, C=stage, calibrate=False).fit(X, y)
         Z = (X - X.mean(axis=0)) / X.std(axis=0)
         risk = Risk(y, np.full(50, C), LOGISTIC)
         fit = ridge(as_columns(Z[:, easier.support_]), risk, tol=1e-9)
@@ -322,7 +324,7 @@ def test_little_ridge_is_reached_from_more_of_it(seed):
 def test_warm_start_has_the_old_candidates():
     """A second fit would scan for what the first one has found."""
     X, y = make_classification(60, 200, seed=6)
-    model = L0LogisticRegression(4, warm_start=True, solver="splicing").fit(X, y)
+    model = L0LogisticRegression(4, warm_start=True, solver="splicing", calibrate=False).fit(X, y)
     first, scans = model.support_, model.n_scans_
     assert model.fit(X, y).n_scans_ <= scans
     np.testing.assert_array_equal(model.support_, first)
@@ -331,7 +333,7 @@ def test_warm_start_has_the_old_candidates():
 def test_several_classes_and_persistence(tmp_path):
     """Classes would share a support, or be lost in a file."""
     X, y = make_classification(90, 25, seed=8, n_classes=3)
-    model = L0LogisticRegression(3).fit(X, y)
+    model = L0LogisticRegression(3, calibrate=False).fit(X, y)
     assert len(model.path_) == 3
     assert all(path[3].support.size == 3 for path in model.path_)
     persistence.save(model, tmp_path / "model.npz")
@@ -356,8 +358,8 @@ def test_bad_parameters():
 def test_duplicated_columns():
     """Ties would go to the larger index, or the same column be taken twice for nothing."""
     X, y = make_classification(60, 30, seed=9)
-    single = L0LogisticRegression(4, tol=1e-9).fit(X, y)
-    doubled = L0LogisticRegression(4, tol=1e-9).fit(np.hstack([X, X]), y)
+    single = L0LogisticRegression(4, tol=1e-9, calibrate=False).fit(X, y)
+    doubled = L0LogisticRegression(4, tol=1e-9, calibrate=False).fit(np.hstack([X, X]), y)
     assert doubled.certificate_.objective <= single.certificate_.objective * (1 + 1e-9)
 
 
@@ -365,14 +367,16 @@ def test_supports_that_separate_are_said():
     """Without a ridge there would be no model: at a large C it alone bounds the coefficients."""
     X, y = load_golub(return_X_y=True)
     with pytest.warns(UserWarning, match="The 4 features separate the classes: their mean log-los"):
-        L0LogisticRegression(n_features=4, C=1e4).fit(X, y)
+        L0LogisticRegression(n_features=4, C=1e4, calibrate=False).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        L0LogisticRegression(n_features=4).fit(X, y)  # at the default C they separate as well
+        L0LogisticRegression(n_features=4, calibrate=False).fit(
+            X, y
+        )  # at the default C they separate as well
 
 
 def test_more_features_than_the_rank_are_said():
     """The count would pass for one that the data decide."""
     X, y = load_golub(return_X_y=True)
     with pytest.warns(UserWarning, match="n_features=40 is more than the 37 features that 38"):
-        L0LogisticRegression(n_features=40).fit(X, y)
+        L0LogisticRegression(n_features=40, calibrate=False).fit(X, y)

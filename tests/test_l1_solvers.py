@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
+from conftest import slow
 from zeronorm._kernels.reference._coordinate import Random
 from zeronorm.designs import Rows, Scaled, as_design
 from zeronorm.designs._column_sets import RowSet
@@ -412,7 +413,7 @@ def tall(n=6000, m=40, seed=0):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("kind", ["l1", "net", "factors", "free", "signs"])
+@pytest.mark.parametrize("kind", ["l1", "net", *slow("factors", "free", "signs")])
 def test_tall_sparse_data_by_row(loss, intercept, kind):
     """Steps with Gram matrices of the drawn features would end elsewhere than sweeps."""
     X, y = tall()

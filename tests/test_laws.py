@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 
 import oracles
 import zeronorm
-from conftest import make_classification
+from conftest import make_classification, slow
 from zeronorm import (
     BagClassifier,
     BilevelCV,
@@ -156,15 +156,35 @@ DENSE_ONLY = {
 COUNTS_ROWS = {"measure-top"}  # a measure of the first ten has no weights
 
 
+# The first setting of every class.
+FIRST = set({type(model): name for name, model in reversed(SETTINGS.items())}.values())
+
+
 def each(settings):
     """Run a test for every setting that is not left out."""
     return pytest.mark.parametrize("name", list(settings))
 
 
-def in_storages(*storages, settings=SETTINGS):
-    """Run a test for every setting in every storage that it takes."""
-    pairs = [(n, s) for n in settings for s in storages if n not in DENSE_ONLY or "cs" not in s]
-    return pytest.mark.parametrize(("name", "storage"), pairs)
+def each_class(settings):
+    """Run a test of what a class does, whatever its setting: all but its first one are slow."""
+    settings = list(settings)
+    first = {type(SETTINGS[name]): name for name in reversed(settings)}.values()
+    return each(
+        name if name in first else pytest.param(name, marks=pytest.mark.slow) for name in settings
+    )
+
+
+def in_storages(*storages, settings=SETTINGS, once=()):
+    """Run a test for every setting in every storage that it takes; of each class in some once."""
+    return pytest.mark.parametrize(
+        ("name", "storage"),
+        [
+            pytest.param(n, s, marks=[pytest.mark.slow] * (s in once and n not in FIRST))
+            for n in settings
+            for s in storages
+            if n not in DENSE_ONLY or "cs" not in s
+        ],
+    )
 
 
 def parameters(name):
@@ -267,7 +287,7 @@ def test_integer_weights_are_repeated_rows(name, storage):
     assert_same(name, weighted, fit(name, store(X2), y2, **changed), X)
 
 
-@each(n for n in SETTINGS if "cv" not in parameters(n))
+@each_class(n for n in SETTINGS if "cv" not in parameters(n))
 def test_rows_of_weight_zero_have_no_part(name):
     """Rows of weight 0 would count in scales, rules, bounds, or in the number of classes."""
     X, y = problem(name)
@@ -282,7 +302,7 @@ def test_rows_of_weight_zero_have_no_part(name):
         assert weighted.classes_.tolist() == ["no", "yes"]
 
 
-@each(n for n in SETTINGS if "class_weight" in parameters(n) and n not in COUNTS_ROWS)
+@each_class(n for n in SETTINGS if "class_weight" in parameters(n) and n not in COUNTS_ROWS)
 def test_class_weights_multiply_the_weights_of_the_rows(name):
     """class_weight would be another weight than sample_weight."""
     X, y = problem(name)
@@ -301,7 +321,7 @@ def test_class_weights_multiply_the_weights_of_the_rows(name):
     assert_same(name, a, c, X)
 
 
-@each(n for n in SETTINGS if "cv" not in parameters(n))
+@each_class(n for n in SETTINGS if "cv" not in parameters(n))
 def test_the_order_of_rows_does_not_matter(name):
     """A file sorted otherwise would give another model."""
     X, y = problem(name)
@@ -349,12 +369,19 @@ UNUSUAL = {
 }
 
 
-@in_storages(*STORAGES)
+@in_storages(*STORAGES, once=("float32", "int8", "csc"))
 def test_storages_agree(name, storage):
-    """The same numbers, stored otherwise, would give another model or other predictions."""
+    """The same numbers, stored otherwise, would give another model, or the input be written to."""
     X, y = problem(name)
-    stored = STORAGES[storage](X)
-    assert_same(name, fit(name, stored, y), fitted(name), stored, X)
+    stored, y, weight = STORAGES[storage](X), y.copy(), np.ones(len(y))
+    arrays = [stored.data, stored.indices, stored.indptr] if sp.issparse(stored) else [stored]
+    arrays += [y, weight]
+    before = [a.copy() for a in arrays]
+    for a in arrays:
+        a.flags.writeable = False
+    assert_same(name, fit(name, stored, y, weight=weight), fitted(name), stored, X)
+    for a, b in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 @in_storages(*UNUSUAL, settings=["budget-sizes", "bilevel", "l1-net", "measure"])
@@ -365,7 +392,7 @@ def test_unusual_storages_agree(name, storage):
     assert_same(name, fit(name, stored, y), fitted(name), stored, X)
 
 
-@each(n for n in SETTINGS if n not in DENSE_ONLY)
+@each_class(n for n in SETTINGS if n not in DENSE_ONLY)
 def test_data_on_disk_are_read_in_place(name, tmp_path):
     """A file or a memory map would be refused, changed, or give another model."""
     X, y = problem(name)
@@ -377,26 +404,10 @@ def test_data_on_disk_are_read_in_place(name, tmp_path):
     assert file.read_bytes() == before
 
 
-@in_storages("F", "csr")
-def test_the_input_is_not_modified(name, storage):
-    """The caller's data, labels or weights would be written to."""
-    X, y = problem(name)
-    store = {"F": np.asfortranarray, "csr": sp.csr_array}
-    stored, y, weight = store[storage](X), y.copy(), np.ones(len(y))
-    arrays = [stored.data, stored.indices, stored.indptr] if sp.issparse(stored) else [stored]
-    arrays += [y, weight]
-    before = [a.copy() for a in arrays]
-    for a in arrays:
-        a.flags.writeable = False
-    scores(fit(name, stored, y, weight=weight), stored)
-    for a, b in zip(arrays, before, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
 # -------------------------------------------------------------------------- the same every time
 
 
-@each(SETTINGS)
+@each_class(SETTINGS)
 def test_a_fitted_clone_has_the_same_bits(name):
     """Two fits of the same data would differ, or a fit would change what a clone begins with."""
     X, y = problem(name)
@@ -437,7 +448,7 @@ def test_the_number_of_threads_does_not_change_a_bit(name, storage):
         np.testing.assert_array_equal(one.optimality_gap_, three.optimality_gap_)
 
 
-@each(SETTINGS)
+@each_class(SETTINGS)
 def test_models_are_pickled_copied_and_saved(name, tmp_path):
     """A model could not be stored or sent, or would predict otherwise afterwards."""
     X, _ = problem(name)
@@ -455,7 +466,7 @@ def test_models_are_pickled_copied_and_saved(name, tmp_path):
         assert loaded.metadata["estimator"] == type(model).__name__
 
 
-@each(n for n in SETTINGS if "warm_start" in parameters(n))
+@each_class(n for n in SETTINGS if "warm_start" in parameters(n))
 def test_a_warm_start_gives_the_same_kind_of_model(name):
     """A model before would change the first fit, the size of the next, or fits of other data."""
     X, y = problem(name)
@@ -482,7 +493,7 @@ AT_MOST = ("bilevel-cv", "budget-criterion", "constrained-dc", "constrained-dc-r
 
 
 @each(n for n in SETTINGS if "n_features" in given(n) and n not in AT_MOST)
-@pytest.mark.parametrize("k", [1, 5, 14])
+@pytest.mark.parametrize("k", [1, 14, *slow(5)])
 def test_exactly_the_wanted_number_of_features(name, k):
     """A user who asks for k features would get another number, or a constant column."""
     X, y = problem(name)
@@ -521,7 +532,7 @@ def test_no_more_than_the_wanted_number_of_groups(name):
             assert model.support_.size == 2 * n_groups
 
 
-@each(n for n in SETTINGS if "forced_features" in parameters(n) and n != "budget-criterion")
+@each_class(n for n in SETTINGS if "forced_features" in parameters(n) and n != "budget-criterion")
 def test_forced_features_are_in_and_count(name):
     """Features that the user wants would be missing, or come on top of the budget."""
     X, y = problem(name)
@@ -566,7 +577,7 @@ def test_certificates_are_verified(name, storage):
 # -------------------------------------------------------------------------------- names, labels
 
 
-@each(SETTINGS)
+@each_class(SETTINGS)
 def test_names_go_in_and_come_out(name):
     """The names of the selected features would be lost, or columns in another order be read."""
     X, y = problem(name)
@@ -588,7 +599,7 @@ def test_names_go_in_and_come_out(name):
     np.testing.assert_array_equal(plain.get_feature_names_out(), [f"x{j}" for j in plain.support_])
 
 
-@each(n for n in SETTINGS if target(n, np.ones(1)).dtype.kind == "U")
+@each_class(n for n in SETTINGS if target(n, np.ones(1)).dtype.kind == "U")
 def test_labels_of_any_kind(name):
     """Labels would have to be of one type, or come back as something else."""
     X, y = problem(name)
@@ -605,7 +616,7 @@ def test_labels_of_any_kind(name):
 MANY = [n for n in SETTINGS if n not in DENSE_ONLY and target(n, np.ones(1)).dtype.kind == "U"]
 
 
-@each(n for n in MANY if n not in ("l1-cv", "budget-criterion"))
+@each_class(n for n in MANY if n not in ("l1-cv", "budget-criterion"))
 def test_several_classes_are_one_against_the_others(name):
     """Several classes would be another model than one fit per class."""
     X, y = problem(name)
@@ -631,7 +642,7 @@ def test_several_classes_are_one_against_the_others(name):
 # ------------------------------------------------------------------------------------ bad input
 
 
-@each(SETTINGS)
+@each_class(SETTINGS)
 def test_every_parameter_is_checked_and_named(name):
     """A wrong option would be ignored, or fail deep inside."""
     X, y = problem(name)
@@ -642,7 +653,7 @@ def test_every_parameter_is_checked_and_named(name):
             fit(name, X, y, **{parameter: object()})
 
 
-@in_storages("dense", "csr")
+@in_storages("dense", "csr", once=("dense", "csr"))
 def test_bad_data_are_refused(name, storage):
     """One bad value would give a wrong model, or an error that does not say where it is."""
     X, y = problem(name)
@@ -678,7 +689,7 @@ def test_bad_data_are_refused(name, storage):
         model.predict(bad)
 
 
-@each(SETTINGS)
+@each_class(SETTINGS)
 def test_a_failed_fit_leaves_the_model_as_it_was(name):
     """An error would destroy the model of the fit before."""
     X, y = problem(name)

@@ -668,7 +668,12 @@ def unsorted(X):
 
 @pytest.mark.parametrize(
     ("measure", "kind"),
-    [("f1", "real"), ("f1", "boolean"), ("precision@10", "boolean"), ("auc", "boolean")],
+    [
+        ("f1", "real"),
+        ("auc", "boolean"),
+        pytest.param("f1", "boolean", marks=pytest.mark.slow),
+        pytest.param("precision@10", "boolean", marks=pytest.mark.slow),
+    ],
 )
 def test_the_model_does_not_depend_on_how_the_numbers_are_stored(measure, kind):
     """The same numbers by row or by column, or of another type, would give another model."""

@@ -24,12 +24,14 @@ def golub():
 def test_cross_validation_equals_fits_on_copied_folds(golub):
     """Folds without copies would see other rows, scales or labels than folds cut out by hand."""
     X, y = golub
-    model = BudgetClassifier(n_features=[3, 8])
+    model = BudgetClassifier(n_features=[3, 8], calibrate=False)
     answer = cross_validate(model, X, y, cv=4, random_state=1)
     by_hand = []
     for train, test in StratifiedKFold(4, shuffle=True, random_state=1).split(X, y):
         by_hand.append(
-            BudgetClassifier(n_features=8).fit(X[train], y[train]).score(X[test], y[test])
+            BudgetClassifier(n_features=8, calibrate=False)
+            .fit(X[train], y[train])
+            .score(X[test], y[test])
         )
     assert answer.sizes == (3, 8)
     np.testing.assert_allclose(answer.scores[1], by_hand, atol=1e-12)
@@ -45,7 +47,9 @@ def test_cross_validation_with_weights_and_several_classes():
     X = rng.standard_normal((90, 12))
     X[:, :3] += 3 * np.eye(3)[y]
     weight = rng.uniform(0.5, 2, 90)
-    answer = cross_validate(MinimaxLogisticRegression(2), X, y, cv=3, sample_weight=weight)
+    answer = cross_validate(
+        MinimaxLogisticRegression(2, calibrate=False), X, y, cv=3, sample_weight=weight
+    )
     assert answer.mean[0] > 0.8
 
 
@@ -62,7 +66,7 @@ def test_default_size_where_folds_have_other_usable_columns():
     X[0, 0] = 1.0
     X[:, 1] = np.arange(12)
     X[:, 2] = np.arange(12) % 5
-    answer = cross_validate(BudgetClassifier(), X, np.arange(12) % 2, cv=3)
+    answer = cross_validate(BudgetClassifier(calibrate=False), X, np.arange(12) % 2, cv=3)
     assert len(answer.sizes) == 1
 
 
@@ -135,7 +139,7 @@ def test_bad_splits(golub, method, cv, message):
     """Masks would be read as rows 0 and 1, other rows than meant be held out."""
     fits = {
         "CV": L1ClassifierCV(5, cv=cv).fit,
-        "cross_validate": partial(cross_validate, BudgetClassifier(3), cv=cv),
+        "cross_validate": partial(cross_validate, BudgetClassifier(3, calibrate=False), cv=cv),
     }
     with pytest.raises(ValueError, match=message):
         fits[method](*golub)
@@ -156,10 +160,12 @@ def test_splits_number_all_rows(golub):
     X, y = golub
     weight = np.ones(38)
     weight[[0, 7, 30, 31, 33]] = 0
-    answer = cross_validate(BudgetClassifier(3), X, y, cv=[FOLD, FOLD[::-1]], sample_weight=weight)
+    answer = cross_validate(
+        BudgetClassifier(3, calibrate=False), X, y, cv=[FOLD, FOLD[::-1]], sample_weight=weight
+    )
     for number, (train, test) in enumerate([FOLD, FOLD[::-1]]):
         train, test = train[weight[train] > 0], test[weight[test] > 0]
-        model = BudgetClassifier(3).fit(X[train], y[train])
+        model = BudgetClassifier(3, calibrate=False).fit(X[train], y[train])
         assert answer.scores[0, number] == model.score(X[test], y[test])
     with pytest.raises(ValueError, match=r"hold out a row of positive weight .*; fold 0 has none"):
         cross_validate(BudgetClassifier(3), X, y, cv=[(EVEN, [7, 31])], sample_weight=weight)
@@ -210,21 +216,27 @@ def test_the_measure_of_an_estimator_is_what_it_is_scored_by(skewed):
     model = MeasureClassifier("f1", 2)
     assert cross_validate(model, X, y).measure == "f1"
     assert cross_validate(model, X, y, measure="accuracy").measure == "accuracy"
-    assert cross_validate(BudgetClassifier(2), X, y).measure == "accuracy"
-    for other in (BudgetClassifier(2), SVMRFE(2), L1Bmrm("f1", C=0.1)):
+    assert cross_validate(BudgetClassifier(2, calibrate=False), X, y).measure == "accuracy"
+    for other in (BudgetClassifier(2, calibrate=False), SVMRFE(2), L1Bmrm("f1", C=0.1)):
         mean = cross_validate(other, X, y, measure="f1").mean
         assert 0.3 < mean[0] < 1
     accuracy = Contingency(lambda a, b, n_pos, n_neg: 100 * (n_pos - a + b) / (n_pos + n_neg))
-    found = cross_validate(BudgetClassifier(2), X, y, measure=accuracy)
-    np.testing.assert_allclose(found.scores, cross_validate(BudgetClassifier(2), X, y).scores)
+    found = cross_validate(BudgetClassifier(2, calibrate=False), X, y, measure=accuracy)
+    np.testing.assert_allclose(
+        found.scores, cross_validate(BudgetClassifier(2, calibrate=False), X, y).scores
+    )
 
 
 def test_the_positive_of_two_classes(skewed):
     """F1 of the common class would be reported as that of the rare one."""
     X, y = skewed
-    rare = cross_validate(BudgetClassifier(2), X, y, measure="f1", pos_label="b").mean[0]
-    common = cross_validate(BudgetClassifier(2), X, y, measure="f1", pos_label="a").mean[0]
-    assert rare == cross_validate(BudgetClassifier(2), X, y, measure="f1").mean[0]
+    rare = cross_validate(
+        BudgetClassifier(2, calibrate=False), X, y, measure="f1", pos_label="b"
+    ).mean[0]
+    common = cross_validate(
+        BudgetClassifier(2, calibrate=False), X, y, measure="f1", pos_label="a"
+    ).mean[0]
+    assert rare == cross_validate(BudgetClassifier(2, calibrate=False), X, y, measure="f1").mean[0]
     assert rare < 0.9 < common
     other = MeasureClassifier("f1", 2, pos_label="a")
     renamed = np.where(y == "a", "y", "x")  # the same rows, the other class second
@@ -239,7 +251,7 @@ def test_rows_without_features_are_of_the_first_class():
     rng = np.random.default_rng(0)
     X = (rng.random((200, 8)) < 0.2).astype(float)
     y = np.where(X[:, 0] + X[:, 1] > 0, "b", "a")
-    model = BudgetClassifier(2, fit_intercept=False, standardize=False)
+    model = BudgetClassifier(2, fit_intercept=False, standardize=False, calibrate=False)
     found = cross_validate(model, X, y, measure="f1", pos_label="a")
     folds = StratifiedKFold(5, shuffle=True, random_state=0).split(X, y)
     for column, (train, test) in enumerate(folds):
@@ -251,10 +263,10 @@ def test_measure_of_several_classes_is_the_mean(skewed):
     """Classes would be weighted, or one of them be left out."""
     X, _ = skewed
     y = np.digitize(X[:, 3] - X[:, 7], [-0.8, 0.8])
-    found = cross_validate(BudgetClassifier(2), X, y, cv=3, measure="auc")
+    found = cross_validate(BudgetClassifier(2, calibrate=False), X, y, cv=3, measure="auc")
     folds = StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
     for column, (train, test) in enumerate(folds):
-        z = BudgetClassifier(2).fit(X[train], y[train]).decision_function(X[test])
+        z = BudgetClassifier(2, calibrate=False).fit(X[train], y[train]).decision_function(X[test])
         auc = parse_measure("auc")
         values = [auc.score(np.where(y[test] == c, 1.0, -1.0), z[:, c]) for c in range(3)]
         assert found.scores[0, column] == pytest.approx(np.mean(values), abs=1e-9)
@@ -284,7 +296,7 @@ def test_folds_that_cannot_be_scored(skewed):
     with pytest.raises(ValueError, match="pos_label is for two classes; got 3"):
         cross_validate(BudgetClassifier(2), X, np.arange(160) % 3, pos_label=1)
     # Of the common class there would be twice as many as there are rows.
-    cross_validate(BudgetClassifier(2), X, y, measure="recall@2p", pos_label="b")
+    cross_validate(BudgetClassifier(2, calibrate=False), X, y, measure="recall@2p", pos_label="b")
     with pytest.raises(ValueError, match="got 2p = 280"):
         cross_validate(BudgetClassifier(2), X, y, measure="recall@2p", pos_label="a")
     assert not started

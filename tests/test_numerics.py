@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from conftest import slow
 from zeronorm import BudgetClassifier
 from zeronorm.designs._columns import FLOAT32_GRAM, as_columns
 from zeronorm.losses import Logistic, dual_bound
@@ -16,13 +17,13 @@ from zeronorm.verification import verify
 
 
 @pytest.mark.parametrize("C", [1.0, 100.0])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *slow(2, 3, 4, 5)])
 def test_no_false_proof_on_heavy_tails(seed, C):
     """Dual variables that underflow would give an infinite bound and a false proof."""
     rng = np.random.default_rng(seed)
     X = rng.standard_cauchy((400, 6))
     y = np.where(X[:, 0] + rng.standard_cauchy(400) > 0, 1, -1)
-    model = BudgetClassifier(2, C=C, standardize=False).fit(X, y)
+    model = BudgetClassifier(2, C=C, standardize=False, calibrate=False).fit(X, y)
     verify(X, y, model.certificate_)
 
 
@@ -101,7 +102,9 @@ def test_fits_in_several_threads_leave_the_blas_as_it_was():
     X, y = rng.standard_normal((60, 30)), np.arange(60) % 2
     before = [library["num_threads"] for library in threadpool_info()]
     threads = [
-        threading.Thread(target=lambda: [BudgetClassifier(3).fit(X, y) for _ in range(3)])
+        threading.Thread(
+            target=lambda: [BudgetClassifier(3, calibrate=False).fit(X, y) for _ in range(3)]
+        )
         for _ in range(4)
     ]
     for thread in threads:
@@ -120,8 +123,10 @@ def test_balanced_weights_equal_repetition(multi_class):
     X[:, :3] += np.eye(3)[y]
     times = rng.integers(1, 4, 300)
     options = {"n_features": 3, "class_weight": "balanced", "multi_class": multi_class}
-    weighted = BudgetClassifier(**options).fit(X, y, sample_weight=times)
-    repeated = BudgetClassifier(**options).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    weighted = BudgetClassifier(**options, calibrate=False).fit(X, y, sample_weight=times)
+    repeated = BudgetClassifier(**options, calibrate=False).fit(
+        np.repeat(X, times, axis=0), np.repeat(y, times)
+    )
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-7)
     for a, b in zip(weighted._paths, repeated._paths, strict=True):
         assert a[3].loo_loss == pytest.approx(b[3].loo_loss, rel=1e-7)

@@ -46,7 +46,7 @@ from zeronorm.verification import CertificateError
 
 @pytest.fixture(scope="module")
 def fitted(binary):
-    return BudgetClassifier([2, 5], n_threads=1).fit(*binary)
+    return BudgetClassifier([2, 5], n_threads=1, calibrate=False).fit(*binary)
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_classes_keep_their_type(binary, tmp_path, labels):
     """Labels would come back as another type."""
     X, y = binary
     values = np.array(labels)
-    model = load(save(BudgetClassifier(2).fit(X, values[y]), tmp_path / "m"))
+    model = load(save(BudgetClassifier(2, calibrate=False).fit(X, values[y]), tmp_path / "m"))
     assert model.classes_.dtype == values.dtype
     np.testing.assert_array_equal(model.classes_, values)
 
@@ -129,7 +129,7 @@ def test_labels_of_a_data_frame(binary, tmp_path):
     pd = pytest.importorskip("pandas")
     X, y = binary
     labels = pd.Series(np.array(["n", "p"], dtype=object)[y])
-    model = load(save(BudgetClassifier(2).fit(X, labels), tmp_path / "m"))
+    model = load(save(BudgetClassifier(2, calibrate=False).fit(X, labels), tmp_path / "m"))
     assert model.classes_.tolist() == ["n", "p"]
 
 
@@ -353,7 +353,7 @@ def test_parameters_are_plain(multiclass, tmp_path):
 
 def test_parameters_of_no_dimension(binary, tmp_path):
     """A size given as a NumPy scalar could not be saved."""
-    fitted = BudgetClassifier(np.array(2)).fit(*binary)
+    fitted = BudgetClassifier(np.array(2), calibrate=False).fit(*binary)
     assert load(save(fitted, tmp_path / "m")).metadata["parameters"]["n_features"] == 2
 
 
@@ -377,7 +377,7 @@ def named(binary, tmp_path):
     pd = pytest.importorskip("pandas")
     X, y = binary
     frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(40)])
-    fitted = BudgetClassifier(4, n_threads=1).fit(frame, y)
+    fitted = BudgetClassifier(4, n_threads=1, calibrate=False).fit(frame, y)
     return frame, fitted, load(save(fitted, tmp_path / "m", target_name="t"))
 
 
@@ -798,7 +798,7 @@ def test_newer_format(path):
 @pytest.fixture(scope="module")
 def certified(binary):
     X, y = binary
-    return L0LogisticRegression(5, C=1.0, gap=0, class_weight="balanced").fit(X, y)
+    return L0LogisticRegression(5, C=1.0, gap=0, class_weight="balanced", calibrate=False).fit(X, y)
 
 
 @pytest.fixture
@@ -855,7 +855,9 @@ def test_certificates_of_classes_with_weights(multiclass, tmp_path):
     labels = np.array(["red", "green", "blue"])[y]
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     weights = {"red": 2.0, "green": 0.5}
-    model = L0LogisticRegression(2, class_weight=weights).fit(X, labels, sample_weight=weight)
+    model = L0LogisticRegression(2, class_weight=weights, calibrate=False).fit(
+        X, labels, sample_weight=weight
+    )
     path = save_certificate(
         model.certificate_, tmp_path / "c", X, labels, sample_weight=weight, class_weight=weights
     )
@@ -891,7 +893,7 @@ def test_rows_of_other_classes_are_not_left_out_in_silence(binary, tmp_path):
 def test_classes_have_one_problem(multiclass, tmp_path):
     """A report of one C for all classes would be false for the others."""
     X, y = multiclass
-    model = L0LogisticRegression(2).fit(X, y)
+    model = L0LogisticRegression(2, calibrate=False).fit(X, y)
     for changes in ({"C": 1e-9}, {"scaling": "none"}, {"fit_intercept": False, "intercept": 0.0}):
         forged = [*model.certificate_[:2], replace(model.certificate_[2], **changes)]
         with pytest.raises(CertificateFileError, match="all classes must have the same"):
@@ -1047,9 +1049,9 @@ SETS = np.array([f"set {g}" for g in np.random.default_rng(0).integers(0, 9, 40)
 @pytest.fixture(scope="module")
 def grouped(binary):
     X, y = binary
-    return MinimaxLogisticRegression(groups=SETS, n_groups=[1, 3], class_weight="balanced").fit(
-        X, y
-    )
+    return MinimaxLogisticRegression(
+        groups=SETS, n_groups=[1, 3], class_weight="balanced", calibrate=False
+    ).fit(X, y)
 
 
 @pytest.fixture
@@ -1197,7 +1199,9 @@ def test_round_trip_of_a_certificate_of_groups(grouped, group_file, binary):
 def test_certificates_of_groups_of_several_classes(multiclass, tmp_path):
     """The groups would be taken for arrays of a further class."""
     X, y = multiclass
-    model = FeatureGeneratingMachine(groups=np.arange(25) // 5, n_groups=2).fit(X, y)
+    model = FeatureGeneratingMachine(groups=np.arange(25) // 5, n_groups=2, calibrate=False).fit(
+        X, y
+    )
     certificates = [replace(one, groups=pickle.loads(pickle.dumps(one.groups)))
                     for one in model.certificate_]  # fmt: skip
     saved = load_certificate(save_certificate(certificates, tmp_path / "c", X, y))

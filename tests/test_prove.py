@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 
 import oracles
 import zeronorm
+from conftest import slow
 from zeronorm import BudgetClassifier, MeasureClassifier
 from zeronorm.datasets import load_golub
 from zeronorm.designs._columns import as_columns
@@ -121,7 +122,7 @@ def test_proximal_shares_minimise(curvature):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_relaxation_agrees_with_a_conic_solver(loss, intercept):
     """The bound at the root would not be that of the convex relaxation."""
-    for seed in range(6):
+    for seed in range(3):
         X, y = instance(seed, n=25, p=9)
         for k in (1, 3, 6):
             conic = oracles.full_problem(X, y, k, 0.4, loss=loss, intercept=intercept)
@@ -145,7 +146,7 @@ def hard(seed):
 @pytest.mark.parametrize("n_fixed", [0, 1])
 def test_relaxations_of_a_small_ridge_and_collinear_columns_are_solved(loss, n_fixed):
     """A node would take thousands of small steps, and its bound be loose."""
-    for seed in range(20):
+    for seed in range(10):
         X, y, C, k = hard(seed)
         risk = Risk(y, np.full(len(y), C), LOSSES[loss])
         found = relax(as_columns(X), risk, n_fixed, k - n_fixed, tol=1e-6)
@@ -165,7 +166,7 @@ def test_bounds_and_decisions_of_hundreds_of_instances_are_safe():
     """A bound above the optimum, or a feature of a better model ruled out, would be a lie."""
     # Where C is large, bounds are far below the optimum and decide nothing: thirty are enough.
     Cs, shares = [0.01, 0.03, 0.1, 0.3, 1.0, 10.0, 100.0], [0.19] * 5 + [0.03, 0.02]
-    drawn = np.random.default_rng(0).choice(Cs, 600, p=shares)
+    drawn = np.random.default_rng(0).choice(Cs, 240, p=shares)
     tight = decided = 0
     for seed, C in enumerate(drawn.tolist()):
         X, y = instance(seed, n=24, p=6)
@@ -185,8 +186,8 @@ def test_bounds_and_decisions_of_hundreds_of_instances_are_safe():
         assert np.all([np.isin(np.flatnonzero(known.fixed), support).all() for support in better])
         tight += found.bound > best * (1 - 1e-3)
         decided += known.dropped.sum() + known.fixed.sum()
-    assert tight > 300
-    assert decided > 600
+    assert tight > 120
+    assert decided > 240
 
 
 # -------------------------------------------------------------------------------------- the proof
@@ -208,7 +209,7 @@ def test_proven_optima_are_those_of_enumeration(intercept):
         zeronorm.verify(X, y, proof.certificate, rtol=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(4), *slow(*range(4, 12))])
 def test_gap_and_history_are_true(seed):
     """A proof would end above the wanted gap, or report bounds that do not hold."""
     X, y = instance(seed, n=60, p=14)
@@ -236,7 +237,9 @@ def test_weights_and_forced_features_count():
     rng = np.random.default_rng(0)
     weight = rng.integers(0, 4, 30).astype(float)
     weight[:2] = 1
-    model = L0LogisticRegression(3, C=0.5, standardize=False, forced_features=[6], gap=0)
+    model = L0LogisticRegression(
+        3, C=0.5, standardize=False, forced_features=[6], gap=0, calibrate=False
+    )
     model.fit(X, y, sample_weight=weight)
     found = oracles.enumerate_supports(
         X[weight > 0], y[weight > 0], 0.5, 3, forced=[6], intercept=True, weight=weight[weight > 0]
@@ -269,7 +272,7 @@ def test_storages_agree():
 def test_squared_hinge_of_a_feature_generating_machine():
     """The proof would be of another loss than the model."""
     X, y = instance(4, n=40, p=10)
-    model = FeatureGeneratingMachine(3, C=0.5).fit(X, y)
+    model = FeatureGeneratingMachine(3, C=0.5, calibrate=False).fit(X, y)
     proof = zeronorm.prove(model, X, y, gap=0)
     Z = oracles.standardise(X)[0]
     found = oracles.enumerate_supports(
@@ -284,7 +287,7 @@ def test_classes_have_proofs_of_their_own():
     """The proof of one class would be shown for another."""
     X, _ = instance(5, n=60, p=12)
     y = np.digitize(X[:, 0] + 0.5 * X[:, 3], [-0.5, 0.8])
-    model = L0LogisticRegression(2, C=0.3, gap=0).fit(X, y)
+    model = L0LogisticRegression(2, C=0.3, gap=0, calibrate=False).fit(X, y)
     assert [proof.status for proof in model.proof_] == [Status.OPTIMAL] * 3
     for label, certificate in zip(model.classes_, model.certificate_, strict=True):
         zeronorm.verify(X, (y == label).astype(int), certificate)
@@ -295,14 +298,14 @@ def test_classes_have_proofs_of_their_own():
 def test_golub_is_proven_and_read_from_a_pickle():
     """The whole of it on real data: exchanges, proof, verifier."""
     X, y = load_golub(return_X_y=True)
-    model = L0LogisticRegression(n_features=8, gap=0).fit(X, y)
+    model = L0LogisticRegression(n_features=8, gap=0, calibrate=False).fit(X, y)
     certificate = pickle.loads(pickle.dumps(model.certificate_))
     assert certificate.proven
     assert certificate.tree.row.size > 1
     checked = zeronorm.verify(X, y, certificate, rtol=1e-8)
     assert checked["gap"] <= 1e-8
-    before = BudgetClassifier(n_features=8).fit(X, y).certificate_
-    tight = zeronorm.certify(BudgetClassifier(n_features=8).fit(X, y), X, y)
+    before = BudgetClassifier(n_features=8, calibrate=False).fit(X, y).certificate_
+    tight = zeronorm.certify(BudgetClassifier(n_features=8, calibrate=False).fit(X, y), X, y)
     assert before.bound < tight.bound <= certificate.objective <= tight.objective
     assert tight.candidates <= before.candidates
     zeronorm.verify(X, y, tight)
@@ -314,7 +317,7 @@ def test_golub_is_proven_and_read_from_a_pickle():
 def test_limits_keep_what_is_proven_and_the_search_goes_on():
     """What was proven before a limit would be lost."""
     X, y = load_golub(return_X_y=True)
-    model = L0LogisticRegression(n_features=8).fit(X, y)
+    model = L0LogisticRegression(n_features=8, calibrate=False).fit(X, y)
     short = zeronorm.prove(model, X, y, gap=0, max_nodes=20)
     assert short.status is Status.NODE_LIMIT
     assert short.history[-1].n_nodes == 20
@@ -336,7 +339,7 @@ def test_limits_keep_what_is_proven_and_the_search_goes_on():
 def test_time_limit_is_reported():
     """A search that ran out of time would pass for one that ended."""
     X, y = load_golub(return_X_y=True)
-    model = L0LogisticRegression(n_features=8).fit(X, y)
+    model = L0LogisticRegression(n_features=8, calibrate=False).fit(X, y)
     proof = zeronorm.prove(model, X, y, gap=0, time_limit=1e-9)
     assert proof.status is Status.TIME_LIMIT
     assert proof.certificate.gap > 0
@@ -395,7 +398,7 @@ def test_a_gap_is_at_most_the_wanted_one(gap):
 def test_interrupt_keeps_what_is_proven():
     """Ctrl-C would throw away hours of a search."""
     X, y = load_golub(return_X_y=True)
-    model = L0LogisticRegression(n_features=8).fit(X, y)
+    model = L0LogisticRegression(n_features=8, calibrate=False).fit(X, y)
 
     rows = []
 
@@ -471,7 +474,7 @@ def hold(X, y, proof, options):
 
 def test_resumed_proofs_hold():
     """A search that goes on would decide by other dual points than its tree has."""
-    for seed in range(395, 440):  # 400 and 437 showed it
+    for seed in (*range(395, 405), 437):  # 400 and 437 showed it
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((44, 7))
         if seed % 3 == 1:
@@ -547,7 +550,7 @@ def test_interrupt_after_the_last_node_takes_nothing_back():
 def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after):
     """Dual points of other nodes would be lost with those of the node."""
     relaxed = BranchAndBound._relax
-    for seed in range(12):
+    for seed in range(6):
         X, y, support, options = draw(seed)
         proof = zeronorm.prove(support, X, y, gap=0.01, **options)
         calls = iter(range(after))
@@ -569,7 +572,7 @@ def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after):
 def test_interrupt_ends_the_proofs_of_all_sizes():
     """The sizes that are left would each have to be interrupted again, or have no certificate."""
     X, y = load_golub(return_X_y=True)
-    model = L0LogisticRegression([6, 7, 8], gap=0)
+    model = L0LogisticRegression([6, 7, 8], gap=0, calibrate=False)
     rows = []
 
     def interrupt(row):
@@ -592,12 +595,13 @@ def test_cross_validation_does_not_prove():
     """Every fold would branch for nothing that its score needs."""
     X, y = load_golub(return_X_y=True)
     rows = []
-    model = L0LogisticRegression([3, 8], gap=0)
+    model = L0LogisticRegression([3, 8], gap=0, calibrate=False)
     model._report = rows.append
     found = cross_validate(model, X, y, cv=3)
     assert rows == []
     np.testing.assert_array_equal(
-        found.scores, cross_validate(L0LogisticRegression([3, 8]), X, y, cv=3).scores
+        found.scores,
+        cross_validate(L0LogisticRegression([3, 8], calibrate=False), X, y, cv=3).scores,
     )
     model.fit(X, y)
     assert rows  # the control
@@ -636,7 +640,13 @@ def test_problem_is_that_of_the_model():
     X, y = instance(9, n=60, p=12)
     weights = {-1.0: 1.0, 1.0: 3.0}
     model = BudgetClassifier(
-        3, C=0.7, fit_intercept=False, standardize=False, class_weight=weights, forced_features=[2]
+        3,
+        C=0.7,
+        fit_intercept=False,
+        standardize=False,
+        class_weight=weights,
+        forced_features=[2],
+        calibrate=False,
     ).fit(X, y)
     certificate = zeronorm.certify(model, X, y)
     own = model.certificate_
@@ -663,7 +673,9 @@ def test_certify_is_never_looser_than_the_fit():
     for seed in range(40):
         X, y, support, options = draw(seed)
         weight = options.pop("sample_weight", None)
-        model = BudgetClassifier(support.size, **options).fit(X, y, sample_weight=weight)
+        model = BudgetClassifier(support.size, **options, calibrate=False).fit(
+            X, y, sample_weight=weight
+        )
         tight = zeronorm.certify(model, X, y, sample_weight=weight)
         assert tight.gap <= model.certificate_.gap + 1e-14
 
@@ -683,7 +695,7 @@ def test_equal_columns_are_named():
 
 def proven():
     X, y = load_golub(return_X_y=True)
-    model = L0LogisticRegression(n_features=5).fit(X, y)
+    model = L0LogisticRegression(n_features=5, calibrate=False).fit(X, y)
     return X, y, zeronorm.prove(model, X, y, gap=0).certificate
 
 
@@ -758,7 +770,7 @@ def test_bad_models_are_refused():
 def test_rows_in_another_order_are_certified(loss):
     """The dual point of the model would be taken where its rows have other labels."""
     X, y = instance(1)
-    model = BudgetClassifier(2, loss=loss).fit(X, y)
+    model = BudgetClassifier(2, loss=loss, calibrate=False).fit(X, y)
     order = np.roll(np.arange(len(y)), 1)
     zeronorm.verify(X[order], y[order], zeronorm.certify(model, X[order], y[order]))
 
@@ -788,7 +800,7 @@ def test_bad_options_are_refused():
     with pytest.raises(ValueError, match="a proof of another problem"):
         zeronorm.prove([1, 2], X[order], y[order], resume=proof)
     (other,) = np.setdiff1d([0, 1, 2], proof.support)[:1]
-    forced = BudgetClassifier(2, forced_features=[other]).fit(X, y)
+    forced = BudgetClassifier(2, forced_features=[other], calibrate=False).fit(X, y)
     with pytest.raises(ValueError, match="a proof of another problem"):
         zeronorm.prove(forced, X, y, resume=proof)
     with pytest.raises(ValueError, match="a proof for each problem"):

@@ -142,7 +142,7 @@ def test_stages_recover_more_of_the_truth_than_l1():
         z = X[:, truth] @ (rng.choice([-1, 1], 20) * (0.7 + rng.random(20)))
         y = z + rng.logistic(size=600) > 0
         for method in hits:
-            support = BudgetClassifier(20, method=method).fit(X, y).support_
+            support = BudgetClassifier(20, method=method, calibrate=False).fit(X, y).support_
             hits[method] += np.isin(truth, support).sum()
     assert hits["reweighted-l1"] >= hits["l1"] + 8
 
@@ -151,13 +151,13 @@ def test_stages_recover_more_of_the_truth_than_l1():
 def test_budgets_by_other_methods(method):
     """The size, the forced features or the certificate would depend on how features are found."""
     X, y = make_classification(100, 40, informative=6, seed=0)
-    model = BudgetClassifier([3, 7], method=method, forced_features=[11]).fit(X, y)
+    model = BudgetClassifier([3, 7], method=method, forced_features=[11], calibrate=False).fit(X, y)
     assert [model.path_[k].support.size for k in (3, 7)] == [3, 7]
     assert all(11 in model.path_[k].support for k in (3, 7))
     assert model.certificate_.bound <= model.certificate_.objective
     assert 0 <= model.optimality_gap_ < 1
     assert model.score(X, y) > 0.6
-    several = BudgetClassifier(3, method=method, multi_class="ovr")
+    several = BudgetClassifier(3, method=method, multi_class="ovr", calibrate=False)
     several.fit(X, np.arange(100) % 3)
     assert all(path[3].support.size == 3 for path in several.path_)
 

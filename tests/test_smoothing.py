@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
+from conftest import slow
 from test_inner_solvers import LOSSES, gap, inner_problem, objective_of, random_problem
 from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
@@ -70,7 +71,7 @@ def check_answer(problem, found, tol):
 
 
 @each
-@pytest.mark.parametrize("case", TABLE, ids=str)
+@pytest.mark.parametrize("case", [*TABLE[::2], *slow(*TABLE[1::2])], ids=str)
 @pytest.mark.parametrize(
     "tol", [1e-4, *(pytest.param(tol, marks=pytest.mark.slow) for tol in (1e-2, 1e-9))]
 )

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
+from conftest import slow
 from zeronorm._typing import Design
 from zeronorm.designs import Rows, Scaled, as_design
 from zeronorm.designs._columns import as_columns
@@ -429,7 +430,7 @@ STORAGES = {
 
 
 @pytest.mark.parametrize("storage", list(STORAGES))
-@pytest.mark.parametrize("dtype", [np.float32, np.int8])
+@pytest.mark.parametrize("dtype", [np.float32, *slow(np.int8)])
 @with_intercept
 def test_every_storage_gives_the_same_model(storage, dtype, intercept):
     """The answer would depend on how X is stored."""
@@ -695,7 +696,7 @@ def spliced(Z, risk, support, **options):
 def test_splicing_never_makes_the_objective_worse(loss, intercept):
     """Splicing would leave a better support for a worse one, or change the size."""
     improved, optimal = 0, 0
-    for seed in range(12):
+    for seed in range(6):
         Z, y, weight = pool_problem(seed)
         options = {"loss": loss, "intercept": intercept, "weight": weight}
         models = oracles.enumerate_supports(Z, y, 1.0, 3, **options)

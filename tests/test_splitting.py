@@ -397,7 +397,7 @@ def test_the_estimator_tells_what_happened(solver):
     X, y = make_classification(80, 40, seed=5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = L0LogisticRegression([3, 6], solver=solver, C=1.0).fit(X, y)
+        model = L0LogisticRegression([3, 6], solver=solver, C=1.0, calibrate=False).fit(X, y)
     ends = [step for step in model.history_ if "primal" in step.extra and step.status]
     assert [step.n_features for step in ends] == [3, 6]
     assert {step.status for step in ends} == {Status.CONVERGED}
@@ -446,7 +446,9 @@ def test_screened_features_are_stated(inner, monkeypatch):
     X, y = make_classification(60, 200, seed=6)
     monkeypatch.setattr(_select, "SPLIT_ELEMENTS", 60 * 50)
     weakest = int(np.argmin(np.abs(X.T @ (y - y.mean()))))
-    model = L0LogisticRegression(4, solver=Splitting(inner=inner), forced_features=[weakest])
+    model = L0LogisticRegression(
+        4, solver=Splitting(inner=inner), forced_features=[weakest], calibrate=False
+    )
     with pytest.warns(UserWarning, match=r"of 200 features it saw the 50 with the largest"):
         model.fit(X, y)
     assert weakest in model.support_
@@ -456,7 +458,10 @@ def test_screened_features_are_stated(inner, monkeypatch):
     strongest = np.argsort(-np.abs(Z.T @ (y - y.mean())))[:49]
     alone = np.sort(np.append(strongest, weakest))
     same = L0LogisticRegression(
-        4, solver=Splitting(inner=inner), forced_features=[int(np.searchsorted(alone, weakest))]
+        4,
+        solver=Splitting(inner=inner),
+        forced_features=[int(np.searchsorted(alone, weakest))],
+        calibrate=False,
     )
     monkeypatch.setattr(_select, "SPLIT_ELEMENTS", 10**7)
     same.fit(X[:, alone], y)
@@ -472,7 +477,9 @@ def test_bfgs_holds_fewer_columns(monkeypatch):
     for inner in ("newton-cg", "bfgs"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = L0LogisticRegression(3, solver=Splitting(inner=inner)).fit(X, y)
+            model = L0LogisticRegression(3, solver=Splitting(inner=inner), calibrate=False).fit(
+                X, y
+            )
         seen[inner] = model.history_[0].extra["columns"]
     assert seen == {"newton-cg": 150, "bfgs": 100}
 
@@ -482,7 +489,9 @@ def test_warm_start_begins_at_the_model():
     X, y = make_classification(100, 60, seed=6)
     for method in ("salm", "asalm"):
         solver = Splitting(method, rho=0.5)
-        model = L0LogisticRegression([2, 4], solver=solver, warm_start=True).fit(X, y)
+        model = L0LogisticRegression([2, 4], solver=solver, warm_start=True, calibrate=False).fit(
+            X, y
+        )
         first, steps = model.path_, len(model.history_)
         model.fit(X, y)
         assert len(model.history_) < steps / 2
@@ -529,14 +538,16 @@ def test_a_large_rho_is_told_where_it_converges():
     """Any support would pass for a good one, since it converged."""
     X, y = make_classification(80, 10, seed=1)
     with pytest.warns(UserWarning, match="keeps nearly any support"):
-        L0LogisticRegression(3, solver=Splitting(rho=30.0, max_iter=10_000)).fit(X, y)
+        L0LogisticRegression(3, solver=Splitting(rho=30.0, max_iter=10_000), calibrate=False).fit(
+            X, y
+        )
 
 
 def test_a_small_max_iter_is_told():
     """A method that was cut off would pass for one that ended."""
     X, y = make_classification(80, 40, seed=1)
     with pytest.warns(ConvergenceWarning, match=r"a larger max_iter, or solver='auto'"):
-        model = L0LogisticRegression(3, solver=Splitting(max_iter=2)).fit(X, y)
+        model = L0LogisticRegression(3, solver=Splitting(max_iter=2), calibrate=False).fit(X, y)
     assert model.path_.status is Status.MAX_ITER
 
 

@@ -13,7 +13,7 @@ from .. import validate
 from ..measures import Measure, macro_average, parse_measure
 from ..ordering import largest
 from ..result import Path
-from ..solvers import MeasureTask, Task, select_by_measure
+from ..solvers import MeasureRequest, MeasureTask, Task, select_by_measure
 from ..solvers.drive import Solver
 from ..solvers.scaling import centred, rounded, selection_scaling
 from ._linear import LinearClassifier, Rowwise, one_versus_rest
@@ -243,11 +243,13 @@ class MeasureClassifier(LinearClassifier):
         solver = select_by_measure(
             MeasureTask(task, parse_measure(self.measure), self._loss_weight()),
             None if self.n_features is None else sizes,
-            block_size=self.block_size,
-            max_blocks=self.max_blocks,
-            tol=float(self.tol),
-            refit=bool(self.refit),
-            published=self._published,
+            MeasureRequest(
+                self.block_size,
+                self.max_blocks,
+                float(self.tol),
+                bool(self.refit),
+                self._published,
+            ),
             seconds=seconds,
         )
         return renamed(solver, sizes[0]) if self.n_features is None else solver

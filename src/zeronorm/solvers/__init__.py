@@ -8,7 +8,7 @@ from .l1.problem import L1Problem
 from .l1.reweighted import CappedL1, LogPenalty, reweighted, reweighted_supports
 from .l1.sizes import l1_supports
 from .l1.working_set import working_set
-from .measure.task import MeasureTask
+from .measure.task import MeasureRequest, MeasureTask
 from .measure.two_layer import select_by_measure
 from .minimax import newton
 from .minimax.cutting_plane import CuttingPlane, cutting_plane
@@ -29,6 +29,7 @@ __all__ = [
     "Found",
     "L1Problem",
     "LogPenalty",
+    "MeasureRequest",
     "MeasureTask",
     "Progress",
     "Request",

@@ -13,6 +13,27 @@ from .cuts import average_by_class
 
 
 @dataclass(frozen=True, slots=True)
+class MeasureRequest:
+    """How the two layers are to select.
+
+    block_size : B; by default a tenth of the size, of several a tenth of the smallest, but at least
+        a thirtieth of the largest.
+    max_blocks : the most blocks; it yields to the sizes.
+    tol : certified gap of the final models (with `published`, of all problems), relative to the
+        objective of the model without features.
+    refit : whether the final model is the solution over the selected features as one block, or that
+        of the problem over the generated blocks.
+    published : whether by the published method.
+    """
+
+    block_size: int | None = None
+    max_blocks: int | None = None
+    tol: float = 1e-3
+    refit: bool = True
+    published: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class MeasureTask:
     """One binary problem: the data of a `Task` and the measure with its weight C."""
 
@@ -89,4 +110,4 @@ class MeasureTask:
         return self.C * beta, self.C * cut.delta
 
 
-__all__ = ["MeasureTask"]
+__all__ = ["MeasureRequest", "MeasureTask"]

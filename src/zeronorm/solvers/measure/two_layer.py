@@ -36,7 +36,7 @@ from ..drive import Scan, Solver
 from ..minimax.cutting_plane import fit_budget, unseen
 from .cuts import BlockModel, Cuts, FullModel, Point, solve_master
 from .inner_layer import InnerLayer, InnerSolution, SolveMaster
-from .task import MeasureTask
+from .task import MeasureRequest, MeasureTask
 
 LOOSE = 1e-2  # gap of the problems that only generate blocks
 CLOSE = 1e-9  # of the largest score: how far the scores of scans of float64 may be off
@@ -48,12 +48,8 @@ MOST_GATHERED, FEW_ROWS = 1 << 22, 500
 def select_by_measure(
     task: MeasureTask,
     sizes: Sequence[int] | None,
+    request: MeasureRequest,
     *,
-    block_size: int | None = None,
-    max_blocks: int | None = None,
-    tol: float = 1e-3,
-    refit: bool = True,
-    published: bool = False,
     seconds: dict[str, float] | None = None,
     master: SolveMaster = solve_master,
 ) -> Solver[Path]:
@@ -61,13 +57,8 @@ def select_by_measure(
 
     Parameters
     ----------
-    sizes : growing; `max_blocks` yields to them. None: all usable features, one block.
-    block_size : B; by default a tenth of the size, of several a tenth of the smallest, but at least
-        a thirtieth of the largest.
-    tol : certified gap of the final models (with `published`, of all problems), relative to the
-        objective of the model without features.
-    refit : whether the final model is the solution over the selected features as one block, or that
-        of (P) over the generated blocks.
+    sizes : growing. None: all usable features, one block.
+    seconds : filled with the seconds of the phases.
     master : solver of the program over the cuts.
 
     Returns
@@ -75,6 +66,7 @@ def select_by_measure(
     Path, by a generator of scans. Every selection has the value of its problem and, with `refit`, a
     lower bound over all supports of its size.
     """
+    tol, refit, published = request.tol, request.refit, request.published
     clock = PhaseClock(seconds)
     data = task.data
     cuts = Cuts(data.design.shape[0], task.measure.labels and task.weight is None, task.intercept)
@@ -84,7 +76,7 @@ def select_by_measure(
     if sizes is None:
         return (yield from _full(task, cuts, b, solve, tol, clock))
     model = BlockModel(data.design, cuts, sizes[-1])
-    blocks = _Blocks(task, sizes[-1], sizes[0], block_size, max_blocks)
+    blocks = _Blocks(task, sizes[-1], sizes[0], request.block_size, request.max_blocks)
     history: list[Step] = []
     yield from _add_constant_cuts(task, model)
     vector, delta = task.first_vector()
