@@ -41,7 +41,7 @@ class Data:
     told: FloatArray  # (n, m) the columns as the scaling has them
     loss: Loss
     intercept: bool
-    outputs: int
+    outputs: int = 1
 
     def scores(self, dual: FloatArray, columns: FloatArray) -> FloatArray:
         """Return X'v of some columns, (k, outputs)."""

@@ -95,7 +95,7 @@ def _copied(given: Any) -> Certificate:
 
 def _intercept(given: Any, dual: Any) -> Any:
     """Return a number, or those of all outputs."""
-    if getattr(dual, "ndim", 1) == 2:
+    if getattr(dual, "ndim", 1) == 2 and type(given) is np.ndarray:
         return _copy(given, "iuf")
     if not _is_finite(given):
         raise CertificateError(
