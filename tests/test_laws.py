@@ -466,7 +466,7 @@ def test_models_are_pickled_copied_and_saved(name, tmp_path):
         assert loaded.metadata["estimator"] == type(model).__name__
 
 
-@each_class(n for n in SETTINGS if "warm_start" in parameters(n))
+@each(n for n in SETTINGS if "warm_start" in parameters(n))
 def test_a_warm_start_gives_the_same_kind_of_model(name):
     """A model before would change the first fit, the size of the next, or fits of other data."""
     X, y = problem(name)
@@ -642,7 +642,7 @@ def test_several_classes_are_one_against_the_others(name):
 # ------------------------------------------------------------------------------------ bad input
 
 
-@each_class(SETTINGS)
+@each(SETTINGS)
 def test_every_parameter_is_checked_and_named(name):
     """A wrong option would be ignored, or fail deep inside."""
     X, y = problem(name)
