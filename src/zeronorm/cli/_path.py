@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 from ._input import (
     check_folder,
     check_folds,
-    read_labelled,
     refuse_overwriting,
-    usable_folds,
 )
 from ._options import PathOptions, takes
 from ._output import show_document
 from ._progress import Work, watched
+from ._target import read_response, usable_folds
 
 if TYPE_CHECKING:
     from ..estimators import L1ClassifierCV, L1Path
@@ -35,11 +34,12 @@ def path(options: PathOptions) -> None:
         data, output = options.data, options.output
         work.progress.phase(f"Reading {data}")
         with work.timed("read"):
-            table, y = read_labelled(data, options.target, options.id)
+            table, response = read_response(options, "classes")
+        y = response.y
         work.notes.extend(table.notes)
         if output is not None:
             refuse_overwriting([output], data, options.target)
-        folds = None if options.cv is None else usable_folds(options.cv, y, work.notes)
+        folds = None if options.cv is None else usable_folds(options.cv, response, work.notes)
         _check_classes(y, options, folds)
         paths, model, n_scans = _follow(options, table, y, folds, work)
         work.progress.phase("Writing")
@@ -58,7 +58,7 @@ def path(options: PathOptions) -> None:
     assert classes is not None  # the command follows no regression
     document = {
         "zeronorm": __version__,
-        "data": describe_data(data, table),
+        "data": describe_data(data, table, response),
         "parameters": parameters,
         "classes": classes.tolist(),
         "path": rows,

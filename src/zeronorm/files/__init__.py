@@ -18,9 +18,10 @@ from ._npy import is_text, read_npy
 from ._parquet import read_parquet
 from ._source import PathLike, Source, Stream, check_path, format_of
 from ._svmlight import read_svmlight
-from ._table import Layout, Request, Table
+from ._table import ROLES, Layout, Request, Table, strict_float
 
 __all__ = [
+    "ROLES",
     "FileError",
     "Layout",
     "MissingFileError",
@@ -34,6 +35,7 @@ __all__ = [
     "read_groups",
     "read_npy",
     "read_table",
+    "strict_float",
 ]
 
 _READERS: Mapping[str, Callable[[Source, Stream, Request], Table]] = {

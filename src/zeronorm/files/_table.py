@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from ._errors import FileError, did_you_mean, quote
 from ._source import Source, is_label_file
 
+# What columns can be that are neither features nor the target.
+ROLES = ("time", "event", "strata", "offset", "exposure")
 MISSING = {"", "na", "n/a", "nan", "null", "#n/a", "?"}
 
 
@@ -133,14 +135,15 @@ def assign(
     for what, name in request.columns.items():
         roles[what] = _find_column(source, name, names, n_columns, what)
     if like is not None and names is not None:
-        for what, name in like.columns.items():
-            if what not in roles and names.count(name) == 1:
-                roles[what] = names.index(name)
+        for what in ROLES:
+            known = like.columns.get(what)
+            if known is not None and what not in roles and names.count(known) == 1:
+                roles[what] = names.index(known)
     if request.id is not None:
         roles["id"] = samples = _find_column(source, request.id, names, n_columns, "id")
-    known = {what: place for what, place in roles.items() if place is not None}
-    _check_distinct(source, known)
-    taken = {*known.values(), samples}
+    there = {what: place for what, place in roles.items() if place is not None}
+    _check_distinct(source, there)
+    taken = {*there.values(), samples}
     if like is not None and like.names is not None and names is not None:
         features = _find_features(source, like.names, names)
     else:
@@ -155,7 +158,7 @@ def assign(
             )
     if not features:
         raise FileError(f"{source}: no features in it (one column, which is the target).")
-    others = {what: place for what, place in known.items() if what not in ("target", "id")}
+    others = {what: place for what, place in there.items() if what not in ("target", "id")}
     return Columns(names, n_columns, features, position, samples, others)
 
 

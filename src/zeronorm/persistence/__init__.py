@@ -45,16 +45,28 @@ from __future__ import annotations
 
 from ._archive import CertificateFileError, ModelFileError, write_file
 from ._certificates import load_certificate, save_certificate
-from ._linear_model import LinearModel
-from ._models import load, save
-from ._records import summarize, tabulate
+from ._linear_model import (
+    LinearModel,
+    LoadedClassifier,
+    LoadedModel,
+    LoadedRegressor,
+    LoadedSurvivalModel,
+)
+from ._models import load
+from ._records import finite_or_none, summarize, tabulate
+from ._save import save
 from ._saved_certificate import SavedCertificate
 
 __all__ = [
     "CertificateFileError",
     "LinearModel",
+    "LoadedClassifier",
+    "LoadedModel",
+    "LoadedRegressor",
+    "LoadedSurvivalModel",
     "ModelFileError",
     "SavedCertificate",
+    "finite_or_none",
     "load",
     "load_certificate",
     "save",
