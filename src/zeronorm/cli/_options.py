@@ -313,9 +313,12 @@ class PathOptions:
     l1_ratio: Annotated[
         float, typer.Option(metavar="R", help="Share of l1 in the penalty; the rest is ridge.")
     ] = 1.0
-    loss: Annotated[str, typer.Option(metavar="LOSS", help="logistic or squared_hinge.")] = (
-        "logistic"
-    )
+    loss: Annotated[
+        str,
+        typer.Option(
+            metavar="LOSS", help=f"Of classes logistic or squared_hinge; else {', '.join(LOSSES)}."
+        ),
+    ] = "logistic"
     standardize: Standardize = True
     intercept: Intercept = True
     class_weight: ClassWeight = None

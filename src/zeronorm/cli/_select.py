@@ -7,7 +7,8 @@ from ._options import SelectOptions, takes
 from ._output import show_document
 from ._plan import plan_selection
 from ._progress import watched
-from ._target import read_response, settle_task
+from ._target import read_response
+from ._task import settle_task
 
 
 @takes(SelectOptions)

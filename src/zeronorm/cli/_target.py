@@ -1,14 +1,15 @@
-"""What is to be predicted: classes, numbers, counts or survival times, as options and data say."""
+"""What is to be predicted, as the data have it: classes, numbers, counts or survival times."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._input import FEWER_FOLDS, NO_VALIDATION, read
 from ._messages import show
-from ._options import LOSSES, TASKS, PathOptions, PredictOptions, SelectOptions, VerifyOptions
+from ._options import PathOptions, PredictOptions, SelectOptions, VerifyOptions
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
@@ -25,74 +26,6 @@ class Response:
     y: Any  # labels; numbers; a structured array of event, time and maybe the stratum
     offset: Any = None  # (n_samples,) of the margins
     guess: str | None = None  # why this task, where there may be doubts
-
-
-def settle_task(options: SelectOptions) -> str:
-    """Return the task that the options say, "auto" where the target says it; refuse the rest."""
-    if options.task not in TASKS:
-        raise ValueError(f"--task must be one of {', '.join(TASKS)}; got {options.task!r}.")
-    loss = options.loss
-    if loss is not None and loss not in LOSSES:
-        raise ValueError(
-            f"--loss must be one of {', '.join(LOSSES)}; got {loss!r}. Classes have the logistic "
-            "loss, survival times Cox's partial likelihood."
-        )
-    of_rates = loss in ("poisson", "gamma")
-    implied = {
-        "--time": (options.time is not None, "survival"),
-        "--event": (options.event is not None, "survival"),
-        "--strata": (options.strata is not None, "survival"),
-        f"--loss {loss}": (loss is not None, LOSSES.get(loss or "", "")),
-        "--exposure": (options.exposure is not None and not of_rates, "counts"),
-        "--measure": (options.measure is not None, "classes"),
-        "--positive": (options.positive is not None, "classes"),
-        "--class-weight": (options.class_weight is not None, "classes"),
-        "--calibrate": (bool(options.calibrate), "classes"),
-    }
-    task, reason = options.task, f"--task {options.task}"
-    for option, (given, of_task) in implied.items():
-        if not given:
-            continue
-        if task == "auto":
-            task, reason = of_task, option
-        elif task != of_task:
-            raise ValueError(
-                f"{option} is of {of_task}, but {reason} of {task}. Leave out one of them."
-            )
-    _check_parts(options, task)
-    return task
-
-
-def _check_parts(options: SelectOptions, task: str) -> None:
-    """Refuse half of a target, and what does not go with a task."""
-    if task == "survival":
-        for option, value in (("--time", options.time), ("--event", options.event)):
-            if value is None:
-                raise ValueError(
-                    f"Survival times need {option}: say --time COLUMN, until the event or the end "
-                    "of observation, and --event COLUMN, 1 where the event was observed and else 0."
-                )
-        if options.target is not None:
-            raise ValueError(
-                "Survival times have --time and --event as their target; leave out --target "
-                f"{options.target!r}."
-            )
-        if not options.intercept:
-            raise ValueError("--no-intercept is not of survival, which has no intercept.")
-    offset = options.offset if options.exposure is None else options.exposure
-    if offset is not None and task in ("classes", "survival"):
-        raise ValueError(f"--offset and --exposure are of numbers and counts; got {task}.")
-    if options.offset is not None and options.exposure is not None:
-        raise ValueError(
-            "--offset is the logarithm of --exposure: they are one or the other; got both."
-        )
-    if options.level is not None:
-        if options.loss != "quantile":
-            raise ValueError(
-                f"--level {options.level:g} is of a quantile; say --loss quantile as well."
-            )
-        if not 0 < options.level < 1:
-            raise ValueError(f"--level must be between 0 and 1; got {options.level:g}.")
 
 
 def columns_of(
@@ -180,20 +113,45 @@ def read_response(
     if table.y is None and not survival:
         raise ValueError(f"{options.data}: labels are needed; say where they are with --target.")
     known = {} if like is None else like.columns
-    response = response_of(table, task, options.data, {**known, **columns})
+    by_loss = isinstance(options, PathOptions)
+    response = response_of(table, task, options.data, {**known, **columns}, by_loss)
+    from ..files import quote
+
     if response.task in ("numbers", "counts") and (response.y == response.y[0]).all():
         raise ValueError(
-            f"{options.data}: the target {show(table.target_name or 'y')} is {response.y[0]:g} in "
+            f"{options.data}: the target {quote(table.target_name or 'y')} is {response.y[0]:g} in "
             "all samples; there is nothing to explain. Name another one with --target."
         )
+    _check_range(response, getattr(options, "loss", None), options.data)
     return table, response
 
 
-def response_of(table: Table, task: str, data: str, columns: Mapping[str, str]) -> Response:
+def _check_range(response: Response, loss: str | None, data: str) -> None:
+    """Refuse numbers that counts, or a loss of positive numbers, cannot be."""
+    y = response.y
+    positive, counts = loss == "gamma", response.task == "counts"
+    if not (positive or counts):
+        return
+    bad = (~(y > 0) if positive else ~(y >= 0)).nonzero()[0]
+    if bad.size:
+        rule = "positive for --loss gamma" if positive else "0 or more for counts"
+        remedy = "say --loss least_squares" if positive else "say --task numbers"
+        raise ValueError(
+            f"{data}: the target must be {rule}; got {y[bad[0]]:g} in sample {bad[0] + 1}. Remove "
+            f"such rows, or {remedy}."
+        )
+
+
+def response_of(
+    table: Table, task: str, data: str, columns: Mapping[str, str], by_loss: bool = False
+) -> Response:
     """Return the target of a task in a table.
 
     task : "auto" where the target itself tells. columns : as of `columns_of`.
+    by_loss : as of `_labels`.
     """
+    from ..files import quote
+
     guess = None
     offset = offset_of(table, data)
     if task == "survival":
@@ -202,9 +160,9 @@ def response_of(table: Table, task: str, data: str, columns: Mapping[str, str]) 
         task, guess = _guess(table.y)
         if offset is not None and task == "classes":
             task, guess = "numbers", None
-    name = f"target {show(table.target_name or 'y')}"
+    name = f"target {quote(table.target_name or 'y')}"
     if task == "classes":
-        return Response(task, _labels(table.y, name, data), guess=guess)
+        return Response(task, _labels(table.y, name, data, by_loss), guess=guess)
     return Response(task, _numbers(table.y, name, data), offset, guess)
 
 
@@ -228,8 +186,11 @@ def _guess(y: Any) -> tuple[str, str | None]:
     return "numbers", f"{found}{counted}"
 
 
-def _labels(y: Any, name: str, data: str) -> Any:
-    """Return labels of classes, which real numbers and very many whole ones are not."""
+def _labels(y: Any, name: str, data: str, by_loss: bool) -> Any:
+    """Return labels of classes, which real numbers and very many whole ones are not.
+
+    by_loss : whether the command has no --task, so that another loss says another target.
+    """
     import numpy as np
 
     from ..validate import check_target
@@ -240,10 +201,13 @@ def _labels(y: Any, name: str, data: str) -> Any:
         n_values = np.unique(y).size
         if y.dtype.kind not in "iuf" or n_values <= 2:
             raise
+        numbers, counts = "--task numbers", "--task counts"
+        if by_loss:
+            numbers, counts = "--loss least_squares", "--loss poisson"
         raise ValueError(
             f"{data}: the {name} has {n_values:,} distinct "
-            f"numbers in {y.size:,} rows, which cannot be classes; say --task numbers, or "
-            "--task counts if they count something. Names of classes are text."
+            f"numbers in {y.size:,} rows, which cannot be classes; say {numbers}, or {counts} "
+            "if they count something. Names of classes are text."
         ) from None
 
 
@@ -270,10 +234,12 @@ def offset_of(table: Table, data: str) -> Any:
     """Return the offset that a table has, as such or as an exposure; None without."""
     import numpy as np
 
+    from ..files import quote
+
     for role in ("offset", "exposure"):
         if role not in table.columns:
             continue
-        name = f"{role} {show(table.column_names[role])}"
+        name = f"{role} {quote(table.column_names[role])}"
         values = _numbers(table.columns[role], name, data)
         if role == "offset":
             return values
@@ -291,10 +257,12 @@ def _survival(table: Table, data: str, value: str | None) -> Any:
     """Return events, times and maybe strata, as a structured array."""
     import numpy as np
 
+    from ..files import quote
+
     for role in ("time", "event"):
         if role not in table.columns:
             raise ValueError(f"{data}: survival times are needed; say where with --{role} COLUMN.")
-    time_name = f"time {show(table.column_names['time'])}"
+    time_name = f"time {quote(table.column_names['time'])}"
     time = _numbers(table.columns["time"], time_name, data)
     bad = np.flatnonzero(time < 0)
     if bad.size:
@@ -302,7 +270,7 @@ def _survival(table: Table, data: str, value: str | None) -> Any:
             f"{data}: the {time_name} must not be negative; got {time[bad[0]]:g} in sample "
             f"{bad[0] + 1}. Remove such rows."
         )
-    event = _events(table.columns["event"], show(table.column_names["event"]), data, value)
+    event = _events(table.columns["event"], table.column_names["event"], data, value)
     parts = {"event": event, "time": time}
     if "strata" in table.columns:
         parts["stratum"] = table.columns["strata"]
@@ -321,24 +289,26 @@ def _events(values: Any, name: str, data: str, value: str | None) -> Any:
 
     from ..files import quote
 
+    option = f"--event {show(shlex.quote(name + '=VALUE'))}"
     texts = [str(one) for one in values.tolist()]
     seen = sorted(set(texts))
     shown = ", ".join(quote(one) for one in seen[:5]) + (", ..." if len(seen) > 5 else "")
     if value is not None:
         if value not in seen:
             raise ValueError(
-                f"{data}: the event {name} is never {quote(value)}; it has the values {shown}."
+                f"{data}: the event {quote(name)} is never {quote(value)}; it has the values "
+                f"{shown}."
             )
         return np.array([one == value for one in texts])
     if not all(one.lower() in _EVENTS for one in seen):
         raise ValueError(
-            f"{data}: the event {name} must be 1 where the event was observed and 0 where the row "
-            f"is censored; got {shown}. Say which value is the event: --event {name}=VALUE."
+            f"{data}: the event {quote(name)} must be 1 where the event was observed and 0 where "
+            f"the row is censored; got {shown}. Say which value is the event: {option}."
         )
     event = np.array([_EVENTS[one.lower()] for one in texts])
     if not event.any():
         raise ValueError(
-            f"{data}: the event {name} is nowhere 1: all rows are censored. If another value "
-            f"stands for the event, say --event {name}=VALUE."
+            f"{data}: the event {quote(name)} is nowhere 1: all rows are censored. If another "
+            f"value stands for the event, say {option}."
         )
     return event

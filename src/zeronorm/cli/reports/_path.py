@@ -56,11 +56,12 @@ def print_path(document: Mapping[str, Any], quiet: bool = False) -> None:
         _print_entries(console, document["entered"])
         console.print()
     elif chosen["features"]:
-        words = words_of(document["data"], document["parameters"]["loss"], "accuracy")
+        score = "accuracy" if classes else "r2"
+        words = words_of(document["data"], document["parameters"]["loss"], score)
         print_models(console, chosen["features"], classes, ("point", "point"), words)
         if not quiet:
-            logistic = document["parameters"]["loss"] == "logistic"
-            effect = words.effect if logistic else words.effect.replace("log-odds", "score")
+            hinge = document["parameters"]["loss"] == "squared_hinge"
+            effect = words.effect.replace("log-odds", "score") if hinge else words.effect
             point = "point: the point of the path at which it entered."
             legend = f"{words.head}: {effect}; {point}"
             console.print(styled((legend, "dim")))

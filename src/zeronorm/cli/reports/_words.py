@@ -37,10 +37,10 @@ _SCORES = {
 }
 
 
-def words_of(data: Mapping[str, Any], loss: str, score: str) -> Words:
+def words_of(data: Mapping[str, Any], loss: str, score: str, level: float | None = None) -> Words:
     """Return the words for some data and a loss.
 
-    data : of a document. score : the name of it, as in a document.
+    data : of a document. score : the name of it, as in a document. level : of a quantile.
     """
     target = show(data["target"] or "the target", 40)
     name, baseline = _SCORES[score]
@@ -52,7 +52,8 @@ def words_of(data: Mapping[str, Any], loss: str, score: str) -> Words:
         head, what = _OF_RATES[loss]
         sign = "above 1: earlier events" if loss == "cox" else f"above 1: more {target}"
         return Words(head, f"{_TIMES} {what}", True, sign, name, baseline)
-    what = "quantile" if loss == "quantile" else "mean"
+    quantile = "median" if level in (None, 0.5) else f"{level:g} quantile"
+    what = quantile if loss == "quantile" else "mean"
     effect = f"{_ADDS} {what} of {target}"
     return Words(_PER_DEVIATION, effect, False, f"positive raises {target}", name, baseline)
 
