@@ -58,12 +58,9 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     model = next(model for model in models if model["n_features"] == document["chosen"])
     head, meaning = _ENTERED[document["parameters"]["method"]]
     entered = (head, "block") if head else None
-    words = words_of(
-        data,
-        document["parameters"].get("loss", "logistic"),
-        document["score"],
-        document["parameters"]["level"],
-    )
+    parameters = document["parameters"]
+    loss, level = parameters.get("loss", "logistic"), parameters["level"]
+    words = words_of(data, loss, document["score"], level)
     print_models(console, model["features"], classes, entered, words, data["n_groups"])
     if not quiet:
         effect = words.effect.replace("log-odds", "score") if model["measure"] else words.effect
