@@ -132,7 +132,7 @@ def test_losses_of_numbers(run, write):
     assert "taken for" not in result.stdout
 
 
-def test_counts_of_an_exposure(run, write):
+def test_counts_of_an_exposure(run, fails, write):
     """Rates would be those of all rows alike, or their certificate not verify."""
     data = write("claims", "years")
     offset = np.log(YEARS)
@@ -152,6 +152,8 @@ def test_counts_of_an_exposure(run, write):
     predicted = json.loads(run("predict", "d-k2.model.npz", data, "--json").stdout)
     np.testing.assert_allclose(predicted["predictions"], model.predict(X, offset), rtol=1e-8)
     assert predicted["score"] == pytest.approx(model.score(X, COLUMNS["claims"], offset=offset))
+    unknown = fails("verify", write("claims"), "d-k2.certificate.npz")
+    assert "made with the exposure 'years', which is not there; say where it is with" in unknown
     alone = run("predict", "d-k2.model.npz", write("claims"))
     assert "Note: no column years (exposure) in the data: predictions are for one" in alone.stderr
     logs = write("claims", "years", years=offset)
@@ -191,6 +193,10 @@ def test_survival_times(run, write):
     assert "survival(0.2)" in shown
     assert f"Harrell's C {model.score(full, SURVIVAL):.4f}" in shown
     assert "event value" in run("info", "d-k2.model.npz").stdout
+    alive = write("days", "status", "grade", status=["alive"] * 80)
+    censored = run("predict", "d-k2.model.npz", alive)
+    assert "Note: no score: d.csv: the event 'status' is never 'dead'" in censored.stderr
+    assert "risk scores from" in censored.stdout
 
 
 def test_strata_and_roles_of_other_formats(run, fails, write):

@@ -47,7 +47,11 @@ def predict(options: PredictOptions) -> None:
         if output is not None:
             refuse_overwriting([output], data, options.target, options.model)
         work.progress.phase("Predicting")
-        response = _response(loaded, table, data, {**loaded.metadata["columns"], **columns})
+        response = None
+        try:
+            response = _response(loaded, table, data, {**loaded.metadata["columns"], **columns})
+        except ValueError as error:  # predictions need no target
+            work.notes.append(f"no score: {str(error).rstrip('.')}")
         found = _predictions(options, loaded, table, response, times, work.notes)
         if output is not None:
             persistence.write_file(output, _predictions_csv(table, found))

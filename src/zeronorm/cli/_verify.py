@@ -43,6 +43,7 @@ def verify(options: VerifyOptions) -> None:
         y = comparable(response.y, saved.classes_) if saved.classes_.size else response.y
         work.notes.extend(table.notes)
         _check_names(table, saved, options.data)
+        _check_columns(table, saved, options.data)
         work.progress.phase("Verifying")
         found: list[dict[str, float]] | None = None
         reason = None
@@ -94,6 +95,21 @@ def _describe_claims(
         "class_weight": saved.class_weight.tolist(),
         "claims": claims,
     }
+
+
+def _check_columns(table: Table, certificate: SavedCertificate, data: str) -> None:
+    """Refuse data without an offset or strata that a certificate was made with."""
+    from ..files import ROLES, quote
+
+    known = certificate.metadata["columns"]
+    offset = {"offset", "exposure"}
+    for role in ROLES:
+        there = table.columns.keys() & (offset if role in offset else {role})
+        if role in known and not there:
+            raise ValueError(
+                f"{data}: the certificate was made with the {role} {quote(known[role])}, which is "
+                f"not there; say where it is with --{role}."
+            )
 
 
 def _check_names(table: Table, certificate: SavedCertificate, data: str) -> None:
