@@ -941,3 +941,53 @@ def test_id_is_advised_only_for_names(write):
         assert "id=" not in str(caught.value)
     with pytest.raises(FileError, match="only a column of CSV or Parquet can be the id; got 's'"):
         read_table(write("a.npy", npy(np.ones((2, 2)))), id="s")
+
+
+# --- columns beside the target --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["careful", "fast", "parquet"])
+def test_columns_that_are_no_features(tmp_path, monkeypatch, form):
+    """A time or an exposure would be a feature, or its missing value one of many."""
+    pl = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    frame = pl.DataFrame(
+        {"a": [1.5, 2.5, 3.5], "days": [3, 1, 2], "b": [0.5, 1.0, 2.0], "died": ["no", "yes", "no"]}
+    )
+    columns = {"time": "days", "event": "died"}
+    path = tmp_path / ("d.parquet" if "parquet" in form else "d.csv")
+    frame.write_parquet(path) if "parquet" in form else frame.write_csv(path)
+    if form == "fast":
+        monkeypatch.setattr("zeronorm.files._delimited._FAST_SIZE", 0)
+    table = read_table(path, columns=columns)
+    assert table.y is None
+    assert table.feature_names == ["a", "b"]
+    assert table.columns["time"].tolist() == [3, 1, 2]
+    assert table.columns["event"].tolist() == ["no", "yes", "no"]
+    assert table.column_names == columns
+    np.testing.assert_array_equal(table.X, frame.select("a", "b").to_numpy())
+    # A model knows the names; a file without them has none of them.
+    layout = Layout(2, ["a", "b"], columns={**columns, "offset": "o"})
+    assert read_table(path, like=layout).columns.keys() == {"time", "event"}
+    with pytest.raises(FileError, match="the time and the event must be two columns, not one"):
+        read_table(path, columns={"time": "days", "event": "days"})
+    with pytest.raises(FileError, match=r"no column 'day'. Did you mean 'days'\?"):
+        read_table(path, columns={"time": "day"})
+    gap = frame.with_columns(days=pl.Series([3, None, 2]))
+    gap.write_parquet(path) if "parquet" in form else gap.write_csv(path)
+    with pytest.raises(FileError, match=r"'days': the time is missing"):
+        read_table(path, columns=columns)
+
+
+def test_columns_of_files_without_names(tmp_path):
+    """What has no columns would have no times; a file of the wrong length would be cut."""
+    (tmp_path / "d.svm").write_text("1 1:2.0\n0 1:1.0 2:3.0\n")
+    (tmp_path / "t.txt").write_text("days\n4\n5\n")
+    table = read_table(tmp_path / "d.svm", columns={"time": str(tmp_path / "t.txt")})
+    assert table.columns["time"].tolist() == [4, 5]
+    assert table.column_names == {"time": "t"}
+    with pytest.raises(FileError, match=r"no file 'days'; the time must be a file of its own"):
+        read_table(tmp_path / "d.svm", columns={"time": "days"})
+    (tmp_path / "t.txt").write_text("4\n")
+    with pytest.raises(FileError, match="one label for each of the 2 samples"):
+        read_table(tmp_path / "d.svm", columns={"time": str(tmp_path / "t.txt")})

@@ -186,7 +186,8 @@ def test_steps_without_an_inner_problem_have_no_status(fitted, path):
 def test_files_of_earlier_versions(path, fitted, binary):
     """Files without losses and histories would no longer load."""
     arrays = parts(path)
-    for key in ("history", "solutions", "criteria", "calibration", "groups"):
+    late = ("history", "solutions", "criteria", "calibration", "groups")
+    for key in (*late, "loss", "highest_score", "columns"):
         del arrays["metadata"][key]
     for one in arrays["metadata"]["certificates"]:
         del one["loss"], one["n_groups"]
@@ -953,9 +954,9 @@ def test_certificates_that_do_not_fit_are_not_saved(certified, binary, multiclas
         save_certificate(certificate, path, *binary, feature_names=["a"])
     with pytest.raises(CertificateFileError, match="loss of the certificate must be"):
         save_certificate(replace(certificate, loss="hinge"), path, *binary)
-    regressor = BudgetRegressor(2).fit(*binary)  # of 0 and 1, but any two numbers would do
-    with pytest.raises(ValueError, match="must be of a classifier; there is no file of a certif"):
-        save_certificate(regressor.certificate_, path, *binary)
+    regressor = BudgetRegressor(2).fit(*binary)
+    with pytest.raises(ValueError, match=r"have 120 samples of positive weight; got 2 certif"):
+        save_certificate([regressor.certificate_] * 2, path, *binary)
     assert not list(tmp_path.iterdir())
 
 
@@ -1019,7 +1020,7 @@ def claim(**changes):
         (claim(C=-1.0), "C of the certificate must be positive"),
         (claim(scaling="other"), "the scaling of the certificate must be 'standardized' or"),
         (claim(loss="hinge"), "the loss of the certificate must be 'logistic' or"),
-        (claim(loss="least_squares"), "there is no file of a certificate of regression"),
+        (claim(loss="least_squares"), "classes must not go with the loss least_squares"),
         (claim(bound=float("nan")), "a certificate must be finite"),
         (claim(equivalents=[[1]]), "equivalents must be features, each with a list"),
         (claim(equivalents=[[1, [99]]]), "equivalents must be features, each with a list"),
@@ -1278,19 +1279,19 @@ def test_unsound_certificates_of_groups(group_file, edit, message):
 def test_not_fitted(tmp_path, estimator):
     """A model without fit would leave a file."""
     name = type(estimator).__name__
-    message = f"must be a fitted classifier of zeronorm; got {name}, which is not fitted. Call fit"
+    message = f"must be a fitted model of zeronorm; got {name}, which is not fitted. Call fit"
     with pytest.raises(TypeError, match=message):
         save(estimator, tmp_path / "m")
     assert not list(tmp_path.iterdir())
 
 
 def test_other_objects(binary, l1_fitted, tmp_path):
-    """What is no classifier of the package would be saved as one."""
+    """What is no model of the package would be saved as one."""
     other = GaussianNB().fit(*binary)
     loaded = load(save(l1_fitted, tmp_path / "m"))
     for thing in (other, loaded, None, L1Classifier, "model"):
         name = type(thing).__name__
-        with pytest.raises(TypeError, match=f"a fitted classifier of zeronorm; got {name}"):
+        with pytest.raises(TypeError, match=f"a fitted model of zeronorm; got {name}"):
             save(thing, tmp_path / "x")
     assert [item.name for item in tmp_path.iterdir()] == ["m"]
 

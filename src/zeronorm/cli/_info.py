@@ -14,6 +14,8 @@ from ._output import print_json
 @takes(InfoOptions)
 def info(options: InfoOptions) -> None:
     """Show what a model file holds, or versions and threads of this installation."""
+    import numpy as np
+
     from .. import persistence
     from .reports._model import print_installation, print_model
 
@@ -30,7 +32,7 @@ def info(options: InfoOptions) -> None:
         return
     document = {
         **loaded.metadata,
-        "classes": loaded.classes_.tolist(),
+        "classes": getattr(loaded, "classes_", np.empty(0)).tolist(),
         "support": loaded.support_.tolist(),
         "coef": loaded.coef.tolist(),
         "intercept": loaded.intercept_.tolist(),

@@ -1,4 +1,4 @@
-"""What the arguments of several commands mean: the data, files to write, folds, classes.
+"""What the arguments of several commands mean: the data, files to write, classes.
 
 What can be refused before the long work begins is refused here, in `_plan` and in `_path`. NumPy
 and the readers are imported only when they are needed, so that a mistyped option is answered at
@@ -8,7 +8,7 @@ once.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,10 @@ def read(
     id: str | None = None,
     like: Layout | None = None,
     need_labels: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> Table:
     """Return the built-in data or a file; a file of that name comes first."""
-    from ..files import FileError, SampleNamesError, Table, read_table
+    from ..files import ROLES, FileError, SampleNamesError, Table, read_table
 
     if data == "golub" and not Path(data).exists():
         from ..datasets import load_golub
@@ -38,6 +39,8 @@ def read(
             raise ValueError(f"golub has its labels built in; leave out --target {target!r}.")
         if id is not None:
             raise ValueError(f"golub has no names of samples; leave out --id {id!r}.")
+        for role, name in (columns or {}).items():
+            raise ValueError(f"golub has no column of that name; leave out --{role} {name!r}.")
         golub = load_golub()
         return Table(
             golub.X,
@@ -47,22 +50,11 @@ def read(
             descriptions=golub.descriptions,
         )
     try:
-        return read_table(data, target, id=id, like=like, need_labels=need_labels)
+        others = {role: name for role, name in (columns or {}).items() if role in ROLES}
+        return read_table(data, target, id=id, like=like, need_labels=need_labels, columns=others)
     except SampleNamesError as error:
         option = f"--id {shlex.quote(error.column)}"
         raise FileError(str(error).replace(error.argument, option)) from None
-
-
-def read_labelled(
-    data: str, target: str | None, id: str | None, like: Layout | None = None
-) -> tuple[Table, Any]:
-    """Return the data, and the labels that they must have: of classes, not continuous."""
-    from ..validate import check_target
-
-    table = read(data, target, id, like, need_labels=True)
-    if table.y is None:
-        raise ValueError(f"{data}: labels are needed; say where they are with --target.")
-    return table, check_target(table.y, len(table.y))
 
 
 def check_folder(path: Path, option: str = "--output") -> None:
@@ -92,22 +84,6 @@ def check_folds(cv: int, remedy: str) -> None:
     """Refuse numbers of folds that no data allow."""
     if cv < 2:
         raise ValueError(f"--cv must be at least 2; got {cv}. {remedy}")
-
-
-def usable_folds(cv: int, y: Any, notes: list[str]) -> int | None:
-    """Return as many folds as the smallest class allows; None if it allows none."""
-    import numpy as np
-
-    classes, counts = np.unique(y, return_counts=True)
-    smallest = int(counts.min())
-    if smallest >= cv:
-        return cv
-    label = show(str(classes[counts.argmin()]))
-    if smallest < 2:
-        notes.append(f"{NO_VALIDATION}: the class {label} has one sample")
-        return None
-    notes.append(f"{smallest} {FEWER_FOLDS} {cv}: the class {label} has {smallest} samples")
-    return smallest
 
 
 def comparable(y: Any, classes: Any) -> Any:

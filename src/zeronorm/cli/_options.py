@@ -17,6 +17,15 @@ import typer
 from ..methods import METHODS
 
 _Options = TypeVar("_Options")
+TASKS = ("auto", "classes", "numbers", "counts", "survival")
+# The losses that can be asked for, and the task of each.
+LOSSES = {
+    "least_squares": "numbers",
+    "huber": "numbers",
+    "quantile": "numbers",
+    "gamma": "numbers",
+    "poisson": "counts",
+}
 METHOD_NAMES = [
     "auto",
     *(name for name, method in METHODS.items() if "features" in method.budgets),
@@ -61,6 +70,33 @@ Id = Annotated[
     str | None,
     typer.Option("--id", metavar="NAME", help="The column that names the samples; no feature."),
 ]
+Time = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Of survival: the time until the event, or to the end."),
+]
+Event = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN[=VALUE]",
+        help="Of survival: 1 where the event was observed, 0 where the row is censored; or the "
+        "value that stands for the event.",
+    ),
+]
+Strata = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Of survival: rows are compared within a stratum only."),
+]
+Offset = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Of numbers and counts: a known part of the margins."),
+]
+Exposure = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Of counts: the time, area or people that they are of. Its logarithm is the offset.",
+    ),
+]
 Standardize = Annotated[
     bool,
     typer.Option(
@@ -93,6 +129,30 @@ class SelectOptions:
     ]
     target: Target = None
     id: Id = None
+    task: Annotated[
+        str,
+        typer.Option(
+            metavar="TASK",
+            help="What the target is: classes, numbers, counts or survival; auto: as it looks.",
+        ),
+    ] = "auto"
+    time: Time = None
+    event: Event = None
+    strata: Strata = None
+    offset: Offset = None
+    exposure: Exposure = None
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOSS",
+            help="Of numbers least_squares, huber, quantile or, of positive ones, gamma; of counts "
+            "poisson. Default: least_squares, poisson.",
+        ),
+    ] = None
+    level: Annotated[
+        float | None,
+        typer.Option(metavar="Q", help="Of --loss quantile: which quantile. Default: 0.5."),
+    ] = None
     groups: Annotated[
         int | None,
         typer.Option(
@@ -219,6 +279,11 @@ class VerifyOptions:
     ]
     target: Target = None
     id: Id = None
+    time: Time = None
+    event: Event = None
+    strata: Strata = None
+    offset: Offset = None
+    exposure: Exposure = None
     as_json: Json = False
     quiet: Quiet = False
     debug: Debug = False
@@ -248,9 +313,12 @@ class PathOptions:
     l1_ratio: Annotated[
         float, typer.Option(metavar="R", help="Share of l1 in the penalty; the rest is ridge.")
     ] = 1.0
-    loss: Annotated[str, typer.Option(metavar="LOSS", help="logistic or squared_hinge.")] = (
-        "logistic"
-    )
+    loss: Annotated[
+        str,
+        typer.Option(
+            metavar="LOSS", help=f"Of classes logistic or squared_hinge; else {', '.join(LOSSES)}."
+        ),
+    ] = "logistic"
     standardize: Standardize = True
     intercept: Intercept = True
     class_weight: ClassWeight = None
@@ -289,11 +357,23 @@ class PredictOptions:
     data: Data
     target: Target = None
     id: Id = None
+    time: Time = None
+    event: Event = None
+    strata: Strata = None
+    offset: Offset = None
+    exposure: Exposure = None
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE.csv", help="Write every prediction (CSV)."),
     ] = None
     proba: Annotated[bool, typer.Option("--proba", help="Probabilities as well.")] = False
+    times: Annotated[
+        str | None,
+        typer.Option(
+            metavar="T[,T2,...]",
+            help="Of survival: the probability of no event up to these times as well.",
+        ),
+    ] = None
     as_json: Json = False
     quiet: Quiet = False
     debug: Debug = False

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 from ._input import (
     check_folder,
     check_folds,
-    read_labelled,
     refuse_overwriting,
-    usable_folds,
 )
-from ._options import PathOptions, takes
+from ._options import LOSSES, PathOptions, takes
 from ._output import show_document
 from ._progress import Work, watched
+from ._target import read_response, usable_folds
 
 if TYPE_CHECKING:
-    from ..estimators import L1ClassifierCV, L1Path
+    from ..estimators import L1ClassifierCV, L1Path, L1RegressorCV
     from ..files import Table
 
 
@@ -35,12 +34,14 @@ def path(options: PathOptions) -> None:
         data, output = options.data, options.output
         work.progress.phase(f"Reading {data}")
         with work.timed("read"):
-            table, y = read_labelled(data, options.target, options.id)
+            table, response = read_response(options, LOSSES.get(options.loss, "classes"))
+        y = response.y
         work.notes.extend(table.notes)
         if output is not None:
             refuse_overwriting([output], data, options.target)
-        folds = None if options.cv is None else usable_folds(options.cv, y, work.notes)
-        _check_classes(y, options, folds)
+        folds = None if options.cv is None else usable_folds(options.cv, response, work.notes)
+        if response.task == "classes":
+            _check_classes(y, options, folds)
         paths, model, n_scans = _follow(options, table, y, folds, work)
         work.progress.phase("Writing")
         rows = describe_path(paths, model)
@@ -55,12 +56,11 @@ def path(options: PathOptions) -> None:
     if model is not None:
         parameters["scoring"] = model.scoring
     classes = paths[0].classes
-    assert classes is not None  # the command follows no regression
     document = {
         "zeronorm": __version__,
-        "data": describe_data(data, table),
+        "data": describe_data(data, table, response),
         "parameters": parameters,
-        "classes": classes.tolist(),
+        "classes": [] if classes is None else classes.tolist(),
         "path": rows,
         "entered": describe_entries(paths, table),
         "chosen": chosen,
@@ -74,9 +74,9 @@ def path(options: PathOptions) -> None:
 
 def _follow(
     options: PathOptions, table: Table, y: Any, folds: int | None, work: Work
-) -> tuple[list[L1Path], L1ClassifierCV | None, int]:
+) -> tuple[list[L1Path], L1ClassifierCV | L1RegressorCV | None, int]:
     """Return the path of each class, the model that folds choose, and the number of scans."""
-    from .. import L1ClassifierCV, l1_path
+    from .. import L1ClassifierCV, L1RegressorCV, l1_path
 
     work.progress.phase("Following the path")
     problem = _problem(options)
@@ -93,7 +93,12 @@ def _follow(
         scoring = "log_loss" if options.loss == "logistic" else "accuracy"
     # Where the grid has limits, it is the one that the path has gone.
     Cs = paths[0].Cs if paths else options.points
-    model = L1ClassifierCV(Cs, cv=folds, scoring=scoring, **problem)
+    model: L1ClassifierCV | L1RegressorCV
+    if options.loss in LOSSES:
+        del problem["class_weight"]
+        model = L1RegressorCV(Cs, cv=folds, **problem)
+    else:
+        model = L1ClassifierCV(Cs, cv=folds, scoring=scoring, **problem)
     work.progress.phase("Cross-validating")
     work.fit(model, table.X, y)
     found = model.l1_path_
@@ -141,6 +146,15 @@ def _check_options(options: PathOptions) -> None:
         check_folds(options.cv, "Leave it out for a path without cross-validation.")
     elif options.scoring is not None:
         raise ValueError(f"--scoring {options.scoring!r} needs a cross-validation; say --cv 5.")
+    if options.loss in LOSSES:
+        for option, given in (
+            ("--scoring", options.scoring), ("--class-weight", options.class_weight)
+        ):  # fmt: skip
+            if given is not None:
+                raise ValueError(
+                    f"{option} is of classes, but --loss {options.loss} says {LOSSES[options.loss]}"
+                    ". Leave out one of them."
+                )
     if options.output is not None:
         check_folder(options.output)
 

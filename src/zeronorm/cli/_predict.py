@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +15,20 @@ from ._input import (
     read,
     refuse_overwriting,
 )
+from ._messages import show
 from ._options import PredictOptions, takes
 from ._output import csv_cell, show_document
 from ._progress import watched
+from ._target import Response, columns_of, offset_of, response_of
 
 if TYPE_CHECKING:
     from ..files import Table
-    from ..persistence import LinearModel
+    from ..persistence import LoadedClassifier, LoadedModel, LoadedRegressor
 
 
 @takes(PredictOptions)
 def predict(options: PredictOptions) -> None:
-    """Predict with a model; with labels in DATA, say how well."""
+    """Predict with a model; with its target in DATA, say how well."""
     with watched(options.quiet) as work:
         work.progress.phase("Starting")
         from .. import persistence
@@ -34,39 +37,154 @@ def predict(options: PredictOptions) -> None:
 
         data, output = options.data, options.output
         loaded = persistence.load(options.model)
+        times = _times(options, loaded)
         if output is not None:
             check_folder(output)
         work.progress.phase(f"Reading {data}")
-        table = read(data, options.target, options.id, loaded.layout)
+        columns = columns_of(options)
+        table = read(data, options.target, options.id, loaded.layout, columns=columns)
         work.notes.extend(table.notes)
         if output is not None:
             refuse_overwriting([output], data, options.target, options.model)
         work.progress.phase("Predicting")
-        predicted = loaded.predict(table)
-        probabilities = loaded.predict_proba(table) if options.proba else None
-        accuracy, confusion = None, None
-        if table.y is not None:
-            accuracy, confusion = _compare(table.y, predicted, loaded, work.notes)
+        response = None
+        try:
+            response = _response(loaded, table, data, {**loaded.metadata["columns"], **columns})
+        except ValueError as error:  # predictions need no target
+            work.notes.append(f"no score: {str(error).rstrip('.')}")
+        found = _predictions(options, loaded, table, response, times, work.notes)
         if output is not None:
-            persistence.write_file(
-                output, _predictions_csv(table, predicted, probabilities, loaded.classes_)
-            )
+            persistence.write_file(output, _predictions_csv(table, found))
     document = {
         "model": options.model,
-        "data": describe_data(data, table),
-        "classes": loaded.classes_.tolist(),
-        "predictions": predicted.tolist(),
-        "probabilities": None if probabilities is None else probabilities.tolist(),
-        "accuracy": accuracy,
-        "confusion": confusion,
+        "data": describe_data(data, table, response),
+        **found,
         "file": None if output is None else str(output),
         "notes": work.notes,
     }
     show_document(document, options, partial(print_predictions, sample_names=table.sample_names))
 
 
+def _times(options: PredictOptions, loaded: LoadedModel) -> list[float]:
+    """Return the times of --times; refuse what the model does not have."""
+    from ..persistence import LoadedClassifier, LoadedSurvivalModel
+
+    if options.proba and not isinstance(loaded, LoadedClassifier):
+        raise ValueError(
+            f"--proba is of classes; {options.model} has none. Leave it out"
+            f"{', or say --times' if isinstance(loaded, LoadedSurvivalModel) else ''}."
+        )
+    if options.times is None:
+        return []
+    if not isinstance(loaded, LoadedSurvivalModel):
+        raise ValueError(f"--times is of survival times; {options.model} has another target.")
+    try:
+        times = [float(text) for text in options.times.split(",")]
+    except ValueError:
+        times = [-1.0]
+    if not all(0 <= time < float("inf") for time in times):
+        raise ValueError(
+            "--times must be numbers that are not negative, with commas between them; got "
+            f"{options.times!r}."
+        )
+    if len(loaded.baseline.hazards) > 1:
+        raise ValueError(
+            f"--times needs a model without strata; {options.model} has "
+            f"{len(loaded.baseline.hazards)}, each with survival curves of its own."
+        )
+    return times
+
+
+def _response(
+    loaded: LoadedModel, table: Table, data: str, columns: Mapping[str, str]
+) -> Response | None:
+    """Return the target of a table, None where it has none."""
+    from ..persistence import LoadedClassifier, LoadedSurvivalModel
+
+    if isinstance(loaded, LoadedSurvivalModel):
+        there = {"time", "event"} <= table.columns.keys()
+        return response_of(table, "survival", data, columns) if there else None
+    if table.y is None:
+        return None
+    if isinstance(loaded, LoadedClassifier):
+        return Response("classes", table.y)
+    task = "counts" if loaded.loss.name == "poisson" else "numbers"
+    return response_of(table, task, data, columns)
+
+
+def _predictions(
+    options: PredictOptions,
+    loaded: LoadedModel,
+    table: Table,
+    response: Response | None,
+    times: list[float],
+    notes: list[str],
+) -> dict[str, Any]:
+    """Return what a document says of predictions, and how good they are."""
+    from ..persistence import LoadedClassifier, LoadedSurvivalModel
+
+    found: dict[str, Any] = {
+        "classes": [], "loss": None, "predictions": [], "probabilities": None, "times": times,
+        "survival": None, "accuracy": None, "confusion": None, "score": None, "score_name": None,
+    }  # fmt: skip
+    if isinstance(loaded, LoadedClassifier):
+        predicted = loaded.predict(table)
+        found |= {"classes": loaded.classes_.tolist(), "predictions": predicted.tolist()}
+        if options.proba:
+            found["probabilities"] = loaded.predict_proba(table).tolist()
+        if response is not None:
+            compared = _compare(response.y, predicted, loaded, notes)
+            found["accuracy"], found["confusion"] = compared
+        return found
+    from ..estimators import BudgetRegressor, BudgetSurvivalAnalysis
+
+    judge: BudgetRegressor | BudgetSurvivalAnalysis
+    if isinstance(loaded, LoadedSurvivalModel):
+        predicted, judge = loaded.predict(table), BudgetSurvivalAnalysis()
+        found["loss"] = "cox"
+        if times:
+            curves = loaded.baseline.survivals(predicted, False)
+            found["survival"] = [[float(curve(time)) for time in times] for curve in curves]
+    else:
+        offset = _known_offset(loaded, table, options.data, notes)
+        predicted, judge = loaded.predict(table, offset), BudgetRegressor(loss=loaded.loss)
+        found["loss"] = loaded.loss.name
+    found |= {"predictions": predicted.tolist(), "score_name": judge._score_name}
+    if response is not None:
+        found["score"] = _score(judge, response, predicted, notes)
+    return found
+
+
+def _known_offset(loaded: LoadedRegressor, table: Table, data: str, notes: list[str]) -> Any:
+    """Return the offset of the samples; where the model had one and they do not, say so."""
+    offset = offset_of(table, data)
+    for role in ("offset", "exposure"):
+        name = loaded.metadata["columns"].get(role)
+        if offset is None and name is not None:
+            per = "an offset of 0" if role == "offset" else "one unit of it"
+            notes.append(f"no column {show(name)} ({role}) in the data: predictions are for {per}")
+    return offset
+
+
+def _score(judge: Any, response: Response, predicted: Any, notes: list[str]) -> float | None:
+    """Return the score of predictions, None where the samples allow none."""
+    import numpy as np
+
+    try:
+        if response.task == "survival":
+            target = judge._target(response.y, predicted.size)
+            return float(judge._score_of_margins(predicted, target, np.ones(predicted.size)))
+        y = judge._target(response.y, predicted.size)
+        if (y == y[0]).all():
+            raise ValueError("the targets of the samples must differ")
+        return float(judge._explained(y, predicted, None))
+    except ValueError as error:
+        notes.append(f"no score: {str(error).rstrip('.')}")
+        return None
+
+
 def _compare(
-    y: Any, predicted: Any, model: LinearModel, notes: list[str]
+    y: Any, predicted: Any, model: LoadedClassifier, notes: list[str]
 ) -> tuple[float | None, list[list[int]] | None]:
     """Return accuracy and confusion of predictions, None where the labels are of other classes."""
     import numpy as np
@@ -93,18 +211,21 @@ def _confusion(truth: Any, predicted: Any, classes: Any) -> list[list[int]]:
     ]
 
 
-def _predictions_csv(table: Table, predicted: Any, probabilities: Any, classes: Any) -> bytes:
+def _predictions_csv(table: Table, found: Mapping[str, Any]) -> bytes:
     """Return the file of predictions, a row per sample."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    header = ["sample", "prediction"]
-    if probabilities is not None:
-        header += [f"p({csv_cell(str(label))})" for label in classes]
+    header = ["sample", "risk" if found["loss"] == "cox" else "prediction"]
+    more = found["survival"]
+    if found["probabilities"] is not None:
+        header += [f"p({csv_cell(str(label))})" for label in found["classes"]]
+        more = found["probabilities"]
+    header += [f"survival({time:g})" for time in found["times"]]
     writer.writerow(header)
     names = table.sample_names
-    for row, label in enumerate(predicted.tolist()):
-        cells = [csv_cell(names[row]) if names else row + 1, csv_cell(str(label))]
-        if probabilities is not None:
-            cells += [repr(float(value)) for value in probabilities[row]]
+    for row, value in enumerate(found["predictions"]):
+        cells = [csv_cell(names[row]) if names else row + 1, csv_cell(str(value))]
+        if more is not None:
+            cells += [repr(value) for value in more[row]]
         writer.writerow(cells)
     return text.getvalue().encode("utf-8", "backslashreplace")

@@ -77,14 +77,14 @@ class Progress:
             self._bar.update(self._task, description="Proving", count=count)
 
 
-def _fit(estimator: Any, X: Any, y: Any, progress: Progress) -> None:
+def _fit(estimator: Any, progress: Progress, X: Any, y: Any, **more: Any) -> None:
     """Fit, and report the course of a proof, and scans where scikit-learn has callbacks."""
     estimator._report = progress.searched
     if not hasattr(estimator, "set_callbacks"):
-        estimator.fit(X, y)
+        estimator.fit(X, y, **more)
         return
     estimator.set_callbacks(_FitCallback(progress))
-    estimator.fit(X, y)
+    estimator.fit(X, y, **more)
     estimator.set_callbacks()
 
 
@@ -128,10 +128,10 @@ class Work:
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
 
-    def fit(self, estimator: Any, X: Any, y: Any) -> None:
+    def fit(self, estimator: Any, X: Any, y: Any, **more: Any) -> None:
         """Fit, with progress, and take the seconds of the phases of the fit."""
         begin = time.perf_counter()
-        _fit(estimator, X, y, self.progress)
+        _fit(estimator, self.progress, X, y, **more)
         rest = time.perf_counter() - begin
         for name, value in estimator.seconds_.items():
             if name != "total":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from ._input import read_labelled, refuse_overwriting
+from ._input import refuse_overwriting
 from ._options import SelectOptions, takes
 from ._output import show_document
 from ._plan import plan_selection
 from ._progress import watched
+from ._target import read_response
+from ._task import settle_task
 
 
 @takes(SelectOptions)
@@ -14,6 +16,7 @@ def select(options: SelectOptions) -> None:
     """Select exactly K features, fit the model, measure it, certify it and write it."""
     with watched(options.quiet) as work:
         with work.timed("imports"):
+            task = settle_task(options)
             plan = plan_selection(options)
             work.progress.phase("Starting")
             from ..files import check_path, read_groups
@@ -24,10 +27,10 @@ def select(options: SelectOptions) -> None:
             check_path(group_file)  # before DATA is read, which may take its time
         work.progress.phase(f"Reading {data}")
         with work.timed("read"):
-            table, y = read_labelled(data, target, options.id)
+            table, response = read_response(options, task)
             groups = None if group_file is None else read_groups(group_file, table)
         work.notes.extend(table.notes)
         refuse_overwriting(plan.models.values(), data, target, group_file)
         refuse_overwriting(plan.certificates.values(), data, target, option="--certificate")
-        document = run(options, plan, Samples(table, y, groups), work)
+        document = run(options, plan, Samples(table, response, groups), work)
     show_document(document, options, print_selection)

@@ -12,19 +12,28 @@ import numpy as np
 from .. import __version__, methods, model_selection, persistence, validate
 from .._folds import splits
 from ..designs import as_design
-from ..estimators import BudgetClassifier, MeasureClassifier
+from ..estimators import (
+    BudgetClassifier,
+    BudgetRegressor,
+    BudgetSurvivalAnalysis,
+    MeasureClassifier,
+)
 from ..files import Table, did_you_mean, quote
 from ..groups import Groups
+from ..losses import Quantile
 from ..measures import parse_measure
-from ._input import listed, usable_folds
+from ._input import listed
 from ._messages import show
 from ._options import SelectOptions
 from ._plan import Plan
 from ._progress import Work
+from ._target import Response, columns_of, usable_folds
 from .documents._data import describe_data
 from .documents._selection import describe_model, describe_parameters, feature_budget
 
-_Estimator: TypeAlias = BudgetClassifier | MeasureClassifier
+_Estimator: TypeAlias = (
+    BudgetClassifier | BudgetRegressor | BudgetSurvivalAnalysis | MeasureClassifier
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +41,25 @@ class Samples:
     """The data of a selection."""
 
     table: Table
-    y: Any
+    response: Response
     groups: Groups | None
+
+    @property
+    def y(self) -> Any:
+        """The target."""
+        return self.response.y
 
 
 def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dict[str, Any]:
     """Fit, cross-validate and write the models; return what is known about them."""
     estimator = _estimator_of(options, plan, samples)
-    X, y = samples.table.X, samples.y
-    folds = None if options.no_cv else usable_folds(options.cv, y, work.notes)
+    X, y, response = samples.table.X, samples.y, samples.response
+    offset = {} if response.offset is None else {"offset": response.offset}
+    folds = None if options.no_cv else usable_folds(options.cv, response, work.notes)
     if folds is not None and isinstance(estimator, MeasureClassifier):
         _check_measured_folds(estimator, y, folds)
     work.progress.phase("Selecting")
-    work.fit(estimator, X, y)
+    work.fit(estimator, X, y, **offset)
     validation, for_accuracy = None, None
     if folds is not None:
         work.progress.phase("Cross-validating", total=int(estimator.n_scans_))
@@ -54,6 +69,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
                 X,
                 y,
                 cv=folds,
+                **offset,
                 callback=lambda state: work.progress.advance(state.n_scans),
             )
         if isinstance(estimator, MeasureClassifier):
@@ -66,7 +82,14 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
     design = as_design(X, n_threads=options.threads)
     models = [
         describe_model(
-            estimator, size, samples.table, design, validation, samples.groups, for_accuracy
+            estimator,
+            size,
+            samples.table,
+            response,
+            design,
+            validation,
+            samples.groups,
+            for_accuracy,
         )
         for size in estimator._paths[0]
     ]
@@ -76,9 +99,10 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
                 _write(options, plan, samples, estimator, size, model)
     return {
         "zeronorm": __version__,
-        "data": describe_data(options.data, samples.table, samples.groups),
+        "data": describe_data(options.data, samples.table, response, samples.groups),
+        "score": getattr(estimator, "_score_name", "accuracy"),
         "parameters": _parameters(options, plan, estimator),
-        "classes": estimator.classes_.tolist(),
+        "classes": getattr(estimator, "classes_", np.empty(0)).tolist(),
         "models": models,
         "criteria": persistence.tabulate(getattr(estimator, "criteria_", None)),
         "chosen": feature_budget(estimator.size_),
@@ -91,8 +115,10 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
 def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estimator:
     """Return the estimator that the options ask for."""
     common = _common_parameters(options, plan, samples.table)
+    task = samples.response.task
     if options.measure is not None:
-        del common["refit_C"], common["calibrate"]
+        del common["refit_C"]
+        common |= {"class_weight": options.class_weight}
         common["fit_intercept"] = "auto" if options.intercept else False
         positive = options.positive
         return MeasureClassifier(
@@ -101,19 +127,34 @@ def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Esti
             pos_label=None if positive is None else _named_class(positive, samples.y),
         )
     if samples.groups is not None:
-        del common["calibrate"]
-        return BudgetClassifier(**common, n_groups=options.groups, groups=samples.groups)
-    if options.prove:
-        proof = methods.L0(**plan.proof)
-        return BudgetClassifier(**common, criterion=options.criterion, method=proof)
-    return BudgetClassifier(**common, criterion=options.criterion, method=plan.method)
+        common |= {"n_groups": options.groups, "groups": samples.groups}
+    else:
+        method = methods.L0(**plan.proof) if options.prove else plan.method
+        common |= {"criterion": options.criterion, "method": method}
+    if task == "survival":
+        del common["fit_intercept"]
+        return BudgetSurvivalAnalysis(**common)
+    if task != "classes":
+        loss: Any = options.loss or ("poisson" if task == "counts" else "least_squares")
+        return BudgetRegressor(
+            **common, loss=loss if options.level is None else Quantile(options.level)
+        )
+    return BudgetClassifier(**common, **_of_classes(options))
+
+
+def _of_classes(options: SelectOptions) -> dict[str, Any]:
+    """Return the parameters that only classifiers have."""
+    return {
+        "calibrate": "auto" if options.calibrate is None else options.calibrate,
+        "class_weight": options.class_weight,
+    }
 
 
 def _for_accuracy(options: SelectOptions, plan: Plan, samples: Samples) -> BudgetClassifier:
     """Return what a model for a measure is compared with."""
     common = _common_parameters(options, plan, samples.table)
     common.pop("C", None)  # that of a measure weighs another loss
-    return BudgetClassifier(**common)
+    return BudgetClassifier(**common, **_of_classes(options))
 
 
 def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict[str, Any]:
@@ -122,11 +163,9 @@ def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict
         "n_features": plan.n_features,
         **({} if options.C is None else {"C": options.C}),
         "refit_C": plan.refit_C,
-        "calibrate": "auto" if options.calibrate is None else options.calibrate,
         "standardize": options.standardize,
         "fit_intercept": options.intercept,
         "forced_features": _forced_positions(options.force, table),
-        "class_weight": options.class_weight,
         "n_threads": options.threads,
     }
 
@@ -145,6 +184,7 @@ def _write(
         "feature_names": table.feature_names,
         "first_index": table.first_index,
         "target_name": table.target_name,
+        "columns": _named_columns(options, table),
     }
     if plan.models:
         persistence.save(estimator, plan.models[k], n_features=size, **names)
@@ -161,6 +201,12 @@ def _write(
         model["certificate_file"] = str(plan.certificates[k])
 
 
+def _named_columns(options: SelectOptions, table: Table) -> dict[str, str]:
+    """Return the names of the columns that the options name, as the file has them."""
+    value = columns_of(options).get("event_value")
+    return {**table.column_names, **({} if value is None else {"event_value": value})}
+
+
 def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> dict[str, Any]:
     stated = ("n_features", "n_groups", "groups", "method", "criterion")
     return {
@@ -169,6 +215,7 @@ def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> di
         "measure": options.measure,
         "n_groups": options.groups,
         "groups": None if options.group_file is None else str(options.group_file),
+        "level": options.level,
         **{
             name: value
             for name, value in describe_parameters(estimator).items()

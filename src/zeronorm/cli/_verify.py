@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ._input import comparable, read_labelled
+from ._input import comparable
 from ._messages import readers_may_leave
 from ._options import VerifyOptions, takes
 from ._output import show_document
 from ._progress import watched
+from ._target import read_response
 
 if TYPE_CHECKING:
     from ..files import Table
     from ..persistence import SavedCertificate
+
+
+_TASKS = {"poisson": "counts", "cox": "survival"}  # of the loss of a certificate; else numbers
 
 
 @takes(VerifyOptions)
@@ -33,19 +37,23 @@ def verify(options: VerifyOptions) -> None:
 
         saved = persistence.load_certificate(options.certificate)
         work.progress.phase(f"Reading {options.data}")
-        table, y = read_labelled(options.data, options.target, options.id, saved.layout)
+        loss = saved.certificates[0].loss
+        task = "classes" if saved.classes_.size else _TASKS.get(loss, "numbers")
+        table, response = read_response(options, task, saved.layout)
+        y = comparable(response.y, saved.classes_) if saved.classes_.size else response.y
         work.notes.extend(table.notes)
         _check_names(table, saved, options.data)
+        _check_columns(table, saved, options.data)
         work.progress.phase("Verifying")
         found: list[dict[str, float]] | None = None
         reason = None
         try:
-            found = saved.verify(table.X, comparable(y, saved.classes_))
+            found = saved.verify(table.X, y, offset=response.offset)
         except CertificateError as error:
             reason = str(error)
     document = {
         "certificate": options.certificate,
-        "data": describe_data(options.data, table),
+        "data": describe_data(options.data, table, response),
         "verified": found is not None,
         "reason": reason,
         **_describe_claims(saved, found, table),
@@ -87,6 +95,21 @@ def _describe_claims(
         "class_weight": saved.class_weight.tolist(),
         "claims": claims,
     }
+
+
+def _check_columns(table: Table, certificate: SavedCertificate, data: str) -> None:
+    """Refuse data without an offset or strata that a certificate was made with."""
+    from ..files import ROLES, quote
+
+    known = certificate.metadata["columns"]
+    offset = {"offset", "exposure"}
+    for role in ROLES:
+        there = table.columns.keys() & (offset if role in offset else {role})
+        if role in known and not there:
+            raise ValueError(
+                f"{data}: the certificate was made with the {role} {quote(known[role])}, which is "
+                f"not there; say where it is with --{role}."
+            )
 
 
 def _check_names(table: Table, certificate: SavedCertificate, data: str) -> None:

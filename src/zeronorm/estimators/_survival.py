@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import validate
-from .._typing import FloatArray
+from .._typing import Design, FloatArray
 from ..designs._operations import margins
 from ..losses import Cox
 from ..methods import Method
@@ -36,6 +36,53 @@ class StepFunction:
         place = np.searchsorted(self.x, time, side="right")
         found = np.append(self.before, self.y)[place]
         return float(found) if np.ndim(time) == 0 else found
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Breslow's estimates of a model, for rows whose risk score is the highest of training.
+
+    At x = 0, which may be far from all rows, a hazard may leave the range of numbers.
+    """
+
+    highest: float
+    hazards: tuple[StepFunction, ...]  # cumulative, of every stratum
+
+    @property
+    def times(self) -> FloatArray:
+        """The times of the training rows, (n_times,)."""
+        return np.unique(np.concatenate([one.x for one in self.hazards]))
+
+    @property
+    def at_zero(self) -> list[StepFunction]:
+        """The cumulative hazards at x = 0."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            unit = np.exp(-self.highest)
+            return [
+                StepFunction(one.x, np.where(one.y > 0, one.y * unit, 0.0), 0.0)
+                for one in self.hazards
+            ]
+
+    def cumulative_hazards(self, risk: FloatArray, return_array: bool) -> np.ndarray:
+        """Return the cumulative hazard at every risk score; return_array: its values at `times`."""
+        if len(self.hazards) > 1:
+            raise ValueError(
+                f"the model has {len(self.hazards)} strata, each with a baseline of "
+                "its own: multiply the one of `cum_baseline_hazard_` by exp(predict(X))."
+            )
+        (baseline,) = self.hazards
+        with np.errstate(over="ignore"):
+            factor = np.exp(np.minimum(risk - self.highest, LARGEST_SCORE))
+        if return_array:
+            return np.asarray(factor[:, None] * baseline(self.times))
+        return _objects([StepFunction(baseline.x, one * baseline.y, 0.0) for one in factor])
+
+    def survivals(self, risk: FloatArray, return_array: bool) -> np.ndarray:
+        """Return the probability of no event up to a time, as `cumulative_hazards`."""
+        hazards = self.cumulative_hazards(risk, return_array)
+        if return_array:
+            return np.asarray(np.exp(-hazards))
+        return _objects([StepFunction(one.x, np.exp(-one.y), 1.0) for one in hazards])
 
 
 class BudgetSurvivalAnalysis(SparseLinearModel):
@@ -155,9 +202,14 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         self._fit(X, y, sample_weight)
         for doubt in self._doubts():
             warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
-        z = self.predict(X)
-        weight = validate.check_sample_weight(sample_weight, z.size)
-        self._set_baseline(z, validate.check_survival(y, z.size), weight)
+        design = self._prediction_design(X)
+        target = validate.check_survival(y, design.shape[0])
+        weight = validate.check_sample_weight(sample_weight, design.shape[0])
+        (path,) = self._paths
+        self._baselines = {
+            size: _baseline(_risk(design, path[size]), target, weight) for size in path
+        }
+        self._set_baseline()
         return self
 
     def _loss(self) -> Cox:
@@ -200,25 +252,11 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         super()._set_models(models)
         del self.intercept_
 
-    def _set_baseline(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> None:
+    def _set_baseline(self) -> None:
         """Set Breslow's estimates of the baseline."""
-        used = weight > 0
-        z, y, weight = z[used], y[used], weight[used]
-        self.unique_times_ = np.unique(y[:, 0])
-        # At x = 0, which may be far from all rows, a hazard may leave the range of numbers: curves
-        # are computed from that at the highest score of the training rows.
-        self._highest = float(z.max())
-        self._hazards = []
-        for one in np.unique(y[:, 2]):
-            rows = y[:, 2] == one
-            away = z[rows] - self._highest
-            self._hazards.append(_breslow(away, y[rows, 0], y[rows, 1] > 0, weight[rows]))
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            unit = np.exp(-self._highest)
-            hazards = [
-                StepFunction(one.x, np.where(one.y > 0, one.y * unit, 0.0), 0.0)
-                for one in self._hazards
-            ]
+        baseline = self._baseline()
+        self.unique_times_ = baseline.times
+        hazards = baseline.at_zero
         survivals = [StepFunction(one.x, np.exp(-one.y), 1.0) for one in hazards]
         several = len(hazards) > 1
         self.cum_baseline_hazard_: Any = tuple(hazards) if several else hazards[0]
@@ -245,31 +283,18 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         An array of `StepFunction`, (n_samples,); return_array: of their values at `unique_times_`,
         (n_samples, n_times).
         """
-        baseline = self._baseline()
-        with np.errstate(over="ignore"):
-            factor = np.exp(np.minimum(self.predict(X) - self._highest, LARGEST_SCORE))
-        if return_array:
-            return np.asarray(factor[:, None] * baseline(self.unique_times_))
-        return _objects([StepFunction(baseline.x, one * baseline.y, 0.0) for one in factor])
+        return self._baseline().cumulative_hazards(self.predict(X), return_array)
 
     def predict_survival_function(self, X: Any, return_array: bool = False) -> np.ndarray:
         """Return the probability of no event up to a time, of every row: exp(-cumulative hazard).
 
         As `predict_cumulative_hazard_function`.
         """
-        hazards = self.predict_cumulative_hazard_function(X, return_array)
-        if return_array:
-            return np.asarray(np.exp(-hazards))
-        return _objects([StepFunction(one.x, np.exp(-one.y), 1.0) for one in hazards])
+        return self._baseline().survivals(self.predict(X), return_array)
 
-    def _baseline(self) -> StepFunction:
+    def _baseline(self) -> Baseline:
         check_is_fitted(self)
-        if len(self._hazards) > 1:
-            raise ValueError(
-                f"the model has {len(self._hazards)} strata, each with a baseline of "
-                "its own: multiply the one of `cum_baseline_hazard_` by exp(predict(X))."
-            )
-        return self._hazards[0]
+        return self._baselines[self.size_]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return Harrell's C: the share of comparable pairs whose risk scores are in order.
@@ -305,6 +330,24 @@ def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:
     return right / total
 
 
+def _risk(design: Design, model: Model) -> FloatArray:
+    """Return the risk scores of a model, (n_samples,)."""
+    return margins(design, model.support, model.coef[:, None], np.zeros(1))[:, 0]
+
+
+def _baseline(z: FloatArray, y: FloatArray, weight: FloatArray) -> Baseline:
+    """Return Breslow's estimates from the risk scores of the training rows."""
+    used = weight > 0
+    z, y, weight = z[used], y[used], weight[used]
+    highest = float(z.max())
+    hazards = []
+    for one in np.unique(y[:, 2]):
+        rows = y[:, 2] == one
+        away = z[rows] - highest
+        hazards.append(_breslow(away, y[rows, 0], y[rows, 1] > 0, weight[rows]))
+    return Baseline(highest, tuple(hazards))
+
+
 def _breslow(
     z: FloatArray, time: FloatArray, event: np.ndarray, weight: FloatArray
 ) -> StepFunction:
@@ -323,4 +366,4 @@ def _objects(functions: list[StepFunction]) -> np.ndarray:
     return found
 
 
-__all__ = ["BudgetSurvivalAnalysis", "StepFunction", "concordance"]
+__all__ = ["Baseline", "BudgetSurvivalAnalysis", "StepFunction", "concordance"]

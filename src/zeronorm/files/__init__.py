@@ -18,9 +18,10 @@ from ._npy import is_text, read_npy
 from ._parquet import read_parquet
 from ._source import PathLike, Source, Stream, check_path, format_of
 from ._svmlight import read_svmlight
-from ._table import Layout, Request, Table
+from ._table import ROLES, Layout, Request, Table, strict_float
 
 __all__ = [
+    "ROLES",
     "FileError",
     "Layout",
     "MissingFileError",
@@ -34,6 +35,7 @@ __all__ = [
     "read_groups",
     "read_npy",
     "read_table",
+    "strict_float",
 ]
 
 _READERS: Mapping[str, Callable[[Source, Stream, Request], Table]] = {
@@ -52,6 +54,7 @@ def read_table(
     id: str | None = None,
     like: Layout | None = None,
     need_labels: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> Table:
     """Read samples from a file.
 
@@ -83,6 +86,9 @@ def read_table(
         only the features that the model needs, wherever they stand.
     need_labels : bool
         Refuse CSV and Parquet whose target is not known, before any value is read.
+    columns : dict of str, or None
+        What else is no feature, by what it is, as {"time": "days", "event": "died"}: columns or
+        arrays (as for `target`), or files of their own. `Table.columns` has their values.
 
     Returns
     -------
@@ -101,7 +107,9 @@ def read_table(
         form = format_of(source, stream)
         if id is not None and form not in ("delimited", "parquet"):
             raise FileError(f"{source}: only a column of CSV or Parquet can be the id; got {id!r}.")
-        table = _READERS[form](source, stream, Request(target, like, id, need_labels))
+        table = _READERS[form](
+            source, stream, Request(target, like, id, need_labels, columns or {})
+        )
     if not table.X.shape[0]:
         raise FileError(f"{source}: no samples in it.")
     if not table.X.shape[1]:

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._errors import FileError, did_you_mean, quote
-from ._labels import LABEL_KEYS, as_labels, read_labels
+from ._labels import LABEL_KEYS, as_labels, read_labels, read_others
 from ._npy import Member, decoded, listed, load_npz, read_npy, read_npy_header
 from ._source import Source, Stream, is_label_file, similar_files
 from ._table import Request, Table, unique_names
@@ -52,7 +52,7 @@ def read_npy_table(
                 f"{quote(target)}.{similar_files(Path(target))}"
             )
         y, name = read_labels(target, X.shape[0])
-    return Table(X, y, target_name=name)
+    return Table(X, y, target_name=name, **read_others(source, request, X.shape[0], {}))
 
 
 def read_npz(
@@ -92,6 +92,11 @@ def read_npz(
                 f"{did_you_mean(key, list(arrays))}"
             )
         y, target_name = read_labels(key, n_samples)
+    found = {
+        what: (name, as_labels(source, arrays[name].load(), n_samples, f"the array {quote(name)}"))
+        for what, name in request.columns.items()
+        if name in arrays
+    }
     notes: tuple[str, ...] = ()
     names = _names_from(source, arrays, "feature_names", n_features)
     if names is not None:
@@ -104,6 +109,7 @@ def read_npz(
         _names_from(source, arrays, "sample_names", n_samples),
         _names_from(source, arrays, "descriptions", n_features),
         notes=notes,
+        **read_others(source, request, n_samples, found),
     )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import FileError, SampleNamesError, engine_errors, quote
-from ._labels import labels_from_text, read_labels
+from ._labels import labels_from_text, read_labels, read_others
 from ._source import DELIMITERS, Source, Stream, not_utf8
 from ._table import (
     MISSING,
@@ -43,7 +43,7 @@ class _Body:
     """What stands under the header."""
 
     X: NDArray[np.float64]
-    labels: list[str]  # empty without a target
+    texts: dict[int, list[str]]  # of the target and of what else is read as it stands
     samples: list[str]  # empty without names of samples
     lines: array[int] | None  # the line of every row; None from the fast reader
 
@@ -76,11 +76,16 @@ def read_delimited(
     names, notes = columns.feature_names(request.like)
     y, name = None, None
     if columns.target is not None:
-        y, name = labels_from_text(body.labels), columns.target_name
+        y, name = labels_from_text(body.texts[columns.target]), columns.target_name
     elif request.target is not None:
         y, name = read_labels(request.target, X.shape[0])
     samples = body.samples if columns.samples is not None else None
-    return Table(X, y, names, name, samples, notes=notes)
+    found = {
+        what: (columns.plain_name(position), labels_from_text(body.texts[position]))
+        for what, position in columns.others.items()
+    }
+    others = read_others(source, request, X.shape[0], found)
+    return Table(X, y, names, name, samples, notes=notes, **others)
 
 
 def _delimiter(line: str, candidates: str) -> str:
@@ -137,8 +142,8 @@ def _parse_text(
 
     underscore = any("_" in field for _, row in pending for field in row)
     values, lines = array("d"), array("q")
-    labels: list[str] = []
-    samples: list[str] = []
+    kept, samples = columns.kept, list[str]()
+    texts: dict[int, list[str]] = {position: [] for position in kept}
     pick = _picker(columns.features)
     for number, row in itertools.chain(pending, rows):
         if len(row) != columns.n_columns:
@@ -146,14 +151,14 @@ def _parse_text(
                 f"{source}: line {number} has {len(row)} fields; the lines before have "
                 f"{columns.n_columns}."
             )
-        if columns.target is not None:
-            label = row[columns.target].strip()
+        for position, what in kept.items():
+            label = row[position].strip()
             if label.lower() in MISSING:
                 raise FileError(
-                    f"{source}: line {number}, {columns.name(columns.target)}: the target is "
+                    f"{source}: line {number}, {columns.name(position)}: {what} is "
                     f"missing ({quote(label)}); drop the row."
                 )
-            labels.append(label)
+            texts[position].append(label)
         if columns.samples is not None:
             samples.append(row[columns.samples])
         fields = pick(row)
@@ -165,7 +170,7 @@ def _parse_text(
             _report_field(source, delimiter, columns, number, fields)
         lines.append(number)
     X = np.frombuffer(values, np.float64).reshape(len(lines), len(columns.features))
-    return columns, _Body(X, labels, samples, lines)
+    return columns, _Body(X, texts, samples, lines)
 
 
 def _picker(positions: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
@@ -315,11 +320,11 @@ def _parse_polars(pl: Any, source: Source, delimiter: str, columns: Columns) -> 
         )
     if frame.width != columns.n_columns:
         return None
-    labels: list[str] = []
+    texts: dict[int, list[str]] = {}
     samples: list[str] = []
-    if columns.target is not None:
-        labels = [(label or "").strip() for label in frame[:, columns.target].to_list()]
-        if any(label.lower() in MISSING for label in labels):
+    for position in columns.kept:
+        texts[position] = [(label or "").strip() for label in frame[:, position].to_list()]
+        if any(label.lower() in MISSING for label in texts[position]):
             return None
     if columns.samples is not None:
         samples = [name or "" for name in frame[:, columns.samples].to_list()]
@@ -329,4 +334,4 @@ def _parse_polars(pl: Any, source: Source, delimiter: str, columns: Columns) -> 
         if column.null_count():
             return None
         X[:, order] = column.to_numpy()
-    return _Body(X, labels, samples, None) if np.isfinite(X).all() else None
+    return _Body(X, texts, samples, None) if np.isfinite(X).all() else None

@@ -7,6 +7,7 @@ are. A label that is missing is refused, and so is one for more or fewer samples
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 
 from ._errors import FileError, quote
 from ._npy import decoded, listed, load_npz, read_npy
-from ._source import Source, check_path, format_of, not_utf8
-from ._table import MISSING, first_nonfinite, strict_float
+from ._source import Source, check_path, format_of, is_label_file, not_utf8
+from ._table import MISSING, Request, first_nonfinite, strict_float
 
 LABEL_KEYS = ("y", "target", "label", "labels")
 
@@ -24,6 +25,31 @@ def read_labels(target: str, n_samples: int) -> tuple[NDArray[Any], str]:
     """Return labels from a file of their own, and its name, which is theirs."""
     source = Source(check_path(target))
     return _labels_in(source, n_samples), source.path.stem
+
+
+def read_others(
+    source: Source, request: Request, n_samples: int, found: Mapping[str, tuple[str, NDArray[Any]]]
+) -> dict[str, Any]:
+    """Return `columns` and `column_names` of a table.
+
+    found : what the file of X has of them, each with its name; others have files of their own.
+    """
+    found = dict(found)
+    for what, name in request.columns.items():
+        if what in found:
+            continue
+        if not is_label_file(name):
+            raise FileError(
+                f"{source}: has no columns with names, and there is no file {quote(name)}; the "
+                f"{what} must be a file of its own (.npy, .npz or one column of text), or a column "
+                "of CSV or Parquet."
+            )
+        values, stem = read_labels(name, n_samples)
+        found[what] = (stem, values)
+    return {
+        "columns": {what: values for what, (_, values) in found.items()},
+        "column_names": {what: name for what, (name, _) in found.items()},
+    }
 
 
 def _labels_in(source: Source, n_samples: int) -> NDArray[Any]:

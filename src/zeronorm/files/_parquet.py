@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import FileError, SampleNamesError, engine_errors
-from ._labels import as_labels, read_labels
+from ._labels import as_labels, read_labels, read_others
 from ._source import Source, Stream
 from ._table import Request, Table, assign, first_nonfinite, labels_needed
 
@@ -93,25 +93,28 @@ def _table_from(source: Source, frame: Any, request: Request) -> Table:
     for order, values in enumerate(matrix):
         X[:, order] = values
     unique, notes = columns.feature_names(request.like)
-    y, name = None, None
-    if columns.target is not None:
-        name = names[columns.target]
-        series = frame[name]
+    stored: dict[int, NDArray[Any]] = {}
+    for position, what in columns.kept.items():
+        series = frame[names[position]]
         row = _first_null(series)
         if row is not None:
             raise FileError(
-                f"{source}: row {row + 1}, {columns.name(columns.target)}: the target is missing; "
-                "drop the row."
+                f"{source}: row {row + 1}, {columns.name(position)}: {what} is missing; drop the "
+                "row."
             )
-        y = as_labels(
-            source, np.asarray(series.to_list()), len(frame), columns.name(columns.target)
-        )
+        values = np.asarray(series.to_list())
+        stored[position] = as_labels(source, values, len(frame), columns.name(position))
+    y, name = None, None
+    if columns.target is not None:
+        y, name = stored[columns.target], columns.target_name
     elif request.target is not None:
         y, name = read_labels(request.target, len(frame))
     sample_names = None
     if columns.samples is not None:
         sample_names = [str(value) for value in frame[names[columns.samples]].to_list()]
-    return Table(X, y, unique, name, sample_names, notes=notes)
+    found = {what: (names[place], stored[place]) for what, place in columns.others.items()}
+    others = read_others(source, request, len(frame), found)
+    return Table(X, y, unique, name, sample_names, notes=notes, **others)
 
 
 def _is_number(dtype: Any) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._errors import FileError, quote
-from ._labels import as_labels, read_labels
+from ._labels import as_labels, read_labels, read_others
 from ._source import Source, Stream, is_label_file
 from ._table import Request, Table, first_nonfinite, strict_float
 
@@ -114,7 +114,8 @@ def read_svmlight(
                 "given; leave it out, or name a file of labels."
             )
         labels, name = read_labels(target, n_samples)
-    return Table(X, labels, target_name=name, first_index=first, notes=notes)
+    others = read_others(source, request, n_samples, {})
+    return Table(X, labels, target_name=name, first_index=first, notes=notes, **others)
 
 
 def _report_row(source: Source, row: int) -> NoReturn:

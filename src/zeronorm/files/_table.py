@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from ._errors import FileError, did_you_mean, quote
 from ._source import Source, is_label_file
 
+# What columns can be that are neither features nor the target.
+ROLES = ("time", "event", "strata", "offset", "exposure")
 MISSING = {"", "na", "n/a", "nan", "null", "#n/a", "?"}
 
 
@@ -34,6 +36,9 @@ class Table:
     descriptions: list[str] | None = None  # n_features, in words
     first_index: int = 0  # what the file calls its first feature when features have no names
     notes: tuple[str, ...] = ()  # what a user should know about the reading
+    # What was asked for beside the target, as "time" or "offset": (n_samples,) each, and its name.
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    column_names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,8 @@ class Layout:
     first_index: int = 0
     target_name: str | None = None
     exact: bool = False  # whether features that it lacks are an error; else they are ignored
+    # Names of columns that were no features, by what they are: taken where the file has them.
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,7 @@ class Request:
     like: Layout | None = None
     id: str | None = None  # the column of the names of samples
     need_labels: bool = False
+    columns: Mapping[str, str] = field(default_factory=dict)  # by what they are, as "time"
 
     def lacks_labels(self, columns: Columns) -> bool:
         """Whether labels are needed and nothing says where they are."""
@@ -70,6 +78,13 @@ class Columns:
     features: list[int]  # positions
     target: int | None
     samples: int | None  # position of the names of samples
+    others: Mapping[str, int] = field(default_factory=dict)  # by what they are
+
+    @property
+    def kept(self) -> dict[int, str]:
+        """What the columns are that are read as they stand: the target and the others."""
+        target = {} if self.target is None else {self.target: "the target"}
+        return target | {position: f"the {what}" for what, position in self.others.items()}
 
     def name(self, position: int) -> str:
         """Return a column in words, for a message."""
@@ -95,9 +110,11 @@ class Columns:
     @property
     def target_name(self) -> str | None:
         """What a model calls the target."""
-        if self.target is None:
-            return None
-        return f"column {self.target}" if self.names is None else self.names[self.target]
+        return None if self.target is None else self.plain_name(self.target)
+
+    def plain_name(self, position: int) -> str:
+        """Return what a model calls a column."""
+        return f"column {position}" if self.names is None else self.names[position]
 
 
 def assign(
@@ -114,16 +131,23 @@ def assign(
         position = _find_column(source, target, names, n_columns)
     elif like is not None and like.target_name and names and names.count(like.target_name) == 1:
         position = names.index(like.target_name)
-    others = {position, samples}
+    roles: dict[str, int | None] = {"target": position}
+    for what, name in request.columns.items():
+        roles[what] = _find_column(source, name, names, n_columns, what)
+    if like is not None and names is not None:
+        for what in ROLES:
+            known = like.columns.get(what)
+            if known is not None and what not in roles and names.count(known) == 1:
+                roles[what] = names.index(known)
     if request.id is not None:
-        samples = _find_column(source, request.id, names, n_columns, "id")
-        if samples == position:
-            raise FileError(f"{source}: the target and the id must be two columns, not one.")
-        others.add(samples)
+        roles["id"] = samples = _find_column(source, request.id, names, n_columns, "id")
+    there = {what: place for what, place in roles.items() if place is not None}
+    _check_distinct(source, there)
+    taken = {*there.values(), samples}
     if like is not None and like.names is not None and names is not None:
         features = _find_features(source, like.names, names)
     else:
-        features = [j for j in range(n_columns) if j not in others]
+        features = [j for j in range(n_columns) if j not in taken]
         if like is not None and len(features) != like.n_features:
             hint = ""
             if len(features) == like.n_features + 1 and position is None:
@@ -134,13 +158,25 @@ def assign(
             )
     if not features:
         raise FileError(f"{source}: no features in it (one column, which is the target).")
-    return Columns(names, n_columns, features, position, samples)
+    others = {what: place for what, place in there.items() if what not in ("target", "id")}
+    return Columns(names, n_columns, features, position, samples, others)
+
+
+def _check_distinct(source: Source, roles: Mapping[str, int]) -> None:
+    """Refuse a column that is two things."""
+    owner: dict[int, str] = {}
+    for what, position in roles.items():
+        if position in owner:
+            raise FileError(
+                f"{source}: the {owner[position]} and the {what} must be two columns, not one."
+            )
+        owner[position] = what
 
 
 def _find_column(
     source: Source, target: str, names: list[str] | None, n_columns: int, what: str = "target"
 ) -> int | None:
-    """Return the position of a column; None if the target is a file of labels."""
+    """Return the position of a column; None if it is a file of its own."""
     if names is not None:
         count = names.count(target)
         if count == 1:
@@ -159,7 +195,7 @@ def _find_column(
                 f"got {position}."
             )
         return position % n_columns
-    if what == "target" and is_label_file(target):
+    if what != "id" and is_label_file(target):
         return None
     if names is None:
         raise FileError(

@@ -5,11 +5,17 @@ A model file is a zip archive in the form of `numpy.savez` (any NumPy reads it) 
 ========= ============================ =========================================================
 metadata  (length,) uint8              JSON in UTF-8: versions, names, parameters, certificates,
                                        what the solver did (`history`: a row per step)
-classes   (n_classes,) number or str   sorted
+classes   (n_classes,) number or str   sorted; none of numbers, counts and survival times
 support   (k,) int64                   sorted, each in [0, n_features_in); empty for l1 at most
 coef      (1 or n_classes, k) float64  finite
-intercept (1 or n_classes,) float64    finite
+intercept (1 or n_classes,) float64    finite; 0 of survival times
 ========= ============================ =========================================================
+
+and, of survival times, three more: `stratum`, `time` and `hazard`, (n_times,) each, are the
+cumulative baseline hazards of the strata, one after another, at the score `highest_score` of the
+metadata. Where there are no classes, `loss` of the metadata has the name and the parameters of the
+loss, and the name of its class where it is not of this package, which nothing ever imports. The
+names of columns that are no features are in `columns`.
 
 A model with a budget of features is a refit: for every score the metadata have its `refit_C` and a
 certificate, or null (always, of a bi-level model), and for the model in `calibration` the `scale`
@@ -31,30 +37,42 @@ somebody who has the data needs to check it:
 ============ ========================= =========================================================
 metadata     (length,) uint8           JSON in UTF-8: versions, size and names of the data, and for
                                        every certificate its problem and its figures
-classes      (n_classes,)              sorted
+classes      (n_classes,)              sorted; none of numbers, counts and survival times
 class_weight (n_classes,) float64      positive: the weight of a row of each class
 ============ ========================= =========================================================
 
-and for every certificate i (one for two classes, whose second counts as +1; else one for each class
-against the others) support_i, coef_i, dual_i, forced_i and, of its tree, parent_i, feature_i,
-inside_i, row_i and tree_dual_i, without rows where there is no tree. What they mean is said by
-`zeronorm.result`.
+and for every certificate i (one for two classes, whose second counts as +1, or for none; else one
+for each class against the others) support_i, coef_i, dual_i, forced_i and, of its tree, parent_i,
+feature_i, inside_i, row_i and tree_dual_i, without rows where there is no tree. What they mean is
+said by `zeronorm.result`.
 """
 
 from __future__ import annotations
 
 from ._archive import CertificateFileError, ModelFileError, write_file
 from ._certificates import load_certificate, save_certificate
-from ._linear_model import LinearModel
-from ._models import load, save
-from ._records import summarize, tabulate
+from ._linear_model import (
+    LinearModel,
+    LoadedClassifier,
+    LoadedModel,
+    LoadedRegressor,
+    LoadedSurvivalModel,
+)
+from ._models import load
+from ._records import finite_or_none, summarize, tabulate
+from ._save import save
 from ._saved_certificate import SavedCertificate
 
 __all__ = [
     "CertificateFileError",
     "LinearModel",
+    "LoadedClassifier",
+    "LoadedModel",
+    "LoadedRegressor",
+    "LoadedSurvivalModel",
     "ModelFileError",
     "SavedCertificate",
+    "finite_or_none",
     "load",
     "load_certificate",
     "save",

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import IndexArray
+from .._typing import FloatArray, IndexArray
 from ..files import PathLike, is_text
 from ..groups import Groups
 from ..result import Certificate, Tree
 from ..verification import CertificateError, check_form
-from ..verification._losses import PARAMETERS
 from ._archive import CertificateFileError, FileKind, Require, pack, read_file, unpack, write_file
 from ._header import (
     FEATURES,
@@ -39,9 +38,6 @@ CERTIFICATE = FileKind(
 )
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
-REGRESSIONS = {*PARAMETERS} - {*LABELLED}
-# Targets would be read as classes, 0 and 1, whatever numbers they are.
-_NO_CLASSES = "there is no file of a certificate of regression, whose target has no classes"
 _SHARED = ("metadata", "classes", "class_weight")
 _OF_GROUPS = ("group_of", "group_labels")  # They are there only where groups were selected.
 # Each array has this type and number of dimensions.
@@ -74,6 +70,7 @@ _PROBLEM = {
     "candidates": int,
     "equivalents": list,
     "n_groups": (int, type(None)),
+    "parameters": dict,
 }
 
 
@@ -88,6 +85,7 @@ def save_certificate(
     feature_names: Sequence[str] | None = None,
     first_index: int = 0,
     target_name: str | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Path:
     """Write certificates with their trees, so that others can check them; return the path.
 
@@ -98,8 +96,9 @@ def save_certificate(
     path : path-like
     X, y, sample_weight, class_weight : what was fitted
         Of X the size and the names of its columns are written, of the rest the classes and the
-        weight of each. The data and the sample weights themselves are not.
-    feature_names, first_index, target_name : as for `save`.
+        weight of each, where there are classes. The data, the sample weights and offsets themselves
+        are not.
+    feature_names, first_index, target_name, columns : as for `save`.
 
     Raises
     ------
@@ -110,6 +109,7 @@ def save_certificate(
     OSError
         If the file cannot be written; then nothing is left behind.
     """
+    # On use: reading a file needs no scikit-learn, which the checks import.
     from .. import validate
     from ..designs import as_design
 
@@ -119,20 +119,15 @@ def save_certificate(
         raise TypeError(
             f"certificate must be a Certificate or a list of them; got {certificate!r:.80}."
         )
-    if any(one.loss in REGRESSIONS for one in given):
-        raise ValueError(f"certificate must be of a classifier; {_NO_CLASSES}.")
     n, m = X.shape if hasattr(X, "shape") else as_design(X).shape
-    labels = validate.check_target(y, n)
     weight = validate.check_sample_weight(sample_weight, n)
-    rows = np.flatnonzero(weight > 0)
-    factors = np.zeros(n)
-    factors[rows] = validate.class_factors(class_weight, labels[rows], weight[rows])
-    classes, first = np.unique(labels[factors > 0], return_index=True)
-    n_scores = count_scores(classes)
-    size = int((factors > 0).sum())
-    if len(given) != n_scores or any(one.dual.size != size for one in given):
+    classes, factors, size = np.empty(0, np.int64), np.empty(0), int((weight > 0).sum())
+    if given[0].loss in LABELLED:
+        classes, factors, size = _of_classes(validate.check_target(y, n), weight, class_weight)
+    if len(given) != count_scores(classes) or any(one.dual.size != size for one in given):
+        of_classes = f"{classes.size} classes and " if classes.size else ""
         raise ValueError(
-            f"certificate must be of the fit to X and y, which have {classes.size} classes and "
+            f"certificate must be of the fit to X and y, which have {of_classes}"
             f"{size} samples of positive weight; got {len(given)} certificates, of "
             f"{given[0].dual.size} samples."
         )
@@ -144,13 +139,15 @@ def save_certificate(
     metadata = {
         **describe_versions(CERTIFICATE),
         "n_samples": int(n),
-        **describe_features(union_support(given), int(m), feature_names, first_index, target_name),
+        **describe_features(
+            union_support(given), int(m), feature_names, first_index, target_name, columns
+        ),
         "certificates": [_describe_certificate(one) for one in given],
     }
     arrays = {
         "metadata": encode(metadata),
         "classes": storable(classes),
-        "class_weight": factors[factors > 0][first].astype("<f8"),
+        "class_weight": factors.astype("<f8"),
     }
     for number, one in enumerate(given):
         tree = one.tree if one.tree is not None else _no_tree(size)
@@ -167,6 +164,20 @@ def save_certificate(
     data = pack(CERTIFICATE, arrays)
     read_certificate("the certificate", data)  # what cannot be read back is not written
     return write_file(path, data)
+
+
+def _of_classes(
+    labels: NDArray[Any], weight: FloatArray, class_weight: Any
+) -> tuple[NDArray[Any], FloatArray, int]:
+    """Return the classes, the weight of each, and the number of rows of positive weight."""
+    from ..validate import class_factors
+
+    rows = np.flatnonzero(weight > 0)
+    factors = np.zeros(labels.size)
+    factors[rows] = class_factors(class_weight, labels[rows], weight[rows])
+    used = factors > 0
+    classes, first = np.unique(labels[used], return_index=True)
+    return classes, factors[used][first], int(used.sum())
 
 
 def _equal(one: Groups | None, other: Groups | None) -> bool:
@@ -214,9 +225,11 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
     require = CERTIFICATE.requirement(where)
     arrays = unpack(CERTIFICATE, where, data, _members)
     metadata = decode(arrays["metadata"], require)
+    metadata.setdefault("columns", {})  # files of earlier versions
     check_header(metadata, _ENTRIES, CERTIFICATE, require)
     classes, class_weight = arrays["classes"], arrays["class_weight"]
-    check_classes(classes, require)
+    if classes.shape != (0,):  # of numbers and survival times there are none
+        check_classes(classes, require)
     require(
         class_weight.dtype == "<f8"
         and class_weight.shape == classes.shape
@@ -225,7 +238,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
     )
     # A class of next to no weight would make columns constant that tell the classes apart.
     require(
-        float(class_weight.max()) <= _MOST_UNEQUAL * float(class_weight.min()),
+        class_weight.max(initial=0.0) <= _MOST_UNEQUAL * class_weight.min(initial=np.inf),
         f"class_weight must not differ by more than {_MOST_UNEQUAL:g}",
     )
     n, m = metadata["n_samples"], metadata["n_features_in"]
@@ -241,6 +254,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
     for number, problem in enumerate(described):
         if isinstance(problem, dict):
             problem.setdefault("n_groups", None)  # files of earlier versions
+            problem.setdefault("parameters", {})
         check_record("a certificate", problem, _PROBLEM, require)
         n_groups = problem["n_groups"]
         require(
@@ -256,11 +270,12 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         certificates.append(Certificate(**own))
         try:
             loss = check_form(certificates[-1]).loss
-            require(loss not in REGRESSIONS, _NO_CLASSES)
         except CertificateError as error:
             require(False, str(error).removesuffix("."))
-    for name in ("C", "scaling", "loss", "fit_intercept", "n_groups"):
-        same = len({getattr(one, name) for one in certificates}) == 1
+        labelled = loss in LABELLED
+        require(labelled == (classes.size > 0), f"classes must not go with the loss {loss}")
+    for name in ("C", "scaling", "loss", "fit_intercept", "n_groups", "parameters"):
+        same = all(getattr(one, name) == getattr(certificates[0], name) for one in certificates)
         require(same, f"the certificates of all classes must have the same {name}")
     sizes = {one.dual.size for one in certificates}
     require(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from .._typing import IndexArray
-from ..files import is_text, quote
+from ..files import ROLES, is_text, quote
 from ._archive import FileKind, Require
 from ._records import check_fields
 
@@ -27,6 +27,7 @@ FEATURES = {
     "feature_names": (list, type(None)),
     "first_index": int,
     "target_name": (str, type(None)),
+    "columns": dict,
 }
 
 
@@ -64,10 +65,12 @@ def describe_features(
     names: Sequence[Any] | None,
     first_index: int,
     target_name: str | None,
+    columns: Mapping[str, str] | None,
 ) -> dict[str, Any]:
     """Return the entries `FEATURES`.
 
     names : of all features; those of the support are written.
+    columns : names of what else is no feature, by what it is.
     """
     if names is not None:
         if len(names) != n_features:
@@ -82,6 +85,7 @@ def describe_features(
         "feature_names": names,
         "first_index": first_index,
         "target_name": target_name,
+        "columns": dict(columns or {}),
     }
 
 
@@ -94,6 +98,12 @@ def check_header(
     require(known, f"metadata says format {metadata['format']}")
     require(0 < metadata["n_features_in"] < 2**62, "n_features_in must be positive")
     require(metadata["first_index"] in (0, 1), "first_index must be 0 or 1")
+    for what, name in metadata["columns"].items():
+        known = what in ROLES or what == "event_value"
+        require(
+            known and isinstance(name, str),
+            f"columns must be names by {', '.join(ROLES)}; got {quote(what)}",
+        )
 
 
 def names_in(metadata: Mapping[str, Any], k: int, require: Require) -> tuple[str, ...] | None:
@@ -132,5 +142,5 @@ def check_classes(classes: NDArray[Any], require: Require) -> None:
 
 
 def count_scores(classes: NDArray[Any]) -> int:
-    """Return for how many classes there is a score: of two, only for the second."""
-    return 1 if classes.size == 2 else classes.size
+    """Return how many scores there are: of two classes, or of no classes, there is one."""
+    return 1 if classes.size in (0, 2) else classes.size

@@ -1,10 +1,10 @@
-"""A loaded model: what predicts, without the estimator that made it."""
+"""Loaded models: what predicts, without the estimator that made it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,19 +14,20 @@ from .._typing import FloatArray, IndexArray
 from ..files import Layout, Table, did_you_mean, quote
 from ..ordering import predicted
 
+if TYPE_CHECKING:
+    from ..estimators._survival import Baseline
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
     """A loaded model: predicts, and knows what it was made from.
 
-    The score of a sample x for class c is `intercept_[c] + sum_j coef[c, j] x[support_[j]]`; with
-    two classes there is one score, for the second of them.
+    The score c of a sample x is `intercept_[c] + sum_j coef[c, j] x[support_[j]]`.
     """
 
-    classes_: NDArray[Any]  # (n_classes,) sorted
     support_: IndexArray  # (k,) sorted; empty for a model without features
     coef: FloatArray  # (1 or n_classes, k)
-    intercept_: FloatArray  # (1 or n_classes,)
+    intercept_: FloatArray  # (1 or n_classes,); 0 of survival times, which have none
     n_features_in_: int
     feature_names: tuple[str, ...] | None  # k, of the support
     metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history...
@@ -39,10 +40,11 @@ class LinearModel:
             self.feature_names or None,  # without features, no column is looked up by its name
             self.metadata["first_index"],
             self.metadata["target_name"],
+            columns=self.metadata["columns"],
         )
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the scores, (n_samples,) or (n_samples, n_classes) with three classes or more.
+    def _scores(self, X: Any) -> FloatArray:
+        """Return the scores, (n_samples, 1 or n_classes).
 
         Parameters
         ----------
@@ -66,33 +68,7 @@ class LinearModel:
                 f"X must be finite in the features of the model; row {bad[0]} has NaN, infinity or "
                 "a value that is too large."
             )
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of the largest score, (n_samples,)."""
-        return np.asarray(self.classes_[predicted(self.decision_function(X))])
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
-
-        With three classes or more, one-versus-rest probabilities normalised to sum one.
-
-        Raises
-        ------
-        ValueError
-            As for `decision_function`, and where the scores are no log-odds: those of an l1 model
-            with another loss than the logistic one.
-        """
-        from ..losses import probabilities
-
-        losses = {solution["loss"] for solution in self.metadata["solutions"]}
-        if losses - {"logistic"}:
-            raise ValueError(
-                f"Probabilities need a model with loss='logistic'; this "
-                f"{self.metadata['estimator']} has {min(losses)!r}, whose scores are no log-odds. "
-                "Use decision_function or predict."
-            )
-        return probabilities(self.decision_function(X))
+        return scores
 
     def _columns(self, X: Any) -> tuple[Any, IndexArray]:
         """Return data and the positions of the support in it."""
@@ -128,3 +104,102 @@ class LinearModel:
                 f"the shape {X.shape}."
             )
         return X, self.support_
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedClassifier(LinearModel):
+    """A loaded model of classes: a score for each, with two classes one for the second."""
+
+    classes_: NDArray[Any]  # (n_classes,) sorted
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores, (n_samples,) or (n_samples, n_classes) with three classes or more.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or array, data frame or Table
+            (n_samples, n_features_in_). Where both X and the model have names, features are found
+            by name: order does not matter and other columns may be missing or be there.
+
+        Raises
+        ------
+        ValueError
+            If features are missing, their number differs, or a value is NaN or infinite.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of the largest score, (n_samples,)."""
+        return np.asarray(self.classes_[predicted(self.decision_function(X))])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
+
+        With three classes or more, one-versus-rest probabilities normalised to sum one.
+
+        Raises
+        ------
+        ValueError
+            As for `decision_function`, and where the scores are no log-odds: those of an l1 model
+            with another loss than the logistic one.
+        """
+        from ..losses import probabilities
+
+        losses = {solution["loss"] for solution in self.metadata["solutions"]}
+        if losses - {"logistic"}:
+            raise ValueError(
+                f"Probabilities need a model with loss='logistic'; this "
+                f"{self.metadata['estimator']} has {min(losses)!r}, whose scores are no log-odds. "
+                "Use decision_function or predict."
+            )
+        return probabilities(self.decision_function(X))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedRegressor(LinearModel):
+    """A loaded model of numbers or counts: its score is their mean, or the logarithm of it."""
+
+    loss: Any  # of `zeronorm.losses`, or one that was passed to `load`
+
+    def predict(self, X: Any, offset: Any = None) -> FloatArray:
+        """Return the means (of the loss of a quantile that quantile), (n_samples,).
+
+        X : as for `LoadedClassifier.decision_function`.
+        offset : (n_samples,) added to the scores, as the logarithm of an exposure; None: 0.
+        """
+        scores = self._scores(X)[:, 0]
+        if offset is not None:
+            from ..validate import check_offset
+
+            scores = scores + check_offset(offset, scores.size, self.loss.largest_offset)
+        return np.asarray(self.loss.mean(scores))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedSurvivalModel(LinearModel):
+    """A loaded model of survival times: its score is the risk."""
+
+    baseline: Baseline
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the risk scores, (n_samples,): the higher, the sooner.
+
+        X : as for `LoadedClassifier.decision_function`.
+        """
+        return self._scores(X)[:, 0]
+
+    def predict_survival_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
+        """Return the probability of no event up to a time, a `StepFunction` for every row.
+
+        return_array : its values at the times of the training rows, (n_samples, n_times).
+
+        Raises
+        ------
+        ValueError
+            As for `predict`, and where the model has several strata.
+        """
+        return self.baseline.survivals(self.predict(X), return_array)
+
+
+LoadedModel: TypeAlias = LoadedClassifier | LoadedRegressor | LoadedSurvivalModel

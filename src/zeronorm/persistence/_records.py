@@ -6,7 +6,7 @@ Numbers that are not known (NaN) or infinite are null.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ _CERTIFICATE = {
     "n_groups": (int, type(None)),
 }
 _SOLUTION = {
-    "C": float,
+    "C": (float, type(None)),
     "loss": str,
     "objective": (float, type(None)),
     "gap": (float, type(None)),
@@ -75,12 +75,17 @@ def as_record(source: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def summarize_solution(C: float, loss: str, objective: float, gap: float) -> dict[str, Any]:
     """Return the record of a solution of the l1 family."""
-    return {"C": float(C), "loss": loss, "objective": _finite(objective), "gap": _finite(gap)}
+    return {
+        "C": finite_or_none(C),
+        "loss": loss,
+        "objective": finite_or_none(objective),
+        "gap": finite_or_none(gap),
+    }
 
 
 def summarize_calibration(model: Selection) -> dict[str, Any]:
     """Return what the margins of a model were multiplied by, and the log-loss out of fold."""
-    return {"scale": float(model.scale), "cv_log_loss": _finite(model.cv_log_loss)}
+    return {"scale": float(model.scale), "cv_log_loss": finite_or_none(model.cv_log_loss)}
 
 
 def summarize_step(step: Step) -> dict[str, Any]:
@@ -92,7 +97,7 @@ def summarize_step(step: Step) -> dict[str, Any]:
     }
     return {
         "n_features": int(step.n_features),
-        **{name: _finite(value) for name, value in numbers.items()},
+        **{name: finite_or_none(value) for name, value in numbers.items()},
         "status": None if step.status is None else step.status.name,
     }
 
@@ -105,22 +110,24 @@ def tabulate(criteria: Mapping[str, NDArray[Any]] | None) -> list[dict[str, Any]
     if criteria is None:
         return []
     sizes = criteria["size"].tolist()
-    columns = [[_finite(value) for value in criteria[name]] for name in ("log_loss", *CRITERIA)]
+    columns = [
+        [finite_or_none(value) for value in criteria[name]] for name in ("log_loss", *CRITERIA)
+    ]
     return [
         {"size": size, **dict(zip(("log_loss", *CRITERIA), row, strict=True))}
         for size, *row in zip(sizes, *columns, strict=True)
     ]
 
 
-def _finite(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """Return a number, None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 
-def check_summary(record: Any, require: Require) -> None:
-    """Check what `summarize` returns."""
+def check_summary(record: Any, losses: Sequence[str], require: Require) -> None:
+    """Check what `summarize` returns, of one of some losses."""
     check_record("a certificate", record, _CERTIFICATE, require)
-    check_loss("a certificate", record, require)
+    check_loss("a certificate", record, losses, require)
     objective, gap = record["objective"], record["gap"]
     known = max(0.0, objective - record["bound"]) / max(abs(objective), SMALLEST)
     require(
@@ -129,11 +136,12 @@ def check_summary(record: Any, require: Require) -> None:
     )
 
 
-def check_solution(record: Any, require: Require) -> None:
-    """Check what `summarize_solution` returns."""
+def check_solution(record: Any, losses: Sequence[str], require: Require) -> None:
+    """Check what `summarize_solution` returns, of one of some losses."""
     check_record("a solution", record, _SOLUTION, require)
-    check_loss("a solution", record, require)
-    require(record["C"] > 0, "the C of a solution must be positive")
+    check_loss("a solution", record, losses, require)
+    C = record["C"]  # null: infinite
+    require(C is None or C > 0, "the C of a solution must be positive")
 
 
 def check_calibration(record: Any, require: Require) -> None:
@@ -170,10 +178,13 @@ def check_record(what: str, record: Any, fields: Mapping[str, Any], require: Req
     require(finite, f"{what} must be finite")
 
 
-def check_loss(what: str, record: Mapping[str, Any], require: Require) -> None:
-    """Check the name of the loss in a record."""
-    known = record["loss"] in LABELLED or record["loss"].startswith("measure ")
-    require(known, f"the loss of {what} must be one of {', '.join(LABELLED)}")
+def check_loss(
+    what: str, record: Mapping[str, Any], losses: Sequence[str], require: Require
+) -> None:
+    """Check the name of the loss in a record; those of labels have measures too."""
+    known = record["loss"] in losses
+    known = known or (losses == LABELLED and record["loss"].startswith("measure "))
+    require(known, f"the loss of {what} must be one of {', '.join(losses)}")
 
 
 def check_fields(

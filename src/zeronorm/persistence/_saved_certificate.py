@@ -22,17 +22,17 @@ _MAX_DENSE = 1 << 31
 class SavedCertificate:
     """Certificates of one fit, and what is needed to check them."""
 
-    classes_: NDArray[Any]  # (n_classes,) sorted
-    certificates: tuple[Certificate, ...]  # one for two classes, else one for each of them
+    classes_: NDArray[Any]  # (n_classes,) sorted; none of numbers and survival times
+    certificates: tuple[Certificate, ...]  # one for two classes, or none, else one for each of them
     class_weight: FloatArray  # (n_classes,) weight of a row of each class, in the loss
     feature_names: tuple[str, ...] | None  # of `support_`
     metadata: Mapping[str, Any]  # as written: versions, size and names of the data
 
     @property
     def positive(self) -> list[Any]:
-        """The class that counts as +1 in each certificate; all others count as -1."""
+        """The class that counts as +1 in each certificate, all others as -1; None without any."""
         labels: list[Any] = self.classes_.tolist()
-        return labels[1:] if len(labels) == 2 else labels
+        return (labels[1:] if len(labels) == 2 else labels) or [None]
 
     @property
     def support_(self) -> IndexArray:
@@ -47,18 +47,25 @@ class SavedCertificate:
             first_index=self.metadata["first_index"],
             target_name=self.metadata["target_name"],
             exact=True,
+            columns=self.metadata["columns"],
         )
 
     def verify(
-        self, X: Any, y: Any, *, sample_weight: Any = None, rtol: float = 1e-10
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        offset: Any = None,
+        rtol: float = 1e-10,
     ) -> list[dict[str, float]]:
         """Recompute objective, bound and gap of every certificate, in plain NumPy.
 
         Parameters
         ----------
         X : (n_samples, n_features) array or sparse matrix, as at the fit; it is made dense.
-        y : (n_samples,) labels.
-        sample_weight : (n_samples,) of the fit; class weights are in the file.
+        y : (n_samples,) labels, numbers or survival times.
+        sample_weight, offset : (n_samples,) of the fit; class weights are in the file.
         rtol : as in `zeronorm.verify`.
 
         Raises
@@ -91,23 +98,21 @@ class SavedCertificate:
                 f"y must have {shape[0]} labels; got an array of shape {labels.shape}."
             )
         weight = check_sample_weight(sample_weight, shape[0]).copy()
-        for label, factor in zip(self.classes_, self.class_weight, strict=True):
-            weight[labels == label] *= factor
-        other = np.flatnonzero(~np.isin(labels, self.classes_) & (weight > 0))
-        if other.size:
-            known = quote(", ".join(map(str, self.classes_)))
-            raise ValueError(
-                f"y must have the classes {known}, as at the fit; {other.size} rows have others, "
-                f"such as {quote(str(labels[other[0]]))}. Give rows that were left out of the fit "
-                "the sample_weight 0."
-            )
+        if self.classes_.size:
+            self._weigh_classes(labels, weight)
         used, expected = int((weight > 0).sum()), self.certificates[0].dual.size
         if used != expected:
+            of_classes = quote(", ".join(map(str, self.classes_)))
             raise ValueError(
-                f"y must have {expected} samples of positive weight and of the classes "
-                f"{quote(', '.join(map(str, self.classes_)))}, as at the fit; got {used}."
+                f"y must have {expected} samples of positive weight"
+                f"{f' and of the classes {of_classes}' if self.classes_.size else ''}, as at the "
+                f"fit; got {used}."
             )
         X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        if not self.classes_.size:
+            (certificate,) = self.certificates
+            given: dict[str, Any] = {"sample_weight": weight, "offset": offset}
+            return [verify(X, labels, certificate, **given, rtol=rtol)]
         found = []
         for label, certificate in zip(self.positive, self.certificates, strict=True):
             own = labels == label
@@ -120,6 +125,19 @@ class SavedCertificate:
                 raise CertificateError(f"{which}{error}") from None
             found.append(one)
         return found
+
+    def _weigh_classes(self, labels: NDArray[Any], weight: FloatArray) -> None:
+        """Multiply weights by those of the classes; refuse rows of other classes."""
+        for label, factor in zip(self.classes_, self.class_weight, strict=True):
+            weight[labels == label] *= factor
+        other = np.flatnonzero(~np.isin(labels, self.classes_) & (weight > 0))
+        if other.size:
+            known = quote(", ".join(map(str, self.classes_)))
+            raise ValueError(
+                f"y must have the classes {known}, as at the fit; {other.size} rows have others, "
+                f"such as {quote(str(labels[other[0]]))}. Give rows that were left out of the fit "
+                "the sample_weight 0."
+            )
 
 
 def signed(certificate: Certificate, sign: FloatArray) -> Certificate:

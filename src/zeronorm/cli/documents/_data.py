@@ -12,20 +12,23 @@ from ..._typing import Design, FloatArray, IndexArray
 from ...files import Table
 from ...groups import Groups
 from ...result import Certificate
+from .._target import Response
 
 _T = TypeVar("_T")
 
 
-def describe_data(data: str, table: Table, groups: Groups | None = None) -> dict[str, Any]:
-    """Return the size, storage and classes of the data, and how many groups its features are in."""
+def describe_data(
+    data: str, table: Table, response: Response | None = None, groups: Groups | None = None
+) -> dict[str, Any]:
+    """Return the size, storage and target of the data, and how many groups its features are in."""
     n_samples, n_features = table.X.shape
     storage = f"dense {table.X.dtype}"
     if sp.issparse(table.X):
         share = table.X.nnz / max(1, n_samples * n_features)
         storage = f"sparse {table.X.dtype}, {100 * share:.2g}% stored"
     counts = {}
-    if table.y is not None:
-        labels, sizes = np.unique(table.y, return_counts=True)
+    if response is not None and response.task == "classes":
+        labels, sizes = np.unique(response.y, return_counts=True)
         counts = {str(label): int(size) for label, size in zip(labels, sizes, strict=True)}
     return {
         "source": data,
@@ -35,7 +38,27 @@ def describe_data(data: str, table: Table, groups: Groups | None = None) -> dict
         "storage": storage,
         "target": table.target_name,
         "class_counts": counts,
+        "task": None if response is None else response.task,
+        "guess": None if response is None else response.guess,
+        "columns": dict(table.column_names),
+        "range": None if response is None or counts else _describe_range(response),
     }
+
+
+def _describe_range(response: Response) -> dict[str, float]:
+    """Return what there is to see of numbers, counts or survival times."""
+    y = response.y
+    if response.task == "survival":
+        time, event = np.asarray(y["time"]), np.asarray(y["event"])
+        ends = {"least": float(time.min()), "largest": float(time.max())}
+        found = {"events": int(event.sum()), **ends}
+        if "stratum" in y.dtype.names:
+            found["strata"] = int(np.unique(y["stratum"]).size)
+        return found
+    found = {"least": float(y.min()), "largest": float(y.max()), "mean": float(y.mean())}
+    if response.offset is not None:
+        found["exposure"] = float(np.exp(response.offset).sum())
+    return found
 
 
 def describe_features(
@@ -93,8 +116,8 @@ def feature_name(table: Table, index: int) -> str:
 
 def by_class(classes: Any, paths: Sequence[_T]) -> Iterator[tuple[Any, _T]]:
     """Return each path with the class that its scores speak for."""
-    labels = classes.tolist()
-    return zip(labels[1:] if len(paths) == 1 else labels, paths, strict=True)
+    labels = [None] if classes is None else classes.tolist()  # of numbers there are none
+    return zip(labels[1:] if len(labels) == 2 else labels, paths, strict=True)
 
 
 def _deviations(columns: Any) -> FloatArray:

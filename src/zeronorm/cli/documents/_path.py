@@ -5,18 +5,20 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..._typing import Design, IndexArray
-from ...estimators import L1ClassifierCV, L1Path
+from ...estimators import L1ClassifierCV, L1Path, L1RegressorCV
 from ...files import Table
 from .._output import csv_cell
 from ._data import by_class, describe_feature, describe_features, feature_name
 
+Chosen: TypeAlias = L1ClassifierCV | L1RegressorCV  # what a cross-validation gives
 
-def describe_path(paths: Sequence[L1Path], model: L1ClassifierCV | None) -> list[dict[str, Any]]:
+
+def describe_path(paths: Sequence[L1Path], model: Chosen | None) -> list[dict[str, Any]]:
     """Return the points of a path: of several classes, the mean explained and the largest gap.
 
     model : that of the cross-validation, with the scores.
@@ -58,7 +60,7 @@ def describe_entries(paths: Sequence[L1Path], table: Table) -> list[dict[str, An
 
 
 def describe_chosen(
-    model: L1ClassifierCV, paths: Sequence[L1Path], table: Table, design: Design
+    model: Chosen, paths: Sequence[L1Path], table: Table, design: Design
 ) -> dict[str, Any]:
     """Return the point of the cross-validated model, the best point, and the model."""
     chosen, best = (int(np.flatnonzero(model.Cs_ == C)[0]) for C in (model.C_, model.C_best_))
@@ -74,7 +76,7 @@ def describe_chosen(
         "C": model.C_,
         "n_features": int(model.n_selected_[chosen]),
         "features": rows,
-        "intercept": model.intercept_.tolist(),
+        "intercept": np.ravel(model.intercept_).tolist(),
     }
 
 

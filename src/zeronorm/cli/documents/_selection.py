@@ -7,16 +7,19 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from ..._typing import Design
-from ...estimators import BudgetClassifier
+from ...estimators import MeasureClassifier
 from ...files import Table
 from ...groups import Groups
+from ...losses import fit_intercept
 from ...measures import macro_average, parse_measure
 from ...model_selection import CrossValidation, model_scores, predict
-from ...persistence import summarize
+from ...persistence import finite_or_none, summarize
 from ...result import Proof, Selection
 from ...validate import class_factors
+from .._target import Response
 from ._data import by_class, describe_equivalents, describe_features
 
 
@@ -24,6 +27,7 @@ def describe_model(
     estimator: Any,
     size: Any,
     table: Table,
+    response: Response,
     design: Design,
     validation: CrossValidation | None,
     groups: Groups | None = None,
@@ -35,11 +39,11 @@ def describe_model(
     groups : of all features, where the model has a budget of groups; the size is a pair then.
     """
     paths = estimator._paths
-    predicted = predict(paths, size, design, estimator.classes_)
+    classes: Any = getattr(estimator, "classes_", None)
     measure = getattr(estimator, "measure", None)
     measure = None if measure is None else parse_measure(measure)
     rows = []
-    for label, path in by_class(estimator.classes_, paths):
+    for label, path in by_class(classes, paths):
         model = path[size]
         rows += describe_features(
             label, model.support, model.coef, "block", model.entered, table, design
@@ -51,14 +55,14 @@ def describe_model(
         "n_groups": None if groups is None else int(size[1]),
         "features": rows,
         "intercept": [float(path[size].intercept) for path in paths],
-        "refit_C": [float(path[size].refit_C) for path in paths],
+        "refit_C": [finite_or_none(path[size].refit_C) for path in paths],
         "calibration": _describe_calibration(estimator, size, table),
-        "training_accuracy": float(np.mean(predicted == np.asarray(table.y))),
+        **_describe_training(estimator, size, response, design),
         "measure": None if measure is None else measure.name,
         "training_measure": None
         if measure is None
         else macro_average(
-            measure, model_scores(paths, size, design), np.asarray(table.y), estimator.classes_
+            measure, model_scores(paths, size, design), np.asarray(table.y), classes
         ),
         "cross_validation": _describe_validation(validation, size),
         "for_accuracy": _describe_validation(for_accuracy, size),
@@ -70,12 +74,39 @@ def describe_model(
     }
 
 
+def _describe_training(
+    estimator: Any, size: Any, response: Response, design: Design
+) -> dict[str, float]:
+    """Return the accuracy on the training data, or the score of numbers and survival times."""
+    paths, y = estimator._paths, response.y
+    if response.task == "classes":
+        predicted = predict(paths, size, design, estimator.classes_)
+        return {"training_accuracy": float(np.mean(predicted == np.asarray(y)))}
+    z, ones = model_scores(paths, size, design)[:, 0], np.ones(len(y))
+    target, found = estimator._target(y, len(y)), {}
+    if response.offset is not None:
+        z = z + response.offset
+        # An exposure alone explains a part, which the features must not have the credit for.
+        loss = estimator._loss()
+        moved, weight = loss.with_offset(target, response.offset)
+        constant = fit_intercept(loss.fitted(moved, weight), 0.0 * ones, moved, weight)[0]
+        alone = estimator._score_of_margins(response.offset + constant, target, ones)
+        found["offset_score"] = float(alone)
+    score = estimator._score_of_margins(z, target, ones)
+    return {"training_score": float(score), **found}
+
+
 def describe_parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters of a fit with those of its method, and its defaults as they are."""
+    """Return the parameters of a fit with those of its method, and its defaults as they are.
+
+    An infinite C is None.
+    """
     found: dict[str, Any] = estimator.get_params(deep=False)
-    if isinstance(estimator, BudgetClassifier):
+    if not isinstance(estimator, MeasureClassifier):
         plan = estimator._plan()
-        found |= {"C": plan.C, "refit_C": plan.refit_C, "tol": plan.tol, **asdict(plan.method)}
+        C = finite_or_none(plan.C)
+        found |= {"C": C, "refit_C": plan.refit_C, "tol": plan.tol, **asdict(plan.method)}
+        found["loss"] = plan.loss.name
     return found
 
 
@@ -87,7 +118,7 @@ def feature_budget(size: Any) -> int:
 def _describe_calibration(estimator: Any, size: Any, table: Table) -> dict[str, float] | None:
     """Return the scale of a model, its log-loss out of fold, and that of the shares of classes."""
     model = estimator._paths[0][size]
-    if not math.isfinite(model.cv_log_loss):
+    if not (is_classifier(estimator) and math.isfinite(model.cv_log_loss)):
         return None
     y = np.asarray(table.y)
     weight = class_factors(estimator.class_weight, y, np.ones(y.size))

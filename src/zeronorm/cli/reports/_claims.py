@@ -12,6 +12,13 @@ from rich.text import Text
 from .._messages import show
 from ._tables import styled
 
+_LOSSES = {
+    "huber": "Huber's loss",
+    "quantile": "quantile loss",
+    "poisson": "Poisson loss",
+    "gamma": "Gamma loss",
+    "cox": "Cox's partial likelihood",
+}
 _MAX_EQUIVALENTS = 5  # A report names so many duplicates of a feature.
 
 
@@ -38,13 +45,21 @@ def scope(certificate: Mapping[str, Any]) -> str:
         "scaled": "columns scaled to unit deviation, not centred",
         "none": "columns as they are",
     }.get(certificate["scaling"], certificate["scaling"])
-    loss = "" if certificate["loss"] == "logistic" else f"{certificate['loss'].replace('_', ' ')}, "
+    loss = "" if certificate["loss"] == "logistic" else f"{loss_words(certificate['loss'])}, "
+    of_labels = certificate["loss"] in ("logistic", "squared_hinge")
+    unsaid = "test accuracy" if of_labels else "how well new samples are predicted"
     intercept = "" if certificate["fit_intercept"] else "no intercept, "
     return (
         f"It holds for the selection problem: {loss}C = {certificate['C']:g}, {scaling}, "
         f"{intercept}its own refit. "
-        "It says nothing about test accuracy."
+        f"It says nothing about {unsaid}."
     )
+
+
+def loss_words(name: str) -> str:
+    """Return a loss as a sentence has it."""
+    plain = name.replace("_", " ")
+    return _LOSSES.get(name, plain)
 
 
 def largest_gap(certificates: Sequence[Mapping[str, Any] | None]) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 
 from rich.text import Text
 
-from ...persistence import LinearModel
+from ...persistence import LoadedClassifier, LoadedModel, LoadedSurvivalModel
 from .._messages import show
-from ._claims import largest_gap, probabilities, scope
+from ._claims import largest_gap, loss_words, probabilities, scope
 from ._tables import aligned, empty_grid, open_console, print_pairs, styled
 
 
@@ -18,17 +18,21 @@ def print_installation(document: Mapping[str, Any]) -> None:
     print_pairs(open_console(), [(key, str(value)) for key, value in document.items()])
 
 
-def print_model(path: str, loaded: LinearModel) -> None:
+def print_model(path: str, loaded: LoadedModel) -> None:
     """Print what a model file holds."""
     console = open_console()
     metadata = loaded.metadata
-    labels = [show(str(label), 30) for label in loaded.classes_]
+    labels = []
+    if isinstance(loaded, LoadedClassifier):
+        labels = [show(str(label), 30) for label in loaded.classes_]
     console.print()
     pairs: list[tuple[str, str | Text]] = [
         ("model", styled((show(path), "bold"))),
         ("made by", show(f"{metadata['estimator']} of zeronorm {metadata['zeronorm']}")),
         ("created", show(metadata["created"])),
-        ("classes", styled(", ".join(labels))),
+        ("classes", styled(", ".join(labels)))
+        if labels
+        else ("loss", show(loss_words(metadata["loss"]["name"]), 60)),
         ("features", f"{loaded.support_.size:,} of {loaded.n_features_in_:,}"),
     ]
     groups = metadata["groups"]
@@ -36,6 +40,8 @@ def print_model(path: str, loaded: LinearModel) -> None:
         pairs.append(("groups", f"{len(set(groups)):,}"))
     if metadata["target_name"] is not None:
         pairs.append(("target", styled(show(metadata["target_name"]))))
+    for role, name in metadata["columns"].items():
+        pairs.append((role.replace("_", " "), styled(show(name))))
     calibration = metadata["calibration"]
     if calibration is not None and calibration["cv_log_loss"] is not None:
         pairs.append(("probabilities", probabilities(calibration)))
@@ -48,7 +54,8 @@ def print_model(path: str, loaded: LinearModel) -> None:
     grid.add_column("feature", style="bold", overflow="ellipsis", no_wrap=True)
     if groups is not None:
         grid.add_column("group", overflow="ellipsis", no_wrap=True)
-    heads = labels if len(labels) > 2 else [f"for {labels[1]}"]
+    heads = labels if len(labels) > 2 else [f"for {label}" for label in labels[1:]]
+    heads = heads or ["coefficient"]
     for head in heads:
         grid.add_column(styled(head), justify="right")
     columns = [aligned(row.tolist()) for row in loaded.coef]
@@ -66,6 +73,7 @@ def print_model(path: str, loaded: LinearModel) -> None:
             cells.insert(0, styled(show(str(groups[column]))))
         grid.add_row(styled(show(name)), *cells)
     blank = [] if groups is None else [""]
-    grid.add_row(styled(("intercept", "dim")), *blank, *intercepts)
+    if not isinstance(loaded, LoadedSurvivalModel):
+        grid.add_row(styled(("intercept", "dim")), *blank, *intercepts)
     console.print(grid)
     console.print()

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from .._messages import show
 from ._tables import (
-    EFFECT,
     GAP,
     counted,
     empty_grid,
@@ -24,6 +23,7 @@ from ._tables import (
     seconds_fact,
     styled,
 )
+from ._words import words_of
 
 # A legend says this of the columns of a path.
 _POINTS = {
@@ -56,11 +56,14 @@ def print_path(document: Mapping[str, Any], quiet: bool = False) -> None:
         _print_entries(console, document["entered"])
         console.print()
     elif chosen["features"]:
-        print_models(console, chosen["features"], classes, ("point", "point"))
+        score = "accuracy" if classes else "r2"
+        words = words_of(document["data"], document["parameters"]["loss"], score)
+        print_models(console, chosen["features"], classes, ("point", "point"), words)
         if not quiet:
-            logistic = document["parameters"]["loss"] == "logistic"
-            scale = "log-odds" if logistic else "score"
-            legend = f"{EFFECT} {scale}; point: the point of the path at which it entered."
+            hinge = document["parameters"]["loss"] == "squared_hinge"
+            effect = words.effect.replace("log-odds", "score") if hinge else words.effect
+            point = "point: the point of the path at which it entered."
+            legend = f"{words.head}: {effect}; {point}"
             console.print(styled((legend, "dim")))
             console.print()
     print_pairs(console, _path_facts(document, quiet), airy=True)

@@ -11,8 +11,10 @@ from rich.text import Text
 
 from .._messages import show
 from ._tables import empty_grid, open_console, print_pairs, styled
+from ._words import words_of
 
 _PREVIEW = 10  # A report without --output shows so many predictions.
+_MAX_MORE = 6  # So many probabilities of a sample fit a terminal.
 _MAX_CONFUSION = 10  # The confusion matrix of so many classes still fits a terminal.
 
 
@@ -22,9 +24,8 @@ def print_predictions(
     """Print how many of each class are predicted, how well, and the first predictions."""
     console = open_console()
     classes, predictions = document["classes"], document["predictions"]
-    probabilities, accuracy = document["probabilities"], document["accuracy"]
+    accuracy = document["accuracy"]
     labels = [show(str(label), 30) for label in classes]
-    counts = Counter(predictions)
     source = show(document["data"]["source"], 60)
     if not quiet:
         console.print()
@@ -33,9 +34,15 @@ def print_predictions(
             (source, "bold"), f"   {len(predictions):,} samples", f"   by {show(document['model'])}"
         )
     )
-    shown = [f"{text} {counts[label]:,}" for text, label in zip(labels, classes, strict=True)]
-    console.print(styled(("predicted: ", "dim"), ", ".join(shown)))
+    console.print(styled(("predicted: ", "dim"), _summary(document, labels)))
     console.print()
+    if document["score"] is not None:
+        words = words_of(document["data"], document["loss"], document["score_name"])
+        value = (f"{document['score']:.4f}", "bold")
+        console.print(
+            styled((f"{words.score} ", "bold cyan"), value, (f"   {words.baseline}", "dim"))
+        )
+        console.print()
     if accuracy is not None:
         console.print(styled(("accuracy ", "bold cyan"), (f"{accuracy:.4f}", "bold")))
         if len(labels) <= _MAX_CONFUSION:
@@ -46,19 +53,7 @@ def print_predictions(
         if not quiet:
             console.print()
         return
-    grid = empty_grid()
-    grid.add_column("sample", justify="left" if sample_names else "right")
-    grid.add_column("prediction", style="bold")
-    if probabilities is not None:
-        for label in labels[:6]:
-            grid.add_column(styled(f"p({label})"), justify="right")
-    for row, prediction in enumerate(predictions[:_PREVIEW]):
-        name = sample_names[row] if sample_names else str(row + 1)
-        cells: list[str | Text] = [styled(show(name, 40)), styled(show(str(prediction), 30))]
-        if probabilities is not None:
-            cells += [f"{value:.4f}" for value in probabilities[row][:6]]
-        grid.add_row(*cells)
-    console.print(grid)
+    console.print(_first_predictions(document, labels, sample_names))
     more = len(predictions) - _PREVIEW
     if more > 0:
         console.print(styled((f"{more:,} more; --output FILE.csv writes them all.", "dim")))
@@ -77,4 +72,42 @@ def _confusion_grid(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -
             for column, count in enumerate(counts)
         ]
         grid.add_row(styled(label), *cells)
+    return grid
+
+
+def _summary(document: Mapping[str, Any], labels: Sequence[str]) -> str:
+    """Return how many of each class are predicted, or the range of numbers."""
+    predictions = document["predictions"]
+    if labels:
+        counts = Counter(predictions)
+        shown = zip(labels, document["classes"], strict=True)
+        return ", ".join(f"{text} {counts[label]:,}" for text, label in shown)
+    what = "risk scores from " if document["loss"] == "cox" else ""
+    mean = sum(predictions) / len(predictions)
+    return f"{what}{min(predictions):.4g} to {max(predictions):.4g}, mean {mean:.4g}"
+
+
+def _first_predictions(
+    document: Mapping[str, Any], labels: Sequence[str], sample_names: Sequence[str] | None
+) -> Table:
+    """Return a table of the first predictions."""
+    grid = empty_grid()
+    more = document["survival"] if not labels else document["probabilities"]
+    grid.add_column("sample", justify="left" if sample_names else "right")
+    grid.add_column(
+        "risk" if document["loss"] == "cox" else "prediction",
+        style="bold",
+        justify="left" if labels else "right",
+    )
+    if more is not None:
+        heads = [f"p({label})" for label in labels]
+        for head in (heads or [f"survival({time:g})" for time in document["times"]])[:_MAX_MORE]:
+            grid.add_column(styled(head), justify="right")
+    for row, prediction in enumerate(document["predictions"][:_PREVIEW]):
+        name = sample_names[row] if sample_names else str(row + 1)
+        text = show(str(prediction), 30) if labels else f"{prediction:.5g}"
+        cells: list[str | Text] = [styled(show(name, 40)), styled(text)]
+        if more is not None:
+            cells += [f"{value:.4f}" for value in more[row][:_MAX_MORE]]
+        grid.add_row(*cells)
     return grid

@@ -22,7 +22,6 @@ from ._claims import (
     state_claim,
 )
 from ._tables import (
-    EFFECT,
     count_groups,
     counted,
     empty_grid,
@@ -34,6 +33,7 @@ from ._tables import (
     seconds_fact,
     styled,
 )
+from ._words import Words, words_of
 
 # Training for a measure is no method of `zeronorm.methods`.
 _SENTENCES = {name: one.sentence for name, one in METHODS.items()}
@@ -58,16 +58,20 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     model = next(model for model in models if model["n_features"] == document["chosen"])
     head, meaning = _ENTERED[document["parameters"]["method"]]
     entered = (head, "block") if head else None
-    print_models(console, model["features"], classes, entered, data["n_groups"])
+    parameters = document["parameters"]
+    loss, level = parameters.get("loss", "logistic"), parameters["level"]
+    words = words_of(data, loss, document["score"], level)
+    print_models(console, model["features"], classes, entered, words, data["n_groups"])
     if not quiet:
-        legend = f"{EFFECT} {'score' if model['measure'] else 'log-odds'}"
+        effect = words.effect.replace("log-odds", "score") if model["measure"] else words.effect
+        legend = f"{words.head}: {effect}"
         if head:
             legend += f"; {head}: {meaning}"
         if any(row["block"] == 0 for row in model["features"]):
             legend += ", - where its score made up the number"
         console.print(styled((f"{legend}.", "dim")))
         console.print()
-    print_pairs(console, _facts(document, model, quiet), airy=True)
+    print_pairs(console, _facts(document, model, words, quiet), airy=True)
     if not quiet:
         console.print()
 
@@ -82,7 +86,7 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
     if grouped:
         grid.add_column("groups", justify="right")
     if criterion is not None:
-        grid.add_column("log-loss", justify="right")
+        grid.add_column("log-loss" if document["classes"] else "-log lik.", justify="right")
         grid.add_column(criterion.upper(), justify="right")
     grid.add_column("training", justify="right")
     if validated:
@@ -128,7 +132,7 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
 
 
 def _facts(
-    document: Mapping[str, Any], model: Mapping[str, Any], quiet: bool
+    document: Mapping[str, Any], model: Mapping[str, Any], words: Words, quiet: bool
 ) -> list[tuple[str, str | Text]]:
     """Return what stands under the table of features."""
     classes = document["classes"]
@@ -141,7 +145,12 @@ def _facts(
             "fold (± standard error)\n",
         ]
     accuracy.append(f"{_on_training(model):.3f} on the training data")
-    facts: list[tuple[str, str | Text]] = [(model["measure"] or "accuracy", styled(*accuracy))]
+    if "offset_score" in model:
+        alone = " and ".join(show(name, 40) for name in document["data"]["columns"].values())
+        accuracy.append(f", {model['offset_score']:.3f} by {alone} without features")
+    if words.baseline:
+        accuracy.append((f"\n{words.baseline}", "dim"))
+    facts: list[tuple[str, str | Text]] = [(model["measure"] or words.score, styled(*accuracy))]
     beside = model["for_accuracy"]
     if beside is not None:
         other = f"{_mean_error(beside)} with a selection of as many features for accuracy"
@@ -160,7 +169,7 @@ def _facts(
     certificates, proofs = model["certificates"], model["proofs"]
     gap = document["parameters"].get("gap")
     total = document["data"]["n_features"]
-    labels = classes if len(classes) > 2 else classes[1:]
+    labels = (classes if len(classes) > 2 else classes[1:]) or [None]
     if method == "bilevel":
         facts.append(("certificate", "none: selections with groups have no certificate"))
         certificates, proofs = [], []
@@ -271,9 +280,10 @@ def _bound_facts(
 
 
 def _on_training(model: Mapping[str, Any]) -> float:
-    """Return the measure of a model on the training data, by default accuracy."""
-    found = model["training_measure"]
-    return float(model["training_accuracy"] if found is None else found)
+    """Return the measure of a model on the training data, or its accuracy or score."""
+    if model["training_measure"] is not None:
+        return float(model["training_measure"])
+    return float(model.get("training_accuracy", model.get("training_score")))
 
 
 def _mean_error(validation: Mapping[str, Any]) -> str:

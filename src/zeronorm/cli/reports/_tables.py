@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from math import exp, log
 from typing import IO, Any, cast
 
 from rich import box
@@ -18,11 +19,11 @@ from rich.table import Table
 from rich.text import Text
 
 from .._messages import show
+from ._words import Words, describe_target, target_name
 
 styled = Text.assemble  # of texts and (text, style)
 
 GAP = 2  # Between two columns of a table are so many cells.
-EFFECT = "per s.d.: what one standard deviation of the feature adds to the"
 _MAX_ROWS = 50  # A report shows so many features of a model.
 
 
@@ -83,6 +84,10 @@ def print_header(console: Console, data: Mapping[str, Any]) -> None:
         more = f", and {len(counts) - 12} more" if len(counts) > 12 else ""
         name = show(data["target"] or "classes", 40)
         console.print(styled((f"{name}: ", "dim"), f"{', '.join(shown)}{more}"))
+    elif data["range"] is not None:
+        console.print(styled((f"{target_name(data)}: ", "dim"), describe_target(data)))
+    if data["guess"] is not None:
+        console.print(styled((f"taken for {data['task']}: {data['guess']}", "dim")))
 
 
 def print_models(
@@ -90,28 +95,31 @@ def print_models(
     features: Sequence[Mapping[str, Any]],
     classes: Sequence[Any],
     entered: tuple[str, str] | None,
+    words: Words,
     n_groups: int | None = None,
 ) -> None:
     """Print the features of every class with their coefficients.
 
-    entered : head and key of when a feature entered.
+    entered : head and key of when a feature entered. words : of the task.
     n_groups : how many groups there are, where the features are in groups.
     """
     for label, own in rows_by_class(features).items():
         rows = own[:_MAX_ROWS]
         colours = ["green" if row["coefficient"] > 0 else "red" for row in rows]
+        effects = [row["per_deviation"] for row in rows]
+        numbers = {
+            "coefficient": aligned([row["coefficient"] for row in rows]),
+            words.head: ratios(effects) if words.ratio else aligned(effects, 3),
+        }
         columns = [
-            (head, [styled(pair) for pair in zip(aligned(values, least), colours, strict=True)])
-            for head, values, least in (
-                ("coefficient", [row["coefficient"] for row in rows], 4),
-                ("per s.d.", [row["per_deviation"] for row in rows], 3),
-            )
+            (head, [styled(pair) for pair in zip(texts, colours, strict=True)])
+            for head, texts in numbers.items()
         ]
         if entered is not None:
             head, key = entered
             columns.append((head, [styled((str(row[key] or "-"), "dim")) for row in rows]))
         ranks = [str(row["rank"]) for row in rows]
-        title = _title(own, label, classes, n_groups)
+        title = _title(own, label, classes, n_groups, words)
         print_features(console, title, rows, ("rank", ranks), columns, n_groups is not None)
         if len(own) > len(rows):
             more = f"{len(own) - len(rows):,} more; --json lists them all."
@@ -120,7 +128,11 @@ def print_models(
 
 
 def _title(
-    rows: Sequence[Mapping[str, Any]], label: Any, classes: Sequence[Any], n_groups: int | None
+    rows: Sequence[Mapping[str, Any]],
+    label: Any,
+    classes: Sequence[Any],
+    n_groups: int | None,
+    words: Words,
 ) -> Text:
     what, in_groups = "feature" if len(rows) == 1 else "features", ""
     if n_groups is not None:
@@ -131,9 +143,8 @@ def _title(
             (f"{len(rows)} {what} of {shown}{in_groups}", "bold"),
             ("   against the other classes", "dim"),
         )
-    return styled(
-        (f"{len(rows)} {what}{in_groups}", "bold"), (f"   positive speaks for {shown}", "dim")
-    )
+    sign = words.sign or f"positive speaks for {shown}"
+    return styled((f"{len(rows)} {what}{in_groups}", "bold"), (f"   {sign}", "dim"))
 
 
 def count_groups(rows: Sequence[Mapping[str, Any]]) -> int:
@@ -218,6 +229,14 @@ def counted(number: int, what: str = "feature") -> str:
 def four_digits(value: float) -> str:
     """Return a positive number with four digits."""
     return f"{value:#.4g}".rstrip(".")
+
+
+def ratios(logarithms: Sequence[float]) -> list[str]:
+    """Return factors, given their logarithms; what no number can show as a power of ten."""
+    return [
+        f"{exp(value):.3f}" if abs(value) < 7 else f"1e{value / log(10):+.0f}"
+        for value in logarithms
+    ]
 
 
 def aligned(values: Sequence[float], least: int = 4) -> list[str]:

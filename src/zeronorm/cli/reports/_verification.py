@@ -29,14 +29,14 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
     for claim in claims:
         names = [show(row["name"], 40) for row in claim["features"]]
         more = f" and {len(names) - _MAX_CLAIMED:,} more" if len(names) > _MAX_CLAIMED else ""
-        label = show(str(claim["class"]), 30)
+        of_class = f" of {show(str(claim['class']), 30)}" if classes else ""
         facts.append(
-            ("", f"{counted(len(names))} of {label}: {', '.join(names[:_MAX_CLAIMED])}{more}")
+            ("", f"{counted(len(names))}{of_class}: {', '.join(names[:_MAX_CLAIMED])}{more}")
         )
         if claim["forced"]:
             names = [show(row["name"], 40) for row in claim["forced"]]
             facts.append(("", f"forced: {', '.join(names)}"))
-    if set(document["class_weight"]) != {1.0}:
+    if set(document["class_weight"]) - {1.0}:
         weights = [
             f"{show(str(label), 30)} {weight:.4g}"
             for label, weight in zip(classes, document["class_weight"], strict=True)

@@ -1,0 +1,314 @@
+"""What is to be predicted, as the data have it: classes, numbers, counts or survival times."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ._input import FEWER_FOLDS, NO_VALIDATION, read
+from ._messages import show
+from ._options import PathOptions, PredictOptions, SelectOptions, VerifyOptions
+
+if TYPE_CHECKING:
+    from ..files import Layout, Table
+
+_EVENTS = {"1": True, "0": False, "true": True, "false": False}
+_MANY = 10  # More whole numbers than so many are no classes where one of them stands alone.
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The target of a task, and what belongs to it."""
+
+    task: str
+    y: Any  # labels; numbers; a structured array of event, time and maybe the stratum
+    offset: Any = None  # (n_samples,) of the margins
+    guess: str | None = None  # why this task, where there may be doubts
+
+
+def columns_of(
+    options: SelectOptions | VerifyOptions | PredictOptions | PathOptions,
+) -> dict[str, str]:
+    """Return the columns that the options name beside the target, by what they are."""
+    from ..files import ROLES
+
+    named = {role: getattr(options, role, None) for role in ROLES}
+    found = {role: str(name) for role, name in named.items() if name is not None}
+    column, equals, value = found.get("event", "").rpartition("=")
+    if equals:
+        found |= {"event": column, "event_value": value}
+    return found
+
+
+def usable_folds(cv: int, response: Response, notes: list[str]) -> int | None:
+    """Return as many folds as the target allows; None if it allows none.
+
+    The smallest class must have a sample for every fold; held-out numbers must differ, and
+    held-out survival times have a pair to compare, for a score of them.
+    """
+    if response.task == "classes":
+        return _folds_of_classes(cv, response.y, notes)
+    import numpy as np
+
+    from .._folds import splits
+    from ..estimators._linear import quantiles_of
+    from ..estimators._survival import concordance
+    from ..validate import check_survival
+
+    survival, n = response.task == "survival", len(response.y)
+    target = check_survival(response.y, n) if survival else response.y
+    why = (
+        "a held-out event needs a sample that outlives it"
+        if survival
+        else ("held-out numbers must differ")
+    )
+
+    def scored(test: Any) -> bool:
+        if not survival:
+            return np.unique(target[test]).size > 1
+        try:
+            concordance(target[test], np.zeros(test.size), np.ones(test.size))
+        except ValueError:
+            return False
+        return True
+
+    for folds in range(min(cv, n), 1, -1):
+        strata = target[:, 1].astype(np.int64) if survival else quantiles_of(target, folds)
+        if np.unique(strata, return_counts=True)[1].min() < folds:
+            continue
+        if all(scored(test) for _, test in splits(strata, np.ones(n), folds, 0)):
+            if folds < cv:
+                notes.append(f"{folds} {FEWER_FOLDS} {cv}: {why}")
+            return folds
+    notes.append(f"{NO_VALIDATION}: {why}")
+    return None
+
+
+def _folds_of_classes(cv: int, y: Any, notes: list[str]) -> int | None:
+    import numpy as np
+
+    classes, counts = np.unique(y, return_counts=True)
+    smallest = int(counts.min())
+    if smallest >= cv:
+        return cv
+    label = show(str(classes[counts.argmin()]))
+    if smallest < 2:
+        notes.append(f"{NO_VALIDATION}: the class {label} has one sample")
+        return None
+    notes.append(f"{smallest} {FEWER_FOLDS} {cv}: the class {label} has {smallest} samples")
+    return smallest
+
+
+def read_response(
+    options: SelectOptions | VerifyOptions | PathOptions,
+    task: str,
+    like: Layout | None = None,
+) -> tuple[Table, Response]:
+    """Return the data, and the target that they must have; of numbers not only one."""
+    survival = task == "survival"
+    columns = columns_of(options)
+    table = read(options.data, options.target, options.id, like, not survival, columns)
+    if table.y is None and not survival:
+        raise ValueError(f"{options.data}: labels are needed; say where they are with --target.")
+    known = {} if like is None else like.columns
+    by_loss = isinstance(options, PathOptions)
+    response = response_of(table, task, options.data, {**known, **columns}, by_loss)
+    from ..files import quote
+
+    if response.task in ("numbers", "counts") and (response.y == response.y[0]).all():
+        raise ValueError(
+            f"{options.data}: the target {quote(table.target_name or 'y')} is {response.y[0]:g} in "
+            "all samples; there is nothing to explain. Name another one with --target."
+        )
+    _check_range(response, getattr(options, "loss", None), options.data)
+    return table, response
+
+
+def _check_range(response: Response, loss: str | None, data: str) -> None:
+    """Refuse numbers that counts, or a loss of positive numbers, cannot be."""
+    y = response.y
+    positive, counts = loss == "gamma", response.task == "counts"
+    if not (positive or counts):
+        return
+    bad = (~(y > 0) if positive else ~(y >= 0)).nonzero()[0]
+    if bad.size:
+        rule = "positive for --loss gamma" if positive else "0 or more for counts"
+        remedy = "say --loss least_squares" if positive else "say --task numbers"
+        raise ValueError(
+            f"{data}: the target must be {rule}; got {y[bad[0]]:g} in sample {bad[0] + 1}. Remove "
+            f"such rows, or {remedy}."
+        )
+
+
+def response_of(
+    table: Table, task: str, data: str, columns: Mapping[str, str], by_loss: bool = False
+) -> Response:
+    """Return the target of a task in a table.
+
+    task : "auto" where the target itself tells. columns : as of `columns_of`.
+    by_loss : as of `_labels`.
+    """
+    from ..files import quote
+
+    guess = None
+    offset = offset_of(table, data)
+    if task == "survival":
+        return Response(task, _survival(table, data, columns.get("event_value")))
+    if task == "auto":
+        task, guess = _guess(table.y)
+        if offset is not None and task == "classes":
+            task, guess = "numbers", None
+    name = f"target {quote(table.target_name or 'y')}"
+    if task == "classes":
+        return Response(task, _labels(table.y, name, data, by_loss), guess=guess)
+    return Response(task, _numbers(table.y, name, data), offset, guess)
+
+
+def _guess(y: Any) -> tuple[str, str | None]:
+    """Return what a target is, and why, where it could be something else."""
+    import numpy as np
+
+    from ..validate import MANY_CLASSES, ROWS_OF_CLASS
+
+    values, counts = np.unique(y, return_counts=True)
+    if y.dtype.kind not in "iuf" or values.size <= 2:
+        return "classes", None
+    if y.dtype.kind == "f":
+        return "numbers", f"{values.size:,} distinct values in {y.size:,} rows"
+    found = f"{values.size:,} distinct whole numbers in {y.size:,} rows"
+    counted = ", or --task counts if they count something" if values[0] >= 0 else ""
+    few = values.size <= max(MANY_CLASSES, y.size / ROWS_OF_CLASS)
+    if few and (values.size <= _MANY or counts.min() > 1):
+        return "classes", f"{found}; say --task numbers if they are measurements{counted}"
+    counted = counted.replace(", or", "; say", 1)
+    return "numbers", f"{found}{counted}"
+
+
+def _labels(y: Any, name: str, data: str, by_loss: bool) -> Any:
+    """Return labels of classes, which real numbers and very many whole ones are not.
+
+    by_loss : whether the command has no --task, so that another loss says another target.
+    """
+    import numpy as np
+
+    from ..validate import check_target
+
+    try:
+        return check_target(y, y.size)
+    except ValueError:
+        n_values = np.unique(y).size
+        if y.dtype.kind not in "iuf" or n_values <= 2:
+            raise
+        numbers, counts = "--task numbers", "--task counts"
+        if by_loss:
+            numbers, counts = "--loss least_squares", "--loss poisson"
+        raise ValueError(
+            f"{data}: the {name} has {n_values:,} distinct "
+            f"numbers in {y.size:,} rows, which cannot be classes; say {numbers}, or {counts} "
+            "if they count something. Names of classes are text."
+        ) from None
+
+
+def _numbers(values: Any, name: str, data: str) -> Any:
+    """Return a column of finite numbers as floats."""
+    import numpy as np
+
+    from ..files import quote, strict_float
+
+    if values.dtype.kind == "U":
+        numbers = [strict_float(text) for text in values.tolist()]
+        number, bad = next(
+            (row, text)
+            for row, (value, text) in enumerate(zip(numbers, values.tolist(), strict=True), 1)
+            if value is None or not np.isfinite(value)
+        )
+        raise ValueError(
+            f"{data}: the {name} must be finite numbers; got {quote(bad)} in sample {number}."
+        )
+    return values.astype(np.float64)
+
+
+def offset_of(table: Table, data: str) -> Any:
+    """Return the offset that a table has, as such or as an exposure; None without."""
+    import numpy as np
+
+    from ..files import quote
+
+    for role in ("offset", "exposure"):
+        if role not in table.columns:
+            continue
+        name = f"{role} {quote(table.column_names[role])}"
+        values = _numbers(table.columns[role], name, data)
+        if role == "offset":
+            return values
+        bad = np.flatnonzero(values <= 0)
+        if bad.size:
+            raise ValueError(
+                f"{data}: the {name} must be positive; got {values[bad[0]]:g} in sample "
+                f"{bad[0] + 1}. Remove such rows."
+            )
+        return np.log(values)
+    return None
+
+
+def _survival(table: Table, data: str, value: str | None) -> Any:
+    """Return events, times and maybe strata, as a structured array."""
+    import numpy as np
+
+    from ..files import quote
+
+    for role in ("time", "event"):
+        if role not in table.columns:
+            raise ValueError(f"{data}: survival times are needed; say where with --{role} COLUMN.")
+    time_name = f"time {quote(table.column_names['time'])}"
+    time = _numbers(table.columns["time"], time_name, data)
+    bad = np.flatnonzero(time < 0)
+    if bad.size:
+        raise ValueError(
+            f"{data}: the {time_name} must not be negative; got {time[bad[0]]:g} in sample "
+            f"{bad[0] + 1}. Remove such rows."
+        )
+    event = _events(table.columns["event"], table.column_names["event"], data, value)
+    parts = {"event": event, "time": time}
+    if "strata" in table.columns:
+        parts["stratum"] = table.columns["strata"]
+    y = np.empty(time.size, [(part, values.dtype) for part, values in parts.items()])
+    for part, values in parts.items():
+        y[part] = values
+    return y
+
+
+def _events(values: Any, name: str, data: str, value: str | None) -> Any:
+    """Return where events were observed.
+
+    value : what stands for an event; None: 1, or True.
+    """
+    import numpy as np
+
+    from ..files import quote
+
+    option = f"--event {show(shlex.quote(name + '=VALUE'))}"
+    texts = [str(one) for one in values.tolist()]
+    seen = sorted(set(texts))
+    shown = ", ".join(quote(one) for one in seen[:5]) + (", ..." if len(seen) > 5 else "")
+    if value is not None:
+        if value not in seen:
+            raise ValueError(
+                f"{data}: the event {quote(name)} is never {quote(value)}; it has the values "
+                f"{shown}."
+            )
+        return np.array([one == value for one in texts])
+    if not all(one.lower() in _EVENTS for one in seen):
+        raise ValueError(
+            f"{data}: the event {quote(name)} must be 1 where the event was observed and 0 where "
+            f"the row is censored; got {shown}. Say which value is the event: {option}."
+        )
+    event = np.array([_EVENTS[one.lower()] for one in texts])
+    if not event.any():
+        raise ValueError(
+            f"{data}: the event {quote(name)} is nowhere 1: all rows are censored. If another "
+            f"value stands for the event, say {option}."
+        )
+    return event

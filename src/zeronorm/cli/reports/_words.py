@@ -1,0 +1,83 @@
+"""What effects and scores of a task are called: of classes, numbers, counts, survival times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._messages import show
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a report for a task."""
+
+    head: str  # of the column of effects of one standard deviation
+    effect: str  # what they are, for a legend
+    ratio: bool = False  # whether an effect is a factor, of what has a logarithmic scale
+    sign: str = ""  # what effects say by their sign, or by being above 1
+    score: str = ""
+    baseline: str = ""  # what a score is compared with
+
+
+_ADDS = "what one standard deviation of the feature adds to the"
+_TIMES = "by what one standard deviation of the feature multiplies the"
+_PER_DEVIATION = "per s.d."
+_OF_RATES = {
+    "poisson": ("rate ratio", "expected count"),
+    "gamma": ("mean ratio", "mean"),
+    "cox": ("hazard ratio", "hazard"),
+}
+_SCORES = {
+    "accuracy": ("accuracy", ""),
+    "r2": ("R²", "0: as good as one mean for all; 1: perfect"),
+    "d2": ("deviance explained", "0: as good as one mean for all; 1: perfect"),
+    "c_index": ("Harrell's C", "0.5: chance; 1: all in order"),
+}
+
+
+def words_of(data: Mapping[str, Any], loss: str, score: str, level: float | None = None) -> Words:
+    """Return the words for some data and a loss.
+
+    data : of a document. score : the name of it, as in a document. level : of a quantile.
+    """
+    target = show(data["target"] or "the target", 40)
+    name, baseline = _SCORES[score]
+    if data["task"] in (None, "classes"):
+        return Words(_PER_DEVIATION, f"{_ADDS} log-odds", score=name)
+    if loss == "quantile":
+        name, baseline = "pinball loss explained", "0: as good as one quantile for all; 1: perfect"
+    if loss in _OF_RATES:
+        head, what = _OF_RATES[loss]
+        sign = "above 1: earlier events" if loss == "cox" else f"above 1: more {target}"
+        return Words(head, f"{_TIMES} {what}", True, sign, name, baseline)
+    quantile = "median" if level in (None, 0.5) else f"{level:g} quantile"
+    what = quantile if loss == "quantile" else "mean"
+    effect = f"{_ADDS} {what} of {target}"
+    return Words(_PER_DEVIATION, effect, False, f"positive raises {target}", name, baseline)
+
+
+def describe_target(data: Mapping[str, Any]) -> str:
+    """Return what there is to see of numbers, counts or survival times, in a line."""
+    found, columns = data["range"], data["columns"]
+    ends = f"{found['least']:.6g} to {found['largest']:.6g}"
+    if data["task"] == "survival":
+        strata = f", {found['strata']:,} strata" if "strata" in found else ""
+        events = f"{found['events']:,} of {data['n_samples']:,} samples have the event"
+        return f"survival: times {ends}, {events}{strata}"
+    text = f"{data['task']} from {ends}, mean {found['mean']:.4g}"
+    if "exposure" in columns:
+        text += f"; {show(columns['exposure'], 40)} {found['exposure']:.6g} in all"
+    elif "offset" in columns:
+        text += f"; offset {show(columns['offset'], 40)}"
+    return text
+
+
+def target_name(data: Mapping[str, Any]) -> str:
+    """Return what the target is called."""
+    columns = data["columns"]
+    names: Sequence[str] = (data["target"] or "target",)
+    if data["task"] == "survival":
+        names = (columns["time"], columns["event"])
+    return ", ".join(show(name, 40) for name in names)

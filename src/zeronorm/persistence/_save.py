@@ -1,0 +1,249 @@
+"""Models in a file: save a fitted one, of one of its sizes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._typing import IndexArray
+from ..files import PathLike
+from ..groups import Groups
+from ..result import Result, Selection, Step
+from ._archive import pack, write_file
+from ._header import describe_features, describe_versions, encode, storable
+from ._losses import describe_loss
+from ._models import MODEL, read_model
+from ._records import (
+    finite_or_none,
+    summarize,
+    summarize_calibration,
+    summarize_solution,
+    summarize_step,
+    tabulate,
+)
+
+
+def save(
+    estimator: Any,
+    path: PathLike,
+    *,
+    n_features: int | tuple[int, int] | None = None,
+    feature_names: Sequence[str] | None = None,
+    first_index: int = 0,
+    target_name: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Path:
+    """Write a fitted model to a file; return its path.
+
+    The file appears complete or not at all: it is written beside its place under another name,
+    flushed to the disk and moved. A model that was there before stays until then.
+
+    Parameters
+    ----------
+    estimator : fitted classifier, regressor or survival model of this package
+        Of `L1ClassifierCV` and `L1RegressorCV` the model at `C_` is written.
+    path : path-like
+    n_features : int, pair of int or None
+        Which of the sizes that were fitted: numbers of groups where groups were selected, the pair
+        (features, groups) of a `BilevelClassifier`; if None that of the model, the largest or the
+        one that the criterion chose. Only for estimators that fit several sizes, not for those of
+        the l1 family.
+    feature_names : sequence of n_features_in_ str, or None
+        Names of all features if the estimator was fitted on data without (`feature_names_in_`).
+    first_index : int
+        What the data file calls its first feature: `Table.first_index`.
+    target_name : str or None
+        Name of the target column.
+    columns : dict of str, or None
+        Names of columns that are no features either, by what they are: "time", "event", "strata",
+        "offset", "exposure"; and "event_value", what stands for an event in that column.
+        `zeronorm predict` finds them.
+
+    Raises
+    ------
+    ValueError
+        If the size was not fitted, there is only one model, the names do not fit, or the estimator
+        encodes the columns of a data frame (groups="columns"), which a model file does not.
+    TypeError
+        If the estimator is not fitted or not of this package, or has a loss of one's own that
+        another program could not import.
+    OSError
+        If the file cannot be written; then nothing is left behind.
+    """
+    fitted = _contents(estimator, n_features)
+    models = fitted.models
+    support = np.unique(np.concatenate([model.support for model in models])).astype(np.int64)
+    coef = np.zeros((len(models), support.size))
+    for row, model in enumerate(models):
+        coef[row, np.searchsorted(support, model.support)] = model.coef
+
+    classes = np.asarray(getattr(estimator, "classes_", np.empty(0, np.int64)))
+    intercept = np.array([model.intercept for model in models], "<f8")
+    if fitted.baseline is not None:
+        intercept[:] = 0.0  # a partial likelihood has none
+    if len(classes) == 2 and classes[0] > classes[1]:  # `pos_label` reversed them
+        # A score of 0, of a model without weights, is of the first class here as it is there.
+        intercept = np.where(intercept == 0.0, np.finfo(float).tiny, -intercept)
+        classes, coef = classes[::-1], -coef
+
+    names = feature_names
+    if names is None:
+        names = getattr(estimator, "feature_names_in_", None)
+    metadata = {
+        **describe_versions(MODEL),
+        "estimator": type(estimator).__name__,
+        "parameters": {key: _plain(value) for key, value in estimator.get_params().items()},
+        **describe_features(
+            support, int(estimator.n_features_in_), names, first_index, target_name, columns
+        ),
+        "refit_C": fitted.refit_C,
+        "certificates": fitted.certificates,
+        "history": [[summarize_step(step) for step in steps] for steps in fitted.histories],
+        "solutions": fitted.solutions,
+        "criteria": fitted.criteria,
+        "calibration": fitted.calibration,
+        "groups": _groups_of(estimator, support),
+        "loss": None if fitted.loss is None else describe_loss(fitted.loss),
+        "highest_score": None if fitted.baseline is None else fitted.baseline.highest,
+    }
+    arrays = {
+        "metadata": encode(metadata),
+        "classes": storable(classes),
+        "support": support.astype("<i8"),
+        "coef": coef.astype("<f8"),
+        "intercept": intercept,
+    }
+    if fitted.baseline is not None:
+        hazards = fitted.baseline.hazards
+        sizes = [one.x.size for one in hazards]
+        arrays["stratum"] = np.repeat(np.arange(len(hazards)), sizes).astype("<i8")
+        arrays["time"] = np.concatenate([one.x for one in hazards]).astype("<f8")
+        arrays["hazard"] = np.concatenate([one.y for one in hazards]).astype("<f8")
+    data = pack(MODEL, arrays)
+    read_model("the model", data, [fitted.loss])  # what cannot be read back is not written
+    return write_file(path, data)
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What a model file takes from an estimator, an entry for every score."""
+
+    models: Sequence[Selection | Result]
+    histories: Sequence[Sequence[Step]]
+    certificates: list[dict[str, Any] | None]
+    refit_C: list[float | None]  # infinite: None; none for models that are no refits
+    solutions: list[dict[str, Any]]  # of the problems of the l1 family and of those without a refit
+    criteria: list[dict[str, Any]]  # a row for every size; none for the l1 family
+    calibration: dict[str, Any] | None  # of refits of classifiers
+    loss: Any  # of numbers and survival times; None: of labels
+    baseline: Any = None  # of survival times
+
+
+def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Contents:
+    """Return the models of a fitted estimator, those of one size where it has several."""
+    # On use: reading a model file needs no estimators.
+    from sklearn.base import is_classifier
+
+    from ..estimators import (
+        BudgetSurvivalAnalysis,
+        L1Classifier,
+        L1ClassifierCV,
+        L1Regressor,
+        L1RegressorCV,
+    )
+    from ..estimators._selecting import Selector
+    from ..solvers.l1.setting import gap_of
+
+    kind = type(estimator).__name__
+    selects = isinstance(estimator, Selector)
+    of_l1 = (L1Classifier, L1ClassifierCV, L1Regressor, L1RegressorCV)
+    if not selects and not isinstance(estimator, of_l1):
+        raise TypeError(f"estimator must be a fitted model of zeronorm; got {kind}.")
+    if not hasattr(estimator, "support_"):
+        raise TypeError(
+            f"estimator must be a fitted model of zeronorm; got {kind}, which is not fitted. "
+            "Call fit first."
+        )
+    classifies = is_classifier(estimator)
+    loss = None if classifies else estimator._loss()
+    if getattr(estimator, "_encoding", None) is not None:
+        raise ValueError(
+            f"{kind} with groups='columns' encodes the columns of a data frame, which a model file "
+            "does not. Fit it on the encoded columns, with their groups."
+        )
+    if selects:
+        paths = estimator._paths
+        sizes = list(paths[0])
+        size: Any = estimator.size_ if n_features is None else n_features
+        if isinstance(size, list):
+            size = tuple(size)
+        if size not in sizes:
+            raise ValueError(f"n_features must be one of the fitted sizes {sizes}; got {size!r}.")
+        chosen = [path[size] for path in paths]
+        refit = hasattr(estimator, "_plan") and estimator._plan().refit_C is not None
+        return _Contents(
+            chosen,
+            [path.history for path in paths],
+            [summarize(model.certificate) for model in chosen],
+            [finite_or_none(model.refit_C) for model in chosen] if refit else [],
+            [] if refit else [
+                summarize_solution(model.refit_C, estimator._score_loss, math.nan, math.nan)
+                for model in chosen
+            ],
+            tabulate(getattr(estimator, "criteria_", None)),
+            summarize_calibration(chosen[0]) if refit and classifies else None,
+            loss,
+            estimator._baselines[size] if isinstance(estimator, BudgetSurvivalAnalysis) else None,
+        )  # fmt: skip
+    if n_features is not None:
+        raise ValueError(
+            f"n_features chooses one of several models, and {kind} has only one; got "
+            f"{n_features!r}. Leave it out."
+        )
+    results = estimator._results
+    Cs = np.broadcast_to(np.asarray(estimator.C_, np.float64), len(results))
+    solutions = [
+        summarize_solution(C, estimator._score_loss, result.objective, gap_of(result))
+        for C, result in zip(Cs, results, strict=True)
+    ]
+    none = [None for _ in results]
+    histories = [result.history for result in results]
+    refit_C = np.ravel(getattr(estimator, "refit_C_", [])).tolist()
+    return _Contents(estimator._models, histories, [*none], refit_C, solutions, [], None, loss)
+
+
+def _groups_of(estimator: Any, support: IndexArray) -> list[Any] | None:
+    """Return the group of every feature of a support; None where there are no groups."""
+    if estimator.groups is None:
+        return None
+    names = getattr(estimator, "feature_names_in_", None)
+    groups = Groups.of(
+        estimator.groups, int(estimator.n_features_in_), None if names is None else list(names)
+    )
+    return [_plain(label) for label in groups.labels[groups.code[support]].tolist()]
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON has it; objects such as splitters as their repr."""
+    if isinstance(value, Groups):  # those of the features of the model stand in `groups`
+        return f"{len(value)} groups of {value.code.size} features"
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else repr(float(value))
+    if hasattr(value, "__array__"):  # a data frame's column too
+        return _plain(np.asarray(value).tolist())
+    if isinstance(value, (list, tuple, range)):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return repr(value)

@@ -1,0 +1,403 @@
+"""The command with numbers, counts and survival times: what it prints, writes and refuses."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis, cli
+from zeronorm.losses import Quantile
+from zeronorm.model_selection import cross_validate
+
+rng = np.random.default_rng(3)
+X = rng.standard_normal((80, 6))
+MARGINS = X[:, 1] - X[:, 4]
+YEARS = rng.uniform(0.5, 4.0, 80)
+COLUMNS = {
+    "price": MARGINS + 0.4 * rng.standard_normal(80),
+    "claims": rng.poisson(YEARS * np.exp(0.8 * MARGINS + 1.0)),
+    "years": YEARS,
+    "days": np.minimum(rng.exponential(np.exp(-MARGINS)), 2.0),
+    "site": rng.choice(["north", "south"], 80),
+    "grade": rng.integers(1, 4, 80),
+}
+COLUMNS["died"] = (COLUMNS["days"] < 2.0).astype(int)
+COLUMNS["status"] = np.where(COLUMNS["died"], "dead", "alive")
+SURVIVAL = np.rec.fromarrays([COLUMNS["died"], COLUMNS["days"]], names="event,time")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run the command in an empty folder; return its result."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*arguments, code=0):
+        result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+        assert result.exit_code == code, result.output
+        return result
+
+    return run
+
+
+@pytest.fixture
+def fails(run):
+    """Run a command that must fail with one line on stderr; return the line."""
+
+    def fails(*arguments):
+        result = run(*arguments, code=2)
+        assert result.stdout == ""
+        assert result.stderr.count("\n") == 1
+        return result.stderr.strip()
+
+    return fails
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a CSV file of the features and some columns, changed; return its name."""
+
+    def write(*names, **changes):
+        columns = {f"x{j}": X[:, j] for j in range(6)}
+        columns |= {name: changes.get(name, COLUMNS[name]) for name in names}
+        with open(tmp_path / "d.csv", "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            rows = zip(*(np.asarray(one).tolist() for one in columns.values()), strict=True)
+            writer.writerows(rows)
+        return "d.csv"
+
+    return write
+
+
+def put(name, row, value):
+    """Return a column with one other value."""
+    values = np.asarray(COLUMNS[name], object).copy()
+    values[row] = value
+    return values
+
+
+def words(result):
+    return " ".join(result.stdout.split())
+
+
+def test_numbers(run, write):
+    """Real numbers would be refused, or the report speak of classes."""
+    data = write("price")
+    result = run("select", data, "-k", "1,2", "--target", "price")
+    text = words(result)
+    fitted = BudgetRegressor([1, 2]).fit(X, COLUMNS["price"])
+    scores = cross_validate(BudgetRegressor([1, 2]), X, COLUMNS["price"])
+    assert "taken for numbers: 80 distinct values in 80 rows" in text
+    assert "2 features positive raises price" in text
+    assert "adds to the mean of price" in text
+    assert f"R² {scores.mean[1]:.3f} ± {scores.standard_error[1]:.3f} in 5-fold" in text
+    assert f"{fitted.score(X, COLUMNS['price']):.3f} on the training data" in text
+    assert "0: as good as one mean for all" in text
+    assert "least squares, C = 0.1" in text
+    assert "nothing about how well new samples are predicted" in text
+    assert "classes" not in text
+    run("predict", "d-k2.model.npz", data, "-o", "p.csv")
+    with open("p.csv", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["sample", "prediction"]
+    np.testing.assert_array_equal([float(row[1]) for row in rows[1:]], fitted.predict(X))
+    document = json.loads(run("select", data, "-k", 2, "--target", "price", "--json").stdout)
+    assert document["data"]["task"] == "numbers"
+    assert document["score"] == "r2"
+    assert document["classes"] == []
+    assert document["models"][0]["training_score"] == pytest.approx(
+        fitted.score(X, COLUMNS["price"])
+    )
+
+
+def test_losses_of_numbers(run, write):
+    """An option of a loss would not reach the estimator."""
+    data, y = write("price"), COLUMNS["price"]
+    for option, loss in (
+        (("huber",), "huber"),
+        (("quantile", "--level", "0.8"), Quantile(0.8)),
+    ):
+        command = ("select", data, "-k", 2, "--target", "price", "--loss", *option, "--no-cv")
+        document = json.loads(run(*command, "--json").stdout)
+        fitted = BudgetRegressor(2, loss=loss).fit(X, y)
+        assert document["models"][0]["intercept"] == [fitted.intercept_]
+        assert document["models"][0]["training_score"] == pytest.approx(fitted.score(X, y))
+    assert "adds to the 0.8 quantile of price" in words(run(*command))
+    positive = write("price", price=np.exp(y))
+    result = run("select", positive, "-k", 2, "--target", "price", "--loss", "gamma", "--no-cv")
+    assert "mean ratio" in result.stdout
+    assert "taken for" not in result.stdout
+
+
+def test_counts_of_an_exposure(run, fails, write):
+    """Rates would be those of all rows alike, or their certificate not verify."""
+    data = write("claims", "years")
+    offset = np.log(YEARS)
+    model = BudgetRegressor(2, loss="poisson").fit(X, COLUMNS["claims"], offset=offset)
+    count = ("--target", "claims", "--exposure", "years")
+    result = run("select", data, "-k", 2, *count, "--prove", "--gap", 0, "--no-cv")
+    text = words(result)
+    assert "claims: counts from 0 to" in text
+    assert f"years {YEARS.sum():.6g} in all" in text
+    assert "above 1: more claims" in text
+    assert "multiplies the expected count" in text
+    assert "by years without features" in text
+    assert "proven: no other 2 features" in text
+    ratio = np.exp(model.coef_[1] * X[:, 1].std())
+    assert f" {ratio:.3f} " in text
+    assert "verified" in run("verify", data, "d-k2.certificate.npz").stdout
+    predicted = json.loads(run("predict", "d-k2.model.npz", data, "--json").stdout)
+    np.testing.assert_allclose(predicted["predictions"], model.predict(X, offset), rtol=1e-8)
+    assert predicted["score"] == pytest.approx(model.score(X, COLUMNS["claims"], offset=offset))
+    unknown = fails("verify", write("claims"), "d-k2.certificate.npz")
+    assert "made with the exposure 'years', which is not there; say where it is with" in unknown
+    alone = run("predict", "d-k2.model.npz", write("claims"))
+    assert "Note: no column years (exposure) in the data: predictions are for one" in alone.stderr
+    logs = write("claims", "years", years=offset)
+    document = json.loads(
+        run("select", logs, "-k", 2, "--target", "claims", "--task", "counts", "--offset", "years",
+            "--no-cv", "--no-save", "--json").stdout
+    )  # fmt: skip
+    assert document["models"][0]["intercept"] == pytest.approx([model.intercept_])
+
+
+def test_survival_times(run, write):
+    """Times would be taken for features, or hazard ratios be of another model."""
+    data = write("days", "status", "grade")
+    survival = ("--time", "days", "--event", "status=dead")
+    text = words(run("select", data, "-k", 2, *survival, "--certificate", "c.npz"))
+    model = BudgetSurvivalAnalysis(2).fit(np.column_stack([X, COLUMNS["grade"]]), SURVIVAL)
+    assert "80 samples \u00d7 7 features" in text
+    assert f"days, status: survival: times {COLUMNS['days'].min():.6g} to 2, " in text
+    assert f"{COLUMNS['died'].sum()} of 80 samples have the event" in text
+    assert "above 1: earlier events" in text
+    assert f" {np.exp(model.coef_[1] * X[:, 1].std()):.3f} " in text
+    assert "Harrell's C" in text
+    assert "0.5: chance" in text
+    assert "Cox's partial likelihood, C = 0.1" in text
+    # Model and certificate know their columns, and what stands for the event.
+    assert "verified" in run("verify", data, "c.npz").stdout
+    run("predict", "d-k2.model.npz", data, "--times", "0.2,1", "-o", "p.csv")
+    with open("p.csv", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["sample", "risk", "survival(0.2)", "survival(1)"]
+    full = np.column_stack([X, COLUMNS["grade"]])
+    curves = model.predict_survival_function(full)
+    found = np.array(rows[1:], float)
+    np.testing.assert_array_equal(found[:, 1], model.predict(full))
+    np.testing.assert_array_equal(found[:, 3], [curve(1.0) for curve in curves])
+    shown = run("predict", "d-k2.model.npz", data, "--times", "0.2,1").stdout
+    assert "survival(0.2)" in shown
+    assert f"Harrell's C {model.score(full, SURVIVAL):.4f}" in shown
+    assert "event value" in run("info", "d-k2.model.npz").stdout
+    alive = write("days", "status", "grade", status=["alive"] * 80)
+    censored = run("predict", "d-k2.model.npz", alive)
+    assert "Note: no score: d.csv: the event 'status' is never 'dead'" in censored.stderr
+    assert "risk scores from" in censored.stdout
+
+
+def test_strata_and_roles_of_other_formats(run, fails, write):
+    """Columns that are no features would be found in CSV alone."""
+    data = write("days", "died", "site")
+    command = ("--time", "days", "--event", "died", "--strata", "site", "-k", 2, "--no-cv")
+    text = run("select", data, *command, "--certificate", "c.npz").stdout
+    assert "2 strata" in text
+    assert "verified" in run("verify", data, "c.npz").stdout
+    message = fails("predict", "d-k2.model.npz", data, "--times", "1")
+    assert "--times needs a model without strata; d-k2.model.npz has 2" in message
+    expected = json.loads(run("select", data, *command, "--no-save", "--json").stdout)
+    np.savez("d.npz", X=X, **{name: COLUMNS[name] for name in ("days", "died", "site")})
+    np.save("x.npy", X)
+    for name in ("days", "died", "site"):
+        np.savetxt(f"{name}.txt", COLUMNS[name], fmt="%s")
+    files = [f"{word}.txt" if word in COLUMNS else word for word in command]
+    for given in (("d.npz", *command), ("x.npy", *files)):
+        found = json.loads(run("select", *given, "--no-save", "--json").stdout)
+        assert found["models"][0]["training_score"] == expected["models"][0]["training_score"]
+    assert "x.npy: has no columns with names, and there is no file 'days'" in fails(
+        "select", "x.npy", *command
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "task", "guess"),
+    [
+        (rng.integers(0, 2, 80), "classes", None),
+        (np.where(X[:, 0] > 0, "a", "b"), "classes", None),
+        (
+            rng.integers(-1, 4, 80),
+            "classes",
+            "taken for classes: 5 distinct whole numbers in 80 rows; say --task numbers if they",
+        ),
+        (
+            np.arange(80) + 3,
+            "numbers",
+            "taken for numbers: 80 distinct whole numbers in 80 rows; say --task counts if they "
+            "count something",
+        ),
+        # A value that occurs once, among many others, is no class.
+        (np.append(np.arange(12), np.zeros(68, int)), "numbers", "12 distinct whole numbers"),
+        (X[:, 0], "numbers", "taken for numbers: 80 distinct values in 80 rows"),
+    ],
+)
+def test_the_task_is_guessed_aloud(run, write, values, task, guess):
+    """A target would be taken for what it is not, without a word."""
+    data = write("price", price=values)
+    command = ("select", data, "-k", 1, "--target", "price", "--no-cv", "--no-save")
+    result = run(*command, "--quiet")
+    document = json.loads(run(*command, "--json").stdout)
+    assert document["data"]["task"] == task
+    assert ("taken for" in result.stdout) == (guess is not None)
+    assert guess is None or guess in words(result)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "changes", "message"),
+    [
+        (("--target", "claims", "--task", "classes"), {},
+         "distinct numbers in 80 rows, which cannot be classes; say "
+         "--task numbers, or --task counts if they count"),
+        (("--target", "price", "--task", "counts"), {}, "must be 0 or more for counts; got"),
+        (("--target", "claims", "--loss", "gamma"), {},
+         "must be positive for --loss gamma; got 0 in sample"),
+        (("--target", "site", "--task", "numbers"), {},
+         "the target 'site' must be finite numbers; got "),
+        (("--target", "claims", "--task", "counts"), {"claims": np.full(80, 7)},
+         "the target 'claims' is 7 in all samples; there is nothing to explain"),
+        (("--target", "claims", "--exposure", "years"), {"years": put("years", 4, "")},
+         "line 6, column 'years': the exposure is missing (''); drop the row"),
+        (("--target", "claims", "--exposure", "years"), {"years": put("years", 4, "inf")},
+         "the exposure 'years' must be finite numbers; got 'inf' in sample 5"),
+        (("--target", "claims", "--exposure", "years"), {"years": put("years", 4, 0)},
+         "the exposure 'years' must be positive; got 0 in sample 5"),
+        (("--target", "claims", "--exposure", "year"), {}, "no column 'year'. Did you mean"),
+        (("--target", "claims", "--exposure", "claims"), {},
+         "the target and the exposure must be two columns, not one"),
+        (("--time", "days", "--event", "died"), {"days": put("days", 2, -1)},
+         "the time 'days' must not be negative; got -1 in sample 3"),
+        (("--time", "days", "--event", "died"), {"days": put("days", 2, "soon")},
+         "the time 'days' must be finite numbers; got 'soon' in sample 3"),
+        (("--time", "days", "--event", "died"), {"days": put("days", 2, "NA")},
+         "line 4, column 'days': the time is missing ('NA'); drop the row"),
+        (("--time", "days", "--event", "died"), {"died": COLUMNS["died"] + 1},
+         "got '1', '2'. Say which value is the event: --event died=VALUE"),
+        (("--time", "days", "--event", "status"), {}, "got 'alive', 'dead'. Say which value is"),
+        (("--time", "days", "--event", "status=ded"), {}, "never 'ded'; it has the values 'alive'"),
+        (("--time", "days", "--event", "died"), {"died": np.zeros(80, int)},
+         "the event 'died' is nowhere 1: all rows are censored"),
+        (("--time", "days", "--event", "died", "--strata", "sites"), {}, "Did you mean 'site'?"),
+    ],
+)  # fmt: skip
+def test_bad_targets(fails, write, arguments, changes, message):
+    """A mistake in the data would end in a traceback, or in another model than was asked for."""
+    named = {word.split("=")[0] for word in arguments} | changes.keys()
+    named |= {"year": {"years"}, "sites": {"site"}}.get(arguments[-1], set())
+    data = write(*sorted(named & COLUMNS.keys()), **changes)
+    assert message in fails("select", data, "-k", 2, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--task", "number"), "--task must be one of auto, classes, numbers, counts, survival"),
+        (
+            ("--loss", "logistic"),
+            "--loss must be one of least_squares, huber, quantile, gamma",
+        ),
+        (
+            ("--loss", "poisson", "--task", "numbers"),
+            "--loss poisson is of counts, but --task",
+        ),
+        (("--time", "t", "--event", "e", "--loss", "huber"), "but --time says survival. Leave out"),
+        (
+            ("--exposure", "e", "--measure", "f1"),
+            "--measure is of classes, but --exposure",
+        ),
+        (("--class-weight", "balanced", "--task", "counts"), "--class-weight is of classes, but"),
+        (("--calibrate", "--task", "counts"), "--calibrate is of classes, but --task says counts"),
+        (("--time", "t"), "Survival times need --event: say --time COLUMN"),
+        (("--task", "survival"), "Survival times need --time"),
+        (("--time", "t", "--event", "e", "--target", "y"), "leave out --target 'y'"),
+        (("--time", "t", "--event", "e", "--no-intercept"), "--no-intercept is not of survival"),
+        (
+            ("--time", "t", "--event", "e", "--offset", "o"),
+            "of numbers and counts; got survival",
+        ),
+        (("--offset", "o", "--exposure", "e"), "they are one or the other; got both"),
+        (("--level", "0.3"), "--level 0.3 is of a quantile; say --loss quantile as well"),
+        (("--loss", "quantile", "--level", "1"), "--level must be between 0 and 1; got 1"),
+        (("--time", "t", "--event", "e"), "golub has no column of that name; leave out --time 't'"),
+    ],
+)
+def test_options_that_do_not_go_together(fails, arguments, message):
+    """Half of what was asked for would be done."""
+    assert message in fails("select", "golub", "-k", 2, *arguments)
+
+
+def test_predict_refuses_what_a_model_does_not_have(run, fails, write):
+    """Probabilities of numbers, or survival of classes, would be asked for in vain."""
+    data = write("price")
+    run("select", data, "-k", 1, "--target", "price", "--no-cv", "-o", "n.npz")
+    assert "--proba is of classes; n.npz has none" in fails("predict", "n.npz", data, "--proba")
+    assert "--times is of survival times" in fails("predict", "n.npz", data, "--times", "1")
+    data = write("days", "died")
+    survival = ("--time", "days", "--event", "died")
+    run("select", data, "-k", 1, *survival, "--no-cv", "-o", "s.npz")
+    for times in ("x", "1,,2", "-1", "inf"):
+        assert "--times must be numbers that are not negative" in fails(
+            "predict", "s.npz", data, "--times", times
+        )
+    alone = run("predict", "s.npz", write())  # without times there is no score
+    assert "Harrell" not in alone.stdout
+    assert "risk scores from" in alone.stdout
+
+
+def test_few_samples_have_fewer_folds(run, write):
+    """Folds that nobody could score would end in an error, or in a score of nothing."""
+    few = np.zeros(80, int)
+    few[np.argsort(COLUMNS["days"])[:3]] = 1
+    data = write("days", "died", died=few)
+    survival = ("--time", "days", "--event", "died", "--no-save")
+    result = run("select", data, "-k", 1, *survival)
+    assert "Note: 3 folds in place of 5: a held-out event needs a sample that" in result.stderr
+    few[:] = 0
+    few[COLUMNS["days"].argmin()] = 1
+    result = run("select", write("days", "died", died=few), "-k", 1, *survival)
+    assert "Note: no cross-validation: a held-out event needs" in result.stderr
+    rare = np.zeros(80)
+    rare[7] = 3.0
+    data = write("price", price=rare)
+    result = run("select", data, "-k", 1, "--target", "price", "--task", "counts", "--no-save")
+    assert "Note: no cross-validation: held-out numbers must differ" in result.stderr
+
+
+def test_groups_and_criteria_of_numbers(run, write):
+    """Options beside the task would be lost with it."""
+    data = write("claims", "years")
+    with open("g.tsv", "w") as file:
+        file.writelines(f"x{j}\t{j // 2}\n" for j in range(6))
+    count = ("--target", "claims", "--exposure", "years", "--no-save", "--no-cv")
+    text = run("select", data, "-k", 2, "--groups", 1, "--group-file", "g.tsv", *count).stdout
+    assert "in 1 of 3 groups" in text
+    text = words(run("select", data, "-k", 3, "--criterion", "bic", *count))
+    assert "-log lik." in text
+    assert "the smallest BIC of the 3 sizes" in text
+
+
+def test_path_of_numbers(run, fails, write):
+    """The l1 path would be of classes alone."""
+    data = write("price")
+    numbers = ("--target", "price", "--loss", "least_squares", "--points", 5)
+    assert "least squares loss" in run("path", data, *numbers).stdout
+    text = words(run("path", data, *numbers, "--cv", 3))
+    assert "squared-error" in text
+    assert "positive raises price" in text
+    assert "adds to the mean of price" in text
+    assert "--scoring is of classes, but --loss least_squares says numbers" in fails(
+        "path", data, *numbers, "--cv", 3, "--scoring", "auc"
+    )
+    message = fails("path", data, "--target", "price")
+    assert "cannot be classes; say --loss least_squares, or --loss poisson if" in message
