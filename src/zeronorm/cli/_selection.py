@@ -147,6 +147,7 @@ def _of_classes(options: SelectOptions) -> dict[str, Any]:
     return {
         "calibrate": "auto" if options.calibrate is None else options.calibrate,
         "class_weight": options.class_weight,
+        "multi_class": "ovr",
     }
 
 

@@ -119,6 +119,11 @@ def save_certificate(
         raise TypeError(
             f"certificate must be a Certificate or a list of them; got {certificate!r:.80}."
         )
+    if any(one.dual.ndim == 2 for one in given):
+        raise ValueError(
+            "certificate must be of one output, two classes or numbers, to be written; got one of "
+            f"{len(given[0].dual)}. `zeronorm.verify` recomputes it in memory."
+        )
     n, m = X.shape if hasattr(X, "shape") else as_design(X).shape
     weight = validate.check_sample_weight(sample_weight, n)
     classes, factors, size = np.empty(0, np.int64), np.empty(0), int((weight > 0).sum())

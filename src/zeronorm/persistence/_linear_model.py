@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from .._typing import FloatArray, IndexArray
 from ..files import Layout, Table, did_you_mean, quote
@@ -106,6 +107,11 @@ class LinearModel:
         return X, self.support_
 
 
+def shares_features(metadata: Mapping[str, Any], n_scores: int) -> bool:
+    """Return whether several classes have one model, with the same features."""
+    return n_scores > 2 and metadata["parameters"].get("multi_class") == "shared"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedClassifier(LinearModel):
     """A loaded model of classes: a score for each, with two classes one for the second."""
@@ -136,7 +142,8 @@ class LoadedClassifier(LinearModel):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
 
-        With three classes or more, one-versus-rest probabilities normalised to sum one.
+        With three classes or more those of the multinomial model, or where each class has a model,
+        one-versus-rest probabilities normalised to sum one.
 
         Raises
         ------
@@ -153,7 +160,11 @@ class LoadedClassifier(LinearModel):
                 f"{self.metadata['estimator']} has {min(losses)!r}, whose scores are no log-odds. "
                 "Use decision_function or predict."
             )
-        return probabilities(self.decision_function(X))
+        scores = self.decision_function(X)
+        if shares_features(self.metadata, len(self.classes_)):
+            found: FloatArray = softmax(scores, axis=1)
+            return found
+        return probabilities(scores)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,13 @@ from ._header import (
     decode,
     names_in,
 )
-from ._linear_model import LoadedClassifier, LoadedModel, LoadedRegressor, LoadedSurvivalModel
+from ._linear_model import (
+    LoadedClassifier,
+    LoadedModel,
+    LoadedRegressor,
+    LoadedSurvivalModel,
+    shares_features,
+)
 from ._losses import check_loss_record, loss_in
 from ._records import (
     LABELLED,
@@ -170,11 +176,12 @@ def _linear(
         )
         require(bool(np.isfinite(values).all()), f"{name} must be finite")
     names = names_in(metadata, k, require)
+    n_models = 1 if shares_features(metadata, n_scores) else n_scores
     for key in ("certificates", "history", "refit_C", "solutions"):
         optional = key == "solutions" or (key == "refit_C" and solved)
         require(
-            len(metadata[key]) == n_scores or (optional and not metadata[key]),
-            f"{key} must have {n_scores} entries",
+            len(metadata[key]) == n_models or (optional and not metadata[key]),
+            f"{key} must have {n_models} entries",
         )
     calibrated = metadata["calibration"] is not None
     require(not calibrated or classes.size > 0, "calibration must be null without classes")
@@ -206,7 +213,8 @@ def _metadata(raw: NDArray[Any], require: Require) -> dict[str, Any]:
         ),
         "refit_C must be positive numbers",
     )
-    losses: tuple[str, ...] = LABELLED
+    shared = len(metadata["certificates"]) == 1 and "multi_class" in metadata["parameters"]
+    losses: tuple[str, ...] = (*LABELLED, "multinomial") if shared else LABELLED
     if metadata["loss"] is not None:
         check_loss_record(metadata["loss"], require)
         losses = (metadata["loss"]["name"],)

@@ -183,7 +183,7 @@ def check_loss(
 ) -> None:
     """Check the name of the loss in a record; those of labels have measures too."""
     known = record["loss"] in losses
-    known = known or (losses == LABELLED and record["loss"].startswith("measure "))
+    known = known or (losses[: len(LABELLED)] == LABELLED and record["loss"].startswith("measure "))
     require(known, f"the loss of {what} must be one of {', '.join(losses)}")
 
 

@@ -78,12 +78,16 @@ def save(
     fitted = _contents(estimator, n_features)
     models = fitted.models
     support = np.unique(np.concatenate([model.support for model in models])).astype(np.int64)
-    coef = np.zeros((len(models), support.size))
-    for row, model in enumerate(models):
-        coef[row, np.searchsorted(support, model.support)] = model.coef
+    rows = []
+    for model in models:
+        own = np.atleast_2d(model.coef)
+        rows.append(np.zeros((len(own), support.size)))
+        rows[-1][:, np.searchsorted(support, model.support)] = own
+    coef = np.vstack(rows)
 
     classes = np.asarray(getattr(estimator, "classes_", np.empty(0, np.int64)))
-    intercept = np.array([model.intercept for model in models], "<f8")
+    intercepts = [np.atleast_1d(model.intercept) for model in models]
+    intercept = np.concatenate(intercepts).astype("<f8")
     if fitted.baseline is not None:
         intercept[:] = 0.0  # a partial likelihood has none
     if len(classes) == 2 and classes[0] > classes[1]:  # `pos_label` reversed them
@@ -175,6 +179,11 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
         raise ValueError(
             f"{kind} with groups='columns' encodes the columns of a data frame, which a model file "
             "does not. Fit it on the encoded columns, with their groups."
+        )
+    if not classifies and np.ndim(getattr(estimator, "coef_", 0.0)) == 2:
+        raise ValueError(
+            "a model file holds a model of one response; got one of "
+            f"{len(estimator.coef_)}. Fit a model for each column of y, or use pickle."
         )
     if selects:
         paths = estimator._paths

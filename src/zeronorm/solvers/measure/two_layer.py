@@ -139,10 +139,9 @@ def select_by_measure(
         assert answer is not None
         fits = {sizes[-1]: _Fit(order, model.coef(answer.point), answer)}
     entered_at = [step.entered for step in history]
+    known = bounds if refit else dict.fromkeys(sizes)
     selections = {
-        k: _selection(
-            task, fit.support, fit.coef, fit.inner, bounds[k] if refit else None, entered_at
-        )
+        k: _selection(task, fit.support, fit.coef, fit.inner, known[k], entered_at)
         for k, fit in fits.items()
     }
     gap = max((fit.inner.objective - fit.inner.bound) / scale for fit in fits.values())
