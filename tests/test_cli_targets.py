@@ -129,6 +129,7 @@ def test_losses_of_numbers(run, write):
     positive = write("price", price=np.exp(y))
     result = run("select", positive, "-k", 2, "--target", "price", "--loss", "gamma", "--no-cv")
     assert "mean ratio" in result.stdout
+    assert "above 1: higher price" in result.stdout
     assert "taken for" not in result.stdout
 
 

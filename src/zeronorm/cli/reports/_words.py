@@ -50,7 +50,8 @@ def words_of(data: Mapping[str, Any], loss: str, score: str, level: float | None
         name, baseline = "pinball loss explained", "0: as good as one quantile for all; 1: perfect"
     if loss in _OF_RATES:
         head, what = _OF_RATES[loss]
-        sign = "above 1: earlier events" if loss == "cox" else f"above 1: more {target}"
+        signs = {"cox": "earlier events", "poisson": f"more {target}"}
+        sign = f"above 1: {signs.get(loss, f'higher {target}')}"
         return Words(head, f"{_TIMES} {what}", True, sign, name, baseline)
     quantile = "median" if level in (None, 0.5) else f"{level:g} quantile"
     what = quantile if loss == "quantile" else "mean"
