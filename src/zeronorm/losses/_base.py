@@ -30,6 +30,11 @@ class LossOfRows:
     target: ClassVar[str] = "any"  # what numbers y may have: "any", "not negative" or "positive"
 
     @property
+    def kernel_parameters(self) -> tuple[float, float]:
+        """The numbers that the kernels are told beside that of the loss, 0 where it has none."""
+        return 0.0, 0.0
+
+    @property
     def parameters(self) -> dict[str, float]:
         """The numbers that the loss is stated with, by name."""
         return {}

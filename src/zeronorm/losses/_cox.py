@@ -86,6 +86,7 @@ class Cox(LossOfRows):
     """
 
     name: ClassVar[str] = "cox"
+    kernel: ClassVar[int] = 6
     has_intercept: ClassVar[bool] = False
     separable: ClassVar[bool] = False
     target: ClassVar[str] = "survival"

@@ -76,6 +76,13 @@ class _Clipped(_OfResiduals, NumericLoss):
     1/2 r^2 of the residual r = y - z between a and b, and linear with the slopes a and b beyond.
     """
 
+    kernel: ClassVar[int] = 5
+
+    @property
+    def kernel_parameters(self) -> tuple[float, float]:
+        """A and b."""
+        return self.ends
+
     @property
     def ends(self) -> tuple[float, float]:
         """A and b."""
