@@ -68,19 +68,21 @@ class Risk<Cox> {
     std::int64_t n_rows() const { return n_rows_; }
 
     // As of other losses. A constant in the margins changes nothing: the derivatives in b are 0.
+    // But where `couple` takes nothing off, a second one that is not centres the columns.
     RowTotals evaluate(const double* z, double, double* v, double* curvature) const {
-        double value = 0.0, total = 0.0;
+        double value = 0.0, total = 0.0, bend = 0.0;
         for (const Stratum& one : strata_)
             value += share(one, z);
         for (std::int64_t r = 0; r < n_; ++r) {
             const std::int64_t i = order_[at(r)];
             v[i] = death_[r] - share_[r];
             curvature[i] = share_[r];
+            bend += share_[r];
             total += std::abs(v[i]);
         }
         std::fill(v + n_, v + n_rows_, 0.0);
         std::fill(curvature + n_, curvature + n_rows_, 0.0);
-        return {value < 0.0 ? 0.0 : value, 0.0, total, 0.0};
+        return {value < 0.0 ? 0.0 : value, 0.0, total, is_plain(z) ? 0.0 : bend};
     }
 
     void fit_intercept(const double*, double&, double*, double*, RowTotals&) const {}
@@ -90,30 +92,34 @@ class Risk<Cox> {
         return evaluate(zero, 0.0, v, curvature).value;
     }
 
-    // Takes sum_t D_t m_t m_t' off, m_t the mean of the columns over the rows at risk.
+    // Takes sum_t D_t m_t m_t' off, m_t the mean of the columns over the rows at risk; nothing
+    // where margins differ by much: the loss is all but straight there, and steps would have no
+    // end.
     void couple(const double* z, const double* columns, std::int64_t width, double* gram) const {
+        if (!is_plain(z)) return;
         const std::int64_t n_times = size(times_), n_padded = whole(n_times, kLine);
-        Buffer mean(n_padded * width), deaths(n_padded), unit(n_padded), product(width * width),
-            cross(width), scaled(kGramLeft * kGramRows);
+        Buffer mean(n_padded * width), deaths(n_padded), at_risk(n_padded), decay(n_rows_),
+            product(width * width), cross(width), scaled(kGramLeft * kGramRows);
         for (const Stratum& one : strata_) {
-            if (!set_sizes(one, z)) continue;
-            double at_risk = 0.0;
-            std::int64_t r = one.begin;
-            for (std::int64_t t = one.first_time; t < one.last_time; ++t) {
-                for (; r < times_[at(t)].end; ++r)
-                    at_risk += share_[r];
-                deaths[t] = times_[at(t)].deaths;
-                unit[t] = 1.0 / at_risk;
-            }
-            for (std::int64_t j = 0; j < width; ++j) {
-                const double* const column = columns + j * n_rows_;
+            set_sizes(one, z);
+            const auto sums = [&](const auto& value_of, double* to) {
                 double sum = 0.0;
-                r = one.begin;
+                std::int64_t r = one.begin;
                 for (std::int64_t t = one.first_time; t < one.last_time; ++t) {
                     for (; r < times_[at(t)].end; ++r)
-                        sum += share_[r] * column[order_[at(r)]];
-                    mean[j * n_padded + t] = sum * unit[t];
+                        sum += share_[r] * value_of(r);
+                    to[t] = sum;
                 }
+            };
+            sums([](std::int64_t) { return 1.0; }, at_risk);
+            for (std::int64_t j = 0; j < width; ++j) {
+                const double* const column = columns + j * n_rows_;
+                sums([&](std::int64_t r) { return column[order_[at(r)]]; }, mean + j * n_padded);
+            }
+            for (std::int64_t t = one.first_time; t < one.last_time; ++t) {
+                deaths[t] = times_[at(t)].deaths;
+                for (std::int64_t j = 0; j < width; ++j)
+                    mean[j * n_padded + t] /= at_risk[t];
             }
         }
         weighted_gram(mean, n_padded, width, deaths, product, cross, scaled);
@@ -136,6 +142,11 @@ class Risk<Cox> {
     template <class T>
     static std::int64_t size(const std::vector<T>& items) {
         return static_cast<std::int64_t>(items.size());
+    }
+
+    bool is_plain(const double* z) const {
+        const auto [low, high] = std::minmax_element(z, z + n_);
+        return n_ == 0 || *high - *low <= kPlainRange;
     }
 
     // share_ <- s e^(z - the largest z), in order; false where the margins differ by too much.

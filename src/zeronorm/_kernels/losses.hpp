@@ -241,6 +241,9 @@ struct Gamma {
     }
 };
 
+// Of the range between two ends: so near to one a residual counts as there.
+inline constexpr double kAtEnd = 1e-12;
+
 // f(y, z) = max over low <= t <= high of t (y - z) - t^2 / 2: Huber's loss, and smooth quantiles.
 struct Clipped {
     static constexpr bool kOfLabels = false;
@@ -253,7 +256,8 @@ struct Clipped {
         push = residual < low ? Lanes{} + low : residual;
         push = push > high ? Lanes{} + high : push;
         value = push * (residual - 0.5 * push);
-        curvature = residual > low && residual < high ? Lanes{} + 1.0 : Lanes{};
+        const double near = kAtEnd * (high - low);
+        curvature = residual > low - near && residual < high + near ? Lanes{} + 1.0 : Lanes{};
     }
 };
 
