@@ -95,6 +95,8 @@ class NumericLoss(LossOfRows, ABC):
     explain; twice the loss is the deviance.
     """
 
+    name: ClassVar[str]
+
     def __eq__(self, other: object) -> bool:
         """Return whether another loss is of this class, with the same attributes."""
         return type(self) is type(other) and vars(self) == vars(other)
