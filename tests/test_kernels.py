@@ -109,7 +109,7 @@ def test_every_kernel_has_a_twin():
     """A kernel would go without specification, or the reference build miss it."""
     public = {name for name in dir(native) if not name.startswith("_")}
     twins = {name for name in NAMES if not name.startswith("_")}
-    assert public == twins | {"dense_ridge", "dense_exchange"}
+    assert public == twins | {"dense_ridge", "dense_exchange", "loss_at"}
     assert len(FUNCTIONS) == 35
     assert native.FLOAT32_SCAN_ERROR == reference.FLOAT32_SCAN_ERROR
     assert native.LANES == reference.LANES
@@ -1079,8 +1079,9 @@ def solved(way, problem, loss, intercept, tol=1e-7, cutoff=np.inf, start=None, o
         return named(fit.intercept, fit.coef, fit)
     margins, dual, scores = filled(n), filled(n), filled(p)
     numbers = native.dense_ridge(
-        *problem, loss.kernel, intercept, b, tol, of_value, cutoff, u, margins, dual, scores
-    )
+        *problem, loss.kernel, loss.kernel_parameters, intercept, b, tol, of_value, cutoff, u,
+        margins, dual, scores,
+    )  # fmt: skip
     names = ("b", "objective", "bound", "gap")
     arrays = {"u": u, "margins": margins, "dual": dual, "scores": scores}
     return dict(zip(names, numbers, strict=True)) | arrays
@@ -1304,10 +1305,12 @@ def test_exchange_of_least_squares():
 def test_no_kernel_takes_a_loss_that_it_does_not_have():
     """Another loss would be minimised without a word."""
     problem = ridge_problem(1, 20, 2)
-    for number in (-1, 3):
+    for number in (-1, 7):
         out = np.zeros(2), filled(20), filled(20), filled(2)
         with pytest.raises(ValueError, match="no loss of this number"):
-            native.dense_ridge(*problem, number, True, 0.0, 1e-6, False, np.inf, *out)
+            native.dense_ridge(
+                *problem, number, (0.0, 0.0), True, 0.0, 1e-6, False, np.inf, *out
+            )  # fmt: skip
 
 
 @each_loss
@@ -1333,8 +1336,8 @@ def exchanged(way, pool, support, *, loss, intercept, swaps, known=None, n_known
         return {"columns": found.columns} | named(fit.intercept, fit.coef, fit)
     margins, dual, scores = filled(n), filled(n), filled(k)
     numbers = native.dense_exchange(
-        x, y, weight, is_kept, loss.kernel, intercept, 0.0, 1e-6, 1e-13, swaps, RULE, WON_BACK,
-        known, n_known, columns, u, margins, dual, scores,
+        x, y, weight, is_kept, loss.kernel, loss.kernel_parameters, intercept, 0.0, 1e-6, 1e-13,
+        swaps, RULE, WON_BACK, known, n_known, columns, u, margins, dual, scores,
     )  # fmt: skip
     names = ("b", "objective", "bound", "gap")
     arrays = {"columns": columns, "u": u, "margins": margins, "dual": dual, "scores": scores}

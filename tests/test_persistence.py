@@ -262,7 +262,8 @@ def test_round_trip_of_every_classifier(estimator, labelled, tmp_path):
         np.testing.assert_array_equal(model.predict_proba(frame), fitted.predict_proba(frame))
     metadata = model.metadata
     assert metadata["estimator"] == type(estimator).__name__
-    histories = fitted.history_ if len(fitted.intercept_) > 1 else [fitted.history_]
+    several = len(metadata["history"]) > 1
+    histories = fitted.history_ if several else [fitted.history_]
     assert [len(steps) for steps in metadata["history"]] == [len(steps) for steps in histories]
 
 
@@ -281,7 +282,8 @@ def test_solutions_of_the_l1_family(estimator, labelled, tmp_path):
     assert [one["objective"] for one in solutions] == np.ravel(fitted.objective_).tolist()
     assert max(one["gap"] for one in solutions) == fitted.dual_gap_
     assert {one["loss"] for one in solutions} == {fitted.loss}
-    histories = fitted.history_ if n_scores > 1 else [fitted.history_]
+    several = len(metadata["history"]) > 1
+    histories = fitted.history_ if several else [fitted.history_]
     for stored, steps in zip(metadata["history"], histories, strict=True):
         assert [one["gap"] for one in stored] == [step.extra["gap"] for step in steps]
         names = [None if step.status is None else step.status.name for step in steps]

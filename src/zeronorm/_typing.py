@@ -204,6 +204,10 @@ class Curved(Loss, Protocol):
     quadratic: ClassVar[bool]  # whether it is 1/2 (y - z)^2
     has_intercept: ClassVar[bool]  # whether a constant in the margins changes the loss
 
+    @property
+    def kernel_parameters(self) -> tuple[float, float]:
+        """The numbers that the kernels are told beside that of the loss, 0 where it has none."""
+
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s_i f''(y_i, z_i), (n_samples,), or what no direction curves more than."""
 

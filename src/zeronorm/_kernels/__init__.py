@@ -1,7 +1,7 @@
 """The native functions, or with ZERONORM_KERNELS=reference the NumPy twins of the kernels alone.
 
-There is nothing in between. The compiled solvers, `dense_ridge` and `dense_exchange`, have no twin:
-their callers ask `HAS_COMPILED_SOLVERS`, and go on in Python where there are none.
+There is nothing in between. The compiled solvers, `dense_ridge`, `dense_exchange` and `loss_at`,
+have no twin: their callers ask `HAS_COMPILED_SOLVERS`, and go on in Python where there are none.
 """
 
 import os
@@ -17,6 +17,7 @@ if _choice not in ("native", "reference"):
 if TYPE_CHECKING:  # a kernel has the types of its twin
     from ._native import dense_exchange as dense_exchange
     from ._native import dense_ridge as dense_ridge
+    from ._native import loss_at as loss_at
 if TYPE_CHECKING or _choice == "reference":
     from .reference import *  # noqa: F403
 else:

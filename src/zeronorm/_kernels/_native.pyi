@@ -20,6 +20,7 @@ def dense_ridge(
     weight: _Float,
     penalty: _Float,
     loss: int,
+    parameters: tuple[float, float],
     intercept: bool,
     start: float,
     tol: float,
@@ -40,7 +41,8 @@ def dense_ridge(
     ----------
     x : (n, m) float64, any strides.
     columns : (p,) int64, positions in x.
-    loss : the number of the loss, its `kernel`.
+    y : (n,), or all that a loss has of the rows, row by row.
+    loss, parameters : the number of the loss, its `kernel`, and its `kernel_parameters`.
     u, margins, dual, scores : (p,), (n,), (n,), (p,), overwritten; u is the start before. dual
         is v.
 
@@ -55,6 +57,7 @@ def dense_exchange(
     weight: _Float,
     is_kept: NDArray[np.uint8],
     loss: int,
+    parameters: tuple[float, float],
     intercept: bool,
     start: float,
     tol: float,
@@ -76,7 +79,8 @@ def dense_exchange(
     ----------
     x : (n, p) float64, any strides: the pool.
     is_kept : (p,) whether a column stays in every support.
-    loss : the number of the loss, its `kernel`.
+    y : (n,), or all that a loss has of the rows, row by row.
+    loss, parameters : the number of the loss, its `kernel`, and its `kernel_parameters`.
     start : the intercept to start from.
     tol, fit_tol : the decrease that counts, and the accuracy of fits, of the objective.
     swaps : whether to swap, too.
@@ -89,4 +93,21 @@ def dense_exchange(
     Returns
     -------
     (b, objective, bound, gap)
+    """
+
+def loss_at(
+    z: _Float,
+    y: _Float,
+    weight: _Float,
+    loss: int,
+    parameters: tuple[float, float],
+    intercept: bool,
+    start: float,
+    gradient: _Float,
+    curvature: _Float,
+) -> tuple[float, float]:
+    """Return b and sum_i s_i f(y_i, z_i + b), and put the derivatives in the margins there.
+
+    intercept : whether b moves from `start` to its best value, as in `losses.fit_intercept`.
+    gradient, curvature : (n,), overwritten by the first and second derivatives.
     """

@@ -3,6 +3,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -102,10 +103,12 @@ double cycle(const C& x, const Features& features, const Array<double>& y,
              const Array<double>& largest_step, std::int64_t max_halvings, std::uint64_t seed,
              const OutIndices& order, const OutArray& u, const OutArray& z) {
     const nb::gil_scoped_release release;
-    return with_loss(loss, [&]<class Loss>(Loss) {
-        return newton_cycle<Loss>(x, features.data(), length(features, 0), y.data(), weight.data(),
-                                  penalty.data(), nu, sigma, largest_step.data(), max_halvings,
-                                  Random(seed), order.data(), u.data(), z.data());
+    return with_loss({loss, 0.0, 0.0}, [&]<class Loss>(const Loss&) -> double {
+        if constexpr (HasChange<Loss>)
+            return newton_cycle<Loss>(x, features.data(), length(features, 0), y.data(),
+                                      weight.data(), penalty.data(), nu, sigma, largest_step.data(),
+                                      max_halvings, Random(seed), order.data(), u.data(), z.data());
+        throw std::invalid_argument("there are no coordinate steps for this loss.");
     });
 }
 

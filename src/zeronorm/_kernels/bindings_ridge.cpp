@@ -1,5 +1,6 @@
 // Bindings of Newton's method on few columns, and of exchanges on a pool. No arithmetic.
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
@@ -17,12 +18,18 @@ namespace {
 using Rule = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 using Numbers = std::tuple<double, double, double, double>;  // b, objective, bound, gap
 
-// Returns what solve(loss) does, where its Newton systems are finite.
+using Pair = std::pair<double, double>;
+
+// Returns what solve(risk) does, where its Newton systems are finite.
 template <class Solve>
-Numbers solved(const Solve& solve, int kernel) {
+Numbers solved(const Solve& solve, const Array<double>& y, const Array<double>& weight, int loss,
+               const Pair& parameters) {
+    const auto of_loss = [&]<class Loss>(const Loss& one) {
+        return solve(Risk<Loss>(one, y.data(), weight.data(), length(weight, 0)));
+    };
     try {
         const nb::gil_scoped_release release;
-        const RidgeAnswer answer = with_loss(kernel, solve);
+        const RidgeAnswer answer = with_loss({loss, parameters.first, parameters.second}, of_loss);
         return {answer.intercept, answer.objective, answer.bound, answer.gap};
     } catch (const NotFinite& error) {
         const nb::object type = nb::module_::import_("numpy.linalg").attr("LinAlgError");
@@ -33,32 +40,30 @@ Numbers solved(const Solve& solve, int kernel) {
 
 Numbers ridge(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
               const Array<double>& y, const Array<double>& weight, const Array<double>& penalty,
-              int loss, bool intercept, double start, double tol, bool of_value, double cutoff,
-              const OutArray& u, const OutArray& margins, const OutArray& dual,
-              const OutArray& scores) {
-    const auto solve = [&]<class Loss>(Loss) {
-        RidgeSolver<Loss> solver(length(x, 0), length(columns, 0), y.data(), weight.data(),
-                                 penalty.data());
+              int loss, const Pair& parameters, bool intercept, double start, double tol,
+              bool of_value, double cutoff, const OutArray& u, const OutArray& margins,
+              const OutArray& dual, const OutArray& scores) {
+    const auto solve = [&]<class Loss>(const Risk<Loss>& risk) {
+        RidgeSolver<Loss> solver(risk, intercept, length(columns, 0), penalty.data());
         solver.choose(x.data(), x.stride(0), x.stride(1), columns.data());
-        return solver.solve(intercept, start, tol, of_value, cutoff, u.data(), margins.data(),
-                            dual.data(), scores.data());
+        return solver.solve(start, tol, of_value, cutoff, u.data(), margins.data(), dual.data(),
+                            scores.data());
     };
-    return solved(solve, loss);
+    return solved(solve, y, weight, loss, parameters);
 }
 
 Numbers exchange(const StridedMatrix<double>& x, const Array<double>& y,
                  const Array<double>& weight, const Array<std::uint8_t>& is_kept, int loss,
-                 bool intercept, double start, double tol, double fit_tol, bool swaps,
-                 const Rule& rule, double won_back, const Array<std::int64_t>& known,
+                 const Pair& parameters, bool intercept, double start, double tol, double fit_tol,
+                 bool swaps, const Rule& rule, double won_back, const Array<std::int64_t>& known,
                  std::int64_t n_known, const OutIndices& columns, const OutArray& u,
                  const OutArray& margins, const OutArray& dual, const OutArray& scores) {
     const auto [most_spliced, rounds, most_leaving, most_trials, trials_each] = rule;
     const ExchangeRule exchange_rule{most_spliced, rounds,      most_leaving,
                                      most_trials,  trials_each, won_back};
-    const auto solve = [&]<class Loss>(Loss) {
-        PoolExchanges<Loss> pool(x.data(), x.stride(0), x.stride(1), length(x, 0), length(x, 1),
-                                 y.data(), weight.data(), is_kept.data(), intercept, tol, fit_tol,
-                                 exchange_rule);
+    const auto solve = [&]<class Loss>(const Risk<Loss>& risk) {
+        PoolExchanges<Loss> pool(x.data(), x.stride(0), x.stride(1), length(x, 1), risk,
+                                 is_kept.data(), intercept, tol, fit_tol, exchange_rule);
         const std::int64_t k = length(columns, 0);
         const SupportFit found =
             pool.improve({columns.data(), columns.data() + k}, {u.data(), u.data() + k}, start,
@@ -70,19 +75,19 @@ Numbers exchange(const StridedMatrix<double>& x, const Array<double>& y,
         std::copy_n(found.dual.data(), length(x, 0), dual.data());
         return found.answer;
     };
-    return solved(solve, loss);
+    return solved(solve, y, weight, loss, parameters);
 }
 
 }  // namespace
 
 void bind_ridge(nb::module_& m) {
     m.def("dense_ridge", &ridge, "x"_a.noconvert(), "columns"_a.noconvert(), "y"_a.noconvert(),
-          "weight"_a.noconvert(), "penalty"_a.noconvert(), "loss"_a, "intercept"_a, "start"_a,
-          "tol"_a, "of_value"_a, "cutoff"_a, "u"_a.noconvert(), "margins"_a.noconvert(),
+          "weight"_a.noconvert(), "penalty"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a,
+          "start"_a, "tol"_a, "of_value"_a, "cutoff"_a, "u"_a.noconvert(), "margins"_a.noconvert(),
           "dual"_a.noconvert(), "scores"_a.noconvert());
     m.def("dense_exchange", &exchange, "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
-          "is_kept"_a.noconvert(), "loss"_a, "intercept"_a, "start"_a, "tol"_a, "fit_tol"_a,
-          "swaps"_a, "rule"_a, "won_back"_a, "known"_a.noconvert(), "n_known"_a,
+          "is_kept"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,
+          "fit_tol"_a, "swaps"_a, "rule"_a, "won_back"_a, "known"_a.noconvert(), "n_known"_a,
           "columns"_a.noconvert(), "u"_a.noconvert(), "margins"_a.noconvert(), "dual"_a.noconvert(),
           "scores"_a.noconvert());
 }

@@ -38,21 +38,18 @@ class PoolExchanges {
   public:
     // x: n rows, p columns, by strides in elements; is_kept: p flags of columns of every support.
     PoolExchanges(const double* x, std::int64_t row_stride, std::int64_t column_stride,
-                  std::int64_t n, std::int64_t p, const double* y, const double* weight,
-                  const std::uint8_t* is_kept, bool intercept, double tol, double fit_tol,
-                  const ExchangeRule& rule)
-        : n_(n),
+                  std::int64_t p, const Risk<Loss>& risk, const std::uint8_t* is_kept,
+                  bool intercept, double tol, double fit_tol, const ExchangeRule& rule)
+        : risk_(risk),
           p_(p),
-          n_rows_(whole(n, kLine)),
+          n_rows_(risk.n_rows()),
           is_kept_(is_kept),
           intercept_(intercept),
           tol_(tol),
           fit_tol_(fit_tol),
           rule_(rule) {
         const auto column_of = [](std::int64_t j) { return j; };
-        copy_columns(x, row_stride, column_stride, n, p, column_of, n_rows_, z_);
-        std::copy_n(y, n, static_cast<double*>(y_));
-        std::copy_n(weight, n, static_cast<double*>(weight_));
+        copy_columns(x, row_stride, column_stride, risk.n(), p, column_of, n_rows_, z_);
     }
 
     // From `columns` with coefficients to start from. known: a support for which all exchanges with
@@ -62,7 +59,7 @@ class PoolExchanges {
         known_ = std::move(known);
         n_known_ = n_known;
         penalty_.assign(columns.size(), 1.0);
-        solver_.emplace(n_, size(columns), y_, weight_, penalty_.data());
+        solver_.emplace(risk_, intercept_, size(columns), penalty_.data());
         SupportFit current = fit(std::move(columns), std::move(coef), b, kNone);
         do {
             splice(current);
@@ -82,7 +79,7 @@ class PoolExchanges {
         found.dual.assign(static_cast<std::size_t>(n_rows_), 0.0);
         found.scores.assign(found.columns.size(), 0.0);
         solver_->choose(z_, 1, n_rows_, found.columns.data());
-        found.answer = solver_->solve(intercept_, b, fit_tol_, true, cutoff, found.coef.data(),
+        found.answer = solver_->solve(b, fit_tol_, true, cutoff, found.coef.data(),
                                       found.margins.data(), found.dual.data(), found.scores.data());
         return found;
     }
@@ -98,7 +95,7 @@ class PoolExchanges {
             std::vector<std::int64_t> leaving = movable(current), entering = outside(current, 0);
             const std::int64_t most = std::min({rule_.most_spliced, size(leaving), size(entering)});
             if (most == 0) return;
-            evaluate<Loss>(current.margins.data(), 0.0, y_, weight_, n_rows_, v_, curvature_);
+            risk_.evaluate(current.margins.data(), 0.0, v_, curvature_);
             std::vector<double> score(at(p_)), bend(at(p_));
             products(current.dual.data(), curvature_, 1, 0, score.data(), bend.data());
             // Comparisons need an order, which NaN has not: what overflows stays.
@@ -234,7 +231,7 @@ class PoolExchanges {
     std::vector<std::int64_t> weakest(const SupportFit& current) {
         std::vector<std::int64_t> places = movable(current);
         if (size(places) <= rule_.most_leaving) return places;
-        evaluate<Loss>(current.margins.data(), 0.0, y_, weight_, n_rows_, v_, curvature_);
+        risk_.evaluate(current.margins.data(), 0.0, v_, curvature_);
         std::vector<double> lost(current.columns.size());
         for (const std::int64_t place : places) {
             const double* const column = z_ + current.columns[at(place)] * n_rows_;
@@ -279,9 +276,8 @@ class PoolExchanges {
             for (std::int64_t i = 0; i < n_rows_; ++i)
                 margin_[i] = current.margins[at(i)] - u * column[i];
             const std::int64_t start = l * n_rows_;
-            const RowTotals totals =
-                evaluate<Loss>(margin_, 0.0, y_, weight_, n_rows_, many_v_.data() + start,
-                               many_curvature_.data() + start);
+            const RowTotals totals = risk_.evaluate(margin_, 0.0, many_v_.data() + start,
+                                                    many_curvature_.data() + start);
             objective.push_back(totals.value + penalty - 0.5 * u * u);
         }
         return objective;
@@ -337,7 +333,8 @@ class PoolExchanges {
     }
     static std::size_t at(std::int64_t place) { return static_cast<std::size_t>(place); }
 
-    std::int64_t n_, p_, n_rows_;  // the last one with padding
+    const Risk<Loss>& risk_;
+    std::int64_t p_, n_rows_;  // rows with padding
     const std::uint8_t* is_kept_;
     bool intercept_;
     double tol_, fit_tol_;
@@ -347,8 +344,7 @@ class PoolExchanges {
     std::map<std::vector<std::int64_t>, double> failed_;  // objectives that supports reach
     std::vector<double> many_v_, many_curvature_, penalty_;
     std::optional<RidgeSolver<Loss>> solver_;  // of supports of the size at hand
-    Buffer z_{n_rows_ * p_}, y_{n_rows_}, weight_{n_rows_}, margin_{n_rows_}, v_{n_rows_},
-        curvature_{n_rows_};
+    Buffer z_{n_rows_ * p_}, margin_{n_rows_}, v_{n_rows_}, curvature_{n_rows_};
 };
 
 }  // namespace zeronorm

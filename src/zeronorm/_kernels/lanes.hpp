@@ -35,9 +35,9 @@ ZERONORM_INLINE double maximum(const Lanes& x) {
     return a > b ? a : b;
 }
 
-// x <- exp(x) for x <= 0, to a relative error of 1e-14 (Degree 11) or 3e-16 (13); 0 below -708.
+// x <- exp(x) for x <= 700, to a relative error of 1e-14 (Degree 11) or 3e-16 (13); 0 below -708.
 template <int Degree = 11>
-ZERONORM_INLINE void exp_nonpositive(Lanes& x) {
+ZERONORM_INLINE void exponential(Lanes& x) {
     constexpr double shift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
     const Lanes bounded = x > -708.0 ? x : Lanes{} - 708.0;
     // 2^k exp(r) with |r| <= log(2) / 2

@@ -57,11 +57,39 @@ class RowSum {
     int count_ = 0;
 };
 
+// exp(t) for t <= 700, NaN for NaN.
+ZERONORM_INLINE void exp_of(const Lanes& t, Lanes& to) {
+    to = t;
+    exponential<13>(to);
+    to = t == t ? to : t;
+}
+
 // exp(-|t|), NaN for NaN.
 ZERONORM_INLINE void exp_minus_size(const Lanes& t, Lanes& to) {
-    to = t > 0.0 ? -t : t;
-    exp_nonpositive<13>(to);
-    to = t == t ? to : t;
+    exp_of(t > 0.0 ? -t : t, to);
+}
+
+// e^d - 1 - d, small d without cancellation; power = e^d.
+ZERONORM_INLINE void exp_above_line(const Lanes& d, const Lanes& power, Lanes& to) {
+    constexpr double series[] = {1.0 / 1307674368000.0,
+                                 1.0 / 87178291200.0,
+                                 1.0 / 6227020800.0,
+                                 1.0 / 479001600.0,
+                                 1.0 / 39916800.0,
+                                 1.0 / 3628800.0,
+                                 1.0 / 362880.0,
+                                 1.0 / 40320.0,
+                                 1.0 / 5040.0,
+                                 1.0 / 720.0,
+                                 1.0 / 120.0,
+                                 1.0 / 24.0,
+                                 1.0 / 6.0,
+                                 0.5};
+    Lanes near{};
+    for (const double term : series)
+        near = near * d + term;
+    const Lanes size = d < 0.0 ? -d : d;
+    to = size <= 0.5 ? near * d * d : (power - 1.0) - d;
 }
 
 // f(y, z) = log(1 + exp(-y z)), y = -1 or 1.
@@ -168,16 +196,105 @@ struct LeastSquares {
     }
 };
 
-// Calls visit with the loss of a number, which Python's losses have as `kernel`.
+// Margins beyond it, to either side, have the loss of a straight line: nothing overflows.
+inline constexpr double kLargestMargin = 300.0;
+
+// f(y, z) = e^z - y z - y + y log y, y >= 0.
+struct Poisson {
+    static constexpr bool kOfLabels = false;
+    static constexpr bool kQuadratic = false;
+    static constexpr double kNoise = 1e-20;  // the loss of a row that is no more than rounding
+
+    static ZERONORM_INLINE void terms(const Lanes& y, const Lanes& z, Lanes& value, Lanes& push,
+                                      Lanes& curvature) {
+        const Lanes inner = z > kLargestMargin ? Lanes{} + kLargestMargin : z;
+        exp_of(inner, curvature);
+        push = y - curvature;
+        // y (e^d - 1 - d) with d = z - log y: no digits are lost near the least value.
+        constexpr double nothing = 1e-100;
+        const Lanes count = y > nothing ? y : Lanes{} + 1.0;
+        Lanes away = count;
+        log_positive(away);
+        away = inner - away;
+        exp_above_line(away, curvature / count, value);
+        value = (y > nothing ? y * value : curvature) - (z - inner) * push;
+    }
+};
+
+// f(y, z) = z + y e^-z - 1 - log y, y > 0.
+struct Gamma {
+    static constexpr bool kOfLabels = false;
+    static constexpr bool kQuadratic = false;
+    static constexpr double kNoise = 1e-20;  // the loss of a row that is no more than rounding
+
+    static ZERONORM_INLINE void terms(const Lanes& y, const Lanes& z, Lanes& value, Lanes& push,
+                                      Lanes& curvature) {
+        Lanes away = y > 0.0 ? y : Lanes{} + 1.0;  // rows of weight 0 have any y
+        log_positive(away);
+        away -= z;
+        const Lanes inner = away > kLargestMargin ? Lanes{} + kLargestMargin : away;
+        exp_of(inner, curvature);
+        exp_above_line(inner, curvature, value);
+        const Lanes size = inner < 0.0 ? -inner : inner;
+        push = size <= 0.5 ? value + inner : curvature - 1.0;
+        value += (away - inner) * push;
+    }
+};
+
+// Of the range between two ends: so near to one a residual counts as there.
+inline constexpr double kAtEnd = 1e-12;
+
+// f(y, z) = max over low <= t <= high of t (y - z) - t^2 / 2: Huber's loss, and smooth quantiles.
+struct Clipped {
+    static constexpr bool kOfLabels = false;
+    static constexpr bool kQuadratic = false;
+    double low, high;
+
+    ZERONORM_INLINE void terms(const Lanes& y, const Lanes& z, Lanes& value, Lanes& push,
+                               Lanes& curvature) const {
+        const Lanes residual = y - z;
+        push = residual < low ? Lanes{} + low : residual;
+        push = push > high ? Lanes{} + high : push;
+        value = push * (residual - 0.5 * push);
+        const double near = kAtEnd * (high - low);
+        curvature = residual > low - near && residual < high + near ? Lanes{} + 1.0 : Lanes{};
+    }
+};
+
+// Cox's partial likelihood, whose rows have to do with each other: `cox.hpp` has its `Risk`.
+struct Cox {
+    static constexpr bool kOfLabels = false;
+    static constexpr bool kQuadratic = false;
+};
+
+// Losses that can change in one coordinate at a time: each row by itself, without lanes.
+template <class Loss>
+concept HasChange = requires { Loss::change(0.0, 0.0, 0.0); };
+
+// The number of a loss, which Python's losses have as `kernel`, and its parameters.
+struct LossNumber {
+    int kernel;
+    double first, second;
+};
+
+// Calls visit with a loss.
 template <class Visit>
-auto with_loss(int kernel, const Visit& visit) {
-    switch (kernel) {
+auto with_loss(const LossNumber& number, const Visit& visit) {
+    switch (number.kernel) {
         case 0:
             return visit(Logistic{});
         case 1:
             return visit(SquaredHinge{});
         case 2:
             return visit(LeastSquares{});
+        case 3:
+            return visit(Poisson{});
+        case 4:
+            return visit(Gamma{});
+        case 5:
+            return visit(Clipped{number.first, number.second});
+        case 6:
+            return visit(Cox{});
         default:
             throw std::invalid_argument("there is no loss of this number.");
     }

@@ -11,7 +11,9 @@
 #include <memory>
 
 #include "cholesky.hpp"
+#include "cox.hpp"
 #include "ridge_rows.hpp"
+#include "risk.hpp"
 
 namespace zeronorm {
 
@@ -26,12 +28,15 @@ struct RidgeAnswer {
 template <class Loss>
 class RidgeSolver {
   public:
-    RidgeSolver(std::int64_t n, std::int64_t p, const double* y, const double* weight,
-                const double* penalty)
-        : n_(n), p_(p), n_rows_(whole(n, kLine)), width_(whole(p, kGramRight)), penalty_(penalty) {
-        std::copy_n(y, n, static_cast<double*>(y_));
-        std::copy_n(weight, n, static_cast<double*>(weight_));
-    }
+    RidgeSolver(const Risk<Loss>& risk, bool intercept, std::int64_t p, const double* penalty)
+        : risk_(risk),
+          intercept_(intercept),
+          n_(risk.n()),
+          p_(p),
+          n_rows_(risk.n_rows()),
+          width_(whole(p, kGramRight)),
+          penalty_(penalty),
+          zero_value_(risk.null(intercept)) {}
 
     // Takes p columns of x, n rows by strides in elements: the Z of the next solution.
     void choose(const double* x, std::int64_t row_stride, std::int64_t column_stride,
@@ -42,17 +47,16 @@ class RidgeSolver {
 
     // u: the start, then the solution. margins, dual (n,) and scores (p,) are written: dual is v at
     // the solution, with sum 0 where the intercept is free, and scores are Z'v.
-    RidgeAnswer solve(bool intercept, double b, double tol, bool of_value, double cutoff, double* u,
+    RidgeAnswer solve(double b, double tol, bool of_value, double cutoff, double* u,
                       double* margins, double* dual, double* scores) {
-        const double zero_value = zero_objective(intercept);
         combine(u, margin_);
         RowTotals totals = evaluate(margin_, b);
         double objective = 0.0, bound = -std::numeric_limits<double>::infinity();
         // Goes to the best intercept and bounds the optimum there.
         const auto certify = [&] {
-            if (intercept) fit_intercept(margin_, b, totals);
+            if (intercept_) risk_.fit_intercept(margin_, b, v_, curvature_, totals);
             objective = totals.value + half_penalty(u);
-            const double kept = dual_point(intercept, scores);
+            const double kept = dual_point(intercept_, scores);
             const double left = set_slope(u, scores);
             // The dual point is that of the margins but for rounding: their loss and its conjugate
             // are equal together, so what is left of the gap is the square of the slope.
@@ -62,16 +66,16 @@ class RidgeSolver {
             objective = totals.value + half_penalty(u);
             dual_point(false, scores);
             const double left = set_slope(u, scores);
-            const double wanted = tol * (of_value ? objective : zero_value);
+            const double wanted = tol * (of_value ? objective : zero_value_);
             const bool last = iteration == kMaxNewton - 1;
-            const bool flat = intercept && !(totals.bend > 0.0);  // no Newton step in b
+            const bool flat = intercept_ && !(totals.bend > 0.0);  // no Newton step in b
             const bool certified = left <= wanted || objective - left >= cutoff || last || flat;
             if (certified) {
                 certify();
                 if (objective - bound <= wanted || bound >= cutoff || p_ == 0 || last) break;
             }
-            const double shift = newton_direction(intercept, totals);
-            if (!line_search(u, b, shift, objective, intercept, totals)) {
+            const double shift = newton_direction(totals);
+            if (!line_search(u, b, shift, objective, totals)) {
                 if (!certified) certify();
                 break;
             }
@@ -79,36 +83,11 @@ class RidgeSolver {
         for (std::int64_t i = 0; i < n_; ++i)
             margins[i] = margin_[i] + b;
         std::copy_n(static_cast<double*>(dual_), n_, dual);
-        return {b, objective, bound, zero_value > 0.0 ? (objective - bound) / zero_value : 0.0};
+        return {b, objective, bound, zero_value_ > 0.0 ? (objective - bound) / zero_value_ : 0.0};
     }
 
   private:
-    RowTotals evaluate(const double* z, double b) {
-        return zeronorm::evaluate<Loss>(z, b, y_, weight_, n_rows_, v_, curvature_);
-    }
-
-    void fit_intercept(const double* z, double& b, RowTotals& totals) {
-        zeronorm::fit_intercept<Loss>(z, b, y_, weight_, n_rows_, v_, curvature_, totals);
-    }
-
-    // The objective of the model without features, where rows differ by their target only.
-    double zero_objective(bool intercept) {
-        double b = 0.0;
-        if constexpr (Loss::kOfLabels) {
-            double y[kLaneCount] = {1.0, -1.0, 1.0, 1.0}, weight[kLaneCount] = {};
-            double z[kLaneCount] = {}, v[kLaneCount], curvature[kLaneCount];
-            for (std::int64_t i = 0; i < n_; ++i)
-                weight[y_[i] > 0.0 ? 0 : 1] += weight_[i];
-            RowTotals totals = zeronorm::evaluate<Loss>(z, b, y, weight, kLaneCount, v, curvature);
-            if (intercept)
-                zeronorm::fit_intercept<Loss>(z, b, y, weight, kLaneCount, v, curvature, totals);
-            return totals.value;
-        }
-        std::fill_n(static_cast<double*>(margin_), n_rows_, 0.0);
-        RowTotals totals = evaluate(margin_, b);
-        if (intercept) fit_intercept(margin_, b, totals);
-        return totals.value;
-    }
+    RowTotals evaluate(const double* z, double b) { return risk_.evaluate(z, b, v_, curvature_); }
 
     double half_penalty(const double* u) const {
         double total = 0.0;
@@ -193,10 +172,11 @@ class RidgeSolver {
     // Puts the Newton direction in u into direction_, returns the one in b. The system is
     // (diag(p) + Z'WZ - (Z'w)(Z'w)' / sum w) d = slope + Z'w g / sum w, g the gradient in b: the
     // rank-one term eliminates b.
-    double newton_direction(bool intercept, const RowTotals& totals) {
-        const double total = totals.bend;
+    double newton_direction(const RowTotals& totals) {
+        const double total = totals.bend;  // 0 where a constant in the margins changes nothing
         weighted_gram(z_, n_rows_, width_, curvature_, gram_, cross_, scaled_);
-        const bool centre = intercept && total > 0.0;
+        risk_.couple(margin_, z_, width_, gram_);
+        const bool centre = intercept_ && total > 0.0;
         for (std::int64_t a = 0; a < p_; ++a) {
             double* const row = gram_ + a * width_;
             if (centre)
@@ -222,10 +202,9 @@ class RidgeSolver {
     }
 
     // Moves along the direction by halves until the objective falls by enough; false: it does not.
-    bool line_search(double* u, double& b, double shift, double objective, bool intercept,
-                     RowTotals& totals) {
+    bool line_search(double* u, double& b, double shift, double objective, RowTotals& totals) {
         combine(direction_, along_);
-        double decrease = intercept ? -totals.slope * shift : 0.0;
+        double decrease = intercept_ ? -totals.slope * shift : 0.0;
         for (std::int64_t j = 0; j < p_; ++j)
             decrease += slope_[j] * direction_[j];
         double step = 1.0;
@@ -247,12 +226,15 @@ class RidgeSolver {
         return false;  // rounding: no decrease is left
     }
 
+    const Risk<Loss>& risk_;
+    bool intercept_;
     std::int64_t n_, p_, n_rows_, width_;  // the last two with padding
     const double* penalty_;
-    Buffer z_{n_rows_ * width_}, y_{n_rows_}, weight_{n_rows_}, margin_{n_rows_},
-        trial_margin_{n_rows_}, along_{n_rows_}, v_{n_rows_}, curvature_{n_rows_}, dual_{n_rows_},
-        trial_{p_}, slope_{p_}, direction_{p_}, unit_{p_}, cross_{width_}, gram_{width_ * width_},
-        factor_{width_ * width_}, scaled_{kGramLeft * kGramRows};
+    double zero_value_;  // the objective of the model without features
+    Buffer z_{n_rows_ * width_}, margin_{n_rows_}, trial_margin_{n_rows_}, along_{n_rows_},
+        v_{n_rows_}, curvature_{n_rows_}, dual_{n_rows_}, trial_{p_}, slope_{p_}, direction_{p_},
+        unit_{p_}, cross_{width_}, gram_{width_ * width_}, factor_{width_ * width_},
+        scaled_{kGramLeft * kGramRows};
 };
 
 }  // namespace zeronorm

@@ -1,18 +1,15 @@
-// Sums over the rows of a few dense columns: the loss, its best intercept, Gram matrices.
+// Sums over the rows of a few dense columns.
 //
 // Rows are padded to whole cache lines by rows of weight 0, columns to whole groups by columns of
 // zeros, so that no loop has an end of its own.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 
 #include "lanes.hpp"
-#include "losses.hpp"
 #include "parallel.hpp"
 
 namespace zeronorm {
@@ -21,7 +18,6 @@ inline constexpr std::int64_t kLine = 8;        // numbers in a cache line
 inline constexpr std::int64_t kGramRows = 512;  // rows whose products are summed in registers
 inline constexpr std::int64_t kGramLeft = 2;    // columns on the left of such products
 inline constexpr std::int64_t kGramRight = 4;   // columns on the right
-inline constexpr int kMaxIntercept = 200;
 
 ZERONORM_INLINE std::int64_t whole(std::int64_t size, std::int64_t unit) {
     return (size + unit - 1) / unit * unit;
@@ -42,72 +38,6 @@ class Buffer {
     std::unique_ptr<double[]> memory_;
     double* start_;
 };
-
-// Sums over all rows at some margins.
-struct RowTotals {
-    double value, slope, size, bend;  // loss, d/db, sum of |d/dz_i|, d2/db2
-};
-
-// v_i = -s_i f'(y_i, z_i + b), curvature_i = s_i f''(y_i, z_i + b), and their sums.
-template <class Loss>
-RowTotals evaluate(const double* z, double b, const double* y, const double* weight,
-                   std::int64_t n_rows, double* v, double* curvature) {
-    RowTotals totals{};
-    const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
-        RowSum value, slope, size, bend;
-        for (std::int64_t i = 0; i < n_rows; i += kLaneCount) {
-            Lanes margin, target, s, f, push, second;
-            load(z + i, margin);
-            load(y + i, target);
-            load(weight + i, s);
-            margin += b;
-            Loss::terms(target, margin, f, push, second);
-            push *= s;
-            second *= s;
-            store(push, v + i);
-            store(second, curvature + i);
-            value.add(s * f);
-            slope.add(-push);
-            size.add(push < 0.0 ? -push : push);
-            bend.add(second);
-        }
-        totals = {value.value(), slope.value(), size.value(), bend.value()};
-    };
-    run_block(kernel, 0);
-    return totals;
-}
-
-// Moves b to argmin_b sum_i s_i f(y_i, z_i + b) from where `totals` were evaluated: Newton's method
-// on the increasing derivative, with a bracket that bisection can fall back to.
-template <class Loss>
-void fit_intercept(const double* z, double& b, const double* y, const double* weight,
-                   std::int64_t n_rows, double* v, double* curvature, RowTotals& totals) {
-    if constexpr (Loss::kQuadratic) {  // two steps: the second one takes what rounding left
-        for (int step = 0; step < 2 && totals.bend > 0.0; ++step) {
-            b -= totals.slope / totals.bend;
-            totals = evaluate<Loss>(z, b, y, weight, n_rows, v, curvature);
-        }
-        return;
-    }
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    double low = -infinity, high = infinity, width = 1.0;
-    for (int iteration = 0; iteration < kMaxIntercept; ++iteration) {
-        if (!(std::abs(totals.slope) > 1e-13 * totals.size)) return;
-        (totals.slope > 0.0 ? high : low) = b;
-        double proposal = totals.bend > 0.0 ? b - totals.slope / totals.bend : infinity;
-        if (!(low < proposal && proposal < high) || std::abs(proposal - b) > 10.0 * width) {
-            if (std::isinf(low) || std::isinf(high)) {  // expand towards the missing end
-                proposal = b - std::copysign(width, totals.slope);
-                width *= 4.0;
-            } else {
-                proposal = 0.5 * (low + high);
-            }
-        }
-        if (std::abs(proposal - b) <= 1e-15 * std::max(1.0, std::abs(b))) return;
-        b = proposal;
-        totals = evaluate<Loss>(z, b, y, weight, n_rows, v, curvature);
-    }
-}
 
 // Copies some columns of a matrix of n rows, by strides in elements, one every `n_rows` numbers.
 // column_of(j): which column of the matrix is the j-th.

@@ -52,7 +52,7 @@ class SmoothedMaximum {
             Lanes weight;
             load(trial_.data() + t, weight);
             weight = q_ * (weight - best);
-            exp_nonpositive(weight);
+            exponential(weight);
             store(weight, weight_.data() + t);
         }
         average(a, z);

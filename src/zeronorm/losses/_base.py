@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import brentq
 
 from .._typing import Columns, FloatArray
-from ._dual import fit_intercept, share_of
+from ._dual import at_margins, fit_intercept, is_compiled, share_of
 
 SCALE_TOL = 1e-7  # relative, of the scale of a dual point: the bound is flat there
 ROUNDING = 1e-14  # relative, of a dual point at an end of its interval
+LEAST_SCALE, MOST_STEPS = 1e-100, 400  # of a dual point: less is 0; until it is found
 INSIDE = 1.0 - 1e-12  # of the way to the end of the interval that a dual point is scaled at most
 
 
@@ -28,6 +29,16 @@ class LossOfRows:
     largest_offset: ClassVar[float] = 1e100
     noise: ClassVar[float] = 0.0  # the loss of a row that is no more than rounding
     target: ClassVar[str] = "any"  # what numbers y may have: "any", "not negative" or "positive"
+
+    def __init_subclass__(cls) -> None:
+        """Take away the kernel that a class has from its base: it may be of another form."""
+        if "kernel" not in vars(cls):
+            cls.kernel = -1
+
+    @property
+    def kernel_parameters(self) -> tuple[float, float]:
+        """The numbers that the kernels are told beside that of the loss, 0 where it has none."""
+        return 0.0, 0.0
 
     @property
     def outputs(self) -> int:
@@ -89,6 +100,8 @@ class NumericLoss(LossOfRows, ABC):
     explain; twice the loss is the deviance.
     """
 
+    name: ClassVar[str]
+
     def __eq__(self, other: object) -> bool:
         """Return whether another loss is of this class, with the same attributes."""
         return type(self) is type(other) and vars(self) == vars(other)
@@ -121,11 +134,15 @@ class NumericLoss(LossOfRows, ABC):
         self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[float, FloatArray]:
         """Return sum_i s_i f(y_i, z_i) and its gradient in z."""
+        if is_compiled(self):
+            return at_margins(self, z, y, weight)[1:3]
         value, slope = self.of_rows(z, y)
         return float(weight @ value), np.asarray(weight * slope)
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s_i f''(y_i, z_i)."""
+        if is_compiled(self):
+            return at_margins(self, z, y, weight)[3]
         return np.asarray(weight * self.bends(z, y))
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
@@ -148,7 +165,7 @@ class NumericLoss(LossOfRows, ABC):
         """Return the c that maximises -conjugate(c v) - c**2 quadratic.
 
         The derivative sum_i v_i z_i(c) - 2 c quadratic falls, with z_i(c) the margin whose dual
-        share is c v_i / s_i; its root is searched for in a bracket.
+        share is c v_i / s_i, by 2 quadratic + sum_i v_i^2 / (s_i f''(z_i)).
         """
         t = share_of(v, weight)
         low, high = self.interval(y)
@@ -156,24 +173,46 @@ class NumericLoss(LossOfRows, ABC):
             ends = np.where(t > 0, high / t, np.where(t < 0, low / t, np.inf))
         end = INSIDE * float(ends.min(initial=np.inf))
         moved = t != 0
-        t, y, v = t[moved], y[moved], v[moved]
+        if not moved.all():
+            t, y, v = t[moved], y[moved], v[moved]
         if not moved.any() or end <= 0.0:
             return 1.0
 
-        def slope(c: float) -> float:
-            return float(v @ self.margins(c * t, y)) - 2.0 * c * quadratic
+        def slopes(c: float) -> tuple[float, float]:
+            z = self.margins(c * t, y)
+            fall = float(v @ (t / self.bends(z, y))) + 2.0 * quadratic
+            return float(v @ z) - 2.0 * c * quadratic, fall
 
-        above = min(1.0, end)
-        while slope(above) > 0.0:
-            if above >= end:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return root_of_falling(slopes, end)
+
+
+def root_of_falling(slopes: Callable[[float], tuple[float, float]], end: float) -> float:
+    """Return the root in (0, end] of a function that falls, `end` where it is positive there.
+
+    Newton's method in a bracket. It does not begin at the end, where the function may fall so
+    steeply that no step leaves it.
+
+    slopes : of a number, returns the value there and minus the derivative.
+    """
+    c, low, high = min(1.0, 0.5 * end), 0.0, end
+    for _ in range(MOST_STEPS):
+        value, fall = slopes(c)
+        low, high = (c, high) if value > 0.0 else (low, c)
+        following = c + value / fall if fall > 0.0 else np.nan
+        if not low < following < high:
+            if high == np.inf:
+                following = 4.0 * c
+            elif high < end:
+                following = np.sqrt(low) * np.sqrt(high) if low > 0.0 else 0.25 * c
+            elif slopes(end)[0] > 0.0:
                 return end
-            above = min(4.0 * above, end)
-        below = 0.25 * above
-        while slope(below) <= 0.0:
-            above, below = below, 0.25 * below
-            if below < 1e-100:  # the derivative is nowhere positive: the best scale is 0
-                return above
-        return float(brentq(slope, below, above, xtol=SCALE_TOL * below, rtol=SCALE_TOL))
+            else:
+                following = 0.5 * (c + end)
+        if abs(following - c) <= SCALE_TOL * c or following < LEAST_SCALE:
+            return float(following)
+        c = float(following)
+    return c
 
 
-__all__ = ["LossOfRows", "NumericLoss"]
+__all__ = ["LossOfRows", "NumericLoss", "root_of_falling"]

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import xlogy
 
 from .._typing import Columns, FloatArray, IndexArray
-from ._base import INSIDE, SCALE_TOL, LossOfRows
-from ._dual import balance
+from ._base import INSIDE, LossOfRows, root_of_falling
+from ._dual import at_margins, balance, is_compiled
 
 PLAIN_RANGE = 600.0  # margins that differ by no more are exponentiated and summed as they are
 
@@ -86,6 +86,7 @@ class Cox(LossOfRows):
     """
 
     name: ClassVar[str] = "cox"
+    kernel: ClassVar[int] = 6
     has_intercept: ClassVar[bool] = False
     separable: ClassVar[bool] = False
     target: ClassVar[str] = "survival"
@@ -94,6 +95,8 @@ class Cox(LossOfRows):
         self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[float, FloatArray]:
         """Return the value and its gradient p - s d, p_i = s_i e^z_i sum_{t <= T_i} D_t/S_t."""
+        if is_compiled(self):
+            return at_margins(self, z, y, weight)[1:3]
         value, gradient = 0.0, np.zeros_like(z)
         for one in strata_of(y):
             own, s = z[one.rows], weight[one.rows]
@@ -106,6 +109,8 @@ class Cox(LossOfRows):
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return p: the second derivative is diag(p) less what `coupling` gives."""
+        if is_compiled(self):
+            return at_margins(self, z, y, weight)[3]
         share = np.zeros_like(z)
         for one in strata_of(y):
             share[one.rows] = _shares(one, z[one.rows], weight[one.rows])[2]
@@ -200,21 +205,14 @@ class Cox(LossOfRows):
         own, s, p, L, D = own[moved], s[moved], p[moved], L[some], D[some]
         event = p + own  # s d
         positive = own > 0
-        low = 0.0
-        end = high = INSIDE * float((event[positive] / own[positive]).min(initial=1e300))
-        c = min(1.0, 0.5 * high)
-        for _ in range(100):
+        end = INSIDE * float((event[positive] / own[positive]).min(initial=1e300))
+
+        def slopes(c: float) -> tuple[float, float]:
             at, x = event - c * own, c * L + D
             slope = float(own @ np.log(at / s) + L @ np.log(x / (c * L))) - 2.0 * c * quadratic
-            bend = float(own @ (own / at) + (L * D) @ (1.0 / x) / c) + 2.0 * quadratic
-            low, high = (c, high) if slope > 0 else (low, c)
-            following = c + slope / bend
-            if not low < following < high:
-                following = 0.5 * (c + end) if high == end else np.sqrt(max(low, 1e-300) * high)
-            if abs(following - c) <= SCALE_TOL * c:
-                return float(following)
-            c = float(following)
-        return c
+            return slope, float(own @ (own / at) + (L * D) @ (1.0 / x) / c) + 2.0 * quadratic
+
+        return root_of_falling(slopes, end)
 
 
 def _deaths(one: _Stratum, s: FloatArray) -> FloatArray:

@@ -4,7 +4,39 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import _kernels
 from .._typing import Curved, FloatArray, Smooth
+
+
+def is_compiled(loss: Curved) -> bool:
+    """Return whether `at_margins` takes a loss: labels and squares have shorter ways."""
+    return (
+        _kernels.HAS_COMPILED_SOLVERS
+        and loss.kernel >= 0
+        and not (loss.quadratic or getattr(loss, "of_labels", False))
+    )
+
+
+def at_margins(
+    loss: Curved,
+    z: FloatArray,
+    y: FloatArray,
+    weight: FloatArray,
+    start: float = 0.0,
+    *,
+    intercept: bool = False,
+) -> tuple[float, float, FloatArray, FloatArray]:
+    """Return b, the value at z + b, its gradient and its curvature there, of a compiled loss.
+
+    intercept : whether b moves from `start` to its best value.
+    """
+    gradient, curvature = np.empty(z.size), np.empty(z.size)
+    b, value = _kernels.loss_at(
+        np.ascontiguousarray(z, np.float64), np.asarray(y, np.float64).ravel(),
+        np.ascontiguousarray(weight, np.float64), loss.kernel, loss.kernel_parameters,
+        intercept, start, gradient, curvature,
+    )  # fmt: skip
+    return b, value, gradient, curvature
 
 
 def share_of(alpha: FloatArray, weight: FloatArray) -> FloatArray:
@@ -52,6 +84,8 @@ def fit_intercept(
     if loss.quadratic:
         b = float(weight @ (y - z)) / float(weight.sum())
         return b, *loss.value_gradient(z + b, y, weight)
+    if is_compiled(loss):
+        return at_margins(loss, z, y, weight, start, intercept=True)[:3]
     b = start
     low, high = -np.inf, np.inf
     width = 1.0

@@ -105,6 +105,10 @@ class Multinomial(LossOfOutputs):
         """Return margins at which v / s is t, up to a constant of every row."""
         return np.asarray(np.log(y - t))
 
+    def bends(self, z: FloatArray, y: FloatArray) -> FloatArray:
+        """Return by how much minus v / s falls with these margins: p."""
+        return np.exp(z)
+
     # Only log p of the entries that v moves counts, and these are numbers of single entries.
     best_scale = NumericLoss.best_scale
 

@@ -35,6 +35,7 @@ class Poisson(_LogLink):
     """
 
     name: ClassVar[str] = "poisson"
+    kernel: ClassVar[int] = 3
     target: ClassVar[str] = "not negative"
 
     def of_rows(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -85,6 +86,7 @@ class Gamma(_LogLink):
     """
 
     name: ClassVar[str] = "gamma"
+    kernel: ClassVar[int] = 4
     target: ClassVar[str] = "positive"
 
     def of_rows(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

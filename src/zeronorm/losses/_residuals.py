@@ -11,6 +11,7 @@ from .._typing import FloatArray
 from ._base import LossOfRows, NumericLoss
 from ._dual import share_of
 
+AT_END = 1e-12  # of the range between the ends: so near to one a residual counts as there
 NORMAL = 1.4826  # of the median absolute deviation: the standard deviation of normal numbers
 
 
@@ -77,6 +78,11 @@ class _Clipped(_OfResiduals, NumericLoss):
     """
 
     @property
+    def kernel_parameters(self) -> tuple[float, float]:
+        """A and b."""
+        return self.ends
+
+    @property
     def ends(self) -> tuple[float, float]:
         """A and b."""
         raise NotImplementedError
@@ -88,9 +94,14 @@ class _Clipped(_OfResiduals, NumericLoss):
         return t * (residual - 0.5 * t), -t
 
     def bends(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return 1 between the ends, else 0: a generalised second derivative."""
+        """Return 1 from end to end, else 0: a generalised second derivative.
+
+        The best intercept of a quantile puts a row at an end, which is to count whichever way
+        that is rounded: without any row there is no Newton step.
+        """
         residual, (low, high) = y - z, self.ends
-        return np.asarray((residual > low) & (residual < high), np.float64)
+        near = AT_END * (high - low)
+        return np.asarray((residual > low - near) & (residual < high + near), np.float64)
 
     def interval(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return a and b."""
@@ -121,6 +132,7 @@ class Huber(_Clipped):
     """
 
     name: ClassVar[str] = "huber"
+    kernel: ClassVar[int] = 5
     epsilon: float = 1.35
     width: float | None = None
 
@@ -172,6 +184,7 @@ class Quantile(_Clipped):
     """
 
     name: ClassVar[str] = "quantile"
+    kernel: ClassVar[int] = 5
     level: float = 0.5
     smoothing: float = 0.05
     width: float | None = None

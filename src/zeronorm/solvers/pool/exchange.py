@@ -220,8 +220,8 @@ class Exchanges:
         risk = self._risk
         margins, dual, scores = np.empty(n), np.empty(n), np.empty(k)
         b, objective, bound, gap = _kernels.dense_exchange(
-            self._Z.array, risk.y, risk.weight, self._protected.view(np.uint8),
-            risk.loss.kernel, risk.intercept, current.fit.intercept,
+            self._Z.array, risk.y.ravel(), risk.weight, self._protected.view(np.uint8),
+            risk.loss.kernel, risk.loss.kernel_parameters, risk.intercept, current.fit.intercept,
             self._tol, self._fit_tol, swaps, RULE, WON_BACK, known.columns, n_known, columns, u,
             margins, dual, scores,
         )  # fmt: skip

@@ -7,12 +7,13 @@ with C given, or chosen by the approximate leave-one-out loss.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray
+from ..._typing import Columns, FloatArray, IndexArray
 from ...losses import LossOfOutputs
 from ..risk import Risk
 from .ridge import Ridge, inverse_factor, leverages, ridge
@@ -66,6 +67,7 @@ def refit(
     else:
         candidates = [float(C)]
     penalty = 1.0 / std**2
+    folds = [] if risk.loss.separable else _folds(Z, risk)
     fits: list[Ridge] = []
     losses: list[float] = []
     coarse = tol if len(candidates) == 1 else max(tol, GRID_TOL)
@@ -77,7 +79,7 @@ def refit(
         elif risk.loss.separable:
             losses.append(leave_one_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
         else:
-            losses.append(held_out_loss(Z, risk, value, penalty, fits[-1], coarse))
+            losses.append(held_out_loss(Z, risk, folds, value, penalty, fits[-1], coarse))
     best = int(np.argmin(np.nan_to_num(losses, nan=np.inf)))
     fit = fits[best]
     if coarse > tol:
@@ -160,29 +162,37 @@ def leave_one_row_out_loss(
     return float(at.value_gradient(z + shift, risk.y, risk.weight)[0] / risk.weight.sum() * q)
 
 
+def _folds(Z: Columns, risk: Risk) -> list[tuple[IndexArray, Columns, Risk]]:
+    """Return the rows that each fold leaves, and their parts; a target's order deals them out."""
+    turn = np.empty(risk.size, np.int64)
+    turn[np.lexsort(np.atleast_2d(risk.y.T))] = np.arange(risk.size) % FOLDS
+    rows = [np.flatnonzero(turn != number) for number in range(min(FOLDS, risk.size))]
+    return [(train, Z.rows(train), risk.rows(train)) for train in rows]
+
+
 def held_out_loss(
-    Z: Columns, risk: Risk, C: float, penalty: FloatArray, fit: Ridge, tol: float
+    Z: Columns,
+    risk: Risk,
+    folds: Sequence[tuple[IndexArray, Columns, Risk]],
+    C: float,
+    penalty: FloatArray,
+    fit: Ridge,
+    tol: float,
 ) -> float:
     """Return the mean loss of a row under models fitted without its fold.
 
-    The loss of a fold is what it adds to that of the other rows. Folds deal out the rows in the
-    order of the target.
+    The loss of a fold is what it adds to that of the other rows.
 
     fit : to all rows; the others start there.
 
     Source: Verweij and van Houwelingen, Cross-validation in survival analysis, Statistics in
     Medicine 12(24), 1993.
     """
-    turn = np.empty(risk.size, np.int64)
-    keys = risk.y.T.reshape(-1, risk.size)
-    turn[np.lexsort(keys)] = np.arange(risk.size) % FOLDS
     total, start = 0.0, (fit.coef, fit.intercept)
-    for number in range(min(FOLDS, risk.size)):
-        train = np.flatnonzero(turn != number)
-        part = risk.rows(train)
-        found = ridge(Z.rows(train), part.times(C), penalty=penalty, start=start, tol=tol)
+    for train, columns, part in folds:
+        found = ridge(columns, part.times(C), penalty=penalty, start=start, tol=tol)
         z = Z.times(found.coef) + found.intercept
-        total += risk.value_gradient(z)[0] - part.value_gradient(z[risk.places(train)])[0]
+        total += risk.value_gradient(z)[0] - part.value_gradient(z[train])[0]
     return total / float(risk.weight.sum())
 
 

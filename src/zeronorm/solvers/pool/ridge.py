@@ -116,8 +116,9 @@ def ridge(
     assert Z.array is not None
     margins, dual, scores = np.empty(n), np.empty(n), np.empty(p)
     b, objective, bound, gap = _kernels.dense_ridge(
-        Z.array, np.arange(p) if columns is None else columns, risk.y, risk.weight, diagonal,
-        risk.loss.kernel, risk.intercept, b, tol, of_value, cutoff, u, margins, dual, scores,
+        Z.array, np.arange(p) if columns is None else columns, risk.y.ravel(), risk.weight,
+        diagonal, risk.loss.kernel, risk.loss.kernel_parameters, risk.intercept, b, tol, of_value,
+        cutoff, u, margins, dual, scores,
     )  # fmt: skip
     fit = Ridge(u, b, margins, dual, scores, objective, bound, gap)
     return bounded(fit, risk, diagonal)

@@ -1,0 +1,217 @@
+// Cox's partial likelihood, as `losses/_cox.py` has it: the loss of a row depends on the rows that
+// are at risk with it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "lanes.hpp"
+#include "losses.hpp"
+#include "parallel.hpp"
+#include "ridge_rows.hpp"
+#include "risk.hpp"
+
+namespace zeronorm {
+
+// Margins that differ by no more are exponentiated and summed as they are.
+inline constexpr double kPlainRange = 600.0;
+
+// log(e^a + e^b)
+inline double log_add(double a, double b) {
+    const double high = std::max(a, b);
+    return std::isinf(high) ? high : high + std::log1p(std::exp(-std::abs(a - b)));
+}
+
+template <>
+class Risk<Cox> {
+  public:
+    // y: time, event and stratum of the rows, row by row.
+    Risk(const Cox&, const double* y, const double* weight, std::int64_t n)
+        : n_(n), n_rows_(whole(n, kLine)), order_(static_cast<std::size_t>(n)) {
+        const auto time = [&](std::int64_t i) { return y[3 * i]; };
+        const auto stratum = [&](std::int64_t i) { return y[3 * i + 2]; };
+        std::iota(order_.begin(), order_.end(), 0);
+        std::stable_sort(order_.begin(), order_.end(), [&](std::int64_t a, std::int64_t b) {
+            return stratum(a) < stratum(b) || (stratum(a) == stratum(b) && time(a) > time(b));
+        });
+        for (std::int64_t r = 0; r < n; ++r) {
+            const std::int64_t i = order_[at(r)];
+            weight_[r] = weight[i];
+            death_[r] = y[3 * i + 1] > 0.0 ? weight[i] : 0.0;
+        }
+        for (std::int64_t begin = 0, end; begin < n; begin = end) {
+            const std::int64_t first_time = size(times_);
+            end = begin;
+            while (end < n && stratum(order_[at(end)]) == stratum(order_[at(begin)])) {
+                std::int64_t next = end;  // the rows of one time are from `end` to here
+                double deaths = 0.0;
+                bool any = false;
+                for (; next < n && stratum(order_[at(next)]) == stratum(order_[at(begin)]) &&
+                       time(order_[at(next)]) == time(order_[at(end)]);
+                     ++next) {
+                    any = any || y[3 * order_[at(next)] + 1] > 0.0;
+                    deaths += death_[next];
+                    first_.push_back(size(times_));
+                }
+                if (any) times_.push_back({next, deaths});
+                end = next;
+            }
+            strata_.push_back({begin, end, first_time, size(times_)});
+        }
+    }
+    std::int64_t n() const { return n_; }
+    std::int64_t n_rows() const { return n_rows_; }
+
+    // As of other losses. A constant in the margins changes nothing: the derivatives in b are 0.
+    // But where `couple` takes nothing off, a second one that is not centres the columns.
+    RowTotals evaluate(const double* z, double, double* v, double* curvature) const {
+        double value = 0.0, total = 0.0, bend = 0.0;
+        for (const Stratum& one : strata_)
+            value += share(one, z);
+        for (std::int64_t r = 0; r < n_; ++r) {
+            const std::int64_t i = order_[at(r)];
+            v[i] = death_[r] - share_[r];
+            curvature[i] = share_[r];
+            bend += share_[r];
+            total += std::abs(v[i]);
+        }
+        std::fill(v + n_, v + n_rows_, 0.0);
+        std::fill(curvature + n_, curvature + n_rows_, 0.0);
+        return {value < 0.0 ? 0.0 : value, 0.0, total, is_plain(z) ? 0.0 : bend};
+    }
+
+    void fit_intercept(const double*, double&, double*, double*, RowTotals&) const {}
+
+    double null(bool) const {
+        Buffer zero(n_rows_), v(n_rows_), curvature(n_rows_);
+        return evaluate(zero, 0.0, v, curvature).value;
+    }
+
+    // Takes sum_t D_t m_t m_t' off, m_t the mean of the columns over the rows at risk; nothing
+    // where margins differ by much: the loss is all but straight there, and steps would have no
+    // end.
+    void couple(const double* z, const double* columns, std::int64_t width, double* gram) const {
+        if (!is_plain(z)) return;
+        const std::int64_t n_times = size(times_), n_padded = whole(n_times, kLine);
+        Buffer mean(n_padded * width), deaths(n_padded), at_risk(n_padded), decay(n_rows_),
+            product(width * width), cross(width), scaled(kGramLeft * kGramRows);
+        for (const Stratum& one : strata_) {
+            set_sizes(one, z);
+            const auto sums = [&](const auto& value_of, double* to) {
+                double sum = 0.0;
+                std::int64_t r = one.begin;
+                for (std::int64_t t = one.first_time; t < one.last_time; ++t) {
+                    for (; r < times_[at(t)].end; ++r)
+                        sum += share_[r] * value_of(r);
+                    to[t] = sum;
+                }
+            };
+            sums([](std::int64_t) { return 1.0; }, at_risk);
+            for (std::int64_t j = 0; j < width; ++j) {
+                const double* const column = columns + j * n_rows_;
+                sums([&](std::int64_t r) { return column[order_[at(r)]]; }, mean + j * n_padded);
+            }
+            for (std::int64_t t = one.first_time; t < one.last_time; ++t) {
+                deaths[t] = times_[at(t)].deaths;
+                for (std::int64_t j = 0; j < width; ++j)
+                    mean[j * n_padded + t] /= at_risk[t];
+            }
+        }
+        weighted_gram(mean, n_padded, width, deaths, product, cross, scaled);
+        for (std::int64_t k = 0; k < width * width; ++k)
+            gram[k] -= product[k];
+    }
+
+  private:
+    // Rows, and event times, of a stratum: from the last time to the first.
+    struct Stratum {
+        std::int64_t begin, end, first_time, last_time;
+    };
+    // The rows at risk at an event time are those of the stratum before `end`.
+    struct EventTime {
+        std::int64_t end;
+        double deaths;  // the weight of its events, D_t
+    };
+
+    static std::size_t at(std::int64_t place) { return static_cast<std::size_t>(place); }
+    template <class T>
+    static std::int64_t size(const std::vector<T>& items) {
+        return static_cast<std::int64_t>(items.size());
+    }
+
+    bool is_plain(const double* z) const {
+        const auto [low, high] = std::minmax_element(z, z + n_);
+        return n_ == 0 || *high - *low <= kPlainRange;
+    }
+
+    // share_ <- s e^(z - the largest z), in order; false where the margins differ by too much.
+    bool set_sizes(const Stratum& one, const double* z) const {
+        double smallest = std::numeric_limits<double>::infinity();
+        largest_ = -smallest;
+        for (std::int64_t r = one.begin; r < one.end; ++r) {
+            margin_[r] = z[order_[at(r)]];
+            largest_ = std::max(largest_, margin_[r]);
+            smallest = std::min(smallest, margin_[r]);
+        }
+        if (!(largest_ - smallest <= kPlainRange)) return false;
+        const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+            each_group(one.end - one.begin,
+                       [&](std::int64_t i, std::int64_t n) ZERONORM_INLINE_LAMBDA {
+                           Lanes margin, s, power;
+                           load_some(margin_ + one.begin + i, n, margin);
+                           load_some(weight_ + one.begin + i, n, s);
+                           exp_of(margin - largest_, power);
+                           store_some(s * power, n, share_ + one.begin + i);
+                       });
+        };
+        run_block(kernel, 0);
+        return true;
+    }
+
+    // share_ <- p of the rows of a stratum, in order; returns the loss of these.
+    double share(const Stratum& one, const double* z) const {
+        const bool plain = set_sizes(one, z);
+        if (!plain)
+            for (std::int64_t r = one.begin; r < one.end; ++r)
+                share_[r] = std::log(weight_[r]) + margin_[r] - largest_;
+        hazard_.assign(at(one.last_time - one.first_time + 1), 0.0);
+        double value = 0.0, at_risk = plain ? 0.0 : -std::numeric_limits<double>::infinity();
+        std::int64_t r = one.begin;
+        for (std::int64_t t = one.first_time; t < one.last_time; ++t) {
+            const auto [end, deaths] = times_[at(t)];
+            for (; r < end; ++r)
+                at_risk = plain ? at_risk + share_[r] : log_add(at_risk, share_[r]);
+            const double logarithm = plain ? std::log(at_risk) : at_risk;
+            // Less D log D, the least value.
+            if (deaths > 0.0) value += deaths * (logarithm - std::log(deaths));
+            hazard_[at(t - one.first_time)] =
+                plain ? deaths / at_risk : std::log(deaths) - logarithm;
+        }
+        hazard_.back() = plain ? 0.0 : -std::numeric_limits<double>::infinity();
+        for (std::size_t t = hazard_.size() - 1; t-- > 0;)
+            hazard_[t] = plain ? hazard_[t] + hazard_[t + 1] : log_add(hazard_[t], hazard_[t + 1]);
+        for (r = one.begin; r < one.end; ++r) {
+            value += death_[r] * (largest_ - margin_[r]);
+            const double own = hazard_[at(first_[at(r)] - one.first_time)];
+            share_[r] = plain ? share_[r] * own : std::exp(share_[r] + own);
+        }
+        return value;
+    }
+
+    std::int64_t n_, n_rows_;
+    std::vector<std::int64_t> order_;  // of the rows: by stratum, from the last time to the first
+    std::vector<std::int64_t> first_;  // of the rows, in order: the last event time at risk
+    std::vector<EventTime> times_;
+    std::vector<Stratum> strata_;
+    // In order: s, s of the events, and what the functions above work on.
+    Buffer weight_{n_rows_}, death_{n_rows_}, share_{n_rows_}, margin_{n_rows_};
+    mutable std::vector<double> hazard_;
+    mutable double largest_ = 0.0;
+};
+
+}  // namespace zeronorm

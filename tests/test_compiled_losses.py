@@ -1,0 +1,187 @@
+"""Losses of numbers and times in the compiled solvers, against their formulas in NumPy."""
+
+import numpy as np
+import pytest
+
+from test_kernels import exchange_pool
+from zeronorm import _kernels
+from zeronorm._kernels import _native as native
+from zeronorm.designs._columns import as_columns
+from zeronorm.losses import Cox, Gamma, Huber, LeastSquares, Poisson, Quantile, fit_intercept
+from zeronorm.losses._dual import at_margins, is_compiled
+from zeronorm.solvers import ridge
+from zeronorm.solvers.pool.exchange import Exchanges
+from zeronorm.solvers.risk import Risk
+
+OF_ROWS = [Poisson(), Gamma(), Huber(width=0.7), Quantile(0.8, width=0.3)]
+LOSSES = [*OF_ROWS, Cox()]
+each_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+
+
+@pytest.fixture
+def numpy_only(monkeypatch):
+    """A function that leaves NumPy alone to the calls that follow."""
+    return lambda: monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", False)
+
+
+def target(loss, seed, n):
+    """Targets of a loss: of counts with many zeros, of times with ties and strata."""
+    rng = np.random.default_rng(seed)
+    if loss.name == "poisson":
+        return rng.poisson(1.5, n) * rng.choice([1.0, 0.37], n)
+    if loss.name == "gamma":
+        return rng.gamma(2.0, 1.0, n)
+    if loss.name == "cox":
+        time = np.ceil(rng.exponential(10.0, n)) + 1.0
+        return np.column_stack([time, rng.random(n) < 0.6, rng.integers(0, 3, n)]).astype(float)
+    return rng.standard_normal(n)
+
+
+def weights(seed, n):
+    """Weights, one of them 0 but for the first rows."""
+    weight = np.random.default_rng(seed + 1).uniform(0.05, 2.0, n)
+    weight[5:6] = 1e-3
+    return weight
+
+
+@each_loss
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 30.0, 1e4])
+@pytest.mark.parametrize("n", [1, 4, 7, 64])
+def test_margins(loss, scale, n, numpy_only):
+    """A fit would descend on another loss than its certificate is of."""
+    y, weight = target(loss, n, n), weights(n, n)
+    z = scale * np.random.default_rng(7).standard_normal(n)
+    assert is_compiled(loss)
+    _, value, gradient, curvature = at_margins(loss, z, y, weight)
+    numpy_only()
+    expected, slope = loss.value_gradient(z, y, weight)
+    bend = loss.curvature(z, y, weight)
+    size = np.abs(slope).max() + weight.max() + 0.01 * scale
+    np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-11, atol=1e-13 * size)
+    np.testing.assert_allclose(curvature, bend, rtol=1e-11, atol=1e-13 * size)
+
+
+@pytest.mark.parametrize("loss", OF_ROWS[:2], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("away", [1e-7, 1e-4, 0.1, 0.49, 0.51, 0.99, 1.01, -0.3, -3.0])
+def test_no_digits_are_lost_near_the_least_value(loss, away):
+    """The value of a good fit would be the rounding of larger numbers."""
+    y = np.array([1e-3, 0.7, 3.0, 500.0, 1e6])
+    d = (np.log(y) + away) - np.log(y)  # as it is in floating point
+    one = d if loss.name == "poisson" else -d
+    series = sum(one**k / np.prod(np.arange(1.0, k + 1)) for k in range(30, 1, -1))
+    expected = np.sum((y if loss.name == "poisson" else 1.0) * series)
+    value = at_margins(loss, np.log(y) + away, y, np.ones(5))[1]
+    assert value == pytest.approx(expected, rel=1e-8 if abs(away) < 1e-6 else 1e-11)
+
+
+@pytest.mark.parametrize("loss", OF_ROWS, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("scale", [0.1, 3.0, 50.0])
+def test_best_intercept(loss, scale, numpy_only):
+    """Bounds would be of a point with another intercept."""
+    y, weight = target(loss, 3, 41), weights(3, 41)
+    z = scale * np.random.default_rng(8).standard_normal(41)
+    found = fit_intercept(loss, z, y, weight)
+    numpy_only()
+    expected = fit_intercept(loss, z, y, weight)
+    assert found[0] == pytest.approx(expected[0], rel=1e-9)
+    assert found[1] == pytest.approx(expected[1], rel=1e-12)
+    assert abs(found[2].sum()) <= 1e-12 * np.abs(found[2]).sum()
+
+
+@each_loss
+@pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "origin"])
+@pytest.mark.parametrize(("n", "p"), [(12, 1), (40, 5), (203, 17)])
+def test_ridge(loss, intercept, n, p, numpy_only):
+    """A fit would not be the best one on its features, or its bound not below the best."""
+    rng = np.random.default_rng(n)
+    Z = as_columns(np.asfortranarray(rng.standard_normal((n, p + 2))))
+    columns = rng.permutation(p + 2)[:p]
+    risk = Risk(target(loss, n, n), weights(n, n), loss, intercept)
+    penalty = rng.uniform(0.5, 2.0, p)
+    options = {"columns": columns, "penalty": penalty, "tol": 1e-13}
+    found = ridge(Z, risk, **options)
+    numpy_only()
+    expected = ridge(Z, risk, **options)
+    size = expected.objective
+    assert found.objective == pytest.approx(expected.objective, rel=1e-11)
+    assert found.bound <= expected.objective * (1.0 + 1e-12)
+    assert found.objective - found.bound <= 1e-11 * max(size, risk.null())
+    assert found.gap == pytest.approx((found.objective - found.bound) / risk.null(), abs=1e-13)
+    np.testing.assert_allclose(found.coef, expected.coef, atol=1e-5 * np.abs(expected.coef).max())
+    np.testing.assert_allclose(found.dual, expected.dual, atol=1e-5 * np.abs(expected.dual).max())
+    np.testing.assert_allclose(found.scores, Z.take(columns).dot(found.dual), atol=1e-9)
+    assert abs(found.dual.sum()) <= 1e-9 if intercept else True
+
+
+@each_loss
+@pytest.mark.parametrize("seed", range(3))
+def test_exchanges(loss, seed, numpy_only):
+    """The search would end at other supports than the specification says."""
+    (x, _, weight, is_kept), order = exchange_pool(seed, 60, 20)
+    x = x / x.std(axis=0)
+    risk = Risk(target(loss, seed, 60), np.clip(weight, 0.05, 5.0), loss, True)
+    kept = np.flatnonzero(is_kept)
+    support = np.sort(np.concatenate([kept, order[~np.isin(order, kept)][: 5 - kept.size]]))
+
+    def improved():
+        exchanges = Exchanges(as_columns(np.asfortranarray(x)), risk, keep=kept, tol=1e-6)
+        return exchanges.improve(exchanges.fit(support))
+
+    found = improved()
+    numpy_only()
+    expected = improved()
+    np.testing.assert_array_equal(found.columns, expected.columns)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-8)
+
+
+def test_a_constant_count_has_a_gap_of_zero():
+    """A gap relative to no more than rounding would be any number."""
+    rng = np.random.default_rng(0)
+    Z = as_columns(np.asfortranarray(rng.standard_normal((30, 3))))
+    found = ridge(Z, Risk(np.full(30, 3.0), np.ones(30), Poisson(), True), tol=1e-8)
+    assert abs(found.gap) <= 1e-6
+    assert np.abs(found.coef).max() <= 1e-7
+
+
+def test_times_with_margins_that_differ_by_much(numpy_only):
+    """Risk sets would be empty by underflow, and Newton steps not finite."""
+    y, weight = target(Cox(), 5, 50), weights(5, 50)
+    z = 900.0 * np.sign(np.random.default_rng(1).standard_normal(50))
+    Z = as_columns(np.asfortranarray(z[:, None]))
+    risk = Risk(y, weight, Cox(), True)
+    start = np.array([1.0]), 0.0
+    found = ridge(Z, risk, penalty=1e6, start=start, tol=1e-10)
+    numpy_only()
+    expected = ridge(Z, risk, penalty=1e6, start=start, tol=1e-10)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+
+
+def test_a_loss_that_changes_a_compiled_one_is_not_compiled():
+    """The form of its base would be minimised without a word."""
+
+    class Doubled(Poisson):
+        def of_rows(self, z, y):
+            value, slope = super().of_rows(z, y)
+            return 2.0 * value, 2.0 * slope
+
+    assert Doubled().kernel == -1
+    assert Poisson().kernel >= 0
+    y, z = target(Poisson(), 0, 9), np.linspace(-1, 1, 9)
+    once = Poisson().value_gradient(z, y, np.ones(9))[0]
+    assert Doubled().value_gradient(z, y, np.ones(9))[0] == pytest.approx(2.0 * once)
+
+
+def test_coordinate_steps_are_of_losses_that_have_them():
+    """The descent would be on another loss without a word."""
+    x, y = np.zeros((4, 1), order="F"), np.ones(4)
+    with pytest.raises(ValueError, match="no coordinate steps"):
+        native.dense_newton_cycle(
+            x, np.zeros(1, np.int64), y, y, np.ones((1, 4)), Poisson.kernel, 1e-12, 0.01, y[:1],
+            10, 0, np.zeros(1, np.int64), np.zeros(1), np.zeros(4),
+        )  # fmt: skip
+
+
+def test_labels_and_squares_have_ways_of_their_own():
+    """What is known of them to the bit would change."""
+    assert not is_compiled(LeastSquares())
