@@ -117,8 +117,9 @@ problem("budget golub sizes", golub, lambda: zn.BudgetClassifier([3, 8, 20], cal
 problem("budget simulated", lambda f: simulated(), lambda: zn.BudgetClassifier(6))
 problem("budget no intercept", lambda f: simulated(), lambda: zn.BudgetClassifier(
     6, fit_intercept=False, standardize=False, refit_C=1.0))  # fmt: skip
-problem("budget three classes", lambda f: simulated(target="three"), lambda: zn.BudgetClassifier(5))
-problem("budget srbct", named("srbct"), lambda: zn.BudgetClassifier(10))
+problem("budget three classes", lambda f: simulated(target="three"),
+        lambda: zn.BudgetClassifier(5, multi_class="ovr"))  # fmt: skip
+problem("budget srbct", named("srbct"), lambda: zn.BudgetClassifier(10, multi_class="ovr"))
 problem("budget pcmac sparse", lambda f: (sp.csr_array(real(f, "pcmac")["X"]),
         real(f, "pcmac")["y"]), lambda: zn.BudgetClassifier(30))  # fmt: skip
 problem("budget rcv1 sparse", named("rcv1_small"), lambda: zn.BudgetClassifier(50))

@@ -67,7 +67,8 @@ def refit(
     else:
         candidates = [float(C)]
     penalty = 1.0 / std**2
-    folds = [] if risk.loss.separable else _folds(Z, risk)
+    by_folds = not risk.loss.separable and risk.loss.outputs == 1
+    folds = _folds(Z, risk) if by_folds else []
     fits: list[Ridge] = []
     losses: list[float] = []
     coarse = tol if len(candidates) == 1 else max(tol, GRID_TOL)
