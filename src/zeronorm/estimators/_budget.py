@@ -34,9 +34,10 @@ class BudgetClassifier(LinearClassifier):
 
     By default a pool of 3k features is found by the minimax cutting plane (about six passes over
     X), reduced to k by backward elimination and splicing, refitted on the scaling of X, and
-    certified: `certificate_` says how far the support can be from the best one of its size. Several
-    classes are one-versus-rest, each with a budget of its own and their scans merged into the same
-    passes.
+    certified: `certificate_` says how far the support can be from the best one of its size. More
+    than two classes share their features, with the multinomial loss log(sum_c e^z_c) - z_y of a
+    margin for each, or are one-versus-rest, each with a budget of its own; their scans are merged
+    into the same passes.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class BudgetClassifier(LinearClassifier):
         `methods.L0(gap=0.01)`.
 
         - "auto": "pool" for features, "minimax" for whole groups, "bilevel" for both budgets.
-        - "pool": the pool, elimination and splicing, as above.
+        - "pool": the pool, elimination and splicing, as above, also of whole groups.
         - "l0": exchanges among all features, and on demand a proof.
         - "minimax": the cutting plane itself; nested supports, of features or of groups.
         - "greedy": the feature or group that fits best what is left, a scan for each.
@@ -104,6 +105,10 @@ class BudgetClassifier(LinearClassifier):
         n the sum of the weights (which count rows) and p the number of columns that are not
         constant. Of several classes, the sum over the models of each class against the others, and
         one size for all. Sources in `zeronorm.criteria`.
+    multi_class : "shared" or "ovr"
+        Of more than two classes: n_features in all, in one multinomial model (by the methods
+        "pool", "minimax" and "greedy", with the logistic loss), or so many for each class, in a
+        model against the others.
     class_weight : dict, "balanced" or None
     tol : float or None
         What solves single problems stops at this: a certified gap relative to the objective of the
@@ -137,8 +142,8 @@ class BudgetClassifier(LinearClassifier):
     groups_ : the labels of the groups of the selected features, sorted; where there are groups.
     n_scans_ : passes over X. seconds_ : by phase.
 
-    With three or more classes path_, history_, certificate_ and proof_ are tuples, one entry for
-    each class against the rest in the order of `classes_`.
+    Where three or more classes have a model each, path_, history_, certificate_ and proof_ are
+    tuples, one entry for each class against the rest in the order of `classes_`.
 
     References
     ----------

@@ -48,7 +48,7 @@ class BudgetRegressor(LinearRegressor):
     Attributes
     ----------
     As of `BudgetClassifier`, without those of classes; coef_ is (n_columns,) and intercept_ a
-    number. `criteria_` counts minus the log-likelihood up to constants: of least squares and
+    number, of several responses (n_responses, n_columns) and (n_responses,). `criteria_` counts minus the log-likelihood up to constants: of least squares and
     "huber" n/2 log(RSS/n), of "quantile" n log(mean loss), of "gamma" that of the likeliest shape.
 
     References
@@ -153,8 +153,10 @@ class BudgetRegressor(LinearRegressor):
 
         Parameters
         ----------
-        X, y, sample_weight : as for `BudgetClassifier`; y are numbers, of "poisson" not negative,
-            of "gamma" positive.
+        X, sample_weight : as for `BudgetClassifier`.
+        y : (n_samples,) numbers, of "poisson" not negative, of "gamma" positive; or of several
+            responses (n_samples, n_responses): the model has n_features for all of them, and
+            minimises the sum of their losses.
         offset : (n_samples,) known part of the margins, with a coefficient of 1. Of counts in an
             exposure (time, area, people) it is log(exposure).
 
