@@ -623,7 +623,7 @@ def test_options_reach_the_measure_classifier(run, rare, monkeypatch):
     )
     found = cross_validate(beside, X, y, cv=3, measure="hamming")
     assert model["for_accuracy"]["mean"] == pytest.approx(found.mean[0])
-    beside.set_params(n_features=[3], refit_C="loo")
+    beside.set_params(n_features=[3], refit_C="loo", multi_class="ovr")
     assert validated[1].get_params() == beside.get_params()
 
 

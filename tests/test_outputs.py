@@ -365,6 +365,8 @@ def test_methods_groups_and_errors():
     Y = np.column_stack([y, y == 1]) + 0.0
     with pytest.raises(ValueError, match="several responses"):
         BudgetRegressor(2, method="l0").fit(X, Y)
+    with pytest.raises(ValueError, match="only zeros"):
+        BudgetRegressor(2, loss="poisson").fit(X, Y * [1.0, 0.0])
     Y[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         BudgetRegressor(2).fit(X, Y)

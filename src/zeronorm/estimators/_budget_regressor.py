@@ -48,8 +48,9 @@ class BudgetRegressor(LinearRegressor):
     Attributes
     ----------
     As of `BudgetClassifier`, without those of classes; coef_ is (n_columns,) and intercept_ a
-    number, of several responses (n_responses, n_columns) and (n_responses,). `criteria_` counts minus the log-likelihood up to constants: of least squares and
-    "huber" n/2 log(RSS/n), of "quantile" n log(mean loss), of "gamma" that of the likeliest shape.
+    number, of several responses (n_responses, n_columns) and (n_responses,). `criteria_` counts
+    minus the log-likelihood up to constants: of least squares and "huber" n/2 log(RSS/n), of
+    "quantile" n log(mean loss), of "gamma" that of the likeliest shape.
 
     References
     ----------

@@ -167,7 +167,8 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
             _, exposure = self._loss().with_offset(data.labels.T, data.offset)
             weight = weight * exposure.reshape(-1, weight.size).max(axis=0)
         validate.check_total_weight(self._loss_weight(), weight)
-        validate.check_some_positive(self._loss(), data.labels)
+        for column in np.atleast_2d(data.labels.T):
+            validate.check_some_positive(self._loss(), column)
         return data, None
 
     def _set_models(self, models: Sequence[Model]) -> None:

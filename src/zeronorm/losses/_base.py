@@ -169,7 +169,7 @@ class NumericLoss(LossOfRows, ABC):
         """
         t = share_of(v, weight)
         low, high = self.interval(y)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ends = np.where(t > 0, high / t, np.where(t < 0, low / t, np.inf))
         end = INSIDE * float(ends.min(initial=np.inf))
         moved = t != 0

@@ -128,7 +128,8 @@ class Multinomial(LossOfOutputs):
                 flow[o] = given[:, own == o].sum(axis=1)
             given *= _circulating(flow)[own].T
         total = given.sum(axis=0)
-        given *= min(1.0, float((s[total > 0] / total[total > 0]).min(initial=1.0)))
+        with np.errstate(over="ignore"):
+            given *= min(1.0, float((s[total > 0] / total[total > 0]).min(initial=1.0)))
         found = -given
         found[own, np.arange(own.size)] = given.sum(axis=0)
         return found.ravel()
