@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import xlogy
@@ -14,7 +15,11 @@ from ._dual import share_of
 from ._outputs import ROUNDING, LossOfOutputs
 
 MAX_NEWTON = 100
+NEAR = 1e-13  # relative: shares that near to what is wanted are made equal to it afterwards
 MAX_BALANCING = 10_000
+
+
+_LATEST = threading.local()  # the intercepts of the last margins
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +45,19 @@ class Multinomial(LossOfOutputs):
 
     def intercepts(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return the best intercepts, of mean 0; a class without rows has -inf."""
-        z, y, s = self.by_output(z), self.by_output(y), self.by_output(weight)[0]
         if not self.free:
-            return np.zeros(len(z))
-        wanted = y @ s
+            return np.zeros(self.outputs)
+        # Value and derivatives are asked for one after the other, at the same margins.
+        latest: Any = getattr(_LATEST, "entry", (None, None, np.empty(0), np.empty(0)))
+        if latest[0] is y and latest[1] is weight and np.array_equal(latest[2], z):
+            return cast("FloatArray", latest[3])
+        Z, Y, s = self.by_output(z), self.by_output(y), self.by_output(weight)[0]
+        wanted = Y @ s
         some = wanted > 0
-        found = np.full(len(z), -np.inf)
-        found[some] = _best_shifts(z[some], y[some], s, wanted[some])
+        found = np.full(self.outputs, -np.inf)
+        found[some] = _best_shifts(Z[some], Y[some], s, wanted[some])
+        found.setflags(write=False)
+        _LATEST.entry = y, weight, z.copy(), found
         return found
 
     def value_gradient(
@@ -166,13 +177,16 @@ def _best_shifts(z: FloatArray, y: FloatArray, s: FloatArray, wanted: FloatArray
     for _ in range(MAX_NEWTON):
         sums = p @ s
         pull = wanted - sums
-        if np.abs(pull).max() <= 1e-15 * wanted.sum():
+        if np.abs(pull).max() <= NEAR * wanted.sum():
             break
         hessian = np.diag(sums) - (p * s) @ p.T
         hessian += float(sums.mean()) / len(b)  # along equal shifts, which change nothing
-        step = np.linalg.lstsq(hessian, pull, rcond=1e-15)[0]
+        try:
+            step = np.linalg.solve(hessian, pull)
+        except np.linalg.LinAlgError:  # an output has no share left
+            step = np.zeros_like(b)
         trial = state(b + step)
-        if not trial[0] <= value:
+        if not (trial[0] <= value and step.any()):
             step = np.log(wanted / np.maximum(sums, 1e-300))
             trial = state(b + step)
         if not trial[0] < value and np.abs(wanted - trial[1] @ s).max() >= np.abs(pull).max():
