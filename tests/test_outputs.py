@@ -17,11 +17,12 @@ from zeronorm.designs import Scaled, as_design
 from zeronorm.designs._columns import as_columns
 from zeronorm.designs._repeated import Repeated, RepeatedColumns
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
-from zeronorm.losses._multinomial import classes_as_outputs
+from zeronorm.losses._multinomial import _circulating, classes_as_outputs
 from zeronorm.persistence import save, save_certificate
 from zeronorm.solvers import run_together
 from zeronorm.solvers.drive import Scan
 from zeronorm.verification import CertificateError
+from zeronorm.verification._multinomial import _factors
 
 N, Q = 30, 3
 
@@ -273,6 +274,24 @@ def test_forged_certificates(kind):
             verify(X, y, replace(sound, **changed))
     with pytest.raises(CertificateError):
         verify(X, y[::-1], sound)
+
+
+def test_flows_that_never_come_back_are_left_out():
+    """A dual point whose sums are near 0, not 0, would prove a bound that is false."""
+    for factors in (_circulating, _factors):
+        flow = np.array([[0, 1, 1e-3, 0], [2, 0, 0, 0], [0, 0, 0, 3], [0, 0, 1, 0]], float)
+        found = factors(flow) * flow
+        np.testing.assert_allclose(found.sum(axis=0), found.sum(axis=1), rtol=1e-13)
+        assert found[0, 2] == 0.0
+        assert found[0, 1] > 0.0
+        rng = np.random.default_rng(0)
+        for size in (2, 3, 6):
+            flow = rng.random((size, size)) * 10.0 ** rng.uniform(-12, 0, (size, size))
+            np.fill_diagonal(flow, 0.0)
+            found = factors(flow) * flow
+            assert (factors(flow) >= 0).all()
+            assert factors(flow).max() <= 1.0
+            np.testing.assert_allclose(found.sum(axis=0), found.sum(axis=1), rtol=1e-12)
 
 
 def test_several_sizes_storages_and_weights():

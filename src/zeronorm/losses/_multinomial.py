@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
 
 from .._typing import Columns, FloatArray, IndexArray
@@ -199,19 +200,13 @@ def _circulating(flow: FloatArray) -> FloatArray:
     """Return factors in [0, 1] by which every class gets what it gives.
 
     flow : (q, q), not negative, what a class gives to others. The factors are x_a / x_b, found by
-    balancing one class after another; a class that only gives, or only gets, has none.
+    balancing one class after another. What a class gives that never comes back is left out.
 
     Source: Osborne, On pre-conditioning of matrices, Journal of the ACM 7(4), 1960.
     """
     q = len(flow)
-    open_ = np.ones((q, q), bool)
-    while True:  # classes that nothing leaves or enters take their flow from others
-        left = np.where(open_, flow, 0.0)
-        one_sided = (left.sum(axis=0) > 0) != (left.sum(axis=1) > 0)
-        if not one_sided.any():
-            break
-        open_[one_sided] = False
-        open_[:, one_sided] = False
+    _, part = connected_components(flow > 0, connection="strong")
+    left = np.where(part[:, None] == part, flow, 0.0)
     x = np.ones(q)
     for _ in range(MAX_BALANCING):
         worst = 0.0

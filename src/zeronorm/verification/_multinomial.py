@@ -11,6 +11,7 @@ from .._typing import FloatArray
 from ._loss import Loss
 
 MOST_ROUNDS = 10_000
+BALANCED = 1e-14  # relative: rounding leaves no more
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,11 @@ class Multinomial(Loss):
 
 def _factors(flow: FloatArray) -> FloatArray:
     """Return factors x_a / x_b, at most 1, of what class a gives to b, by which all get as much."""
-    kept = np.ones(flow.shape, bool)
-    while True:
-        left = flow * kept
-        lone = (left.sum(axis=0) > 0) ^ (left.sum(axis=1) > 0)
-        if not lone.any():
-            break
-        kept[lone, :] = kept[:, lone] = False
+    # What never comes back cannot be balanced: it is left out.
+    reached = (flow > 0) | np.eye(len(flow), dtype=bool)
+    for _ in flow:
+        reached = (reached @ reached) > 0
+    left = np.where(reached & reached.T, flow, 0.0)
     scale = np.ones(len(flow))
     for _ in range(MOST_ROUNDS):
         gives, gets = (left / scale).sum(axis=1) * scale, (left.T * scale).sum(axis=1) / scale
@@ -88,6 +87,9 @@ def _factors(flow: FloatArray) -> FloatArray:
             break
         place = int(np.argmax(np.where(moving, np.abs(gives - gets) / (gives + gets), 0.0)))
         scale[place] *= np.sqrt(gets[place] / gives[place])
+    else:
+        if not (np.abs(gives - gets) <= BALANCED * (gives + gets)).all():
+            return np.zeros_like(flow)
     found = np.where(left > 0, scale[:, None] / scale, 0.0)
     return np.asarray(found / max(1.0, float(found.max(initial=0.0))))
 
