@@ -26,7 +26,9 @@ from zeronorm.published import FeatureGeneratingMachine, L0LogisticRegression
 from zeronorm.result import Status
 from zeronorm.solvers.pool.bounds import bound_at
 from zeronorm.solvers.pool.branch import BranchAndBound
-from zeronorm.solvers.pool.relaxation import proximal_shares, relax, support_norm
+from zeronorm.solvers.pool.relaxation import relax
+from zeronorm.solvers.pool.support_norm import proximal_shares, support_norm
+from zeronorm.solvers.units import Singles
 from zeronorm.solvers.risk import Risk
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
@@ -127,7 +129,7 @@ def test_relaxation_agrees_with_a_conic_solver(loss, intercept):
         for k in (1, 3, 6):
             conic = oracles.full_problem(X, y, k, 0.4, loss=loss, intercept=intercept)
             risk = Risk(y, np.full(25, 0.4), LOSSES[loss], intercept)
-            found = relax(as_columns(X), risk, 0, k, tol=1e-9)
+            found = relax(as_columns(X), Singles(np.ones(X.shape[1], bool)), risk, 0, k, tol=1e-9)
             assert found.objective == pytest.approx(conic.objective, rel=1e-6)
             assert found.bound == pytest.approx(conic.objective, rel=1e-6)
             assert found.bound <= found.objective + 1e-12
@@ -149,7 +151,7 @@ def test_relaxations_of_a_small_ridge_and_collinear_columns_are_solved(loss, n_f
     for seed in range(10):
         X, y, C, k = hard(seed)
         risk = Risk(y, np.full(len(y), C), LOSSES[loss])
-        found = relax(as_columns(X), risk, n_fixed, k - n_fixed, tol=1e-6)
+        found = relax(as_columns(X), Singles(np.ones(X.shape[1], bool)), risk, n_fixed, k - n_fixed, tol=1e-6)
         assert found.objective - found.bound <= 1e-6 * found.objective
 
 
@@ -158,7 +160,7 @@ def test_interior_points_of_many_columns_have_those_that_count():
     for seed in range(4):
         X, y = instance(seed, n=30, p=350)
         risk = Risk(y, np.full(30, 300.0), Logistic())
-        found = relax(as_columns(X), risk, 0, 3, tol=1e-5)
+        found = relax(as_columns(X), Singles(np.ones(X.shape[1], bool)), risk, 0, 3, tol=1e-5)
         assert found.objective - found.bound <= 1e-5 * found.objective
 
 
@@ -175,7 +177,7 @@ def test_bounds_and_decisions_of_hundreds_of_instances_are_safe():
         risk = Risk(y, np.full(24, C), Logistic(), intercept)
         values, supports = optima(X, y, C, k, intercept=intercept)
         best = values.min()
-        found = relax(as_columns(X), risk, 0, k)
+        found = relax(as_columns(X), Singles(np.ones(X.shape[1], bool)), risk, 0, k)
         assert found.bound <= best * (1 + 1e-9)
         # As if the third best model were the best known one.
         upper = np.sort(values)[min(2, len(values) - 1)]

@@ -96,6 +96,7 @@ def prove(
     X: Any,
     y: Any,
     *,
+    groups: Any = None,
     gap: float = 0.01,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
@@ -116,7 +117,7 @@ def prove(
 
     Parameters
     ----------
-    model, X, y, sample_weight, offset, C, fit_intercept, standardize, n_threads
+    model, X, y, groups, sample_weight, offset, C, fit_intercept, standardize, n_threads
         As in `certify`.
     gap : the wanted (objective - bound) / objective; 0 for a proof that no better support exists.
     time_limit : seconds, for each class.
@@ -132,7 +133,7 @@ def prove(
     Raises
     ------
     ValueError
-        As `certify`; where the model selects groups, or `resume` is of another problem.
+        As `certify`; where `resume` is of another problem.
 
     Examples
     --------
@@ -147,12 +148,9 @@ def prove(
     validate.check_not_negative("gap", gap)
     validate.check_positive("time_limit", time_limit)
     validate.check_count("max_nodes", max_nodes)
-    posed = _pose(model, X, y, sample_weight, offset, C, fit_intercept, standardize, n_threads)
-    if posed[0].task.groups is not None:
-        raise ValueError(
-            "prove searches for the best features, one by one; got a model of groups of features. "
-            "Use certify, which bounds all models of so many groups."
-        )
+    posed = _pose(
+        model, X, y, sample_weight, offset, C, fit_intercept, standardize, n_threads, groups
+    )
     trees: list[Tree | None] = [None] * len(posed)
     if resume is not None:
         earlier = [resume] if isinstance(resume, Proof) else list(resume)
@@ -218,7 +216,7 @@ def _pose(
     fit_intercept: bool | None,
     standardize: bool | None,
     n_threads: int | None,
-    groups: Any = None,
+    groups: Any,
 ) -> list[_Posed]:
     """Return the binary problems of a model, on its selection scaling."""
     supports = _supports(model)
@@ -269,7 +267,7 @@ def _pose(
         return posed
     known = [path[model.size_].certificate for path in model._paths]
     return [
-        one if own is None or not _is_of(one, own) else replace(one, dual=own.dual)
+        one if own is None or not _is_of(one, own) else replace(one, dual=own.dual.ravel())
         for one, own in zip(posed, known, strict=True)
     ]
 
@@ -337,13 +335,14 @@ def _resumed(
     trees: list[Tree | None] = []
     for one, proof in zip(posed, earlier, strict=True):
         certificate = proof.certificate
-        if certificate.support.size != one.support.size or not _is_of(one, certificate):
+        if not _is_of(one, certificate):
             raise ValueError(
-                "resume is a proof of another problem (size, C, scaling, loss, intercept, forced "
-                "features, X, y or weights differ, or the order of the rows). Pass the model and "
-                "the data of the earlier call."
+                "resume is a proof of another problem (size, groups, C, scaling, loss, intercept, "
+                "forced features, X, y or weights differ, or the order of the rows). Pass the "
+                "model and the data of the earlier call."
             )
-        resumed.append(replace(one, support=certificate.support, dual=certificate.dual))
+        support = one.task.columns(certificate.support)
+        resumed.append(replace(one, support=support, dual=certificate.dual.ravel()))
         trees.append(certificate.tree)
     return resumed, trees
 
@@ -354,29 +353,41 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     Dual points of other labels, as of rows in another order, would not be feasible, and their
     bounds false.
     """
-    task, support = posed.task, certificate.support
-    risk = task.risk(posed.C)
+    task, risk = posed.task, posed.task.risk(posed.C)
     same = (
         certificate.C == posed.C
-        and certificate.dual.shape == (risk.size,)
+        and certificate.dual.size == risk.weight.size
         and certificate.scaling == task.scaling
         and certificate.loss == task.loss.name
         and certificate.parameters == task.loss.parameters
-        and certificate.fit_intercept == task.intercept
-        and np.array_equal(certificate.forced, task.forced)
-        and support[-1] < task.design.shape[1]
-        and task.usable[support].all()
+        and certificate.fit_intercept == task.has_intercept
+        and np.array_equal(certificate.forced, task.features(task.forced))
+        and _are_same(certificate.groups, task.groups_of_features())
+        and certificate.support[-1] < task.design_of_features.shape[1]
     )
     if not same:
         return False
-    duals = [certificate.dual, *(() if certificate.tree is None else certificate.tree.dual)]
-    if not all(risk.is_near_inside(dual) for dual in duals):
+    support = task.columns(certificate.support)
+    if not (
+        task.usable[support].all()
+        and task.units.of(support).size == task.units.of(posed.support).size
+    ):
         return False
-    intercept = certificate.intercept - task.origin
-    z = margins(task.design, support, certificate.coef, intercept)
-    loss, _ = risk.value_gradient(z)
-    objective = loss + 0.5 * certificate.coef @ certificate.coef
+    duals = [certificate.dual, *(() if certificate.tree is None else certificate.tree.dual)]
+    if not all(risk.is_near_inside(dual.ravel()) for dual in duals):
+        return False
+    coef, intercept = certificate.coef, certificate.intercept - task.origin
+    z = margins(task.design_of_features, certificate.support, coef.T, intercept)
+    loss, _ = risk.value_gradient(z.T.ravel())
+    objective = loss + 0.5 * coef.ravel() @ coef.ravel()
     return bool(abs(objective - certificate.objective) <= 1e-6 * abs(certificate.objective))
+
+
+def _are_same(groups: Groups | None, others: Groups | None) -> bool:
+    """Return whether two partitions are the same, or both none."""
+    if groups is None or others is None:
+        return groups is others
+    return np.array_equal(groups.code, others.code)
 
 
 __all__ = ["certify", "prove"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -136,7 +137,8 @@ class RepeatedColumns:
         """Return Zu."""
         spread = np.zeros((self._base.shape[1], self._q, *u.shape[1:]))
         spread[self._place, self._output] = u
-        found = self._base.times(spread.reshape(spread.shape[0], -1))
+        beside = self._q * math.prod(u.shape[1:])
+        found = self._base.times(spread.reshape(spread.shape[0], beside))
         n = self._base.shape[0]
         parts = found.reshape(n, self._q, -1).transpose(1, 0, 2)
         return np.asarray(parts.reshape(n * self._q, *u.shape[1:]))

@@ -127,6 +127,12 @@ class Task:
         of_features = self.groups.take(np.arange(0, self.usable.size, q))
         return None if len(of_features) == of_features.code.size else of_features
 
+    def named(self, units: IndexArray) -> IndexArray:
+        """Return what a certificate calls some units: features of X, or its groups by number."""
+        if self.groups is None or self.groups_of_features() is not None:
+            return units
+        return self.features(self.units.features(units))
+
     @property
     def has_intercept(self) -> bool:
         """Whether an intercept is free, or that of every output."""

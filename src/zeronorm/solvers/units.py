@@ -27,6 +27,21 @@ class Units(Protocol):
     def strength(self, scores: FloatArray) -> FloatArray:
         """Return what the units are worth, not negative, as a new array (n_units,)."""
 
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Return the sums of numbers of the features over the usable ones of each unit."""
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """Return numbers of the units as those of their features, (m,), all of them usable."""
+
+    def across(self, direction: FloatArray, curvature: FloatArray) -> FloatArray | float:
+        """Return the block diagonal matrix of c_g (I - e_g e_g'), all features usable; 0: it is 0.
+
+        direction : (m,) e_g, unit vectors or 0. curvature : (n_units,) c_g.
+        """
+
+    def take(self, units: IndexArray) -> Units:
+        """Return some units, as those of their features in the order of `features`."""
+
 
 class Singles:
     """Every feature by itself: |c_j|.
@@ -53,25 +68,43 @@ class Singles:
         """Return |c_j|."""
         return np.abs(scores)
 
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Return the numbers."""
+        return values
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """Return the numbers."""
+        return values
+
+    def across(self, direction: FloatArray, curvature: FloatArray) -> float:
+        """Return 0: features have no other direction."""
+        return 0.0
+
+    def take(self, units: IndexArray) -> Singles:
+        """Return some features."""
+        return Singles(self.usable[units])
+
 
 class Grouped:
     """Groups: ||c_g|| over the usable features of each."""
 
-    def __init__(self, groups: Groups, usable: np.ndarray) -> None:
-        self._code = groups.code
+    def __init__(self, code: IndexArray, n_units: int, usable: np.ndarray) -> None:
+        """Begin with the group of every feature, 0, 1, ..., and the mask of the usable ones."""
+        self._code = code
         features = np.flatnonzero(usable)
-        owner = groups.code[features]
+        owner = code[features]
         order = np.argsort(owner, kind="stable")
         self._features, self._owner = features[order], owner[order]
-        size = np.bincount(owner, minlength=len(groups))
+        size = np.bincount(owner, minlength=n_units)
         self._end = np.cumsum(size)
         self._begin = self._end - size
         self.usable = size > 0
 
     def features(self, units: IndexArray) -> IndexArray:
         """Return the usable features of some groups, group by group."""
-        parts = [self._features[self._begin[unit] : self._end[unit]] for unit in units]
-        return np.concatenate([np.empty(0, np.int64), *parts])
+        size = self.sizes(units)
+        start = np.repeat(self._begin[units] - np.cumsum(size) + size, size)
+        return self._features[start + np.arange(start.size)]
 
     def sizes(self, units: IndexArray) -> IndexArray:
         """Return how many usable features some groups have."""
@@ -83,13 +116,34 @@ class Grouped:
 
     def strength(self, scores: FloatArray) -> FloatArray:
         """Return ||c_g|| over the usable features."""
-        square = scores[self._features] ** 2
-        return np.sqrt(np.bincount(self._owner, square, self.usable.size))
+        return np.sqrt(self.sums(scores**2))
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Return the sums over the usable features."""
+        sums = np.bincount(self._owner, values[self._features], self.usable.size)
+        return np.asarray(sums, np.float64)
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """Return the number of its group for every feature."""
+        return values[self._code]
+
+    def across(self, direction: FloatArray, curvature: FloatArray) -> FloatArray:
+        """Return the matrix, with zeros between the groups."""
+        same = self._code[:, None] == self._code
+        scaled = self.spread(curvature)
+        matrix = np.where(same, np.outer(-scaled * direction, direction), 0.0)
+        np.einsum("ii->i", matrix)[:] += scaled
+        return matrix
+
+    def take(self, units: IndexArray) -> Grouped:
+        """Return some groups."""
+        code = np.repeat(np.arange(units.size), self.sizes(units))
+        return Grouped(code, units.size, np.ones(code.size, bool))
 
 
 def units_of(usable: np.ndarray, groups: Groups | None) -> Units:
     """Return what a budget counts where there are these groups, or none."""
-    return Singles(usable) if groups is None else Grouped(groups, usable)
+    return Singles(usable) if groups is None else Grouped(groups.code, len(groups), usable)
 
 
 def _unique(values: IndexArray) -> IndexArray:

@@ -172,8 +172,8 @@ def _check_fields(certificate: Certificate) -> None:
     _finite("intercept", np.asarray(certificate.intercept), outputs)
     _finite("coef", certificate.coef, (*outputs, k))
     _finite("dual", certificate.dual, (*outputs, None))
-    if several and (certificate.tree is not None or certificate.equivalents):
-        raise CertificateError("a certificate of several outputs has no tree and no equivalents.")
+    if several and certificate.equivalents:
+        raise CertificateError("a certificate of several outputs has no equivalents.")
     if (certificate.groups is None) != (certificate.n_groups is None):
         raise CertificateError("the certificate has groups without their number, or the reverse.")
     if certificate.groups is not None:
@@ -224,8 +224,6 @@ def _check_groups(certificate: Certificate, groups: Groups) -> None:
     code, budget = groups.code, certificate.n_groups
     if budget is None or not is_count(budget):
         raise CertificateError(f"n_groups must be a number of groups; got {budget!r:.60}.")
-    if certificate.tree is not None:
-        raise CertificateError("the certificate has a tree; there is none for groups.")
     if code.ndim != 1 or (code < 0).any() or (code >= len(groups)).any():
         raise CertificateError("the groups of the certificate must be one index for each feature.")
     check_range(certificate, code.size)

@@ -24,8 +24,8 @@ from ...ordering import largest
 from ...result import Certificate
 from ..drive import Scan, Solver
 from ..found import BestDual
-from ..pool.relaxation import proximal_shares, support_norm, top_squares
 from ..pool.ridge import ridge
+from ..pool.support_norm import proximal_shares, support_norm, top_squares
 from ..risk import Risk
 from ..task import Task
 from .supports import certify_supports

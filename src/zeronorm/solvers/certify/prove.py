@@ -123,9 +123,11 @@ def prove_support(
     report : called now and then with where the search stands.
     """
     clock = _Clock()
-    forced, risk = task.forced, task.risk(C)
+    units, risk = task.units, task.risk(C)
+    own, forced = units.of(support), units.of(task.forced)
+    inside = np.concatenate([forced, np.setdiff1d(own, forced)])
     pool = GatheredColumns(task.design, 0)
-    pool.add(np.concatenate([forced, np.setdiff1d(support, forced)]))
+    pool.add(units.features(inside))
     known = ridge(
         pool.columns(), risk, columns=pool.position(support), tol=REFIT_TOL, of_value=True
     )
@@ -135,7 +137,7 @@ def prove_support(
     if resume is not None:
         v = resume.dual[resume.row[0]]
     tight = yield from _tighten(
-        task, risk, support.size, pool, _Aim(objective, target, clock, goal.time_limit), v,
+        task, risk, inside, pool, _Aim(objective, target, clock, goal.time_limit), v,
         1 if resume is not None else MAX_SCANS,
     )  # fmt: skip
     certificate = _certificate(task, C, support, tight)
@@ -150,18 +152,22 @@ def prove_support(
     status = Status.OPTIMAL if certificate.proven else Status.GAP
     if goal.gap is None or certificate.proven or tight.bound.value >= target:
         return Proof(certificate, status, False, (row,))
-    aim = bound_at(risk, tight.dual, tight.magnitude, support.size, forced, target)
-    left = ~aim.dropped & task.usable
-    left[support] = True
+    strength = units.strength(tight.magnitude)
+    aim = bound_at(risk, tight.dual, strength, own.size, forced, target)
+    left = ~aim.dropped & units.usable
+    left[own] = True
     left[forced] = False
     candidates = np.concatenate([forced, np.flatnonzero(left)])
-    if candidates.size * risk.size * 8 > CANDIDATE_BYTES:
+    columns = units.features(candidates)
+    if columns.size * risk.size * 8 > CANDIDATE_BYTES:
         return Proof(certificate, Status.CANDIDATES, False, (row,))
-    Z = gather(task.design, candidates)
-    problem = Candidates(Z, candidates, risk, support.size, forced.size)
-    place = np.empty(task.design.shape[1], np.int64)
+    problem = Candidates(
+        gather(task.design, columns), units.take(candidates), task.named(candidates), risk,
+        own.size, forced.size,
+    )  # fmt: skip
+    place = np.empty(units.usable.size, np.int64)
     place[candidates] = np.arange(candidates.size)
-    search = BranchAndBound(problem, place[support], goal.gap, aim.dual, aim.value, resume)
+    search = BranchAndBound(problem, place[own], goal.gap, aim.dual, aim.value, resume)
     spent = clock.seconds
 
     def later(step: Progressed) -> Progressed:
@@ -172,7 +178,7 @@ def prove_support(
         None if report is None else lambda step: report(later(step)),
     )  # fmt: skip
     clock.add_search(clock.seconds - spent)
-    best = np.sort(candidates[search.support])
+    best = np.sort(units.features(candidates[search.support]))
     certificate = _certificate(task, C, best, tight)
     bound = min(search.bound, certificate.objective)
     certificate = replace(
@@ -189,7 +195,7 @@ def prove_support(
 def _tighten(
     task: Task,
     risk: Risk,
-    k: int,
+    inside: IndexArray,
     pool: GatheredColumns,
     aim: _Aim,
     v: FloatArray,
@@ -197,36 +203,39 @@ def _tighten(
 ) -> Solver[_Tightened]:
     """Solve the relaxation over all features to TIGHT_TOL, or until its bound reaches the target.
 
-    pool : columns with those of the best support, the forced ones first; it grows.
+    inside : the units of the best support, the forced ones first.
+    pool : their columns; it grows.
     v : dual point to begin with.
     """
-    design, forced = task.design, task.forced
+    design, units, k = task.design, task.units, inside.size
+    forced, support = units.of(task.forced), pool.features
     errors = score_errors(design, task.sample_weight)
     start: tuple[FloatArray, float] | None = None
     best: _Tightened | None = None
     relaxed = np.inf
     for _ in range(max_scans):
         scores = yield from aim.clock.scan(Scan(design, v))
-        magnitude = safe_magnitudes(task, scores, v, pool.features[:k], errors)
-        bound = bound_at(risk, v, magnitude, k, forced, aim.objective)
+        magnitude = safe_magnitudes(task, scores, v, support, errors)
+        strength = units.strength(magnitude)
+        bound = bound_at(risk, v, strength, k, forced, aim.objective)
         if best is None or bound.value > best.bound.value:
             best = _Tightened(bound, magnitude, v)
         done = relaxed - best.bound.value <= TIGHT_TOL * abs(best.bound.value)
         if done or best.bound.value >= aim.target or aim.clock.seconds > aim.time_limit:
             break
-        outside = magnitude.copy()  # of the last dual point
-        outside[pool.features] = -1.0
-        outside[~task.usable] = -1.0
-        fresh = largest(outside, min(max(NEW_FACTOR * k, NEW_MIN), outside.size))
-        fresh = fresh[outside[fresh] >= 0]
+        strength[inside] = -1.0
+        strength[~units.usable] = -1.0
+        fresh = largest(strength, min(max(NEW_FACTOR * k, NEW_MIN), strength.size))
+        fresh = fresh[strength[fresh] >= 0]
         if not fresh.size:
             break
-        pool.add(fresh)
+        inside = np.concatenate([inside, fresh])
+        pool.add(units.features(fresh))
         if start is not None:
-            start = np.append(start[0], np.zeros(fresh.size)), start[1]
+            start = np.append(start[0], np.zeros(pool.size - start[0].size)), start[1]
         answer = relax(
-            pool.columns(), risk, forced.size, min(k, pool.size) - forced.size, start=start,
-            tol=0.1 * TIGHT_TOL,
+            pool.columns(), units.take(inside), risk, forced.size,
+            min(k, inside.size) - forced.size, start=start, tol=0.1 * TIGHT_TOL,
         )  # fmt: skip
         start, relaxed = (answer.coef, answer.intercept), answer.objective
         v = answer.dual
@@ -243,9 +252,14 @@ def _certificate(
     """Certify a support by the best dual point alone: a verifier has no other for its figures."""
     risk = task.risk(C)
     fit = ridge(gather(task.design, support), risk, tol=REFIT_TOL, of_value=True)
-    known = bound_at(risk, tight.dual, tight.magnitude, support.size, task.forced, fit.objective)
+    size = task.units.of(support).size
+    known = bound_at(
+        risk, tight.dual, tight.magnitude, size, task.forced, fit.objective, task.groups
+    )
     certificate = certificate_of(task, C, support, fit, known)
-    return replace(certificate, equivalents=_equivalents(task, support, tight.magnitude))
+    if task.groups is None:
+        certificate = replace(certificate, equivalents=_equivalents(task, support, tight.magnitude))
+    return certificate
 
 
 def _equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict[int, IndexArray]:

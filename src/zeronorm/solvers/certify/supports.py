@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -78,13 +77,9 @@ def certify_supports(
                 best[index] = proof
         clock.stop()
     certificates = []
-    for size, support, fit, found in zip(sizes, supports, fits, best, strict=True):
+    for support, fit, found in zip(supports, fits, best, strict=True):
         assert found is not None
-        certificate = certificate_of(task, C, support, fit, found)
-        groups = task.groups_of_features()
-        if groups is not None:
-            certificate = replace(certificate, n_groups=size, groups=groups)
-        certificates.append(certificate)
+        certificates.append(certificate_of(task, C, support, fit, found))
     return certificates
 
 
@@ -95,6 +90,7 @@ def certificate_of(
     q, intercept = task.loss.outputs, fit.intercept + task.origin
     if q > 1:
         intercept = task.risk(C).intercepts(fit.margins) + task.origin
+    groups = task.groups_of_features()
     return Certificate(
         C=C,
         scaling=task.scaling,
@@ -110,6 +106,8 @@ def certificate_of(
         fit_intercept=task.has_intercept,
         forced=task.features(task.forced),
         parameters=task.loss.parameters,
+        groups=groups,
+        n_groups=None if groups is None else task.units.of(support).size,
     )
 
 

@@ -25,6 +25,7 @@ from ..found import BestDual
 from ..pool.exchange import POOL_FACTOR, Exchanges, Fitted
 from ..pool.relaxation import relax
 from ..task import Task
+from ..units import Singles
 
 # With next to no ridge the objective has many poor local optima: the search begins with this much
 # of it, and goes on from what it finds there.
@@ -196,8 +197,8 @@ class Search:
             u = np.zeros(self.pool.size)
             u[best.columns] = best.fit.coef
             answer = relax(
-                self.pool.columns(), self.risk, n_forced, k - n_forced,
-                start=(u, best.fit.intercept), tol=0.01, max_iter=RELAXED_STEPS,
+                self.pool.columns(), Singles(np.ones(self.pool.size, bool)), self.risk, n_forced,
+                k - n_forced, start=(u, best.fit.intercept), tol=0.01, max_iter=RELAXED_STEPS,
             )  # fmt: skip
             found[k] = BestDual(answer.bound, answer.dual)
             if improve:

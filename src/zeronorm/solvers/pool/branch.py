@@ -1,9 +1,9 @@
 """Branch and bound for the l0 problem on gathered candidates.
 
-A node has features that are fixed in and features that are free. The relaxation over them
+A node has units, features or groups of them, that are fixed in and units that are free. The relaxation over them
 (`pool.relaxation`) gives a dual point: its bound ends the node where no model of it can be better
-than wanted, and else rules out and fixes features (`pool.bounds`). What is left is divided by the
-free feature whose share d_j in the relaxation is nearest to one half. The node of the smallest
+than wanted, and else rules out and fixes units (`pool.bounds`). What is left is divided by the
+free unit whose share d_g in the relaxation is nearest to one half. The node of the smallest
 bound comes first; rounded relaxations, with swaps, give better models on the way.
 
 Source: Bertsimas, King and Mazumder, Annals of Statistics 44(2), 2016 (the l0 problem as one for
@@ -23,8 +23,10 @@ from ..._typing import Columns, FloatArray, IndexArray
 from ...ordering import largest
 from ...result import Progressed, Status, Tree
 from ..risk import Risk
+from ..units import Singles, Units
 from .bounds import Bound, bound_at
 from .exchange import Exchanges
+from .group_exchange import GroupExchanges
 from .relaxation import Relaxed, relax
 from .ridge import Ridge, ridge
 
@@ -37,29 +39,47 @@ SWAP_COLUMNS = 2000  # swaps on the way look at as many candidates
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The l0 problem over gathered columns, the forced ones first."""
+    """The l0 problem over gathered columns, unit by unit, the forced ones first."""
 
     Z: Columns  # (n, p)
-    features: IndexArray  # (p,) what they are in X
+    units: Units  # of the columns, in their order
+    names: IndexArray  # (n_units,) what the tree calls them: features of X, or groups
     risk: Risk
-    n_features: int
-    n_forced: int
+    budget: int  # units of a model
+    n_forced: int  # of them
+
+    @property
+    def n_units(self) -> int:
+        """The number of candidates."""
+        return int(self.names.size)
 
     def fit(self, support: IndexArray, tol: float = LEAF_TOL) -> Ridge:
-        """Solve the problem on a support, positions in Z."""
-        return ridge(self.Z, self.risk, columns=support, tol=tol, of_value=True)
+        """Solve the problem on some units."""
+        columns = self.units.features(support)
+        return ridge(self.Z, self.risk, columns=columns, tol=tol, of_value=True)
+
+    def improved(self, support: IndexArray) -> IndexArray:
+        """Return where exchanges of single units lead from some."""
+        forced = np.arange(self.n_forced)
+        if isinstance(self.units, Singles):
+            exchanges = Exchanges(self.Z, self.risk, keep=forced)
+            return exchanges.swap(exchanges.fit(support)).columns
+        code = self.units.spread(np.arange(self.n_units))
+        of_groups = GroupExchanges(self.Z, code, self.risk, keep=forced)
+        return np.unique(code[of_groups.splice(self.units.features(support))])
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Models with all of `fixed` and some of `free`, positions in Z."""
+    """Models with all of `fixed` and some of `free`, units of the candidates."""
 
     bound: float  # what `dual` shows, of its parent's models at least
     number: int  # in the tree
     fixed: IndexArray
     free: IndexArray
     dual: FloatArray  # the dual point that the tree has for it: its parent's until it is examined
-    start: tuple[IndexArray, FloatArray, float]  # coefficients and intercept of the parent
+    # Columns of Z that are not 0 in the relaxation of the parent, their coefficients, intercept.
+    start: tuple[IndexArray, FloatArray, float]
 
     def __lt__(self, other: Node) -> bool:
         """Order by bound; of equal ones the deeper comes first, then the later."""
@@ -87,10 +107,10 @@ class BranchAndBound:
         bound: float,
         tree: Tree | None = None,
     ) -> None:
-        """Begin with the best known support, positions in Z.
+        """Begin with the best known support, units of the candidates.
 
         gap : the wanted one, relative.
-        dual, bound : what has ruled out the features that are no candidates, and its bound.
+        dual, bound : what has ruled out the units that are no candidates, and its bound.
         tree : of an earlier search for the same problem, to go on from, whatever its gap was.
         """
         # A little less than wanted, so that rounding leaves no more than that.
@@ -98,19 +118,19 @@ class BranchAndBound:
         self.support = np.sort(support)
         self.objective = problem.fit(self.support).objective
         self._seen = {tuple(self.support.tolist())}
-        # The bound of what is behind: of pruned nodes and of features that are ruled out.
+        # The bound of what is behind: of pruned nodes and of units that are ruled out.
         self._least = self.target
         self._parent: list[int] = []
-        self._feature: list[int] = []  # in X
+        self._feature: list[int] = []  # by its name
         self._inside: list[bool] = []
         self._row: list[int] = []
         self._dual: list[FloatArray] = []
-        root = np.arange(problem.Z.shape[1])
+        root = np.arange(problem.n_units)
         nothing = np.empty(0, np.int64), np.empty(0), 0.0
         fixed, free = root[: problem.n_forced], root[problem.n_forced :]
         self._open: list[Node] = []
         if tree is None:
-            self._row[self._number(-1, -1, False)] = 0  # all features
+            self._row[self._number(-1, -1, False)] = 0  # all units
             self._dual.append(dual)
             number = self._number(0, -1, False)  # the candidates
             self._open = [Node(bound, number, fixed, free, dual, nothing)]
@@ -142,7 +162,7 @@ class BranchAndBound:
             np.array(self._feature, np.int64),
             np.array(self._inside, bool),
             np.array(self._row, np.int64),
-            np.array(self._dual).reshape(len(self._dual), self._problem.risk.size),
+            np.array(self._dual).reshape(len(self._dual), self._problem.risk.weight.size),
         )
 
     def run(
@@ -156,7 +176,7 @@ class BranchAndBound:
         report : called with every row that is added to the history.
         """
         begin = time.perf_counter()
-        limit = TREE_BYTES // (8 * self._problem.risk.size)
+        limit = TREE_BYTES // (8 * self._problem.risk.weight.size)
         limit = limit if max_nodes is None else min(limit, max_nodes)
         reported = -np.inf
 
@@ -205,7 +225,7 @@ class BranchAndBound:
 
         root : node 1, the candidates. Decisions are made anew: the target may be another.
         """
-        position = {feature: place for place, feature in enumerate(self._problem.features.tolist())}
+        position = {name: unit for unit, name in enumerate(self._problem.names.tolist())}
         self._parent, self._feature = tree.parent.tolist(), tree.feature.tolist()
         self._inside, self._row = tree.inside.tolist(), tree.row.tolist()
         self._dual = list(tree.dual)
@@ -229,20 +249,20 @@ class BranchAndBound:
             else:
                 fixed, free = self._decide(node, known)
                 for number in children[node.number]:
-                    feature, inside = self._feature[number], self._inside[number]
-                    place = position.get(feature, -1)
-                    left = self._half(fixed, free, place, inside) if feature >= 0 else (fixed, free)
-                    if left is not None and left[0].size <= self._problem.n_features:
+                    name, inside = self._feature[number], self._inside[number]
+                    unit = position.get(name, -1)
+                    left = self._half(fixed, free, unit, inside) if name >= 0 else (fixed, free)
+                    if left is not None and left[0].size <= self._problem.budget:
                         waiting.append(Node(known.value, number, *left, known.dual, node.start))
         heapq.heapify(self._open)
 
-    def _number(self, parent: int, place: int, inside: bool) -> int:
-        """Return the number of a new node of the tree, which a feature divides from its sibling.
+    def _number(self, parent: int, unit: int, inside: bool) -> int:
+        """Return the number of a new node of the tree, which a unit divides from its sibling.
 
-        place : of the feature in Z; -1: there is no sibling.
+        unit : -1: there is no sibling.
         """
         self._parent.append(parent)
-        self._feature.append(int(self._problem.features[place]) if place >= 0 else -1)
+        self._feature.append(int(self._problem.names[unit]) if unit >= 0 else -1)
         self._inside.append(inside)
         self._row.append(-1)
         return len(self._parent) - 1
@@ -251,7 +271,7 @@ class BranchAndBound:
         """Bound a node; divide it where that is not enough."""
         chosen = np.concatenate([node.fixed, node.free])
         n_fixed, n_free = node.fixed.size, self._n_free(node)
-        single = n_free == node.free.size  # one model with all of its features is best
+        single = n_free == node.free.size  # one model with all of its units is best
         answer = self._relax(node, chosen, n_free, LEAF_TOL if single else NODE_TOL)
         self._round(chosen, n_fixed, answer)
         known = self._best_known(node, answer.dual)
@@ -287,17 +307,18 @@ class BranchAndBound:
 
     def _relax(self, node: Node, chosen: IndexArray, n_free: int, tol: float) -> Relaxed:
         problem = self._problem
-        places, coef, b = node.start
+        used, coef, b = node.start
         u = np.zeros(problem.Z.shape[1])
-        u[places] = coef
+        u[used] = coef
+        columns = problem.units.features(chosen)
         return relax(
-            problem.Z.take(chosen), problem.risk, node.fixed.size, n_free, start=(u[chosen], b),
-            tol=tol, cutoff=self.target,
+            problem.Z.take(columns), problem.units.take(chosen), problem.risk, node.fixed.size,
+            n_free, start=(u[columns], b), tol=tol, cutoff=self.target,
         )  # fmt: skip
 
     def _n_free(self, node: Node) -> int:
-        """Return how many free features a model of a node has."""
-        return min(self._problem.n_features - node.fixed.size, node.free.size)
+        """Return how many free units a model of a node has."""
+        return min(self._problem.budget - node.fixed.size, node.free.size)
 
     def _best_known(self, node: Node, dual: FloatArray) -> Bound:
         """Return what a dual point proves of a node, or its parent's if that proves more."""
@@ -310,22 +331,20 @@ class BranchAndBound:
     def _bound(self, node: Node, dual: FloatArray) -> Bound:
         problem = self._problem
         chosen = np.concatenate([node.fixed, node.free])
-        scores = problem.Z.take(chosen).dot(dual)
+        scores = problem.Z.take(problem.units.features(chosen)).dot(dual)
         return bound_at(
-            problem.risk, dual, np.abs(scores),
+            problem.risk, dual, problem.units.take(chosen).strength(scores),
             node.fixed.size + self._n_free(node), np.arange(node.fixed.size), self.target,
         )  # fmt: skip
 
     def _round(self, chosen: IndexArray, n_fixed: int, answer: Relaxed) -> None:
-        """Try the model of the largest coefficients; where it is better, improve it by swaps."""
+        """Try the model of the largest coefficients; where it is better, improve it by exchanges."""
         problem = self._problem
-        strength = np.abs(answer.coef)
+        strength = problem.units.take(chosen).strength(answer.coef)
         strength[:n_fixed] = np.inf
-        support = np.sort(chosen[largest(strength, min(problem.n_features, chosen.size))])
-        if not self._offer(support) or problem.Z.shape[1] > SWAP_COLUMNS:
-            return
-        exchanges = Exchanges(problem.Z, problem.risk, keep=np.arange(problem.n_forced))
-        self._offer(exchanges.swap(exchanges.fit(self.support)).columns)
+        support = np.sort(chosen[largest(strength, min(problem.budget, chosen.size))])
+        if self._offer(support) and problem.Z.shape[1] <= SWAP_COLUMNS:
+            self._offer(problem.improved(self.support))
 
     def _offer(self, support: IndexArray) -> bool:
         """Keep a support where it is better than the best one."""
@@ -342,52 +361,54 @@ class BranchAndBound:
     def _divide(self, node: Node, chosen: IndexArray, answer: Relaxed, known: Bound) -> None:
         """Add the nodes of what is left of a node."""
         fixed, free = self._decide(node, known)
-        if fixed.size > self._problem.n_features:
+        if fixed.size > self._problem.budget:
             return  # no model has them all: none is better
         used = np.flatnonzero(answer.coef)
-        start = chosen[used], answer.coef[used], answer.intercept
-        if fixed.size + free.size <= self._problem.n_features:
+        columns = self._problem.units.features(chosen)
+        start = columns[used], answer.coef[used], answer.intercept
+        if fixed.size + free.size <= self._problem.budget:
             number = self._number(node.number, -1, False)
             heapq.heappush(self._open, Node(known.value, number, fixed, free, known.dual, start))
             return
-        everywhere = np.zeros(self._problem.Z.shape[1])
+        everywhere = np.zeros(self._problem.n_units)
         everywhere[chosen] = answer.share
         share = everywhere[free]
         place = int(np.argmin(np.abs(share - 0.5)))
         if not 0.0 < share[place] < 1.0:  # all are 0 or 1
             place = int(np.argmax(share))
+        unit = int(free[place])
         for inside in (True, False):
-            half = self._half(fixed, free, int(free[place]), inside)
+            half = self._half(fixed, free, unit, inside)
             assert half is not None
-            number = self._number(node.number, int(free[place]), inside)
+            number = self._number(node.number, unit, inside)
             heapq.heappush(self._open, Node(known.value, number, *half, known.dual, start))
 
     def _half(
-        self, fixed: IndexArray, free: IndexArray, place: int, inside: bool
+        self, fixed: IndexArray, free: IndexArray, unit: int, inside: bool
     ) -> tuple[IndexArray, IndexArray] | None:
-        """Return the fixed and free features of the models with one feature, or of those without.
+        """Return the fixed and free units of the models with one of them, or of those without.
 
-        place : of the feature in Z, -1 where it is no candidate. None: there are no such models.
+        unit : -1 where it is no candidate. None: there are no such models.
         """
-        if place in fixed:
+        if unit in fixed:
             return (fixed, free) if inside else None
-        others = free[free != place]
+        others = free[free != unit]
         if not inside:
             return fixed, others
         if others.size == free.size:
             return None
-        fixed = np.append(fixed, place)
-        return fixed, others if fixed.size < self._problem.n_features else others[:0]
+        fixed = np.append(fixed, unit)
+        return fixed, others if fixed.size < self._problem.budget else others[:0]
 
     def _decide(self, node: Node, known: Bound) -> tuple[IndexArray, IndexArray]:
-        """Return the fixed and the free features that are left after what a bound decides."""
+        """Return the fixed and the free units that are left after what a bound decides."""
         n_fixed = node.fixed.size
         out, into = known.dropped[n_fixed:], known.fixed[n_fixed:]
         if out.any() or into.any():
             self._least = min(self._least, self.target)
         fixed = np.concatenate([node.fixed, node.free[into]])
         free = node.free[~(out | into)]
-        return fixed, free if fixed.size < self._problem.n_features else free[:0]
+        return fixed, free if fixed.size < self._problem.budget else free[:0]
 
 
 def _is_integral(share: FloatArray) -> bool:

@@ -37,7 +37,9 @@ from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import DenseColumns
 from ...ordering import largest
 from ..risk import Risk
+from ..units import Units
 from .ridge import ridge, solve_positive
+from .support_norm import proximal_shares, support_norm, top_squares
 
 MAX_ITERATIONS = 200
 MAX_NEWTON = 8  # semismooth steps before the interior-point method
@@ -57,7 +59,7 @@ class Relaxed:
 
     coef: FloatArray  # (p,)
     intercept: float
-    share: FloatArray  # (p,) d_j: 1 where fixed in
+    share: FloatArray  # (n_units,) d_g: 1 where fixed in
     dual: FloatArray  # (n,) the dual point of the bound
     objective: float
     bound: float  # the best D(v) on the way
@@ -65,6 +67,7 @@ class Relaxed:
 
 def relax(
     Z: Columns,
+    units: Units,
     risk: Risk,
     n_fixed: int,
     n_free: int,
@@ -78,18 +81,19 @@ def relax(
 
     Parameters
     ----------
-    Z : (n, p) gathered columns, the fixed ones first.
+    Z : (n, p) gathered columns, unit by unit, those of the fixed units first.
+    units : of these columns, in their order.
     n_fixed : |A|.
-    n_free : q, at most p - |A|; all free features enter where it is equal.
+    n_free : q, at most the number of free units; all of them enter where it is equal.
     start : (u, b) to start from.
     cutoff : stop as soon as the bound is above this value; where the objective is above, the
         tolerance is that of rounding.
     max_iter : steps; the bound is one after any of them.
     """
-    problem = _Problem(Z, risk, n_fixed, n_free)
+    problem = _Problem(Z, units, risk, n_fixed, n_free)
     u, b = (np.zeros(Z.shape[1]), 0.0) if start is None else start
     point = problem.at(u, b)
-    if n_free == Z.shape[1] - n_fixed:  # nothing to choose
+    if n_free == units.usable.size - n_fixed:  # nothing to choose
         fit = ridge(Z, risk, start=(u, point.b), tol=tol, of_value=True, cutoff=cutoff)
         point = problem.at(fit.coef, fit.intercept)
     best, best_dual = -np.inf, np.zeros(risk.size)
@@ -124,15 +128,17 @@ class _Point:
 
 
 class _Problem:
-    def __init__(self, Z: Columns, risk: Risk, n_fixed: int, n_free: int) -> None:
-        self._Z, self._risk = Z, risk
-        self._fixed, self._free = slice(0, n_fixed), slice(n_fixed, Z.shape[1])
+    def __init__(self, Z: Columns, units: Units, risk: Risk, n_fixed: int, n_free: int) -> None:
+        self._Z, self._units, self._risk = Z, units, risk
+        n_own = int(units.sizes(np.arange(n_fixed)).sum())
+        self._fixed, self._free = slice(0, n_own), slice(n_own, Z.shape[1])  # columns
         self._n_fixed, self._q = n_fixed, n_free
-        self._working: IndexArray = np.empty(0, np.int64)  # columns of the interior-point method
+        self._free_units = units.take(np.arange(n_fixed, units.usable.size))
+        self._working: IndexArray = np.empty(0, np.int64)  # units of the interior-point method
 
     @property
     def n_working(self) -> int:
-        """How many columns the interior-point method has had so far."""
+        """How many units the interior-point method has had so far."""
         return int(self._working.size)
 
     def at(self, u: FloatArray, b: float) -> _Point:
@@ -143,8 +149,12 @@ class _Problem:
     def _point(self, u: FloatArray, z: FloatArray, b: float) -> _Point:
         b, value, gradient = self._risk.best(z, b)
         fixed = u[self._fixed]
-        penalty = 0.5 * float(fixed @ fixed) + support_norm(u[self._free], self._q)[0]
+        penalty = 0.5 * float(fixed @ fixed) + support_norm(self._lengths(u), self._q)[0]
         return _Point(u, b, z, gradient, value, value + penalty)
+
+    def _lengths(self, v: FloatArray) -> FloatArray:
+        """Return ||v_g|| of the free units."""
+        return self._free_units.strength(v[self._free])
 
     def bound(self, point: _Point) -> tuple[FloatArray, FloatArray, float, float]:
         """Return the dual point of a point, its scores, the bound and the scale that gives it."""
@@ -154,22 +164,22 @@ class _Problem:
         return dual, scores, *self._risk.bound(dual, quadratic)
 
     def quadratic(self, scores: FloatArray) -> float:
-        """Return 1/2 (sum_A c_j^2 + S_q(c_F^2))."""
+        """Return 1/2 (sum_A ||c_g||^2 + S_q(||c_g||^2 of the others))."""
         fixed = scores[self._fixed]
-        return 0.5 * (float(fixed @ fixed) + top_squares(scores[self._free], self._q))
+        return 0.5 * (float(fixed @ fixed) + top_squares(self._lengths(scores), self._q))
 
     def share_of(self, u: FloatArray) -> FloatArray:
-        """Return the d_j of a point, 1 for fixed features."""
-        share = np.ones(u.size)
-        free = np.abs(u[self._free])
+        """Return the d_g of a point, 1 for fixed units."""
+        share = np.ones(self._units.usable.size)
+        free = self._lengths(u)
         threshold = support_norm(free, self._q)[1]
-        share[self._free] = np.minimum(1.0, free / threshold) if threshold > 0 else free > 0
+        share[self._n_fixed :] = np.minimum(1.0, free / threshold) if threshold > 0 else free > 0
         return share
 
     def _shares(self, v: FloatArray, curvature: float) -> FloatArray:
-        """Return the d_j of the proximal point of v."""
-        share = np.ones(v.size)
-        share[self._free] = proximal_shares(np.abs(v[self._free]), self._q, curvature)
+        """Return the d_g of the proximal point of v."""
+        share = np.ones(self._units.usable.size)
+        share[self._n_fixed :] = proximal_shares(self._lengths(v), self._q, curvature)
         return share
 
     def newton_step(self, point: _Point, scores: FloatArray) -> _Point | None:
@@ -178,21 +188,25 @@ class _Problem:
         share = self._shares(v, 1.0)
         inside = np.flatnonzero(share == 1.0)
         between = np.flatnonzero((share > 0) & (share < 1))
-        chosen = np.concatenate([inside, between])
+        chosen = self._units.features(np.concatenate([inside, between]))
+        n_inside = int(self._units.sizes(inside).sum())
         columns = self._Z.take(chosen).dense()
         matrix, right = self._model(point, columns)
         diagonal = np.einsum("ii->i", matrix)
-        diagonal[: inside.size] += 1.0
-        sign = np.sign(v[between])
+        diagonal[:n_inside] += 1.0
+        others, partly = self._units.take(between), v[chosen[n_inside:]]
+        direction = partly / others.spread(others.strength(partly))
         if between.size:
             left = self._n_fixed + self._q - inside.size
-            matrix[inside.size :, inside.size :] += np.outer(sign, sign) / left
-            diagonal[inside.size :] += FLAT * (1.0 + diagonal[inside.size :])
+            matrix[n_inside:, n_inside:] += np.outer(direction, direction) / left
+            matrix[n_inside:, n_inside:] += others.across(direction, 1.0 / share[between])
+            diagonal[n_inside:] += FLAT * (1.0 + diagonal[n_inside:])
         try:
             target = _solve(matrix, right)
         except np.linalg.LinAlgError:
             return None
-        target[inside.size :] = np.where(target[inside.size :] * sign > 0, target[inside.size :], 0)
+        ahead = others.spread(others.sums(target[n_inside:] * direction))
+        target[n_inside:] = np.where(ahead > 0, target[n_inside:], 0)
         u = np.zeros_like(point.u)
         u[chosen] = target
         z = columns @ target
@@ -214,29 +228,33 @@ class _Problem:
         The columns are those of the call before and more, all at last; None where they are the
         same, where no step descends, or where no free feature can be in.
         """
-        if not self._q or scores.size == self._n_fixed:
+        if not self._q or self._units.usable.size == self._n_fixed:
             return None  # there are no shares to be found
-        size = np.abs(scores)
-        size[self._fixed] = np.inf
-        size[point.u != 0] = np.inf
+        size = self._units.strength(scores)
+        size[: self._n_fixed] = np.inf
+        size[self._units.strength(point.u) != 0] = np.inf
         size[self._working] = np.inf
-        many = self.n_working + max(WORKING, 5 * self._q)
+        many = self.n_working + max(WORKING * size.size // scores.size, 5 * self._q)
         working = np.sort(largest(size, min(many, size.size)))
         if working.size == self.n_working:
             return None
         self._working = working
+        columns = self._units.features(working)
         part = _Problem(
-            DenseColumns(self._Z.take(working).dense()), self._risk, self._n_fixed, self._q
-        )
-        found = part.central_path(part.at(point.u[working], point.b), 0.5 * tol, cutoff)
+            DenseColumns(self._Z.take(columns).dense()), self._units.take(working), self._risk,
+            self._n_fixed, self._q,
+        )  # fmt: skip
+        found = part.central_path(part.at(point.u[columns], point.b), 0.5 * tol, cutoff)
         u = np.zeros(point.u.size)
-        u[working] = found.u
+        u[columns] = found.u
         return replace(found, u=u)
 
     def central_path(self, point: _Point, tol: float, cutoff: float) -> _Point:
         """Return a point of relative gap `tol`, or of a bound above the cutoff, or the last one."""
         q, free, Z = self._q, self._free, self._Z.dense()
-        share = 0.5 * (self.share_of(point.u)[free] + q / (point.u.size - self._n_fixed))
+        units = self._free_units
+        share = self.share_of(point.u)[self._n_fixed :]
+        share = 0.5 * (share + q / share.size)
         share *= INSIDE * min(1.0, q / float(share.sum()))
         best, mu = -np.inf, np.inf
 
@@ -244,8 +262,9 @@ class _Problem:
             return -mu * float(np.log(d).sum() + np.log1p(-d).sum() + np.log(q - d.sum()))
 
         def merit(at: _Point, d: FloatArray) -> float:
-            own = self._n_fixed
-            smooth = at.loss + 0.5 * float(at.u[:own] @ at.u[:own] + (at.u[own:] ** 2 / d).sum())
+            fixed, u = at.u[self._fixed], at.u[free]
+            ridge = float(fixed @ fixed + (units.sums(u**2) / d).sum())
+            smooth = at.loss + 0.5 * ridge
             return smooth + barrier(d)
 
         for _ in range(INTERIOR_STEPS):
@@ -258,12 +277,13 @@ class _Problem:
             u, d, room = point.u[free], share, q - float(share.sum())
             slope = -scores
             slope[self._fixed] += point.u[self._fixed]
-            slope[free] += u / d
-            slope_d = -0.5 * (u / d) ** 2 - mu / d + mu / (1.0 - d) + mu / room
+            slope[free] += u / units.spread(d)
+            size = units.strength(u)
+            slope_d = -0.5 * (size / d) ** 2 - mu / d + mu / (1.0 - d) + mu / room
             # The curvature in d is diag(bend) + mu / room^2 11'; it is eliminated.
             wall = mu / d**2 + mu / (1.0 - d) ** 2
-            bend = u**2 / d**3 + wall
-            across = u / d**2
+            bend = size**2 / d**3 + wall
+            across = u / units.spread(d**2)
             joint = mu / room**2 / (1.0 + mu / room**2 * float((1.0 / bend).sum()))
 
             def eliminated(
@@ -273,17 +293,20 @@ class _Problem:
                 return np.asarray(v / bend - joint * float((v / bend).sum()) / bend)
 
             matrix, _ = self._model(point, Z)
-            matrix[free, free] += joint * np.outer(across / bend, across / bend)
+            pull = across / units.spread(bend)
+            matrix[free, free] += joint * np.outer(pull, pull)
             diagonal = np.einsum("ii->i", matrix)
             diagonal[self._fixed] += 1.0
-            diagonal[free] += wall / bend / d
+            diagonal[free] += units.spread(wall / bend / d)
+            long = units.spread(np.where(size > 0, size, 1.0))
+            matrix[free, free] += units.across(u / long, 1.0 / d - wall / bend / d)
             right = -slope
-            right[free] -= across * eliminated(slope_d)
+            right[free] -= across * units.spread(eliminated(slope_d))
             try:
                 move = _solve(matrix, right)
             except np.linalg.LinAlgError:
                 break
-            move_d = eliminated(across * move[free] - slope_d)
+            move_d = eliminated(units.sums(across * move[free]) - slope_d)
             with np.errstate(divide="ignore"):
                 limits = np.where(move_d < 0, -d, 1.0 - d) / move_d
             step = min(1.0, INSIDE * float(np.min(limits, initial=np.inf, where=move_d != 0)))
@@ -329,66 +352,4 @@ def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(unit * solve_positive(matrix, unit * right))
 
 
-def top_squares(values: FloatArray, q: int) -> float:
-    """Return the sum of the q largest squares."""
-    square = values * values
-    if q >= square.size:
-        return float(square.sum())
-    return float(np.partition(square, square.size - q)[square.size - q :].sum()) if q else 0.0
-
-
-def support_norm(u: FloatArray, q: int) -> tuple[float, float]:
-    """Return 1/2 ||u||_(q)^2 and the threshold t with d_j = min(1, |u_j| / t); t = 0: all d_j = 1.
-
-    With |u| sorted, r entries are above t = (sum of the others) / (q - r).
-    """
-    size = np.abs(u[u != 0])
-    if size.size <= q:
-        return 0.5 * float(size @ size), 0.0
-    if q == 0:
-        return np.inf, np.inf
-    size = np.sort(size)[::-1]
-    rest = np.cumsum(size[::-1])[::-1][:q]
-    threshold = rest / (q - np.arange(q))
-    r = int(np.argmax(size[:q] <= threshold))  # it holds for the last one
-    above = size[:r]
-    return 0.5 * (float(above @ above) + float(rest[r]) ** 2 / (q - r)), float(threshold[r])
-
-
-def proximal_shares(size: FloatArray, q: int, curvature: float) -> FloatArray:
-    """Return the d_j of argmin_u curvature/2 ||u - v||^2 + 1/2 ||u||_(q)^2, size = |v|.
-
-    u_j = v_j curvature d_j / (curvature d_j + 1), where d_j = clip(x |v_j| - 1/curvature, 0, 1) for
-    the x at which they sum to q. The sum is linear between the breakpoints of the d_j.
-    """
-    if q == 0:
-        return np.zeros(size.size)
-    if np.count_nonzero(size) <= q:
-        share = np.zeros(size.size)
-        share[largest(size, min(q, size.size))] = 1.0
-        return share
-    base = 1.0 / curvature
-    qth = float(np.partition(size, size.size - q)[size.size - q])
-    # At (1 + base) / qth the sum is at least q: what is zero there is zero at the solution.
-    some: IndexArray = np.flatnonzero(size > qth * base / (1.0 + base))
-    a = size[some]
-
-    def total(x: float) -> float:
-        return float(np.clip(x * a - base, 0.0, 1.0).sum())
-
-    points = np.sort(np.concatenate([base / a, (1.0 + base) / a]))
-    low, high = 0, int(np.searchsorted(points, (1.0 + base) / qth))
-    high = min(high, points.size - 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if total(points[middle]) <= q else (low, middle)
-    below, above = total(points[low]), total(points[high])
-    x = points[high]
-    if above > below:
-        x = points[low] + (points[high] - points[low]) * (q - below) / (above - below)
-    share = np.zeros(size.size)
-    share[some] = np.clip(x * a - base, 0.0, 1.0)
-    return share
-
-
-__all__ = ["Relaxed", "proximal_shares", "relax", "support_norm", "top_squares"]
+__all__ = ["Relaxed", "relax"]

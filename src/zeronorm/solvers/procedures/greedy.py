@@ -176,7 +176,7 @@ class _Groups(Grouped):
     """
 
     def __init__(self, task: Task, groups: Groups) -> None:
-        super().__init__(groups, task.usable)
+        super().__init__(groups.code, len(groups), task.usable)
         self._whiten, self._owner_of_row = self._orthonormalise(task)
 
     def strength(self, scores: FloatArray) -> FloatArray:
