@@ -25,7 +25,7 @@ from zeronorm.published import (
     GreedyLogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.result import Tree
+from zeronorm.result import Status, Tree
 from zeronorm.solvers import Request, Task, certify_supports, run
 from zeronorm.solvers.certify.groups import _Problem as Relaxed
 from zeronorm.solvers.certify.groups import tighten_groups
@@ -513,12 +513,32 @@ def test_any_support_is_certified_among_groups(binary):
         certify([0, 1], X, y, groups=LABELS[1:])
 
 
-def test_there_is_no_branch_and_bound_over_groups(binary):
-    """A search over features would be taken for a proof about groups."""
-    X, y = binary
-    model = MinimaxLogisticRegression(groups=LABELS, n_groups=2, calibrate=False).fit(X, y)
-    with pytest.raises(ValueError, match=r"one by one; got a model of groups.* Use certify"):
-        prove(model, X, y)
+@pytest.mark.parametrize("seed", range(4))
+def test_proofs_find_the_best_groups(seed):
+    """A proof would be of groups that are not the best ones, or no proof."""
+    rng = np.random.default_rng(seed)
+    groups = np.array([3, 3, 3, 0, 1, 1, 4, 2, 2, 4, 5])  # of one to three features
+    X = rng.standard_normal((40, 11)) + 0.7 * rng.standard_normal((40, 1))
+    X[:, 7:9] = X[:, 4:6]  # two groups are equal
+    y = (X[:, 0] - X[:, 4] + X[:, 9] + rng.standard_normal(40) > 0) * 2.0 - 1.0
+    forced = (9,) if seed == 3 else ()
+    models = oracles.enumerate_groups(X, y, 0.3, 2, groups, forced=forced)
+    optimum = models[0][0]
+    model = BudgetClassifier(
+        groups=groups, n_groups=2, C=0.3, fit_intercept=False, standardize=False,
+        forced_features=list(forced), calibrate=False,
+    ).fit(X, y)  # fmt: skip
+    rough = prove(model, X, y, gap=0, max_nodes=1)
+    for earlier in (None, rough):
+        proof = prove(model, X, y, gap=0, resume=earlier)
+        assert proof.status is Status.OPTIMAL
+        assert proof.certificate.objective == pytest.approx(optimum, rel=1e-8)
+        assert np.unique(groups[proof.support]).size == 2
+        verify(X, y, proof.certificate)
+    assert rough.certificate.bound <= optimum * (1 + 1e-9)
+    other = prove(model, X, y, groups=np.arange(11) // 2, gap=0)
+    with pytest.raises(ValueError, match="of another problem"):
+        prove(model, X, y, resume=other)
 
 
 @pytest.mark.parametrize(
@@ -546,7 +566,7 @@ def test_verifier_notices_tampering(binary, what):
         "no number": ({"n_groups": None}, "groups without their number"),
         "other groups": ({"groups": Groups(alone, alone)}, "features of more than 3 groups"),
         "groups of others": ({"groups": Groups(labels, code[1:])}, "of 39 feat|more than 3 groups"),
-        "tree": ({"tree": Tree(none, none, none, none, none)}, "there is none for groups"),
+        "tree": ({"tree": Tree(none, none, none, none, none)}, "must have parent, feature"),
         "forced": ({"forced": other}, "outside of its support"),
     }[what]
     verify(X, y, found)

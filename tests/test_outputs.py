@@ -19,6 +19,7 @@ from zeronorm.designs._repeated import Repeated, RepeatedColumns
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
 from zeronorm.losses._multinomial import _circulating, classes_as_outputs
 from zeronorm.persistence import save, save_certificate
+from zeronorm.result import Status
 from zeronorm.solvers import run_together
 from zeronorm.solvers.drive import Scan
 from zeronorm.verification import CertificateError
@@ -240,6 +241,47 @@ def test_models_against_all_supports(kind, seed):
     # What is excluded is in no better model.
     better = [S for S, value in values.items() if value <= certificate.objective * (1 + 1e-9)]
     assert len(set().union(*better)) <= certificate.candidates
+    # A proof finds the best support, at once or in two runs.
+    rough = prove(model, X, y, sample_weight=weight, gap=0, max_nodes=1)
+    for earlier in (None, rough):
+        proof = prove(model, X, y, sample_weight=weight, gap=0, resume=earlier)
+        assert proof.status is Status.OPTIMAL
+        assert proof.certificate.objective == pytest.approx(optimum, rel=1e-6)
+        assert proof.certificate.objective - proof.certificate.bound <= 1e-9 * optimum
+        verify(X, y, proof.certificate, sample_weight=weight)
+    assert rough.certificate.bound <= optimum * (1 + 1e-7)
+    verify(X, y, rough.certificate, sample_weight=weight)
+
+
+@pytest.mark.parametrize("kind", ["multinomial", "least_squares"])
+def test_forged_trees(kind):
+    """A tree that leaves models out, or whose dual points show less, would be a proof."""
+    X, y, _ = problem(kind, 0)
+    estimator = BudgetClassifier if kind == "multinomial" else BudgetRegressor
+    model = estimator(2, C=0.03).fit(X, y)
+    found = prove(model, X, y, gap=0, C=1.0).certificate
+    verify(X, y, found)
+    tree = found.tree
+    assert tree is not None
+    assert tree.parent.size > 2
+    half = np.flatnonzero(tree.feature >= 0)[0]
+    feature, dual = tree.feature.copy(), tree.dual.copy()
+    feature[half] += 1
+    dual[-1] *= 50.0
+    for changed in (
+        {"tree": None},
+        {"tree": replace(tree, feature=feature)},
+        {"tree": replace(tree, inside=~tree.inside | True)},
+        {"tree": replace(tree, dual=dual)},
+        {"tree": replace(tree, dual=tree.dual[:, : len(X)])},
+        {"tree": replace(tree, row=np.where(tree.row > 0, 0, tree.row))},
+        {"bound": found.objective * 1.001, "objective": found.objective * 1.001},
+    ):
+        with pytest.raises(CertificateError):
+            verify(X, y, replace(found, **changed))
+    for other in (prove(model, X, y, C=0.5), prove(estimator(1).fit(X, y), X, y, C=1.0)):
+        with pytest.raises(ValueError, match="proof of another problem"):
+            prove(model, X, y, C=1.0, resume=other)
 
 
 @pytest.mark.parametrize("kind", ["multinomial", "least_squares"])
@@ -377,8 +419,6 @@ def test_methods_groups_and_errors():
         BudgetClassifier(2, loss="squared_hinge").fit(X, y)
     with pytest.raises(ValueError, match="multi_class must be"):
         BudgetClassifier(2, multi_class="both").fit(X, y)
-    with pytest.raises(ValueError, match="groups"):
-        prove(BudgetClassifier(2).fit(X, y), X, y)
     by_class = BudgetClassifier(2, multi_class="ovr").fit(X, y)
     assert len(by_class.path_) == Q
     Y = np.column_stack([y, y == 1]) + 0.0

@@ -28,8 +28,8 @@ from zeronorm.solvers.pool.bounds import bound_at
 from zeronorm.solvers.pool.branch import BranchAndBound
 from zeronorm.solvers.pool.relaxation import relax
 from zeronorm.solvers.pool.support_norm import proximal_shares, support_norm
-from zeronorm.solvers.units import Singles
 from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.units import Singles
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 NONE = np.empty(0, np.int64)
@@ -151,7 +151,9 @@ def test_relaxations_of_a_small_ridge_and_collinear_columns_are_solved(loss, n_f
     for seed in range(10):
         X, y, C, k = hard(seed)
         risk = Risk(y, np.full(len(y), C), LOSSES[loss])
-        found = relax(as_columns(X), Singles(np.ones(X.shape[1], bool)), risk, n_fixed, k - n_fixed, tol=1e-6)
+        found = relax(
+            as_columns(X), Singles(np.ones(X.shape[1], bool)), risk, n_fixed, k - n_fixed, tol=1e-6
+        )
         assert found.objective - found.bound <= 1e-6 * found.objective
 
 

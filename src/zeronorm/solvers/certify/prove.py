@@ -22,7 +22,8 @@ from ...ordering import largest
 from ...result import Certificate, Progressed, Proof, Status, Tree
 from ..drive import Scan, Solver
 from ..pool.bounds import Bound, bound_at
-from ..pool.branch import BranchAndBound, Candidates
+from ..pool.branch import BranchAndBound
+from ..pool.candidates import Candidates
 from ..pool.relaxation import relax
 from ..pool.ridge import ridge
 from ..risk import Risk

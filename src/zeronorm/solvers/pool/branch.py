@@ -1,9 +1,9 @@
 """Branch and bound for the l0 problem on gathered candidates.
 
-A node has units, features or groups of them, that are fixed in and units that are free. The relaxation over them
-(`pool.relaxation`) gives a dual point: its bound ends the node where no model of it can be better
-than wanted, and else rules out and fixes units (`pool.bounds`). What is left is divided by the
-free unit whose share d_g in the relaxation is nearest to one half. The node of the smallest
+A node has units, features or groups of them, that are fixed in and units that are free. The
+relaxation over them (`pool.relaxation`) gives a dual point: its bound ends the node where no model
+of it can be better than wanted, and else rules out and fixes units (`pool.bounds`). What is left is
+divided by the free unit whose share d_g in the relaxation is nearest to one half. The node of the smallest
 bound comes first; rounded relaxations, with swaps, give better models on the way.
 
 Source: Bertsimas, King and Mazumder, Annals of Statistics 44(2), 2016 (the l0 problem as one for
@@ -19,54 +19,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
+from ..._typing import FloatArray, IndexArray
 from ...ordering import largest
 from ...result import Progressed, Status, Tree
-from ..risk import Risk
-from ..units import Singles, Units
 from .bounds import Bound, bound_at
-from .exchange import Exchanges
-from .group_exchange import GroupExchanges
+from .candidates import LEAF_TOL, Candidates
 from .relaxation import Relaxed, relax
-from .ridge import Ridge, ridge
 
 PROVEN = 1e-9  # relative gap that counts as none
-NODE_TOL, LEAF_TOL = 1e-4, 1e-11
+NODE_TOL = 1e-4
 TREE_BYTES = 2**30  # of dual points
 REPORT_SECONDS = 0.5
 SWAP_COLUMNS = 2000  # swaps on the way look at as many candidates
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """The l0 problem over gathered columns, unit by unit, the forced ones first."""
-
-    Z: Columns  # (n, p)
-    units: Units  # of the columns, in their order
-    names: IndexArray  # (n_units,) what the tree calls them: features of X, or groups
-    risk: Risk
-    budget: int  # units of a model
-    n_forced: int  # of them
-
-    @property
-    def n_units(self) -> int:
-        """The number of candidates."""
-        return int(self.names.size)
-
-    def fit(self, support: IndexArray, tol: float = LEAF_TOL) -> Ridge:
-        """Solve the problem on some units."""
-        columns = self.units.features(support)
-        return ridge(self.Z, self.risk, columns=columns, tol=tol, of_value=True)
-
-    def improved(self, support: IndexArray) -> IndexArray:
-        """Return where exchanges of single units lead from some."""
-        forced = np.arange(self.n_forced)
-        if isinstance(self.units, Singles):
-            exchanges = Exchanges(self.Z, self.risk, keep=forced)
-            return exchanges.swap(exchanges.fit(support)).columns
-        code = self.units.spread(np.arange(self.n_units))
-        of_groups = GroupExchanges(self.Z, code, self.risk, keep=forced)
-        return np.unique(code[of_groups.splice(self.units.features(support))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +302,7 @@ class BranchAndBound:
         )  # fmt: skip
 
     def _round(self, chosen: IndexArray, n_fixed: int, answer: Relaxed) -> None:
-        """Try the model of the largest coefficients; where it is better, improve it by exchanges."""
+        """Try the model of the largest coefficients; where it is better, exchange units."""
         problem = self._problem
         strength = problem.units.take(chosen).strength(answer.coef)
         strength[:n_fixed] = np.inf
@@ -415,4 +379,4 @@ def _is_integral(share: FloatArray) -> bool:
     return bool(np.all((share == 0) | (share == 1)))
 
 
-__all__ = ["BranchAndBound", "Candidates"]
+__all__ = ["BranchAndBound"]
