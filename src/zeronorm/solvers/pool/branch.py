@@ -3,8 +3,8 @@
 A node has units, features or groups of them, that are fixed in and units that are free. The
 relaxation over them (`pool.relaxation`) gives a dual point: its bound ends the node where no model
 of it can be better than wanted, and else rules out and fixes units (`pool.bounds`). What is left is
-divided by the free unit whose share d_g in the relaxation is nearest to one half. The node of the smallest
-bound comes first; rounded relaxations, with swaps, give better models on the way.
+divided by the free unit whose share d_g in the relaxation is nearest to one half. The node of the
+smallest bound comes first; rounded relaxations, with exchanges, give better models on the way.
 
 Source: Bertsimas, King and Mazumder, Annals of Statistics 44(2), 2016 (the l0 problem as one for
 branch and bound); Atamturk and Gomez, ICML 2020 (safe screening of its variables).
