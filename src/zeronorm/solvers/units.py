@@ -33,8 +33,8 @@ class Units(Protocol):
     def spread(self, values: FloatArray) -> FloatArray:
         """Return numbers of the units as those of their features, (m,), all of them usable."""
 
-    def across(self, direction: FloatArray, curvature: FloatArray) -> FloatArray | float:
-        """Return the block diagonal matrix of c_g (I - e_g e_g'), all features usable; 0: it is 0.
+    def bend_across(self, matrix: FloatArray, direction: FloatArray, curvature: FloatArray) -> None:
+        """Add the block diagonal matrix of c_g (I - e_g e_g') to a matrix, all features usable.
 
         direction : (m,) e_g, unit vectors or 0. curvature : (n_units,) c_g.
         """
@@ -76,9 +76,8 @@ class Singles:
         """Return the numbers."""
         return values
 
-    def across(self, direction: FloatArray, curvature: FloatArray) -> float:
-        """Return 0: features have no other direction."""
-        return 0.0
+    def bend_across(self, matrix: FloatArray, direction: FloatArray, curvature: FloatArray) -> None:
+        """Add nothing: features have no other direction."""
 
     def take(self, units: IndexArray) -> Singles:
         """Return some features."""
@@ -127,13 +126,12 @@ class Grouped:
         """Return the number of its group for every feature."""
         return values[self._code]
 
-    def across(self, direction: FloatArray, curvature: FloatArray) -> FloatArray:
-        """Return the matrix, with zeros between the groups."""
+    def bend_across(self, matrix: FloatArray, direction: FloatArray, curvature: FloatArray) -> None:
+        """Add the matrix."""
         same = self._code[:, None] == self._code
         scaled = self.spread(curvature)
-        matrix = np.where(same, np.outer(-scaled * direction, direction), 0.0)
+        matrix -= np.where(same, np.outer(scaled * direction, direction), 0.0)
         np.einsum("ii->i", matrix)[:] += scaled
-        return matrix
 
     def take(self, units: IndexArray) -> Grouped:
         """Return some groups."""

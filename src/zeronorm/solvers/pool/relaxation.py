@@ -22,6 +22,9 @@ many. Then an interior-point method comes near the solution: Newton steps in u, 
 
 for mu that falls with the gap, over the columns of large scores.
 
+Where a budget counts groups, |u_j| and |c_j| are the lengths of their parts, s is the directions
+of those of u + c, and a Newton step has the curvature across these too, (I - s_g s_g') / d_g.
+
 Sources: Argyriou, Foygel and Srebro, Sparse prediction with the k-support norm, NIPS 2012; Li, Sun
 and Toh, SIAM Journal on Optimization 28(1), 2018 (semismooth Newton steps for proximal problems);
 Nesterov and Nemirovskii, Interior-Point Polynomial Algorithms, SIAM 1994 (barriers, central paths).
@@ -198,8 +201,9 @@ class _Problem:
         direction = partly / others.spread(others.strength(partly))
         if between.size:
             left = self._n_fixed + self._q - inside.size
-            matrix[n_inside:, n_inside:] += np.outer(direction, direction) / left
-            matrix[n_inside:, n_inside:] += others.across(direction, 1.0 / share[between])
+            corner = matrix[n_inside:, n_inside:]
+            corner += np.outer(direction, direction) / left
+            others.bend_across(corner, direction, 1.0 / share[between])
             diagonal[n_inside:] += FLAT * (1.0 + diagonal[n_inside:])
         try:
             target = _solve(matrix, right)
@@ -299,7 +303,7 @@ class _Problem:
             diagonal[self._fixed] += 1.0
             diagonal[free] += units.spread(wall / bend / d)
             long = units.spread(np.where(size > 0, size, 1.0))
-            matrix[free, free] += units.across(u / long, 1.0 / d - wall / bend / d)
+            units.bend_across(matrix[free, free], u / long, 1.0 / d - wall / bend / d)
             right = -slope
             right[free] -= across * units.spread(eliminated(slope_d))
             try:
