@@ -48,8 +48,8 @@ class_weight (n_classes,) float64      positive: the weight of a row of each cla
 and for every certificate i (one for two classes, whose second counts as +1, for none, and for
 classes that share their features; else one for each class against the others) support_i, coef_i,
 dual_i, forced_i and, of its tree, parent_i, feature_i, inside_i, row_i and tree_dual_i, without
-rows where there is no tree. What they mean is said by `zeronorm.result`. Files of earlier formats are
-read: models of format 1 are of one response, certificates of formats 1 and 2 of one output.
+rows where there is no tree. What they mean is said by `zeronorm.result`. Files of earlier formats
+are read: models of format 1 are of one response, certificates of formats 1 and 2 of one output.
 """
 
 from __future__ import annotations
