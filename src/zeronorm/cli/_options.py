@@ -63,7 +63,9 @@ Data = Annotated[
 Target = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="Labels: a column (name or index), an array, or a file of their own."
+        metavar="NAME",
+        help="Labels: a column (name or index), an array, or a file of their own. Several "
+        "responses: columns of numbers with commas between them, or such an array.",
     ),
 ]
 Id = Annotated[
@@ -260,6 +262,15 @@ class SelectOptions:
         str | None,
         typer.Option(
             metavar="LABEL", help="Of --measure: the positive of two classes. Default: the second."
+        ),
+    ] = None
+    shared: Annotated[
+        bool | None,
+        typer.Option(
+            "--shared/--per-class",
+            help="Of three or more classes: K features in all, or K for each class against the "
+            "others. Default: --shared; with --measure, --per-class.",
+            show_default=False,
         ),
     ] = None
     class_weight: ClassWeight = None

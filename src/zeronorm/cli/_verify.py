@@ -92,6 +92,7 @@ def _describe_claims(
         )
     return {
         "classes": saved.classes_.tolist(),
+        "outputs": saved.outputs,
         "class_weight": saved.class_weight.tolist(),
         "claims": claims,
     }

@@ -132,7 +132,7 @@ def save_certificate(
     if given[0].loss in LABELLED or given[0].loss == MULTINOMIAL:
         classes, factors, size = _of_classes(validate.check_target(y, n), weight, class_weight)
         n_outputs, outputs = classes.size, f"{classes.size} classes and "
-    elif given[0].loss != "cox":  # whose y may be a frame of two columns
+    elif not given[0].loss.startswith("cox"):  # whose y may be a frame of two columns
         n_outputs = len(np.atleast_2d(np.asarray(y).T))
         outputs = f"{n_outputs} responses and " if n_outputs > 1 else ""
     expected = count_certificates(given[0].loss, classes)
@@ -168,7 +168,7 @@ def save_certificate(
         "class_weight": factors.astype("<f8"),
     }
     for number, one in enumerate(given):
-        tree = one.tree if one.tree is not None else _no_tree(size)
+        tree = one.tree if one.tree is not None else _no_tree(one.dual.size)
         values = {
             "support": one.support, "coef": one.coef, "dual": one.dual, "forced": one.forced,
             "parent": tree.parent, "feature": tree.feature, "inside": tree.inside,
@@ -346,7 +346,7 @@ def _check_certificate(values: dict[str, NDArray[Any]], m: int, require: Require
         require(bool((values[name] < m).all()), f"{name} must be below {m}")
     parent, dual = values["parent"], values["tree_dual"]
     require(
-        dual.shape[1] == values["dual"].shape[-1] and (parent.size > 0 or not len(dual)),
+        dual.shape[1] == values["dual"].size and (parent.size > 0 or not len(dual)),
         "the arrays of a tree must fit each other",
     )
     if not parent.size:

@@ -43,6 +43,14 @@ class SavedCertificate:
         return (labels[1:] if len(labels) == 2 else labels) or [None]
 
     @property
+    def outputs(self) -> list[Any]:
+        """The classes or the responses that share the features of one certificate; else none."""
+        if self.certificates[0].loss == MULTINOMIAL:
+            return self.classes_.tolist()  # type: ignore[no-any-return]
+        names = self.metadata["target_name"]
+        return list(names) if isinstance(names, list) else []
+
+    @property
     def support_(self) -> IndexArray:
         """The features of all classes, sorted."""
         return union_support(self.certificates)
