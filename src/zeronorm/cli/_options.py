@@ -1,22 +1,18 @@
 """What the commands can be asked for: a record of options for each of them.
 
-A command is a function of its record; `takes` makes the fields of the record its arguments.
+A command is a function of its record.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated
 
 import typer
 
 from ..methods import METHODS
 
-_Options = TypeVar("_Options")
 TASKS = ("auto", "classes", "numbers", "counts", "survival")
 # The losses that can be asked for, and the task of each.
 LOSSES = {
@@ -30,26 +26,6 @@ METHOD_NAMES = [
     "auto",
     *(name for name, method in METHODS.items() if "features" in method.budgets),
 ]
-
-
-def takes(
-    record: type[_Options],
-) -> Callable[[Callable[[_Options], None]], Callable[..., None]]:
-    """Return a decorator: a function of a record becomes one of the fields of the record."""
-    hints = get_type_hints(record, include_extras=True)
-    fields = inspect.signature(record).parameters.values()
-    signature = inspect.Signature([one.replace(annotation=hints[one.name]) for one in fields])
-
-    def decorate(command: Callable[[_Options], None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def called(**values: Any) -> None:
-            command(record(**values))
-
-        called.__signature__ = signature  # type: ignore[attr-defined]
-        called.__annotations__ = hints
-        return called
-
-    return decorate
 
 
 Data = Annotated[

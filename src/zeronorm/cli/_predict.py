@@ -16,9 +16,10 @@ from ._input import (
     refuse_overwriting,
 )
 from ._messages import show
-from ._options import PredictOptions, takes
+from ._options import PredictOptions
 from ._output import csv_cell, show_document
 from ._progress import watched
+from ._takes import takes
 from ._target import Response, columns_of, offset_of, response_of
 
 if TYPE_CHECKING:
@@ -124,8 +125,9 @@ def _predictions(
     from ..persistence import LoadedClassifier, LoadedSurvivalModel
 
     found: dict[str, Any] = {
-        "classes": [], "responses": [], "loss": None, "predictions": [], "probabilities": None, "times": times,
-        "survival": None, "accuracy": None, "confusion": None, "score": None, "score_name": None,
+        "classes": [], "responses": [], "loss": None, "predictions": [], "probabilities": None,
+        "times": times, "survival": None, "accuracy": None, "confusion": None, "score": None,
+        "score_name": None,
     }  # fmt: skip
     if isinstance(loaded, LoadedClassifier):
         predicted = loaded.predict(table)

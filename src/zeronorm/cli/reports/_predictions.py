@@ -83,10 +83,10 @@ def _summary(document: Mapping[str, Any], labels: Sequence[str]) -> str:
         shown = zip(labels, document["classes"], strict=True)
         return ", ".join(f"{text} {counts[label]:,}" for text, label in shown)
     if document["responses"]:
-        columns = zip(*predictions, strict=True)
-        shown = list(zip(document["responses"], columns, strict=True))
-        ranges = [f"{show(name, 30)} {_range(values)}" for name, values in shown[:_MAX_MORE]]
-        more = f" and {len(shown) - _MAX_MORE:,} more" if len(shown) > _MAX_MORE else ""
+        names = document["responses"]
+        columns = zip(names, zip(*predictions, strict=True), strict=True)
+        ranges = [f"{show(name, 30)} {_range(values)}" for name, values in columns][:_MAX_MORE]
+        more = f" and {len(names) - _MAX_MORE:,} more" if len(names) > _MAX_MORE else ""
         return f"{', '.join(ranges)}{more}"
     what = "risk scores from " if document["loss"] == "cox" else ""
     mean = sum(predictions) / len(predictions)
