@@ -237,6 +237,16 @@ def claim(**changes):
     return lambda arrays: arrays["metadata"]["certificates"][0].update(changes)
 
 
+def of_dual(change):
+    """Change the dual point, and with it the width of those of a tree that is not there."""
+
+    def edit(arrays):
+        arrays["dual_0"] = change(arrays["dual_0"])
+        arrays["tree_dual_0"] = np.empty((0, arrays["dual_0"].size))
+
+    return edit
+
+
 def of_array(name, change):
     return lambda arrays: arrays.update({name: change(arrays[name])})
 
@@ -244,13 +254,11 @@ def of_array(name, change):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (of_array("dual_0", lambda v: v[:2]), "finite numbers of shape"),
-        (of_array("dual_0", np.ravel), "the arrays of a tree must fit each other"),
-        (
-            lambda a: a.update(dual_0=a["dual_0"][0]),
-            "intercept of the certificate must be a finite number; got",
-        ),
-        (of_array("dual_0", lambda v: v[None]), "dual must be float64 of 1 or 2 dimensions"),
+        (of_dual(lambda v: v[:2]), "finite numbers of shape"),
+        (of_dual(np.ravel), "intercept of the certificate must be a finite number; got"),
+        (of_dual(lambda v: v[0]), "intercept of the certificate must be a finite number; got"),
+        (of_dual(lambda v: v[None]), "dual must be float64 of 1 or 2 dimensions"),
+        (of_array("dual_0", lambda v: v[:2]), "the arrays of a tree must fit each other"),
         (of_array("dual_0", lambda v: v * np.nan), "dual must be finite"),
         (of_array("coef_0", np.ravel), "coef of the certificate must be finite numbers of sha"),
         (of_array("coef_0", lambda w: w[:2]), "coef of the certificate must be finite numbers"),
