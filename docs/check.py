@@ -125,7 +125,14 @@ def check_script(script: Path) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Check the files named, or all; return 1 if one fails."""
+    """Check the files named, or all; return 1 if one fails, 2 for what is no file."""
+    if {"-h", "--help"} & set(arguments):
+        print(__doc__)
+        return 0
+    for name in arguments:
+        if name != "--write" and not Path(name).is_file():
+            print(f"{name}: no such file; --help says how to call this.", file=sys.stderr)
+            return 2
     write = "--write" in arguments
     files = [Path(name).resolve() for name in arguments if name != "--write"] or [
         ROOT / "README.md",

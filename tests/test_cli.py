@@ -302,7 +302,7 @@ def test_several_classes(run, multiclass):
     """The report would not say which class a feature speaks for."""
     X, y = multiclass
     np.savez("m.npz", X=X, y=np.array(["red", "green", "blue"])[y])
-    text = run("select", "m.npz", "-k", 3).stdout
+    text = run("select", "m.npz", "-k", 3, "--per-class").stdout
     for name in ("red", "green", "blue"):
         assert f"3 features of {name}   against the other classes" in text
         assert f"{name}: gap" in text or f"{name}: proven" in text
@@ -722,7 +722,8 @@ def test_groups_of_several_classes_and_numbers(run, multiclass):
     dump_svmlight_file(X, y, "m.svm", zero_based=False)
     with open("g.txt", "w") as file:
         file.writelines(f"{j + 1} {j // 5}\n" for j in range(25))
-    command = ("select", "m.svm", "-k", 4, "--groups", 2, "--group-file", "g.txt", "--no-cv")
+    command = ("select", "m.svm", "-k", 4, "--groups", 2, "--group-file", "g.txt", "--no-cv",
+               "--per-class")  # fmt: skip
     (model,) = json.loads(run(*command, "--json").stdout)["models"]
     fitted = zeronorm.published.BilevelClassifier(4, 2, groups=np.arange(25) // 5, refit_C="loo")
     fitted.fit(sp.csr_array(X), y)
@@ -822,7 +823,7 @@ def test_proof_of_several_classes(run, multiclass):
     """The proof of a class would be missing in the report or in the file."""
     X, y = multiclass
     np.savez("m.npz", X=X, y=np.array(["red", "green", "blue"])[y])
-    text = run("select", "m.npz", "-k", 2, "--prove", "--gap", 0, "--no-cv").stdout
+    text = run("select", "m.npz", "-k", 2, "--prove", "--gap", 0, "--no-cv", "--per-class").stdout
     for name in ("red", "green", "blue"):
         assert re.search(
             rf"{name}: proven, objective [^;]*; branch and bound, \d+ nodes? in [\d.]+ s: no",

@@ -18,7 +18,6 @@ from zeronorm.designs._columns import as_columns
 from zeronorm.designs._repeated import Repeated, RepeatedColumns
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
 from zeronorm.losses._multinomial import _circulating, classes_as_outputs
-from zeronorm.persistence import save, save_certificate
 from zeronorm.result import Status
 from zeronorm.solvers import run_together
 from zeronorm.solvers.drive import Scan
@@ -445,17 +444,6 @@ def test_cross_validation():
     scores = cross_validate(BudgetRegressor(3), X, Y, cv=split).scores
     model = BudgetRegressor(3).fit(X[train], Y[train])
     assert scores[0, 0] == pytest.approx(model.score(X[~train], Y[~train]))
-
-
-def test_files(tmp_path):
-    """A file of a model holds what it predicts; what it cannot hold is refused."""
-    X, y, _ = problem("multinomial", 0)
-    model = BudgetClassifier(2).fit(X, y)
-    with pytest.raises(ValueError, match="in memory"):
-        save_certificate(model.certificate_, tmp_path / "c", X, y)
-    X, Y, _ = problem("least_squares", 0)
-    with pytest.raises(ValueError, match="a model of one response; got one of 3"):
-        save(BudgetRegressor(2).fit(X, Y), tmp_path / "m")
 
 
 def test_offsets_of_several_responses():

@@ -7,8 +7,9 @@ import platform
 from importlib.metadata import version
 from typing import Any
 
-from ._options import InfoOptions, takes
+from ._options import InfoOptions
 from ._output import print_json
+from ._takes import takes
 
 
 @takes(InfoOptions)

@@ -1,22 +1,18 @@
 """What the commands can be asked for: a record of options for each of them.
 
-A command is a function of its record; `takes` makes the fields of the record its arguments.
+A command is a function of its record.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated
 
 import typer
 
 from ..methods import METHODS
 
-_Options = TypeVar("_Options")
 TASKS = ("auto", "classes", "numbers", "counts", "survival")
 # The losses that can be asked for, and the task of each.
 LOSSES = {
@@ -32,26 +28,6 @@ METHOD_NAMES = [
 ]
 
 
-def takes(
-    record: type[_Options],
-) -> Callable[[Callable[[_Options], None]], Callable[..., None]]:
-    """Return a decorator: a function of a record becomes one of the fields of the record."""
-    hints = get_type_hints(record, include_extras=True)
-    fields = inspect.signature(record).parameters.values()
-    signature = inspect.Signature([one.replace(annotation=hints[one.name]) for one in fields])
-
-    def decorate(command: Callable[[_Options], None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def called(**values: Any) -> None:
-            command(record(**values))
-
-        called.__signature__ = signature  # type: ignore[attr-defined]
-        called.__annotations__ = hints
-        return called
-
-    return decorate
-
-
 Data = Annotated[
     str,
     typer.Argument(
@@ -63,7 +39,9 @@ Data = Annotated[
 Target = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="Labels: a column (name or index), an array, or a file of their own."
+        metavar="NAME",
+        help="Labels: a column (name or index), an array, or a file of their own. Several "
+        "responses: columns of numbers with commas between them, or such an array.",
     ),
 ]
 Id = Annotated[
@@ -260,6 +238,15 @@ class SelectOptions:
         str | None,
         typer.Option(
             metavar="LABEL", help="Of --measure: the positive of two classes. Default: the second."
+        ),
+    ] = None
+    shared: Annotated[
+        bool | None,
+        typer.Option(
+            "--shared/--per-class",
+            help="Of three or more classes: K features in all, or K for each class against the "
+            "others. Default: --shared; with --measure, --per-class.",
+            show_default=False,
         ),
     ] = None
     class_weight: ClassWeight = None

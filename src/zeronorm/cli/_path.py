@@ -9,9 +9,10 @@ from ._input import (
     check_folds,
     refuse_overwriting,
 )
-from ._options import LOSSES, PathOptions, takes
+from ._options import LOSSES, PathOptions
 from ._output import show_document
 from ._progress import Work, watched
+from ._takes import takes
 from ._target import read_response, usable_folds
 
 if TYPE_CHECKING:

@@ -46,7 +46,8 @@ def plan_selection(options: SelectOptions) -> Plan:
     }
     _check_groups(options.groups, options.group_file, others)
     grouped, refitted = options.groups is not None, options.refit_c != "loo"
-    measured = {"--groups": grouped, "--refit-c": refitted, **others}
+    shared = {"--shared": options.shared is True}  # A measure has a model for each class.
+    measured = {"--groups": grouped, "--refit-c": refitted, **shared, **others}
     _check_measure(options.measure, options.positive, measured)
     method, proof = _proof_options(options)
     if options.measure is not None:

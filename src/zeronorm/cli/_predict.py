@@ -16,9 +16,10 @@ from ._input import (
     refuse_overwriting,
 )
 from ._messages import show
-from ._options import PredictOptions, takes
+from ._options import PredictOptions
 from ._output import csv_cell, show_document
 from ._progress import watched
+from ._takes import takes
 from ._target import Response, columns_of, offset_of, response_of
 
 if TYPE_CHECKING:
@@ -124,8 +125,9 @@ def _predictions(
     from ..persistence import LoadedClassifier, LoadedSurvivalModel
 
     found: dict[str, Any] = {
-        "classes": [], "loss": None, "predictions": [], "probabilities": None, "times": times,
-        "survival": None, "accuracy": None, "confusion": None, "score": None, "score_name": None,
+        "classes": [], "responses": [], "loss": None, "predictions": [], "probabilities": None,
+        "times": times, "survival": None, "accuracy": None, "confusion": None, "score": None,
+        "score_name": None,
     }  # fmt: skip
     if isinstance(loaded, LoadedClassifier):
         predicted = loaded.predict(table)
@@ -149,6 +151,8 @@ def _predictions(
         offset = _known_offset(loaded, table, options.data, notes)
         predicted, judge = loaded.predict(table, offset), BudgetRegressor(loss=loaded.loss)
         found["loss"] = loaded.loss.name
+        if predicted.ndim == 2:
+            found["responses"] = loaded.metadata["target_name"]
     found |= {"predictions": predicted.tolist(), "score_name": judge._score_name}
     if response is not None:
         found["score"] = _score(judge, response, predicted, notes)
@@ -172,10 +176,12 @@ def _score(judge: Any, response: Response, predicted: Any, notes: list[str]) -> 
 
     try:
         if response.task == "survival":
-            target = judge._target(response.y, predicted.size)
+            target = judge._target(response.y, len(predicted))
             return float(judge._score_of_margins(predicted, target, np.ones(predicted.size)))
-        y = judge._target(response.y, predicted.size)
-        if (y == y[0]).all():
+        if response.y.shape != predicted.shape:
+            raise ValueError("the data have not as many targets as the model has responses")
+        y = judge._target(response.y, len(predicted))
+        if (y == y[0]).all(axis=0).any():
             raise ValueError("the targets of the samples must differ")
         return float(judge._explained(y, predicted, None))
     except ValueError as error:
@@ -216,6 +222,8 @@ def _predictions_csv(table: Table, found: Mapping[str, Any]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     header = ["sample", "risk" if found["loss"] == "cox" else "prediction"]
+    if found["responses"]:
+        header = ["sample", *map(csv_cell, found["responses"])]
     more = found["survival"]
     if found["probabilities"] is not None:
         header += [f"p({csv_cell(str(label))})" for label in found["classes"]]
@@ -224,7 +232,8 @@ def _predictions_csv(table: Table, found: Mapping[str, Any]) -> bytes:
     writer.writerow(header)
     names = table.sample_names
     for row, value in enumerate(found["predictions"]):
-        cells = [csv_cell(names[row]) if names else row + 1, csv_cell(str(value))]
+        values = value if found["responses"] else [value]
+        cells = [csv_cell(names[row]) if names else row + 1, *(csv_cell(str(v)) for v in values)]
         if more is not None:
             cells += [repr(value) for value in more[row]]
         writer.writerow(cells)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ._input import refuse_overwriting
-from ._options import SelectOptions, takes
+from ._options import SelectOptions
 from ._output import show_document
 from ._plan import plan_selection
 from ._progress import watched
+from ._takes import takes
 from ._target import read_response
 from ._task import settle_task
 

@@ -29,7 +29,12 @@ from ._plan import Plan
 from ._progress import Work
 from ._target import Response, columns_of, usable_folds
 from .documents._data import describe_data
-from .documents._selection import describe_model, describe_parameters, feature_budget
+from .documents._selection import (
+    describe_model,
+    describe_parameters,
+    feature_budget,
+    outputs_of,
+)
 
 _Estimator: TypeAlias = (
     BudgetClassifier | BudgetRegressor | BudgetSurvivalAnalysis | MeasureClassifier
@@ -103,6 +108,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         "score": getattr(estimator, "_score_name", "accuracy"),
         "parameters": _parameters(options, plan, estimator),
         "classes": getattr(estimator, "classes_", np.empty(0)).tolist(),
+        "outputs": outputs_of(estimator, samples.table),
         "models": models,
         "criteria": persistence.tabulate(getattr(estimator, "criteria_", None)),
         "chosen": feature_budget(estimator.size_),
@@ -139,7 +145,24 @@ def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Esti
         return BudgetRegressor(
             **common, loss=loss if options.level is None else Quantile(options.level)
         )
-    return BudgetClassifier(**common, **_of_classes(options))
+    multi_class = _multi_class(options, plan, samples.y)
+    return BudgetClassifier(**common, **_of_classes(options), multi_class=multi_class)
+
+
+def _multi_class(options: SelectOptions, plan: Plan, y: Any) -> str:
+    """Return whether several classes share their features; refuse what cannot select for all."""
+    if options.shared is False:
+        return "ovr"
+    name = "pool" if plan.method == "auto" else plan.method
+    if "groups" not in methods.METHODS[name].budgets and np.unique(y).size > 2:
+        option = "--prove" if options.prove else f"--method {name}"
+        option = "--groups" if name == "bilevel" else option
+        raise ValueError(
+            f"{option} selects for each of several classes by itself; say --per-class for "
+            f"{options.features} features of each, or leave out {option} for as many in all, which "
+            "the classes share."
+        )
+    return "shared"
 
 
 def _of_classes(options: SelectOptions) -> dict[str, Any]:
@@ -147,7 +170,6 @@ def _of_classes(options: SelectOptions) -> dict[str, Any]:
     return {
         "calibrate": "auto" if options.calibrate is None else options.calibrate,
         "class_weight": options.class_weight,
-        "multi_class": "ovr",
     }
 
 
@@ -155,7 +177,7 @@ def _for_accuracy(options: SelectOptions, plan: Plan, samples: Samples) -> Budge
     """Return what a model for a measure is compared with."""
     common = _common_parameters(options, plan, samples.table)
     common.pop("C", None)  # that of a measure weighs another loss
-    return BudgetClassifier(**common, **_of_classes(options))
+    return BudgetClassifier(**common, **_of_classes(options), multi_class="ovr")
 
 
 def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict[str, Any]:

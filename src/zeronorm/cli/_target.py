@@ -23,7 +23,9 @@ class Response:
     """The target of a task, and what belongs to it."""
 
     task: str
-    y: Any  # labels; numbers; a structured array of event, time and maybe the stratum
+    # Labels; numbers, of several responses (n_samples, n_responses); a structured array of event,
+    # time and maybe the stratum.
+    y: Any
     offset: Any = None  # (n_samples,) of the margins
     guess: str | None = None  # why this task, where there may be doubts
 
@@ -67,7 +69,7 @@ def usable_folds(cv: int, response: Response, notes: list[str]) -> int | None:
 
     def scored(test: Any) -> bool:
         if not survival:
-            return np.unique(target[test]).size > 1
+            return bool((target[test] != target[test[0]]).any(axis=0).all())
         try:
             concordance(target[test], np.zeros(test.size), np.ones(test.size))
         except ValueError:
@@ -75,7 +77,8 @@ def usable_folds(cv: int, response: Response, notes: list[str]) -> int | None:
         return True
 
     for folds in range(min(cv, n), 1, -1):
-        strata = target[:, 1].astype(np.int64) if survival else quantiles_of(target, folds)
+        first = target if target.ndim == 1 else target[:, 0]  # of several responses
+        strata = target[:, 1].astype(np.int64) if survival else quantiles_of(first, folds)
         if np.unique(strata, return_counts=True)[1].min() < folds:
             continue
         if all(scored(test) for _, test in splits(strata, np.ones(n), folds, 0)):
@@ -115,21 +118,35 @@ def read_response(
     known = {} if like is None else like.columns
     by_loss = isinstance(options, PathOptions)
     response = response_of(table, task, options.data, {**known, **columns}, by_loss)
-    from ..files import quote
-
-    if response.task in ("numbers", "counts") and (response.y == response.y[0]).all():
+    if by_loss and response.task != "survival" and response.y.ndim == 2:
         raise ValueError(
-            f"{options.data}: the target {quote(table.target_name or 'y')} is {response.y[0]:g} in "
-            "all samples; there is nothing to explain. Name another one with --target."
+            f"{options.data}: a path is for one target; got {response.y.shape[1]} responses. Name "
+            "one of them with --target."
         )
-    _check_range(response, getattr(options, "loss", None), options.data)
+    if response.task in ("numbers", "counts"):
+        for name, column in targets_of(table, response.y):
+            if (column == column[0]).all():
+                raise ValueError(
+                    f"{options.data}: the {name} is {column[0]:g} in all samples; there is nothing "
+                    "to explain. Name another one with --target."
+                )
+            _check_range(response.task, column, getattr(options, "loss", None), options.data)
     return table, response
 
 
-def _check_range(response: Response, loss: str | None, data: str) -> None:
+def targets_of(table: Table, y: Any) -> list[tuple[str, Any]]:
+    """Return the columns of a target, each with what messages call it."""
+    from ..files import quote
+
+    given = table.target_name or "y"
+    names = (given,) if isinstance(given, str) else given
+    columns = [y] if y.ndim == 1 else y.T
+    return [(f"target {quote(name)}", column) for name, column in zip(names, columns, strict=True)]
+
+
+def _check_range(task: str, y: Any, loss: str | None, data: str) -> None:
     """Refuse numbers that counts, or a loss of positive numbers, cannot be."""
-    y = response.y
-    positive, counts = loss == "gamma", response.task == "counts"
+    positive, counts = loss == "gamma", task == "counts"
     if not (positive or counts):
         return
     bad = (~(y > 0) if positive else ~(y >= 0)).nonzero()[0]
@@ -150,20 +167,29 @@ def response_of(
     task : "auto" where the target itself tells. columns : as of `columns_of`.
     by_loss : as of `_labels`.
     """
-    from ..files import quote
+    import numpy as np
 
     guess = None
     offset = offset_of(table, data)
     if task == "survival":
         return Response(task, _survival(table, data, columns.get("event_value")))
+    y: Any = table.y
+    if y.ndim == 2 and task == "classes":
+        raise ValueError(
+            f"{data}: classes are one target; got {y.shape[1]} columns. Name one of them with "
+            "--target, or say --task numbers."
+        )
+    if task == "auto" and y.ndim == 2:
+        task = "numbers"
     if task == "auto":
-        task, guess = _guess(table.y)
+        task, guess = _guess(y)
         if offset is not None and task == "classes":
             task, guess = "numbers", None
-    name = f"target {quote(table.target_name or 'y')}"
+    targets = targets_of(table, y)
     if task == "classes":
-        return Response(task, _labels(table.y, name, data, by_loss), guess=guess)
-    return Response(task, _numbers(table.y, name, data), offset, guess)
+        return Response(task, _labels(y, targets[0][0], data, by_loss), guess=guess)
+    numbers = [_numbers(column, name, data) for name, column in targets]
+    return Response(task, numbers[0] if y.ndim == 1 else np.column_stack(numbers), offset, guess)
 
 
 def _guess(y: Any) -> tuple[str, str | None]:

@@ -26,6 +26,7 @@ def settle_task(options: SelectOptions) -> str:
         "--positive": (options.positive is not None, "classes"),
         "--class-weight": (options.class_weight is not None, "classes"),
         "--calibrate": (bool(options.calibrate), "classes"),
+        "--shared" if options.shared else "--per-class": (options.shared is not None, "classes"),
     }
     task, reason = options.task, "--task"
     for option, (given, of_task) in implied.items():

@@ -12,9 +12,10 @@ import typer
 
 from ._input import comparable
 from ._messages import readers_may_leave
-from ._options import VerifyOptions, takes
+from ._options import VerifyOptions
 from ._output import show_document
 from ._progress import watched
+from ._takes import takes
 from ._target import read_response
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def _describe_claims(
         )
     return {
         "classes": saved.classes_.tolist(),
+        "outputs": saved.outputs,
         "class_weight": saved.class_weight.tolist(),
         "claims": claims,
     }

@@ -79,6 +79,8 @@ def read_table(
     target : str or None
         The labels: name of a column or array, else index of a column (negative from the end),
         else path of a .npy, .npz or one-column text file. None where the file says it by itself.
+        Several responses are several columns with commas between them, or an array of several
+        columns; an .npz file may have their names in "target_names".
     id : str or None
         The names of the samples: name or index of a column of CSV or Parquet, which is no feature.
     like : Layout or None

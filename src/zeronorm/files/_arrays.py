@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._errors import FileError, did_you_mean, quote
-from ._labels import LABEL_KEYS, as_labels, read_labels, read_others
+from ._labels import LABEL_KEYS, as_labels, as_target, read_labels, read_others
 from ._npy import Member, decoded, listed, load_npz, read_npy, read_npy_header
 from ._source import Source, Stream, is_label_file, similar_files
 from ._table import Request, Table, unique_names
@@ -44,7 +44,8 @@ def read_npy_table(
     else:
         X = read_npy(str(source), stream, None)
     X = _as_matrix(source, X, "the array")
-    y, name = None, None
+    y: NDArray[Any] | None = None
+    name: str | tuple[str, ...] | None = None
     if target is not None:
         if not is_label_file(target):
             raise FileError(
@@ -78,13 +79,19 @@ def read_npz(
         X = _as_matrix(source, arrays[name].load(), f"the array {quote(name)}")
     n_samples, n_features = X.shape
 
-    y, target_name = None, None
+    y: NDArray[Any] | None = None
+    target_name: str | tuple[str, ...] | None = None
     key = request.target
     if key is None:
         key = next((k for k in LABEL_KEYS if k in arrays and arrays[k].shape != ()), None)
     if key is not None and key in arrays:
-        y = as_labels(source, arrays[key].load(), n_samples, f"the array {quote(key)}")
-        target_name = key
+        values = arrays[key].load()
+        n_responses = values.shape[1] if values.ndim == 2 else 1
+        own = None
+        if n_responses > 1:  # of a vector of classes they may be those of the classes
+            own = _names_from(source, arrays, "target_names", n_responses)
+        what = f"the array {quote(key)}"
+        y, target_name = as_target(source, values, n_samples, what, key, own)
     elif key is not None:
         if not is_label_file(key):
             raise FileError(

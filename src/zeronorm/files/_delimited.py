@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import FileError, SampleNamesError, engine_errors, quote
-from ._labels import labels_from_text, read_labels, read_others
+from ._labels import labels_from_text, read_labels, read_others, target_in
 from ._source import DELIMITERS, Source, Stream, not_utf8
 from ._table import (
     MISSING,
@@ -74,9 +74,11 @@ def read_delimited(
             f"not finite ({X[row, order]}); fill it in or drop the row or column."
         )
     names, notes = columns.feature_names(request.like)
-    y, name = None, None
-    if columns.target is not None:
-        y, name = labels_from_text(body.texts[columns.target]), columns.target_name
+    y: NDArray[Any] | None = None
+    name: str | tuple[str, ...] | None = None
+    if columns.targets:
+        stored = {place: labels_from_text(body.texts[place]) for place in columns.targets}
+        y, name = target_in(source, columns, stored)
     elif request.target is not None:
         y, name = read_labels(request.target, X.shape[0])
     samples = body.samples if columns.samples is not None else None

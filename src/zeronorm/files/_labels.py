@@ -1,5 +1,7 @@
 """Labels: one number or string per sample, in the file of X or in a file of their own.
 
+Several responses are several columns of numbers.
+
 Whole numbers become int64, whatever the file had them in; other numbers and strings stay what they
 are. A label that is missing is refused, and so is one for more or fewer samples than X has.
 """
@@ -7,7 +9,7 @@ are. A label that is missing is refused, and so is one for more or fewer samples
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,15 +18,40 @@ from numpy.typing import NDArray
 from ._errors import FileError, quote
 from ._npy import decoded, listed, load_npz, read_npy
 from ._source import Source, check_path, format_of, is_label_file, not_utf8
-from ._table import MISSING, Request, first_nonfinite, strict_float
+from ._table import MISSING, Columns, Request, first_nonfinite, strict_float
 
 LABEL_KEYS = ("y", "target", "label", "labels")
 
 
-def read_labels(target: str, n_samples: int) -> tuple[NDArray[Any], str]:
-    """Return labels from a file of their own, and its name, which is theirs."""
+def read_labels(
+    target: str, n_samples: int, several: bool = True
+) -> tuple[NDArray[Any], str | tuple[str, ...]]:
+    """Return labels from a file of their own, and its name, which is theirs.
+
+    several : whether they may be several responses.
+    """
     source = Source(check_path(target))
-    return _labels_in(source, n_samples), source.path.stem
+    values, what = _values_in(source, n_samples)
+    if several:
+        return as_target(source, values, n_samples, what, source.path.stem)
+    return as_labels(source, values, n_samples, what), source.path.stem
+
+
+def target_in(
+    source: Source, columns: Columns, stored: Mapping[int, NDArray[Any]]
+) -> tuple[NDArray[Any], str | tuple[str, ...]]:
+    """Return the target of a file with columns, and its name, given columns by position."""
+    if len(columns.targets) == 1:
+        (position,) = columns.targets
+        return stored[position], columns.plain_name(position)
+    for position in columns.targets:
+        if stored[position].dtype.kind == "U":
+            raise FileError(
+                f"{source}: {columns.name(position)}: targets of several columns must be finite "
+                "numbers; name one column for classes."
+            )
+    responses = np.column_stack([stored[position] for position in columns.targets])
+    return responses.astype(np.float64), tuple(map(columns.plain_name, columns.targets))
 
 
 def read_others(
@@ -44,25 +71,26 @@ def read_others(
                 f"{what} must be a file of its own (.npy, .npz or one column of text), or a column "
                 "of CSV or Parquet."
             )
-        values, stem = read_labels(name, n_samples)
-        found[what] = (stem, values)
+        values, stem = read_labels(name, n_samples, several=False)
+        found[what] = (str(stem), values)
     return {
         "columns": {what: values for what, (_, values) in found.items()},
         "column_names": {what: name for what, (name, _) in found.items()},
     }
 
 
-def _labels_in(source: Source, n_samples: int) -> NDArray[Any]:
+def _values_in(source: Source, n_samples: int) -> tuple[NDArray[Any], str]:
+    """Return what stands in a file of labels, and what messages call it."""
     with source.open() as stream:
         form = format_of(source, stream)
         if form == "npy":
-            return as_labels(source, read_npy(str(source), stream, None), n_samples, "the array")
+            return read_npy(str(source), stream, None), "the array"
         if form == "npz":
             arrays = load_npz(source)
             key = next((k for k in LABEL_KEYS if k in arrays), None)
             if key is None:
                 raise FileError(f"{source}: no array y; it holds {listed(arrays)}.")
-            return as_labels(source, arrays[key].load(), n_samples, f"the array {quote(key)}")
+            return arrays[key].load(), f"the array {quote(key)}"
         if form == "parquet":
             raise FileError(f"{source}: labels must be a .npy, .npz or one-column text file.")
         try:
@@ -76,7 +104,7 @@ def _labels_in(source: Source, n_samples: int) -> NDArray[Any]:
     for number, label in enumerate(labels[skip:], 1 + skip):
         if label.lower() in MISSING:
             raise FileError(f"{source}: line {number}: the target is missing ({quote(label)}).")
-    return as_labels(source, labels_from_text(labels[skip:]), n_samples, "the file")
+    return labels_from_text(labels[skip:]), "the file"
 
 
 def labels_from_text(labels: list[str]) -> NDArray[Any]:
@@ -93,6 +121,27 @@ def _whole(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype.kind == "f" and (np.abs(values) < 2**53).all() and (values % 1 == 0).all():
         return values.astype(np.int64)
     return values
+
+
+def as_target(
+    source: Source,
+    values: NDArray[Any],
+    n_samples: int,
+    what: str,
+    name: str,
+    names: Sequence[str] | None = None,
+) -> tuple[NDArray[Any], str | tuple[str, ...]]:
+    """Return one label per sample, or several responses, with the name of each.
+
+    names : of several responses; None: they are numbered.
+    """
+    if values.ndim != 2 or values.shape[1] < 2 or values.dtype.kind not in "biuf":
+        return as_labels(source, values, n_samples, what), name
+    for column in values.T:
+        as_labels(source, column, n_samples, what)
+    if names is None:
+        names = [f"{name} {number}" for number in range(1, values.shape[1] + 1)]
+    return values.astype(np.float64), tuple(names)
 
 
 def as_labels(source: Source, values: NDArray[Any], n_samples: int, what: str) -> NDArray[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import FileError, SampleNamesError, engine_errors
-from ._labels import as_labels, read_labels, read_others
+from ._labels import as_labels, read_labels, read_others, target_in
 from ._source import Source, Stream
 from ._table import Request, Table, assign, first_nonfinite, labels_needed
 
@@ -104,9 +104,10 @@ def _table_from(source: Source, frame: Any, request: Request) -> Table:
             )
         values = np.asarray(series.to_list())
         stored[position] = as_labels(source, values, len(frame), columns.name(position))
-    y, name = None, None
-    if columns.target is not None:
-        y, name = stored[columns.target], columns.target_name
+    y: NDArray[Any] | None = None
+    name: str | tuple[str, ...] | None = None
+    if columns.targets:
+        y, name = target_in(source, columns, stored)
     elif request.target is not None:
         y, name = read_labels(request.target, len(frame))
     sample_names = None

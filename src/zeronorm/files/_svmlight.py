@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from ._errors import FileError, quote
 from ._labels import as_labels, read_labels, read_others
@@ -106,7 +107,8 @@ def read_svmlight(
         notes = (f"features above {last} were not in the training data and are ignored",)
         X = X[:, : like.n_features]
     if target is None:
-        labels, name = as_labels(source, y, n_samples, "labels"), None
+        labels: NDArray[Any] = as_labels(source, y, n_samples, "labels")
+        name: str | tuple[str, ...] | None = None
     else:
         if not is_label_file(target):
             raise FileError(

@@ -29,9 +29,9 @@ class Table:
     """Samples read from a file."""
 
     X: NDArray[Any] | sp.csr_array[Any]  # (n_samples, n_features)
-    y: NDArray[Any] | None  # (n_samples,)
+    y: NDArray[Any] | None  # (n_samples,); of several responses (n_samples, n_responses) numbers
     feature_names: list[str] | None = None  # n_features, unique
-    target_name: str | None = None
+    target_name: str | tuple[str, ...] | None = None  # of several responses the name of each
     sample_names: list[str] | None = None  # n_samples
     descriptions: list[str] | None = None  # n_features, in words
     first_index: int = 0  # what the file calls its first feature when features have no names
@@ -48,7 +48,7 @@ class Layout:
     n_features: int
     names: Sequence[str] | None = None  # of the features the model needs
     first_index: int = 0
-    target_name: str | None = None
+    target_name: str | Sequence[str] | None = None
     exact: bool = False  # whether features that it lacks are an error; else they are ignored
     # Names of columns that were no features, by what they are: taken where the file has them.
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Request:
 
     def lacks_labels(self, columns: Columns) -> bool:
         """Whether labels are needed and nothing says where they are."""
-        return self.need_labels and self.target is None and columns.target is None
+        return self.need_labels and self.target is None and not columns.targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +76,16 @@ class Columns:
     names: list[str] | None  # of all columns
     n_columns: int
     features: list[int]  # positions
-    target: int | None
+    targets: tuple[int, ...]  # positions; of several responses one for each
     samples: int | None  # position of the names of samples
     others: Mapping[str, int] = field(default_factory=dict)  # by what they are
 
     @property
     def kept(self) -> dict[int, str]:
         """What the columns are that are read as they stand: the target and the others."""
-        target = {} if self.target is None else {self.target: "the target"}
-        return target | {position: f"the {what}" for what, position in self.others.items()}
+        return dict.fromkeys(self.targets, "the target") | {
+            position: f"the {what}" for what, position in self.others.items()
+        }
 
     def name(self, position: int) -> str:
         """Return a column in words, for a message."""
@@ -107,11 +108,6 @@ class Columns:
             return list(like.names), ()
         return unique_names([self.names[j] for j in self.features], self.features)
 
-    @property
-    def target_name(self) -> str | None:
-        """What a model calls the target."""
-        return None if self.target is None else self.plain_name(self.target)
-
     def plain_name(self, position: int) -> str:
         """Return what a model calls a column."""
         return f"column {position}" if self.names is None else self.names[position]
@@ -125,13 +121,9 @@ def assign(
     request: Request,
 ) -> Columns:
     """Find the target, the names of samples and the features among the columns."""
-    target, like = request.target, request.like
-    position = None
-    if target is not None:
-        position = _find_column(source, target, names, n_columns)
-    elif like is not None and like.target_name and names and names.count(like.target_name) == 1:
-        position = names.index(like.target_name)
-    roles: dict[str, int | None] = {"target": position}
+    like = request.like
+    targets = _find_targets(source, names, n_columns, request)
+    roles: dict[str, int | None] = {}
     for what, name in request.columns.items():
         roles[what] = _find_column(source, name, names, n_columns, what)
     if like is not None and names is not None:
@@ -142,15 +134,15 @@ def assign(
     if request.id is not None:
         roles["id"] = samples = _find_column(source, request.id, names, n_columns, "id")
     there = {what: place for what, place in roles.items() if place is not None}
-    _check_distinct(source, there)
-    taken = {*there.values(), samples}
+    _check_distinct(source, targets, there)
+    taken = {*targets, *there.values(), samples}
     if like is not None and like.names is not None and names is not None:
         features = _find_features(source, like.names, names)
     else:
         features = [j for j in range(n_columns) if j not in taken]
         if like is not None and len(features) != like.n_features:
             hint = ""
-            if len(features) == like.n_features + 1 and position is None:
+            if len(features) == like.n_features + 1 and not targets:
                 hint = " If one of them holds labels, name it with --target."
             raise FileError(
                 f"{source}: {len(features)} features; the model was trained on "
@@ -158,13 +150,38 @@ def assign(
             )
     if not features:
         raise FileError(f"{source}: no features in it (one column, which is the target).")
-    others = {what: place for what, place in there.items() if what not in ("target", "id")}
-    return Columns(names, n_columns, features, position, samples, others)
+    others = {what: place for what, place in there.items() if what != "id"}
+    return Columns(names, n_columns, features, targets, samples, others)
 
 
-def _check_distinct(source: Source, roles: Mapping[str, int]) -> None:
+def _find_targets(
+    source: Source, names: list[str] | None, n_columns: int, request: Request
+) -> tuple[int, ...]:
+    """Return the positions of the target's columns; none if it is a file of its own, or nowhere."""
+    target, like = request.target, request.like
+    if target is None:
+        known = None if like is None else like.target_name
+        wanted = [known] if isinstance(known, str) else list(known or ())
+        if names is not None and all(names.count(name) == 1 for name in wanted):
+            return tuple(names.index(name) for name in wanted)
+        return ()
+    parts = [part.strip() for part in target.split(",")]
+    if len(parts) == 1 or target in (names or ()) or is_label_file(target):
+        position = _find_column(source, target, names, n_columns)
+        return () if position is None else (position,)
+    places = [_find_column(source, part, names, n_columns) for part in parts]
+    found = tuple(place for place in places if place is not None)
+    if len(set(found)) < len(parts):
+        raise FileError(
+            f"{source}: the target {quote(target)} must name different columns, with commas "
+            "between them, or one file."
+        )
+    return found
+
+
+def _check_distinct(source: Source, targets: Iterable[int], roles: Mapping[str, int]) -> None:
     """Refuse a column that is two things."""
-    owner: dict[int, str] = {}
+    owner = dict.fromkeys(targets, "target")
     for what, position in roles.items():
         if position in owner:
             raise FileError(

@@ -7,8 +7,9 @@ metadata  (length,) uint8              JSON in UTF-8: versions, names, parameter
                                        what the solver did (`history`: a row per step)
 classes   (n_classes,) number or str   sorted; none of numbers, counts and survival times
 support   (k,) int64                   sorted, each in [0, n_features_in); empty for l1 at most
-coef      (1 or n_classes, k) float64  finite
-intercept (1 or n_classes,) float64    finite; 0 of survival times
+coef      (n_scores, k) float64        finite; a score is of two classes, of numbers, of times,
+                                       else of every class or response
+intercept (n_scores,) float64          finite; 0 of survival times
 ========= ============================ =========================================================
 
 and, of survival times, three more: `stratum`, `time` and `hazard`, (n_times,) each, are the
@@ -27,11 +28,14 @@ and gap null, and no `refit_C`. Beside a budget are the information criteria of 
 fitted (`criteria`: a row per size; that of a bi-level model is [features, groups]). Where features
 are in groups, `groups` has the label of the group of every feature of the support; else it is null.
 
-Its archive comment, the last bytes of the file, is `zeronorm model 1 sha256 <digest of all bytes
+`target_name` is the name of the target, of several responses the list of theirs. Where several
+classes, or responses, share their features, there is one entry of what there is for each model.
+
+Its archive comment, the last bytes of the file, is `zeronorm model 2 sha256 <digest of all bytes
 before>`. The digest finds damage; it proves nothing about who wrote the file, so every size, type,
 range and order is verified as well, before anything is allocated for it.
 
-A certificate file is such an archive too (`zeronorm certificate 1 sha256 ...`), with all that
+A certificate file is such an archive too (`zeronorm certificate 3 sha256 ...`), with all that
 somebody who has the data needs to check it:
 
 ============ ========================= =========================================================
@@ -41,10 +45,11 @@ classes      (n_classes,)              sorted; none of numbers, counts and survi
 class_weight (n_classes,) float64      positive: the weight of a row of each class
 ============ ========================= =========================================================
 
-and for every certificate i (one for two classes, whose second counts as +1, or for none; else one
-for each class against the others) support_i, coef_i, dual_i, forced_i and, of its tree, parent_i,
-feature_i, inside_i, row_i and tree_dual_i, without rows where there is no tree. What they mean is
-said by `zeronorm.result`.
+and for every certificate i (one for two classes, whose second counts as +1, for none, and for
+classes that share their features; else one for each class against the others) support_i, coef_i,
+dual_i, forced_i and, of its tree, parent_i, feature_i, inside_i, row_i and tree_dual_i, without
+rows where there is no tree. What they mean is said by `zeronorm.result`. Files of earlier formats
+are read: models of format 1 are of one response, certificates of formats 1 and 2 of one output.
 """
 
 from __future__ import annotations

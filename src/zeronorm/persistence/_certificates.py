@@ -20,7 +20,7 @@ from ._header import (
     VERSIONS,
     check_classes,
     check_header,
-    count_scores,
+    count_responses,
     decode,
     describe_features,
     describe_versions,
@@ -29,28 +29,34 @@ from ._header import (
     storable,
 )
 from ._records import LABELLED, as_record, check_record
-from ._saved_certificate import SavedCertificate, union_support
+from ._saved_certificate import (
+    MULTINOMIAL,
+    SavedCertificate,
+    count_certificates,
+    union_support,
+)
 
 # A tree has a GiB of dual points at most, for every class.
-# Files of format 1 have the sizes of dual values; their signs are those of the labels.
+# Files of format 1 have the sizes of dual values; their signs are those of the labels. Those of
+# formats 1 and 2 are of one output.
 CERTIFICATE = FileKind(
-    "certificate", version=2, oldest=1, max_size=1 << 33, error=CertificateFileError
+    "certificate", version=3, oldest=1, max_size=1 << 33, error=CertificateFileError
 )
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
 _SHARED = ("metadata", "classes", "class_weight")
 _OF_GROUPS = ("group_of", "group_labels")  # They are there only where groups were selected.
-# Each array has this type and number of dimensions.
+# Each array has this type, and one of these numbers of dimensions: two of several outputs.
 _OF_CERTIFICATE = {
-    "support": ("<i8", 1),
-    "coef": ("<f8", 1),
-    "dual": ("<f8", 1),
-    "forced": ("<i8", 1),
-    "parent": ("<i8", 1),
-    "feature": ("<i8", 1),
-    "inside": ("|b1", 1),
-    "row": ("<i8", 1),
-    "tree_dual": ("<f8", 2),
+    "support": ("<i8", (1,)),
+    "coef": ("<f8", (1, 2)),
+    "dual": ("<f8", (1, 2)),
+    "forced": ("<i8", (1,)),
+    "parent": ("<i8", (1,)),
+    "feature": ("<i8", (1,)),
+    "inside": ("|b1", (1,)),
+    "row": ("<i8", (1,)),
+    "tree_dual": ("<f8", (2,)),
 }
 _ENTRIES = {
     **VERSIONS,
@@ -63,7 +69,7 @@ _PROBLEM = {
     "scaling": str,
     "loss": str,
     "fit_intercept": bool,
-    "intercept": float,
+    "intercept": (float, list),
     "objective": float,
     "bound": float,
     "fixed_in": int,
@@ -84,14 +90,14 @@ def save_certificate(
     class_weight: Any = None,
     feature_names: Sequence[str] | None = None,
     first_index: int = 0,
-    target_name: str | None = None,
+    target_name: str | Sequence[str] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Path:
     """Write certificates with their trees, so that others can check them; return the path.
 
     Parameters
     ----------
-    certificate : Certificate, or a list of them for several classes
+    certificate : Certificate, or a list of them where each class has a model
         Of a model (`certificate_`), of `zeronorm.certify`, or of a `Proof`.
     path : path-like
     X, y, sample_weight, class_weight : what was fitted
@@ -119,22 +125,23 @@ def save_certificate(
         raise TypeError(
             f"certificate must be a Certificate or a list of them; got {certificate!r:.80}."
         )
-    if any(one.dual.ndim == 2 for one in given):
-        raise ValueError(
-            "certificate must be of one output, two classes or numbers, to be written; got one of "
-            f"{len(given[0].dual)}. `zeronorm.verify` recomputes it in memory."
-        )
     n, m = X.shape if hasattr(X, "shape") else as_design(X).shape
     weight = validate.check_sample_weight(sample_weight, n)
     classes, factors, size = np.empty(0, np.int64), np.empty(0), int((weight > 0).sum())
-    if given[0].loss in LABELLED:
+    n_outputs, outputs = 1, ""
+    if given[0].loss in LABELLED or given[0].loss == MULTINOMIAL:
         classes, factors, size = _of_classes(validate.check_target(y, n), weight, class_weight)
-    if len(given) != count_scores(classes) or any(one.dual.size != size for one in given):
-        of_classes = f"{classes.size} classes and " if classes.size else ""
+        n_outputs, outputs = classes.size, f"{classes.size} classes and "
+    elif not given[0].loss.startswith("cox"):  # whose y may be a frame of two columns
+        n_outputs = len(np.atleast_2d(np.asarray(y).T))
+        outputs = f"{n_outputs} responses and " if n_outputs > 1 else ""
+    expected = count_certificates(given[0].loss, classes)
+    dual = (size,) if given[0].loss in LABELLED or n_outputs == 1 else (n_outputs, size)
+    if len(given) != expected or any(one.dual.shape != dual for one in given):
         raise ValueError(
-            f"certificate must be of the fit to X and y, which have {of_classes}"
-            f"{size} samples of positive weight; got {len(given)} certificates, of "
-            f"{given[0].dual.size} samples."
+            f"certificate must be of the fit to X and y, which have {outputs}"
+            f"{size} samples of positive weight; got {len(given)} certificates, with dual points "
+            f"of shape {given[0].dual.shape}."
         )
     groups = given[0].groups
     if not all(_equal(one.groups, groups) for one in given):
@@ -145,7 +152,13 @@ def save_certificate(
         **describe_versions(CERTIFICATE),
         "n_samples": int(n),
         **describe_features(
-            union_support(given), int(m), feature_names, first_index, target_name, columns
+            union_support(given),
+            int(m),
+            feature_names,
+            first_index,
+            target_name,
+            columns,
+            1 if classes.size else n_outputs,
         ),
         "certificates": [_describe_certificate(one) for one in given],
     }
@@ -155,7 +168,7 @@ def save_certificate(
         "class_weight": factors.astype("<f8"),
     }
     for number, one in enumerate(given):
-        tree = one.tree if one.tree is not None else _no_tree(size)
+        tree = one.tree if one.tree is not None else _no_tree(one.dual.size)
         values = {
             "support": one.support, "coef": one.coef, "dual": one.dual, "forced": one.forced,
             "parent": tree.parent, "feature": tree.feature, "inside": tree.inside,
@@ -202,7 +215,9 @@ def _describe_certificate(certificate: Certificate) -> dict[str, Any]:
     equivalents = [
         [int(feature), others.tolist()] for feature, others in certificate.equivalents.items()
     ]
-    return as_record(certificate, _PROBLEM) | {"equivalents": equivalents}
+    record = as_record(certificate, _PROBLEM | {"intercept": np.asarray})
+    intercept = record["intercept"].astype(np.float64).tolist()  # of several outputs a list
+    return record | {"equivalents": equivalents, "intercept": intercept}
 
 
 def load_certificate(path: PathLike) -> SavedCertificate:
@@ -248,11 +263,12 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
     )
     n, m = metadata["n_samples"], metadata["n_features_in"]
     described = metadata["certificates"]
-    n_scores = count_scores(classes)
+    loss = described[0].get("loss") if described and isinstance(described[0], dict) else None
+    n_certificates = count_certificates(loss, classes)
     require(
-        len(described) == n_scores
-        and (len(arrays) - len(_SHARED)) // len(_OF_CERTIFICATE) == n_scores,
-        f"there must be {n_scores} certificates for {classes.size} classes",
+        len(described) == n_certificates
+        and (len(arrays) - len(_SHARED)) // len(_OF_CERTIFICATE) == n_certificates,
+        f"there must be {n_certificates} certificates for {classes.size} classes",
     )
     groups = _check_groups(arrays, m, require)
     certificates = []
@@ -271,18 +287,25 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         equivalents = _check_equivalents(problem["equivalents"], m, require)
         own: dict[str, Any] = {key: problem[key] for key in _PROBLEM}
         own |= {name: values[name] for name in ("support", "coef", "dual", "forced")}
+        if isinstance(own["intercept"], list):
+            require(
+                all(type(value) is float for value in own["intercept"]),
+                "intercept must be a number, or those of all outputs",
+            )
+            own["intercept"] = np.array(own["intercept"])
         own |= {"tree": tree, "equivalents": equivalents, "groups": groups}
         certificates.append(Certificate(**own))
         try:
             loss = check_form(certificates[-1]).loss
         except CertificateError as error:
             require(False, str(error).removesuffix("."))
-        labelled = loss in LABELLED
+        labelled = loss in LABELLED or loss == MULTINOMIAL
         require(labelled == (classes.size > 0), f"classes must not go with the loss {loss}")
+        _check_outputs(certificates[-1], metadata, classes.size, require)
     for name in ("C", "scaling", "loss", "fit_intercept", "n_groups", "parameters"):
         same = all(getattr(one, name) == getattr(certificates[0], name) for one in certificates)
         require(same, f"the certificates of all classes must have the same {name}")
-    sizes = {one.dual.size for one in certificates}
+    sizes = {one.dual.shape[-1] for one in certificates}
     require(
         len(sizes) == 1 and 2 <= max(sizes) <= n,
         f"dual must be of one number of samples, at most {n} (n_samples), in all certificates",
@@ -297,14 +320,26 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
     )
 
 
+def _check_outputs(
+    certificate: Certificate, metadata: Mapping[str, Any], n_classes: int, require: Require
+) -> None:
+    """Check that a certificate has the outputs that the classes or the responses say."""
+    n_outputs = n_classes if certificate.loss == MULTINOMIAL else count_responses(metadata)
+    found = 1 if certificate.dual.ndim == 1 else len(certificate.dual)
+    require(
+        found == n_outputs,
+        f"the certificate must be of {n_outputs} outputs; it has the dual points of {found}",
+    )
+
+
 def _check_certificate(values: dict[str, NDArray[Any]], m: int, require: Require) -> Tree | None:
     """Check the arrays of a certificate; return its tree."""
     for name, (kind, n_dimensions) in _OF_CERTIFICATE.items():
         array = values[name]
         require(
-            array.dtype == kind and array.ndim == n_dimensions,
-            f"{name} must be {np.dtype(kind)} of {n_dimensions} dimensions; got {array.dtype} of "
-            f"shape {array.shape}",
+            array.dtype == kind and array.ndim in n_dimensions,
+            f"{name} must be {np.dtype(kind)} of {' or '.join(map(str, n_dimensions))} dimensions; "
+            f"got {array.dtype} of shape {array.shape}",
         )
         require(bool(np.isfinite(array).all()), f"{name} must be finite")
     for name in ("support", "forced", "feature"):

@@ -26,7 +26,7 @@ FEATURES = {
     "n_features_in": int,
     "feature_names": (list, type(None)),
     "first_index": int,
-    "target_name": (str, type(None)),
+    "target_name": (str, list, type(None)),
     "columns": dict,
 }
 
@@ -64,12 +64,14 @@ def describe_features(
     n_features: int,
     names: Sequence[Any] | None,
     first_index: int,
-    target_name: str | None,
+    target_name: str | Sequence[str] | None,
     columns: Mapping[str, str] | None,
+    n_responses: int = 1,
 ) -> dict[str, Any]:
     """Return the entries `FEATURES`.
 
     names : of all features; those of the support are written.
+    target_name : of several responses the name of each; None: they are numbered.
     columns : names of what else is no feature, by what it is.
     """
     if names is not None:
@@ -80,6 +82,10 @@ def describe_features(
         names = [str(names[j]) for j in support]
         if len(set(names)) < len(names):
             raise ValueError("feature_names must be distinct; two selected features share one.")
+    if n_responses > 1:
+        target_name = _response_names(target_name, n_responses)
+    elif not isinstance(target_name, str | None):
+        raise ValueError(f"target_name must be one name for one target; got {target_name!r:.80}.")
     return {
         "n_features_in": n_features,
         "feature_names": names,
@@ -87,6 +93,19 @@ def describe_features(
         "target_name": target_name,
         "columns": dict(columns or {}),
     }
+
+
+def _response_names(given: str | Sequence[str] | None, n_responses: int) -> list[str]:
+    """Return the names of several responses."""
+    if given is None:
+        return [f"response {number}" for number in range(1, n_responses + 1)]
+    names = [] if isinstance(given, str) else [str(name) for name in given]
+    if len(names) != n_responses or len(set(names)) < n_responses:
+        raise ValueError(
+            f"target_name must be a list of {n_responses} distinct names, one for each response; "
+            f"got {given!r:.80}."
+        )
+    return names
 
 
 def check_header(
@@ -98,6 +117,12 @@ def check_header(
     require(known, f"metadata says format {metadata['format']}")
     require(0 < metadata["n_features_in"] < 2**62, "n_features_in must be positive")
     require(metadata["first_index"] in (0, 1), "first_index must be 0 or 1")
+    names = metadata["target_name"]
+    require(
+        not isinstance(names, list)
+        or (all(isinstance(name, str) for name in names) and len({*names}) == len(names) > 1),
+        "target_name must be a name, or those of two or more responses, distinct strings",
+    )
     for what, name in metadata["columns"].items():
         known = what in ROLES or what == "event_value"
         require(
@@ -141,6 +166,14 @@ def check_classes(classes: NDArray[Any], require: Require) -> None:
     require(ordered, "classes must be distinct and sorted")
 
 
-def count_scores(classes: NDArray[Any]) -> int:
-    """Return how many scores there are: of two classes, or of no classes, there is one."""
-    return 1 if classes.size in (0, 2) else classes.size
+def count_responses(metadata: Mapping[str, Any]) -> int:
+    """Return how many responses the target has."""
+    names = metadata["target_name"]
+    return len(names) if isinstance(names, list) else 1
+
+
+def count_scores(classes: NDArray[Any], n_responses: int = 1) -> int:
+    """Return how many scores there are: one of two classes, without classes one per response."""
+    if not classes.size:
+        return n_responses
+    return 1 if classes.size == 2 else classes.size

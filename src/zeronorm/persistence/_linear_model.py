@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 class LinearModel:
     """A loaded model: predicts, and knows what it was made from.
 
-    The score c of a sample x is `intercept_[c] + sum_j coef[c, j] x[support_[j]]`.
+    The score c of a sample x is `intercept_[c] + sum_j coef[c, j] x[support_[j]]`; there is one of
+    two classes, of numbers and of survival times, else one for every class or response.
     """
 
     support_: IndexArray  # (k,) sorted; empty for a model without features
-    coef: FloatArray  # (1 or n_classes, k)
-    intercept_: FloatArray  # (1 or n_classes,); 0 of survival times, which have none
+    coef: FloatArray  # (n_scores, k)
+    intercept_: FloatArray  # (n_scores,); 0 of survival times, which have none
     n_features_in_: int
     feature_names: tuple[str, ...] | None  # k, of the support
     metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history...
@@ -45,7 +46,7 @@ class LinearModel:
         )
 
     def _scores(self, X: Any) -> FloatArray:
-        """Return the scores, (n_samples, 1 or n_classes).
+        """Return the scores, (n_samples, n_scores).
 
         Parameters
         ----------
@@ -107,9 +108,9 @@ class LinearModel:
         return X, self.support_
 
 
-def shares_features(metadata: Mapping[str, Any], n_scores: int) -> bool:
+def shares_features(metadata: Mapping[str, Any], n_classes: int) -> bool:
     """Return whether several classes have one model, with the same features."""
-    return n_scores > 2 and metadata["parameters"].get("multi_class") == "shared"
+    return n_classes > 2 and metadata["parameters"].get("multi_class") == "shared"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,17 +175,21 @@ class LoadedRegressor(LinearModel):
     loss: Any  # of `zeronorm.losses`, or one that was passed to `load`
 
     def predict(self, X: Any, offset: Any = None) -> FloatArray:
-        """Return the means (of the loss of a quantile that quantile), (n_samples,).
+        """Return the means (of the loss of a quantile that quantile).
+
+        (n_samples,), of several responses (n_samples, n_responses).
 
         X : as for `LoadedClassifier.decision_function`.
         offset : (n_samples,) added to the scores, as the logarithm of an exposure; None: 0.
         """
-        scores = self._scores(X)[:, 0]
+        scores = self._scores(X)
         if offset is not None:
             from ..validate import check_offset
 
-            scores = scores + check_offset(offset, scores.size, self.loss.largest_offset)
-        return np.asarray(self.loss.mean(scores))
+            known = check_offset(offset, len(scores), self.loss.largest_offset)
+            scores = scores + known[:, None]
+        means = np.asarray(self.loss.mean(scores))
+        return means[:, 0] if means.shape[1] == 1 else means
 
 
 @dataclass(frozen=True, slots=True, eq=False)

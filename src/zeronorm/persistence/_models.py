@@ -16,6 +16,7 @@ from ._header import (
     VERSIONS,
     check_classes,
     check_header,
+    count_responses,
     count_scores,
     decode,
     names_in,
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     from ..estimators._survival import Baseline
 
 # A model of a million features has a hundredth of the size.
-MODEL = FileKind("model", version=1, max_size=1 << 30, error=ModelFileError)
+# Files of format 1 are of one response.
+MODEL = FileKind("model", version=2, max_size=1 << 30, error=ModelFileError)
 
 _MEMBERS = ("metadata", "classes", "support", "coef", "intercept")
 _SURVIVAL = ("stratum", "time", "hazard")  # of the baseline of a survival model
@@ -155,7 +157,7 @@ def _linear(
     classes, support = arrays["classes"], arrays["support"]
     coef, intercept = arrays["coef"], arrays["intercept"]
     n_features = metadata["n_features_in"]
-    n_scores = count_scores(classes)
+    n_scores = count_scores(classes, count_responses(metadata))
     k = support.size
     solved = bool(metadata["solutions"])
     require(support.dtype == "<i8" and support.ndim == 1, "support must be indices")
@@ -176,7 +178,7 @@ def _linear(
         )
         require(bool(np.isfinite(values).all()), f"{name} must be finite")
     names = names_in(metadata, k, require)
-    n_models = 1 if shares_features(metadata, n_scores) else n_scores
+    n_models = 1 if not classes.size or shares_features(metadata, classes.size) else n_scores
     for key in ("certificates", "history", "refit_C", "solutions"):
         optional = key == "solutions" or (key == "refit_C" and solved)
         require(

@@ -35,7 +35,7 @@ def save(
     n_features: int | tuple[int, int] | None = None,
     feature_names: Sequence[str] | None = None,
     first_index: int = 0,
-    target_name: str | None = None,
+    target_name: str | Sequence[str] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Path:
     """Write a fitted model to a file; return its path.
@@ -57,8 +57,8 @@ def save(
         Names of all features if the estimator was fitted on data without (`feature_names_in_`).
     first_index : int
         What the data file calls its first feature: `Table.first_index`.
-    target_name : str or None
-        Name of the target column.
+    target_name : str, list of str, or None
+        Name of the target column; of several responses the name of each.
     columns : dict of str, or None
         Names of columns that are no features either, by what they are: "time", "event", "strata",
         "offset", "exposure"; and "event_value", what stands for an event in that column.
@@ -103,7 +103,13 @@ def save(
         "estimator": type(estimator).__name__,
         "parameters": {key: _plain(value) for key, value in estimator.get_params().items()},
         **describe_features(
-            support, int(estimator.n_features_in_), names, first_index, target_name, columns
+            support,
+            int(estimator.n_features_in_),
+            names,
+            first_index,
+            target_name,
+            columns,
+            1 if classes.size else len(coef),
         ),
         "refit_C": fitted.refit_C,
         "certificates": fitted.certificates,
@@ -179,11 +185,6 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
         raise ValueError(
             f"{kind} with groups='columns' encodes the columns of a data frame, which a model file "
             "does not. Fit it on the encoded columns, with their groups."
-        )
-    if not classifies and np.ndim(getattr(estimator, "coef_", 0.0)) == 2:
-        raise ValueError(
-            "a model file holds a model of one response; got one of "
-            f"{len(estimator.coef_)}. Fit a model for each column of y, or use pickle."
         )
     if selects:
         paths = estimator._paths

@@ -14,6 +14,8 @@ from ..files import Layout, quote
 from ..result import Certificate
 from ..verification import CertificateError, verify
 
+MULTINOMIAL = "multinomial"  # the loss of several classes at once
+
 # X has at most so many bytes in float64; verification takes a few times as much.
 _MAX_DENSE = 1 << 31
 
@@ -23,16 +25,30 @@ class SavedCertificate:
     """Certificates of one fit, and what is needed to check them."""
 
     classes_: NDArray[Any]  # (n_classes,) sorted; none of numbers and survival times
-    certificates: tuple[Certificate, ...]  # one for two classes, or none, else one for each of them
+    # One for two classes, for none and for classes that share their features, else one for each.
+    certificates: tuple[Certificate, ...]
     class_weight: FloatArray  # (n_classes,) weight of a row of each class, in the loss
     feature_names: tuple[str, ...] | None  # of `support_`
     metadata: Mapping[str, Any]  # as written: versions, size and names of the data
 
     @property
     def positive(self) -> list[Any]:
-        """The class that counts as +1 in each certificate, all others as -1; None without any."""
+        """The class that counts as +1 in each certificate, all others as -1.
+
+        None without classes, and where they share their features.
+        """
+        if self.certificates[0].loss == MULTINOMIAL:
+            return [None]
         labels: list[Any] = self.classes_.tolist()
         return (labels[1:] if len(labels) == 2 else labels) or [None]
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The classes or the responses that share the features of one certificate; else none."""
+        if self.certificates[0].loss == MULTINOMIAL:
+            return self.classes_.tolist()  # type: ignore[no-any-return]
+        names = self.metadata["target_name"]
+        return list(names) if isinstance(names, list) else []
 
     @property
     def support_(self) -> IndexArray:
@@ -64,7 +80,7 @@ class SavedCertificate:
         Parameters
         ----------
         X : (n_samples, n_features) array or sparse matrix, as at the fit; it is made dense.
-        y : (n_samples,) labels, numbers or survival times.
+        y : (n_samples,) labels, numbers or survival times; (n_samples, n_responses) numbers.
         sample_weight, offset : (n_samples,) of the fit; class weights are in the file.
         rtol : as in `zeronorm.verify`.
 
@@ -93,14 +109,19 @@ class SavedCertificate:
                 "with that much memory, call zeronorm.verify."
             )
         labels = np.asarray(y)
-        if labels.shape != shape[:1]:
+        responses = self.metadata["target_name"]
+        wanted: tuple[int, ...] = shape[:1]
+        if isinstance(responses, list):
+            wanted = (shape[0], len(responses))
+        if labels.shape != wanted:
+            values = "labels" if len(wanted) == 1 else f"rows of {wanted[1]} responses"
             raise ValueError(
-                f"y must have {shape[0]} labels; got an array of shape {labels.shape}."
+                f"y must have {shape[0]} {values}; got an array of shape {labels.shape}."
             )
         weight = check_sample_weight(sample_weight, shape[0]).copy()
         if self.classes_.size:
             self._weigh_classes(labels, weight)
-        used, expected = int((weight > 0).sum()), self.certificates[0].dual.size
+        used, expected = int((weight > 0).sum()), self.certificates[0].dual.shape[-1]
         if used != expected:
             of_classes = quote(", ".join(map(str, self.classes_)))
             raise ValueError(
@@ -109,7 +130,7 @@ class SavedCertificate:
                 f"fit; got {used}."
             )
         X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-        if not self.classes_.size:
+        if self.positive == [None]:
             (certificate,) = self.certificates
             given: dict[str, Any] = {"sample_weight": weight, "offset": offset}
             return [verify(X, labels, certificate, **given, rtol=rtol)]
@@ -146,6 +167,11 @@ def signed(certificate: Certificate, sign: FloatArray) -> Certificate:
     if tree is not None:
         tree = replace(tree, dual=tree.dual * sign)
     return replace(certificate, dual=certificate.dual * sign, tree=tree)
+
+
+def count_certificates(loss: Any, classes: NDArray[Any]) -> int:
+    """Return how many certificates a fit has: one for each of several classes by themselves."""
+    return 1 if classes.size in (0, 2) or loss == MULTINOMIAL else classes.size
 
 
 def union_support(certificates: Sequence[Certificate]) -> IndexArray:

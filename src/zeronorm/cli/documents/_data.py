@@ -36,7 +36,9 @@ def describe_data(
         "n_features": int(n_features),
         "n_groups": None if groups is None else len(groups),
         "storage": storage,
-        "target": table.target_name,
+        "target": table.target_name
+        if isinstance(table.target_name, str | None)
+        else list(table.target_name),
         "class_counts": counts,
         "task": None if response is None else response.task,
         "guess": None if response is None else response.guess,
@@ -45,17 +47,22 @@ def describe_data(
     }
 
 
-def _describe_range(response: Response) -> dict[str, float]:
+def _describe_range(response: Response) -> dict[str, Any]:
     """Return what there is to see of numbers, counts or survival times."""
     y = response.y
     if response.task == "survival":
         time, event = np.asarray(y["time"]), np.asarray(y["event"])
         ends = {"least": float(time.min()), "largest": float(time.max())}
-        found = {"events": int(event.sum()), **ends}
+        found: dict[str, Any] = {"events": int(event.sum()), **ends}
         if "stratum" in y.dtype.names:
             found["strata"] = int(np.unique(y["stratum"]).size)
         return found
-    found = {"least": float(y.min()), "largest": float(y.max()), "mean": float(y.mean())}
+    columns = [y] if y.ndim == 1 else y.T
+    ranges = [
+        {"least": float(one.min()), "largest": float(one.max()), "mean": float(one.mean())}
+        for one in columns
+    ]
+    found = ranges[0] if y.ndim == 1 else {"responses": ranges}
     if response.offset is not None:
         found["exposure"] = float(np.exp(response.offset).sum())
     return found
@@ -72,18 +79,20 @@ def describe_features(
 ) -> list[dict[str, Any]]:
     """Return the features of a model for a class, by falling effect of one standard deviation.
 
+    coef : (k,), or (outputs, k); then a row has the coefficients and effects of all outputs, and
+        the order is that of their root mean square.
     step : what `entered` counts, at which each feature entered.
     """
     effect = coef * _deviations(design.gather(support))
     # Ties, as of features without effect, go by position.
-    order = np.lexsort((support, -np.abs(effect)))
+    order = np.lexsort((support, -np.sqrt((np.atleast_2d(effect) ** 2).sum(axis=0))))
     return [
         {
             "class": label,
             "rank": rank,
             **describe_feature(table, int(support[j])),
-            "coefficient": float(coef[j]),
-            "per_deviation": float(effect[j]),
+            "coefficient": coef[..., j].tolist(),
+            "per_deviation": effect[..., j].tolist(),
             step: int(entered[j]),
         }
         for rank, j in enumerate(order, 1)

@@ -43,7 +43,8 @@ def describe_model(
     measure = getattr(estimator, "measure", None)
     measure = None if measure is None else parse_measure(measure)
     rows = []
-    for label, path in by_class(classes, paths):
+    shared = bool(outputs_of(estimator, table))
+    for label, path in [(None, paths[0])] if shared else by_class(classes, paths):
         model = path[size]
         rows += describe_features(
             label, model.support, model.coef, "block", model.entered, table, design
@@ -54,7 +55,9 @@ def describe_model(
         "n_features": feature_budget(size),
         "n_groups": None if groups is None else int(size[1]),
         "features": rows,
-        "intercept": [float(path[size].intercept) for path in paths],
+        "intercept": np.concatenate(
+            [np.atleast_1d(path[size].intercept) for path in paths]
+        ).tolist(),
         "refit_C": [finite_or_none(path[size].refit_C) for path in paths],
         "calibration": _describe_calibration(estimator, size, table),
         **_describe_training(estimator, size, response, design),
@@ -74,26 +77,42 @@ def describe_model(
     }
 
 
+def outputs_of(estimator: Any, table: Table) -> list[Any]:
+    """Return the classes or the responses that share the features of one model; else none."""
+    if isinstance(table.target_name, tuple):
+        return list(table.target_name)
+    classes = getattr(estimator, "classes_", np.empty(0))
+    shared = classes.size > 2 and getattr(estimator, "multi_class", "ovr") == "shared"
+    return classes.tolist() if shared else []
+
+
 def _describe_training(
     estimator: Any, size: Any, response: Response, design: Design
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """Return the accuracy on the training data, or the score of numbers and survival times."""
     paths, y = estimator._paths, response.y
     if response.task == "classes":
         predicted = predict(paths, size, design, estimator.classes_)
         return {"training_accuracy": float(np.mean(predicted == np.asarray(y)))}
-    z, ones = model_scores(paths, size, design)[:, 0], np.ones(len(y))
-    target, found = estimator._target(y, len(y)), {}
+    z, ones = model_scores(paths, size, design), np.ones(len(y))
+    target = estimator._target(y, len(y))
     if response.offset is not None:
-        z = z + response.offset
+        z = z + response.offset[:, None]
+    columns = list(zip(z.T, [target] if y.ndim == 1 else target.T, strict=True))
+    scores = [float(estimator._score_of_margins(*column, ones)) for column in columns]
+    found: dict[str, Any] = {"training_score": float(np.mean(scores))}
+    if len(scores) > 1:
+        found["training_scores"] = scores
+    if response.offset is not None:
         # An exposure alone explains a part, which the features must not have the credit for.
-        loss = estimator._loss()
-        moved, weight = loss.with_offset(target, response.offset)
-        constant = fit_intercept(loss.fitted(moved, weight), 0.0 * ones, moved, weight)[0]
-        alone = estimator._score_of_margins(response.offset + constant, target, ones)
-        found["offset_score"] = float(alone)
-    score = estimator._score_of_margins(z, target, ones)
-    return {"training_score": float(score), **found}
+        loss, alone = estimator._loss(), []
+        for _, column in columns:
+            moved, weight = loss.with_offset(column, response.offset)
+            constant = fit_intercept(loss.fitted(moved, weight), 0.0 * ones, moved, weight)[0]
+            margins = response.offset + constant
+            alone.append(float(estimator._score_of_margins(margins, column, ones)))
+        found["offset_score"] = float(np.mean(alone))
+    return found
 
 
 def describe_parameters(estimator: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ _LOSSES = {
     "poisson": "Poisson loss",
     "gamma": "Gamma loss",
     "cox": "Cox's partial likelihood",
+    "multinomial": "multinomial loss",
 }
 _MAX_EQUIVALENTS = 5  # A report names so many duplicates of a feature.
 
@@ -46,7 +47,7 @@ def scope(certificate: Mapping[str, Any]) -> str:
         "none": "columns as they are",
     }.get(certificate["scaling"], certificate["scaling"])
     loss = "" if certificate["loss"] == "logistic" else f"{loss_words(certificate['loss'])}, "
-    of_labels = certificate["loss"] in ("logistic", "squared_hinge")
+    of_labels = certificate["loss"] in ("logistic", "squared_hinge", "multinomial")
     unsaid = "test accuracy" if of_labels else "how well new samples are predicted"
     intercept = "" if certificate["fit_intercept"] else "no intercept, "
     return (

@@ -38,8 +38,10 @@ def print_model(path: str, loaded: LoadedModel) -> None:
     groups = metadata["groups"]
     if groups is not None:
         pairs.append(("groups", f"{len(set(groups)):,}"))
-    if metadata["target_name"] is not None:
-        pairs.append(("target", styled(show(metadata["target_name"]))))
+    name = metadata["target_name"]
+    responses = name if isinstance(name, list) else []
+    if name is not None:
+        pairs.append(("responses" if responses else "target", show(", ".join(responses) or name)))
     for role, name in metadata["columns"].items():
         pairs.append((role.replace("_", " "), styled(show(name))))
     calibration = metadata["calibration"]
@@ -55,7 +57,7 @@ def print_model(path: str, loaded: LoadedModel) -> None:
     if groups is not None:
         grid.add_column("group", overflow="ellipsis", no_wrap=True)
     heads = labels if len(labels) > 2 else [f"for {label}" for label in labels[1:]]
-    heads = heads or ["coefficient"]
+    heads = heads or [show(one, 30) for one in responses] or ["coefficient"]
     for head in heads:
         grid.add_column(styled(head), justify="right")
     columns = [aligned(row.tolist()) for row in loaded.coef]

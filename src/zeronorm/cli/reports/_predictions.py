@@ -82,9 +82,19 @@ def _summary(document: Mapping[str, Any], labels: Sequence[str]) -> str:
         counts = Counter(predictions)
         shown = zip(labels, document["classes"], strict=True)
         return ", ".join(f"{text} {counts[label]:,}" for text, label in shown)
+    if document["responses"]:
+        names = document["responses"]
+        columns = zip(names, zip(*predictions, strict=True), strict=True)
+        ranges = [f"{show(name, 30)} {_range(values)}" for name, values in columns][:_MAX_MORE]
+        more = f" and {len(names) - _MAX_MORE:,} more" if len(names) > _MAX_MORE else ""
+        return f"{', '.join(ranges)}{more}"
     what = "risk scores from " if document["loss"] == "cox" else ""
     mean = sum(predictions) / len(predictions)
-    return f"{what}{min(predictions):.4g} to {max(predictions):.4g}, mean {mean:.4g}"
+    return f"{what}{_range(predictions)}, mean {mean:.4g}"
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{min(values):.4g} to {max(values):.4g}"
 
 
 def _first_predictions(
@@ -94,19 +104,18 @@ def _first_predictions(
     grid = empty_grid()
     more = document["survival"] if not labels else document["probabilities"]
     grid.add_column("sample", justify="left" if sample_names else "right")
-    grid.add_column(
-        "risk" if document["loss"] == "cox" else "prediction",
-        style="bold",
-        justify="left" if labels else "right",
-    )
+    responses = [show(name, 14) for name in document["responses"][:_MAX_MORE]]
+    for head in responses or ["risk" if document["loss"] == "cox" else "prediction"]:
+        grid.add_column(styled(head), style="bold", justify="left" if labels else "right")
     if more is not None:
         heads = [f"p({label})" for label in labels]
         for head in (heads or [f"survival({time:g})" for time in document["times"]])[:_MAX_MORE]:
             grid.add_column(styled(head), justify="right")
     for row, prediction in enumerate(document["predictions"][:_PREVIEW]):
         name = sample_names[row] if sample_names else str(row + 1)
-        text = show(str(prediction), 30) if labels else f"{prediction:.5g}"
-        cells: list[str | Text] = [styled(show(name, 40)), styled(text)]
+        values = prediction[:_MAX_MORE] if responses else [prediction]
+        texts = [show(str(value), 30) if labels else f"{value:.5g}" for value in values]
+        cells: list[str | Text] = [styled(show(name, 40)), *map(styled, texts)]
         if more is not None:
             cells += [f"{value:.4f}" for value in more[row][:_MAX_MORE]]
         grid.add_row(*cells)

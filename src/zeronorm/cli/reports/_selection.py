@@ -21,6 +21,7 @@ from ._claims import (
     search_end,
     state_claim,
 )
+from ._outputs import print_outputs
 from ._tables import (
     count_groups,
     counted,
@@ -41,6 +42,7 @@ _SENTENCES["measure"] = "measure: blocks of features and cuts of the measure, in
 # Of every method, what the moment is called at which a feature entered, and what that counts.
 _ENTERED = {name: one.entered for name, one in METHODS.items()}
 _ENTERED |= dict.fromkeys(("auto", "measure"), _ENTERED["pool"])
+_MAX_RESPONSES = 8  # A report has the scores of so many.
 _VACUOUS = 0.995  # A gap above this is not told as a claim.
 
 
@@ -61,14 +63,20 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     parameters = document["parameters"]
     loss, level = parameters.get("loss", "logistic"), parameters["level"]
     words = words_of(data, loss, document["score"], level)
-    print_models(console, model["features"], classes, entered, words, data["n_groups"])
+    outputs = document["outputs"]
+    if outputs:
+        print_outputs(console, model["features"], outputs, words, bool(classes))
+    else:
+        print_models(console, model["features"], classes, entered, words, data["n_groups"])
     if not quiet:
         effect = words.effect.replace("log-odds", "score") if model["measure"] else words.effect
         legend = f"{words.head}: {effect}"
-        if head:
+        if outputs and classes:
+            legend += " of the class, against the mean of all classes"
+        if entered is not None and not outputs:
             legend += f"; {head}: {meaning}"
-        if any(row["block"] == 0 for row in model["features"]):
-            legend += ", - where its score made up the number"
+            if any(row["block"] == 0 for row in model["features"]):
+                legend += ", - where its score made up the number"
         console.print(styled((f"{legend}.", "dim")))
         console.print()
     print_pairs(console, _facts(document, model, words, quiet), airy=True)
@@ -145,10 +153,12 @@ def _facts(
             "fold (± standard error)\n",
         ]
     accuracy.append(f"{_on_training(model):.3f} on the training data")
+    if "training_scores" in model:
+        accuracy.append(f": {_by_response(document, model)}")
     if "offset_score" in model:
         alone = " and ".join(show(name, 40) for name in document["data"]["columns"].values())
         accuracy.append(f", {model['offset_score']:.3f} by {alone} without features")
-    if words.baseline:
+    if words.baseline and model["measure"] is None:
         accuracy.append((f"\n{words.baseline}", "dim"))
     facts: list[tuple[str, str | Text]] = [(model["measure"] or words.score, styled(*accuracy))]
     beside = model["for_accuracy"]
@@ -170,6 +180,8 @@ def _facts(
     gap = document["parameters"].get("gap")
     total = document["data"]["n_features"]
     labels = (classes if len(classes) > 2 else classes[1:]) or [None]
+    if document["outputs"]:
+        labels = [None]
     if method == "bilevel":
         facts.append(("certificate", "none: selections with groups have no certificate"))
         certificates, proofs = [], []
@@ -284,6 +296,14 @@ def _on_training(model: Mapping[str, Any]) -> float:
     if model["training_measure"] is not None:
         return float(model["training_measure"])
     return float(model.get("training_accuracy", model.get("training_score")))
+
+
+def _by_response(document: Mapping[str, Any], model: Mapping[str, Any]) -> str:
+    """Return the score of every response, of as many as a line or two can have."""
+    scores = list(zip(document["outputs"], model["training_scores"], strict=True))
+    shown = [f"{show(name, 20)} {score:.3f}" for name, score in scores[:_MAX_RESPONSES]]
+    more = f" and {len(scores) - len(shown):,} more" if len(scores) > len(shown) else ""
+    return f"{', '.join(shown)}{more}"
 
 
 def _mean_error(validation: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from ._words import Words, describe_target, target_name
 styled = Text.assemble  # of texts and (text, style)
 
 GAP = 2  # Between two columns of a table are so many cells.
-_MAX_ROWS = 50  # A report shows so many features of a model.
+MAX_ROWS = 50  # A report shows so many features of a model.
 
 
 def open_console() -> Console:
@@ -104,7 +104,7 @@ def print_models(
     n_groups : how many groups there are, where the features are in groups.
     """
     for label, own in rows_by_class(features).items():
-        rows = own[:_MAX_ROWS]
+        rows = own[:MAX_ROWS]
         colours = ["green" if row["coefficient"] > 0 else "red" for row in rows]
         effects = [row["per_deviation"] for row in rows]
         numbers = {

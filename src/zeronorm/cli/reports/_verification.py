@@ -22,14 +22,17 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
     print_header(console, document["data"])
     console.print()
     claims, classes = document["claims"], document["classes"]
-    several = len(classes) > 2
+    several = len(claims) > 1
     facts: list[tuple[str, str | Text]] = [
         ("proof", styled((show(document["certificate"]), "bold"))),
     ]
     for claim in claims:
         names = [show(row["name"], 40) for row in claim["features"]]
         more = f" and {len(names) - _MAX_CLAIMED:,} more" if len(names) > _MAX_CLAIMED else ""
-        of_class = f" of {show(str(claim['class']), 30)}" if classes else ""
+        of_class = f" of {show(str(claim['class']), 30)}" if claim["class"] is not None else ""
+        if document["outputs"]:
+            what = "classes" if classes else "responses"
+            of_class = f", shared by the {len(document['outputs'])} {what}"
         facts.append(
             ("", f"{counted(len(names))}{of_class}: {', '.join(names[:_MAX_CLAIMED])}{more}")
         )

@@ -21,6 +21,7 @@ class Words:
     baseline: str = ""  # what a score is compared with
 
 
+_MAX_NAMED = 6  # A line names so many responses.
 _ADDS = "what one standard deviation of the feature adds to the"
 _TIMES = "by what one standard deviation of the feature multiplies the"
 _PER_DEVIATION = "per s.d."
@@ -42,16 +43,21 @@ def words_of(data: Mapping[str, Any], loss: str, score: str, level: float | None
 
     data : of a document. score : the name of it, as in a document. level : of a quantile.
     """
-    target = show(data["target"] or "the target", 40)
+    several = isinstance(data["target"], list)
+    target = "the response" if several else show(data["target"] or "the target", 40)
     name, baseline = _SCORES[score]
     if data["task"] in (None, "classes"):
-        return Words(_PER_DEVIATION, f"{_ADDS} log-odds", score=name)
+        return Words(_PER_DEVIATION, f"{_ADDS} log-odds", score=name, baseline=_largest(data))
     if loss == "quantile":
         name, baseline = "pinball loss explained", "0: as good as one quantile for all; 1: perfect"
+    if several:
+        baseline = f"{baseline} (the mean of the responses)"
     if loss in _OF_RATES:
         head, what = _OF_RATES[loss]
         signs = {"cox": "earlier events", "poisson": f"more {target}"}
         sign = f"above 1: {signs.get(loss, f'higher {target}')}"
+        if several:
+            sign = "above 1: raises the response"
         return Words(head, f"{_TIMES} {what}", True, sign, name, baseline)
     quantile = "median" if level in (None, 0.5) else f"{level:g} quantile"
     what = quantile if loss == "quantile" else "mean"
@@ -59,25 +65,54 @@ def words_of(data: Mapping[str, Any], loss: str, score: str, level: float | None
     return Words(_PER_DEVIATION, effect, False, f"positive raises {target}", name, baseline)
 
 
+def _largest(data: Mapping[str, Any]) -> str:
+    """Return the accuracy without features, that of the largest class."""
+    counts = data["class_counts"]
+    if not counts:
+        return ""
+    label = max(counts, key=counts.get)
+    return (
+        f"{counts[label] / sum(counts.values()):.3f}: the largest class, {show(label, 30)}, for all"
+    )
+
+
 def describe_target(data: Mapping[str, Any]) -> str:
     """Return what there is to see of numbers, counts or survival times, in a line."""
-    found, columns = data["range"], data["columns"]
+    found = data["range"]
+    if "responses" in found:
+        return _describe_responses(data)
     ends = f"{found['least']:.6g} to {found['largest']:.6g}"
     if data["task"] == "survival":
         strata = f", {found['strata']:,} strata" if "strata" in found else ""
         events = f"{found['events']:,} of {data['n_samples']:,} samples have the event"
         return f"survival: times {ends}, {events}{strata}"
-    text = f"{data['task']} from {ends}, mean {found['mean']:.4g}"
+    return f"{data['task']} from {ends}, mean {found['mean']:.4g}{_describe_offset(data)}"
+
+
+def _describe_responses(data: Mapping[str, Any]) -> str:
+    """Return the ranges of the first responses."""
+    names, ranges = data["target"], data["range"]["responses"]
+    shown = [
+        f"{show(name, 30)} {one['least']:.4g} to {one['largest']:.4g}"
+        for name, one in zip(names[:_MAX_NAMED], ranges, strict=False)
+    ]
+    more = f" and {len(names) - len(shown):,} more" if len(names) > len(shown) else ""
+    return f"{data['task']}, {', '.join(shown)}{more}{_describe_offset(data)}"
+
+
+def _describe_offset(data: Mapping[str, Any]) -> str:
+    """Return what there is to say of an offset."""
+    columns = data["columns"]
     if "exposure" in columns:
-        text += f"; {show(columns['exposure'], 40)} {found['exposure']:.6g} in all"
-    elif "offset" in columns:
-        text += f"; offset {show(columns['offset'], 40)}"
-    return text
+        return f"; {show(columns['exposure'], 40)} {data['range']['exposure']:.6g} in all"
+    return f"; offset {show(columns['offset'], 40)}" if "offset" in columns else ""
 
 
 def target_name(data: Mapping[str, Any]) -> str:
     """Return what the target is called."""
     columns = data["columns"]
+    if isinstance(data["target"], list):
+        return f"{len(data['target']):,} responses"
     names: Sequence[str] = (data["target"] or "target",)
     if data["task"] == "survival":
         names = (columns["time"], columns["event"])

@@ -1,0 +1,98 @@
+"""The features that several classes or responses share, as a table: features x outputs.
+
+Where the outputs are more than fit, a row has those that its feature says most about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from .._messages import show
+from ._tables import GAP, MAX_ROWS, counted, print_features, ratios, styled
+from ._words import Words
+
+_HEAD = 14  # A name at the head of a column has so many characters at most.
+_NAMES = 22  # What rank and names of the features need, at least.
+_STRONGEST = ("strongest", "second", "third")
+
+
+def print_outputs(
+    console: Console,
+    features: Sequence[Mapping[str, Any]],
+    outputs: Sequence[Any],
+    words: Words,
+    of_classes: bool,
+) -> None:
+    """Print the effects of the features, a row for each, on the outputs.
+
+    words : of the task. of_classes : whether the outputs are classes; else they are responses.
+    """
+    rows = features[:MAX_ROWS]
+    q = len(outputs)
+    table: list[list[Text]] = [[] for _ in rows]
+    largest = max(abs(value) for row in rows for value in row["per_deviation"])
+    for output in range(q):
+        effects = [row["per_deviation"][output] for row in rows]
+        # Log-odds have one unit, responses have their own.
+        size = largest if of_classes else max(map(abs, effects))
+        texts = ratios(effects) if words.ratio else _three_digits(effects, size)
+        for cells, text, effect in zip(table, texts, effects, strict=True):
+            colour = "green" if effect > 0 else "red" if effect < 0 else "dim"
+            cells.append(styled((text, colour)))
+    heads = [show(str(output), _HEAD) for output in outputs]
+    columns: list[tuple[str, Sequence[Text]]] = [
+        (head, [own[o] for own in table]) for o, head in enumerate(heads)
+    ]
+    width = sum(max(len(head), *map(len, own)) + GAP for head, own in columns)
+    if width > console.width - _NAMES:
+        columns = _strongest(console.width - _NAMES, rows, heads, table)
+    what = "classes" if of_classes else "responses"
+    title = styled(
+        (f"{counted(len(features))} in all, shared by the {q} {what}", "bold"),
+        (f"   {words.sign or 'positive speaks for the class'}", "dim"),
+    )
+    print_features(console, title, rows, ("rank", [str(row["rank"]) for row in rows]), columns)
+    if len(features) > len(rows):
+        more = f"{len(features) - len(rows):,} more; --json lists them all."
+        console.print(styled((more, "dim")))
+    console.print()
+
+
+def _three_digits(values: Sequence[float], size: float) -> list[str]:
+    """Return numbers with signs and as many decimals as give one of a size three digits."""
+    exponent = f"{size:e}".partition("e")[2]
+    digits = 2 - int(exponent)
+    if not -4 < digits < 8:
+        return [f"{value:+.2e}" for value in values]
+    return [f"{value:+.{max(digits, 0)}f}" for value in values]
+
+
+def _strongest(
+    room: int,
+    rows: Sequence[Mapping[str, Any]],
+    heads: Sequence[str],
+    table: Sequence[Sequence[Text]],
+) -> list[tuple[str, Sequence[Text]]]:
+    """Return the outputs of the largest effects of every row, in as many columns as there is room.
+
+    table : the cells of all outputs.
+    """
+    orders = [
+        sorted(range(len(heads)), key=lambda o, row=row: -abs(row["per_deviation"][o]))  # type: ignore[misc]
+        for row in rows
+    ]
+    columns: list[tuple[str, Sequence[Text]]] = []
+    for place, head in enumerate(_STRONGEST):
+        cells = [
+            styled((f"{heads[order[place]]} ", "dim"), own[order[place]])
+            for order, own in zip(orders, table, strict=True)
+        ]
+        room -= max(len(head), *map(len, cells)) + GAP
+        if columns and room < 0:
+            break
+        columns.append((head, cells))
+    return columns
