@@ -1,4 +1,4 @@
-"""Exactly k features for numbers, counts and survival times by one library: see `_peers.py`.
+"""Exactly k features for any target by one library: see `_peers.py`.
 
     python _target_peers.py METHOD THREADS
 
@@ -9,14 +9,18 @@
 {"op": "drop"}                                frees the data
 
 All are asked for exactly k features that minimise 1/2 ||u||^2 + C sum_i f(y_i, x_i'u + b): f half
-the deviance of the family, or minus the logarithm of Cox's partial likelihood. Only supports
-matter: nothing that is returned here is compared but they.
+the deviance of the family, or minus the logarithm of Cox's partial likelihood. Where a row has
+several outputs (classes, responses), u_j is the row of its coefficients, and k of them are not 0.
+Only supports matter: nothing that is returned here is compared but they.
 
-zeronorm  BudgetRegressor or BudgetSurvivalAnalysis, their defaults: certificate and refit included
-zeronorm_l0  the same with method="l0"
-abess     LinearRegression, PoissonRegression, GammaRegression or CoxPHSurvivalAnalysis
-          (support_size=k, alpha=1/(2C)), default options otherwise
-adelie    the l1 path of grpnet to the first solution with k features or more, the k largest of it
+zeronorm  BudgetRegressor, BudgetSurvivalAnalysis or BudgetClassifier, their defaults: certificate
+          and refit included, and for classes the calibration of probabilities by folds
+zeronorm_l0  the same with method="l0", which does not know several outputs
+abess     LinearRegression, PoissonRegression, GammaRegression, CoxPHSurvivalAnalysis,
+          MultinomialRegression or MultiTaskRegression (support_size=k, alpha=1/(2C)), default
+          options otherwise
+adelie    the l1 path of grpnet to the first solution with k features or more, the k largest of it;
+          of several outputs its grouped penalty
 skglm     the l1 path of its solvers with ten solutions a decade, warm-started, as above
 """
 
@@ -35,14 +39,18 @@ Data = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
 
 def _zeronorm(data: Data, k: int, family: str, C: float, threads: int, method: str) -> Any:
-    from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis
+    from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
 
     X, y, offset = data
     options = {"C": C, "method": method, "n_threads": threads}
+    if family in OUTPUTS and method == "l0":
+        raise ValueError("it is of one output")
+    if family == "multinomial":
+        return BudgetClassifier(k, **options).fit(X, y)
     if family == "cox":
         target = np.rec.fromarrays([y[:, 1] > 0, y[:, 0]], names="event,time")
         return BudgetSurvivalAnalysis(k, **options).fit(X, target)
-    loss = "least_squares" if family == "gaussian" else family
+    loss = "least_squares" if family in ("gaussian", "multigaussian") else family
     return BudgetRegressor(k, loss=loss, **options).fit(X, y, offset=offset)
 
 
@@ -68,12 +76,19 @@ def abess(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarray
         "poisson": library.PoissonRegression,
         "gamma": library.GammaRegression,
         "cox": library.CoxPHSurvivalAnalysis,
+        "multinomial": library.MultinomialRegression,
+        "multigaussian": library.MultiTaskRegression,
     }[family]
     # Its objective is the summed loss (the sum of squares, not halved) plus alpha ||u||^2.
-    alpha = (1.0 if family == "gaussian" else 0.5) / C
+    alpha = (1.0 if family.endswith("gaussian") else 0.5) / C
     model = kind(support_size=k, alpha=alpha, thread=threads)
-    model.fit(X, y)
-    return np.flatnonzero(np.ravel(model.coef_))
+    model.fit(X, _indicators(y) if family == "multinomial" else y)
+    return np.flatnonzero(np.reshape(model.coef_, (X.shape[1], -1)).any(axis=1))
+
+
+def _indicators(y: np.ndarray) -> np.ndarray:
+    """Return a column of 0 and 1 for every class."""
+    return np.asarray(y[:, None] == np.unique(y), np.float64)
 
 
 def adelie(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarray:
@@ -87,18 +102,23 @@ def adelie(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarra
         glm = library.glm.poisson(y=y)
     elif family == "gaussian":
         glm = library.glm.gaussian(y=y)
+    elif family == "multigaussian":
+        glm = library.glm.multigaussian(y=np.ascontiguousarray(y))
+    elif family == "multinomial":
+        glm = library.glm.multinomial(y=_indicators(y))
     else:
         raise ValueError("it has no such family")
     state = library.grpnet(
         X=np.asfortranarray(X), glm=glm, offsets=offset, n_threads=threads, progress_bar=False,
         early_exit=False, max_active_size=20 * k, lmda_path_size=200, min_ratio=1e-3,
     )  # fmt: skip
-    return _cut([np.ravel(one.toarray()) for one in state.betas], k)
+    return _cut([one.toarray().reshape(X.shape[1], -1) for one in state.betas], k)
 
 
 def _cut(path: list[np.ndarray], k: int) -> np.ndarray:
     """Return the k largest of the first solution with k features or more."""
-    for coef in path:
+    for rows in path:
+        coef = np.linalg.norm(rows.reshape(len(rows), -1), axis=1)
         if np.count_nonzero(coef) >= k:
             return np.sort(np.argsort(-np.abs(coef), kind="stable")[:k])
     raise ValueError(f"no solution with {k} features")
@@ -106,14 +126,16 @@ def _cut(path: list[np.ndarray], k: int) -> np.ndarray:
 
 def skglm(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarray:
     """Follow the l1 path, and take the k largest coefficients."""
+    if family == "multigaussian":
+        return _skglm_responses(data, k)
     from skglm.datafits import Cox, Poisson, Quadratic
     from skglm.penalties import L1
     from skglm.solvers import AndersonCD, ProxNewton
     from skglm.utils.jit_compilation import compiled_clone
 
     X, y, offset = data
-    if offset is not None or family == "gamma":
-        raise ValueError("it has no offset" if offset is not None else "not asked")
+    if offset is not None or family in ("gamma", "multinomial"):
+        raise ValueError("it has no offset" if offset is not None else "it has no such family")
     target = np.asfortranarray(y, np.float64)
     if family == "gaussian":
         target = target - target.mean()
@@ -138,6 +160,31 @@ def skglm(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarray
     return _cut(path, k)
 
 
+def _skglm_responses(data: Data, k: int) -> np.ndarray:
+    """Follow the path of the penalty on rows of coefficients."""
+    from skglm.datafits import QuadraticMultiTask
+    from skglm.penalties import L2_1
+    from skglm.solvers import MultiTaskBCD
+    from skglm.utils.jit_compilation import compiled_clone
+
+    X, y, _ = data
+    target = np.asfortranarray(y - y.mean(axis=0))
+    datafit = compiled_clone(QuadraticMultiTask())
+    datafit.initialize(X, target)
+    first = np.linalg.norm(X.T @ target, axis=1).max() / len(X)
+    path: list[np.ndarray] = []
+    w, margins = np.zeros((X.shape[1], y.shape[1])), np.zeros(y.shape)
+    for strength in np.geomspace(first, 1e-3 * first, 31)[1:]:
+        solver = MultiTaskBCD(fit_intercept=False, tol=1e-6)
+        w = solver.solve(X, target, datafit, compiled_clone(L2_1(strength)), w.copy(), margins)[0]
+        path.append(w.copy())
+        margins = X @ w
+        if np.count_nonzero(w.any(axis=1)) >= k:
+            break
+    return _cut(path, k)
+
+
+OUTPUTS = ("multinomial", "multigaussian")
 METHODS = {
     "zeronorm": ("zeronorm", zeronorm),
     "zeronorm_l0": ("zeronorm", zeronorm_l0),
@@ -165,6 +212,10 @@ class Worker(PeerWorker):
             "poisson": rng.poisson(np.exp(z)).astype(float),
             "gamma": rng.gamma(2.0, np.exp(z)),
             "cox": np.column_stack([rng.exponential(np.exp(-z)), rng.random(100) < 0.7]),
+            "multinomial": np.argmax(
+                np.column_stack([z, -z, 0 * z]) + rng.gumbel(size=(100, 3)), 1
+            ),
+            "multigaussian": np.column_stack([z, -z]) + rng.standard_normal((100, 2)),
         }
         start = time.perf_counter()
         for family, y in targets.items():
