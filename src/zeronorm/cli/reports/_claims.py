@@ -18,6 +18,7 @@ _LOSSES = {
     "poisson": "Poisson loss",
     "gamma": "Gamma loss",
     "cox": "Cox's partial likelihood",
+    "cox_efron": "Cox's partial likelihood with Efron's ties",
 }
 _MAX_EQUIVALENTS = 5  # A report names so many duplicates of a feature.
 

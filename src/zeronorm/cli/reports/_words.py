@@ -28,6 +28,7 @@ _OF_RATES = {
     "poisson": ("rate ratio", "expected count"),
     "gamma": ("mean ratio", "mean"),
     "cox": ("hazard ratio", "hazard"),
+    "cox_efron": ("hazard ratio", "hazard"),
 }
 _SCORES = {
     "accuracy": ("accuracy", ""),
@@ -50,8 +51,8 @@ def words_of(data: Mapping[str, Any], loss: str, score: str, level: float | None
         name, baseline = "pinball loss explained", "0: as good as one quantile for all; 1: perfect"
     if loss in _OF_RATES:
         head, what = _OF_RATES[loss]
-        signs = {"cox": "earlier events", "poisson": f"more {target}"}
-        sign = f"above 1: {signs.get(loss, f'higher {target}')}"
+        signs = {"poisson": f"more {target}", "gamma": f"higher {target}"}
+        sign = f"above 1: {signs.get(loss, 'earlier events')}"
         return Words(head, f"{_TIMES} {what}", True, sign, name, baseline)
     quantile = "median" if level in (None, 0.5) else f"{level:g} quantile"
     what = quantile if loss == "quantile" else "mean"
