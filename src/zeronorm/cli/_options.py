@@ -82,6 +82,14 @@ Event = Annotated[
         "value that stands for the event.",
     ),
 ]
+Start = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Of survival: when a row comes under observation; it is at risk after that, until "
+        "--time.",
+    ),
+]
 Strata = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Of survival: rows are compared within a stratum only."),
@@ -138,6 +146,7 @@ class SelectOptions:
     ] = "auto"
     time: Time = None
     event: Event = None
+    start: Start = None
     strata: Strata = None
     ties: Annotated[
         str | None,
@@ -289,6 +298,7 @@ class VerifyOptions:
     id: Id = None
     time: Time = None
     event: Event = None
+    start: Start = None
     strata: Strata = None
     offset: Offset = None
     exposure: Exposure = None
@@ -367,6 +377,7 @@ class PredictOptions:
     id: Id = None
     time: Time = None
     event: Event = None
+    start: Start = None
     strata: Strata = None
     offset: Offset = None
     exposure: Exposure = None

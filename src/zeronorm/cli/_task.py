@@ -21,6 +21,7 @@ def settle_task(options: SelectOptions) -> str:
     implied = {
         "--time": (options.time is not None, "survival"),
         "--event": (options.event is not None, "survival"),
+        "--start": (options.start is not None, "survival"),
         "--strata": (options.strata is not None, "survival"),
         "--ties": (options.ties is not None, "survival"),
         f"--loss {loss}": (loss is not None, LOSSES.get(loss or "", "")),

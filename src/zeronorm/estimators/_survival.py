@@ -124,7 +124,10 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
     Notes
     -----
     The target is a structured array as of scikit-survival (`sksurv.util.Surv`): the event, True or
-    False, and the time; a third field is the stratum: rows are compared within it only.
+    False, and the time; a third field is the stratum: rows are compared within it only. Where rows
+    come under observation late, as in a counting process, its fields are named start, stop, event
+    and maybe stratum, in any order: a row is at risk at t with start < t <= stop. Several rows of
+    one person, with other values of X, are rows like others.
 
     References
     ----------
@@ -202,7 +205,8 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         ----------
         X, sample_weight : as for `BudgetClassifier`.
         y : (n_samples,) structured array of the event (True where it was observed, False where the
-            row is censored), the time until then, and maybe the stratum; or a data frame of them.
+            row is censored), the time until then, and maybe the stratum; or of start, stop, event
+            and maybe stratum, by these names; or a data frame of them.
 
         Raises
         ------
@@ -312,7 +316,8 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
 
         A pair is comparable where the one with the event has the smaller time, or the same as one
         that is censored; ties of risk scores count one half. Rows of different strata are not
-        compared. A pair has the weight of the row with the event times that of the other.
+        compared, and of start-stop times an event only with rows that are at risk then, as by R's
+        concordance. A pair has the weight of the row with the event times that of the other.
         """
         risk = self.predict(X)
         target = validate.check_survival(y, risk.size)
@@ -321,7 +326,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
 
 
 def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:
-    """Return Harrell's C of risk scores; y: (n, 3) of time, event and stratum."""
+    """Return Harrell's C of risk scores; y: (n, 3) of time, event and stratum; or with starts."""
     right, total = 0.0, 0.0
     events = np.flatnonzero((y[:, 1] > 0) & (weight > 0))
     for start in range(0, events.size, BLOCK):
@@ -329,6 +334,8 @@ def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:
         later = y[own, 0] < y[:, 0]
         later |= (y[own, 0] == y[:, 0]) & (y[:, 1] == 0)
         later &= y[own, 2] == y[:, 2]
+        if y.shape[1] == 4:
+            later &= y[:, 3] < y[own, 0]
         away = risk[own] - risk
         order = np.where(np.abs(away) <= TIED, 0.5, away > 0)
         pairs = later * weight * weight[own]
@@ -365,6 +372,10 @@ def _hazard(z: FloatArray, y: FloatArray, weight: FloatArray, ties: str) -> Step
     times, place = np.unique(y[:, 0], return_inverse=True)
     deaths = np.bincount(place, weight * event, times.size)
     at_risk = np.cumsum(np.bincount(place, size, times.size)[::-1])[::-1]
+    if y.shape[1] == 4:
+        some = np.flatnonzero(deaths)
+        for now in some:
+            at_risk[now] = size[(y[:, 3] < times[now]) & (place >= now)].sum()
     steps = np.divide(deaths, at_risk, out=np.zeros_like(deaths), where=deaths > 0)
     if ties == "efron":
         found = ties_of(place[event], weight[event] > 0, times.size)

@@ -12,6 +12,7 @@ from scipy.special import xlogy
 from .._typing import Columns, FloatArray, IndexArray
 from ._base import INSIDE, LossOfRows, root_of_falling
 from ._dual import at_margins, balance, is_compiled
+from ._entries import CoxOfEntries
 from ._ties import Ties, ties_of
 
 PLAIN_RANGE = 600.0  # margins that differ by no more are exponentiated and summed as they are
@@ -108,6 +109,10 @@ class Cox(LossOfRows):
         from ..validate import check_option
 
         check_option("ties", self.ties, ["breslow", "efron"])
+
+    def fitted(self, y: FloatArray, weight: FloatArray) -> Cox | CoxOfEntries:
+        """Return the loss of such targets: where a row comes under observation late, of entries."""
+        return CoxOfEntries(self.ties) if y.shape[1] == 4 else self
 
     @property
     def name(self) -> str:

@@ -60,8 +60,8 @@ def save(
     target_name : str or None
         Name of the target column.
     columns : dict of str, or None
-        Names of columns that are no features either, by what they are: "time", "event", "strata",
-        "offset", "exposure"; and "event_value", what stands for an event in that column.
+        Names of columns that are no features either, by what they are: "time", "event", "start",
+        "strata", "offset", "exposure"; and "event_value", what stands for an event in that column.
         `zeronorm predict` finds them.
 
     Raises

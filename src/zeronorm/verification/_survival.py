@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from .._typing import FloatArray
+from ._entries import Events, noise_of
 from ._loss import ROUNDOFF, Loss
 
 HALVINGS = 100
@@ -34,7 +35,7 @@ class Cox(Loss):
     def limits(self, y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return -inf and the weight of an event, 0 of rows that leave before the first event."""
         low, high = np.full(len(y), -np.inf), np.where(y[:, 1] > 0, weight, 0.0)
-        for rows in self.strata(y):
+        for rows in self.strata(y) if y.shape[1] == 3 else ():
             events = rows[y[rows, 1] > 0]
             first = y[events, 0].min() if events.size else np.inf
             low[rows[y[rows, 0] < first]] = 0.0
@@ -48,6 +49,8 @@ class Cox(Loss):
         See `zeronorm.losses.Cox`. The conjugate is infinite where a sum over the rows at risk,
         x - D, is negative by more than rounding, or that of v over a stratum is not 0.
         """
+        if y.shape[1] == 4:
+            return self._of_entries(v, y, weight)
         p = np.where(y[:, 1] > 0, weight, 0.0) - v
         share = np.log(np.maximum(p / weight, 1e-300))
         parts, terms = p * share, 4.0 * (np.abs(p) + np.abs(v)) * (1.0 + np.abs(share))
@@ -77,6 +80,20 @@ class Cox(Loss):
                 terms[at[place]] += size + blurred[place] * (1.0 + np.log(dead.size))
         return parts, terms
 
+    def _of_entries(
+        self, v: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the conjugate of each stratum at its first row, and its terms."""
+        p = np.where(y[:, 1] > 0, weight, 0.0) - v
+        parts, terms = np.zeros(len(y)), np.zeros(len(y))
+        for rows in self.strata(y):
+            own, s, noise = p[rows], weight[rows], noise_of(v[rows])
+            if (own < -noise).any() or abs(float(v[rows].sum())) > noise:
+                return np.full(len(y), np.inf), terms
+            found, size = Events.of(y[rows], s, self.efron).conjugate(np.maximum(own, 0.0), noise)
+            parts[rows[0]], terms[rows[0]] = found, size
+        return parts, terms
+
     def tied(self, y: FloatArray, ends: np.ndarray) -> list[tuple[int, np.ndarray]]:
         """Return the places of the event times of several events, and the rows of these.
 
@@ -99,6 +116,14 @@ class Cox(Loss):
         event = y[:, 1] > 0
         parts = np.where(event, -weight * z, 0.0)
         terms = np.abs(parts)
+        if y.shape[1] == 4:
+            for rows in self.strata(y):
+                events = Events.of(y[rows], weight[rows], self.efron)
+                log_sum, _ = events.shares(z[rows])
+                parts[rows[0]] += float(events.weight @ log_sum) - events.constant
+                size = 2.0 + np.abs(log_sum) + np.abs(np.log(events.weight))
+                terms[rows[0]] += float(events.weight @ size)
+            return parts, terms
         for rows in self.strata(y):
             order, ends, deaths = _risk_sets(y[rows], weight[rows])
             own = rows[order]
@@ -118,6 +143,10 @@ class Cox(Loss):
     def slopes(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s d - p, with p = s e^z times the sum of D / S over the times up to a row's."""
         found = np.where(y[:, 1] > 0, weight, 0.0)
+        if y.shape[1] == 4:
+            for rows in self.strata(y):
+                found[rows] -= Events.of(y[rows], weight[rows], self.efron).shares(z[rows])[1]
+            return found
         for rows in self.strata(y):
             order, ends, deaths = _risk_sets(y[rows], weight[rows])
             own = rows[order]
@@ -186,8 +215,18 @@ def _risk_sets(y: FloatArray, weight: FloatArray) -> tuple[np.ndarray, np.ndarra
 
 
 def survival_target(y: np.ndarray) -> FloatArray:
-    """Return (n, 3): time, event and stratum of a structured array; raise where it is none."""
-    names = y.dtype.names
+    """Return (n, 3): time, event and stratum of a structured array; raise where it is none.
+
+    With a field "start" (n, 4): the start as well, where it is not before all events.
+    """
+    names, start = y.dtype.names, None
+    if names is not None and "start" in [name.lower() for name in names]:
+        known = {name.lower(): name for name in names}
+        start = y[known.pop("start")]
+        roles = (("event", "status"), ("stop", "time"), ("stratum", "strata"))
+        names = tuple(known[one] for role in roles for one in role if one in known)
+        if len(names) < len(known) or start.dtype.kind not in "fiu":
+            raise ValueError("beside start there are stop, event and maybe a stratum, no other")
     if names is None or len(names) not in (2, 3):
         raise ValueError("it must be a structured array of event, time and maybe a stratum")
     if y[names[1]].dtype.kind not in "fiu":
@@ -202,7 +241,13 @@ def survival_target(y: np.ndarray) -> FloatArray:
         raise ValueError("events must be True or False")
     if not (np.isfinite(time) & (time >= 0)).all():
         raise ValueError("times must be finite, and not negative")
-    return np.column_stack([time, event.astype(np.float64), stratum])
+    found = np.column_stack([time, event.astype(np.float64), stratum])
+    if start is None:
+        return found
+    if not (np.isfinite(start) & (start < time)).all():
+        raise ValueError("starts must be finite, and before the stops")
+    late = bool(event.any()) and start.max() >= time[event.astype(bool)].min()
+    return np.column_stack([found, start]) if late else found
 
 
 __all__ = ["Cox", "survival_target"]
