@@ -84,11 +84,7 @@ Event = Annotated[
 ]
 Start = Annotated[
     str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Of survival: when a row comes under observation; it is at risk after that, until "
-        "--time.",
-    ),
+    typer.Option(metavar="COLUMN", help="Of survival: after when a row is under observation."),
 ]
 Strata = Annotated[
     str | None,
@@ -150,11 +146,7 @@ class SelectOptions:
     strata: Strata = None
     ties: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIES",
-            help="Of survival: events at the same time as breslow or efron has them. Default: "
-            "breslow.",
-        ),
+        typer.Option(metavar="NAME", help="Of survival: breslow or efron. Default: breslow."),
     ] = None
     offset: Offset = None
     exposure: Exposure = None

@@ -202,31 +202,6 @@ class Cox(LossOfRows):
                 total += float(ties.conjugates(own, left[at], deaths[at]).sum())
         return total
 
-    def margins(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray | None:
-        """Return margins at which v is minus the gradient, None outside of the domain."""
-        z = np.zeros_like(v)
-        for one in strata_of(y):
-            found = _at_risk(one, v, weight)
-            if found is None:
-                return None
-            s, p, left, deaths = found
-            ties, gone = self._ties(one, s), deaths.copy()
-            with np.errstate(divide="ignore", invalid="ignore"):
-                if ties.some:
-                    at = ties.times
-                    odds = ties.odds(ties.sums(p[one.events]), left[at], deaths[at])[0]
-                    more, less = ties.means(1.0 / (1.0 + np.exp(-odds)))[1:]
-                    gone[at] *= more
-                stay = np.log(left / (left + gone))
-                later = np.cumsum(np.append(0.0, stay[:-1]))  # of the times after each
-                hazard = np.append(later, 0.0)[one.first]
-                if ties.some:
-                    own_part = -less * deaths[at] / (left[at] + gone[at])
-                    hazard[one.events[ties.events]] += np.log1p(own_part)[ties.of_event]
-                own = np.where(p > 0, np.log(p / s) - hazard, -np.inf)
-            z[one.rows] = np.where(one.first < deaths.size, own, 0.0)
-        return z
-
     def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return v, on the scale at which its conjugate is finite, and with sums of 0 in strata."""
         v = np.minimum(v, weight * (y[:, 1] > 0))

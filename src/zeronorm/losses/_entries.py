@@ -26,6 +26,8 @@ class _Events:
     rows: IndexArray  # (n,) of the stratum
     at_risk: FloatArray  # (n, m) the part of a row that is at risk at each event: 1, or less; or 0
     of_time: FloatArray  # (m, n) the share of the weight of a row that an event has
+    span: IndexArray  # (2, n_some) the first and the last event of the rows that are at any
+    some: IndexArray  # these rows
     constant: FloatArray  # (m,) log(d - l): see `Cox`
 
     def weights(self, s: FloatArray) -> FloatArray:
@@ -63,7 +65,11 @@ def _events(y: FloatArray, rows: IndexArray, weight: FloatArray, efron: bool) ->
     own = counted[:, None] & (time[:, None] == at)
     at_risk = np.array((start[:, None] < at) & (time[:, None] >= at), np.float64)
     at_risk -= own * (order / d)
-    return _Events(rows, at_risk, np.asarray(own.T / d[:, None]), np.log(d - order))
+    there = at_risk > 0
+    some = np.flatnonzero(there.any(axis=1))
+    last = at.size - 1 - there[some, ::-1].argmax(axis=1) if at.size else some
+    span = np.array([there[some].argmax(axis=1) if at.size else some, last])
+    return _Events(rows, at_risk, np.asarray(own.T / d[:, None]), span, some, np.log(d - order))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +152,7 @@ class CoxOfEntries(LossOfRows):
         for one in self._strata(y, weight):
             s, own = weight[one.rows], v[one.rows]
             p, noise = _parts(one, own, s)
-            if (p < 0).any() or abs(float(own.sum())) > noise:
+            if not _can_share(one, p, one.weights(s), noise):
                 return np.inf
             found = _hazards(one, p, one.weights(s))
             if found is None:
@@ -163,13 +169,22 @@ class CoxOfEntries(LossOfRows):
             v[alone] = 0.0
             v[one.rows] = balance(v[one.rows])
         low, high = 0.0, 1.0
-        if np.isfinite(self.conjugate(v, y, weight)):
+        if self._is_finite(v, y, weight):
             return v
-        for _ in range(40):
+        for _ in range(60):
             middle = 0.5 * (low + high)
-            finite = np.isfinite(self.conjugate(middle * v, y, weight))
+            finite = self._is_finite(middle * v, y, weight)
             low, high = (middle, high) if finite else (low, middle)
         return low * v
+
+    def _is_finite(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> bool:
+        """Return whether the conjugate at -v is."""
+        for one in self._strata(y, weight):
+            s = weight[one.rows]
+            p, noise = _parts(one, v[one.rows], s)
+            if not _can_share(one, p, one.weights(s), noise):
+                return False
+        return True
 
     def best_scale(
         self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
@@ -181,7 +196,7 @@ class CoxOfEntries(LossOfRows):
         if not v.any():
             return 1.0
         end = INSIDE * float((events[positive] / v[positive]).min(initial=1e300))
-        while end > 1.0 and not np.isfinite(self.conjugate(end * v, y, weight)):
+        while end > 1.0 and not self._is_finite(end * v, y, weight):
             end = max(1.0, 0.5 * end)
 
         def slopes(c: float) -> tuple[float, float]:
@@ -242,6 +257,26 @@ def _parts(one: _Events, v: FloatArray, s: FloatArray) -> tuple[FloatArray, floa
     near = np.abs(p) <= noise
     p[near] = np.maximum(p[near], 0.0)
     return p, noise
+
+
+def _can_share(one: _Events, p: FloatArray, a: FloatArray, noise: float) -> bool:
+    """Return whether events can be shared out so that every row gets its part p.
+
+    Rows that are at risk at no other events than those from one to another get no more than these
+    have: that suffices, as every row is at risk at events in a row (Hall's theorem).
+    """
+    total = float(p.sum())
+    if (p < 0).any() or abs(total - float(a.sum())) > noise + 1e-13 * total:
+        return False
+    if not a.size:
+        return True
+    if float(total - p[one.some].sum()) > noise:
+        return False
+    wanted = np.zeros((a.size, a.size))
+    np.add.at(wanted, tuple(one.span), p[one.some])
+    wanted = np.cumsum(np.cumsum(wanted[::-1], axis=0)[::-1], axis=1)
+    there = np.cumsum(a) - np.append(0.0, np.cumsum(a)[:-1])[:, None]
+    return bool((np.triu(wanted - there) <= noise + 1e-13 * total).all())
 
 
 def _bend(
