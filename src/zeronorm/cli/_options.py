@@ -84,7 +84,7 @@ Event = Annotated[
 ]
 Start = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Of survival: after when a row is under observation."),
+    typer.Option(metavar="COLUMN", help="Of survival: when a row comes under observation."),
 ]
 Strata = Annotated[
     str | None,
@@ -145,8 +145,7 @@ class SelectOptions:
     start: Start = None
     strata: Strata = None
     ties: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Of survival: breslow or efron. Default: breslow."),
+        str | None, typer.Option(metavar="NAME", help="Of survival: breslow (default) or efron.")
     ] = None
     offset: Offset = None
     exposure: Exposure = None
