@@ -29,7 +29,7 @@ class _Rows:
         total = np.bincount(y.astype(np.int64), weight)
         known = np.flatnonzero(total > 0)
         place = np.minimum(np.searchsorted(known, y), known.size - 1)
-        return cls(place, known, total[known])
+        return cls(place, known, np.asarray(total[known], np.float64))
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Return sums over the rows of each class."""
@@ -280,7 +280,7 @@ def _thresholds(rows: _Rows, z: FloatArray, s: FloatArray) -> FloatArray:
 
 
 def _spare(rows: _Rows, v: FloatArray, s: FloatArray) -> FloatArray | None:
-    """Return W_{k-1} - P_k of the classes but the first and the last; None outside of the domain."""
+    """Return W_{k-1} - P_k of inner classes; None outside of the domain."""
     noise = ROUNDING * float(np.abs(v).sum())
     if rows.total.size < 2:
         return np.empty(0) if noise == 0.0 else None
