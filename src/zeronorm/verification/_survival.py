@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import gammaln
 
 from .._typing import FloatArray
 from ._entries import Events, noise_of
@@ -198,7 +197,7 @@ def _of_ties(p: FloatArray, left: float, deaths: float) -> tuple[float, float]:
     parts = np.array([
         own * low, -left * np.logaddexp(0.0, low),
         -deaths * float(np.mean(np.logaddexp(0.0, low + logs))), abs(rise(low)) * (high - low),
-        deaths * (gammaln(d + 1.0) / d - np.log(d)),
+        deaths * float(np.mean(np.log(np.arange(1, d + 1) / d))),
         *(one * np.log(max(one, 1e-300)) * sign for one, sign in ((x, 1), (own, -1), (rest, -1))),
     ])  # fmt: skip
     return float(parts.sum()), 8.0 * float(np.abs(parts).sum()) + d * x
