@@ -14,7 +14,7 @@ from zeronorm.solvers.pool.exchange import Exchanges
 from zeronorm.solvers.risk import Risk
 
 OF_ROWS = [Poisson(), Gamma(), Huber(width=0.7), Quantile(0.8, width=0.3)]
-LOSSES = [*OF_ROWS, Cox()]
+LOSSES = [*OF_ROWS, Cox(), Cox("efron")]
 each_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 
 
@@ -31,7 +31,7 @@ def target(loss, seed, n):
         return rng.poisson(1.5, n) * rng.choice([1.0, 0.37], n)
     if loss.name == "gamma":
         return rng.gamma(2.0, 1.0, n)
-    if loss.name == "cox":
+    if loss.target == "survival":
         time = np.ceil(rng.exponential(10.0, n)) + 1.0
         return np.column_stack([time, rng.random(n) < 0.6, rng.integers(0, 3, n)]).astype(float)
     return rng.standard_normal(n)

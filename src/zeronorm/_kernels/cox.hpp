@@ -31,7 +31,7 @@ template <>
 class Risk<Cox> {
   public:
     // y: time, event and stratum of the rows, row by row.
-    Risk(const Cox&, const double* y, const double* weight, std::int64_t n)
+    Risk(const Cox& loss, const double* y, const double* weight, std::int64_t n)
         : n_(n), n_rows_(whole(n, kLine)), order_(static_cast<std::size_t>(n)) {
         const auto time = [&](std::int64_t i) { return y[3 * i]; };
         const auto stratum = [&](std::int64_t i) { return y[3 * i + 2]; };
@@ -50,15 +50,19 @@ class Risk<Cox> {
             while (end < n && stratum(order_[at(end)]) == stratum(order_[at(begin)])) {
                 std::int64_t next = end;  // the rows of one time are from `end` to here
                 double deaths = 0.0;
+                std::int64_t count = 0;
                 bool any = false;
                 for (; next < n && stratum(order_[at(next)]) == stratum(order_[at(begin)]) &&
                        time(order_[at(next)]) == time(order_[at(end)]);
                      ++next) {
                     any = any || y[3 * order_[at(next)] + 1] > 0.0;
                     deaths += death_[next];
+                    count += death_[next] > 0.0;
                     first_.push_back(size(times_));
                 }
-                if (any) times_.push_back({next, deaths});
+                const bool is_tied = loss.efron && count > 1;
+                if (any) times_.push_back({next, deaths, is_tied ? count : 1});
+                n_tied_ += is_tied;
                 end = next;
             }
             strata_.push_back({begin, end, first_time, size(times_)});
@@ -97,29 +101,53 @@ class Risk<Cox> {
     // end.
     void couple(const double* z, const double* columns, std::int64_t width, double* gram) const {
         if (!is_plain(z)) return;
-        const std::int64_t n_times = size(times_), n_padded = whole(n_times, kLine);
-        Buffer mean(n_padded * width), deaths(n_padded), at_risk(n_padded), decay(n_rows_),
+        const std::int64_t n_times = size(times_), n_padded = whole(n_times + n_tied_, kLine);
+        Buffer mean(n_padded * width), deaths(n_padded), at_risk(n_padded), own(n_padded),
             product(width * width), cross(width), scaled(kGramLeft * kGramRows);
+        std::int64_t extra = n_times;  // a second row of a tied time
         for (const Stratum& one : strata_) {
             set_sizes(one, z);
-            const auto sums = [&](const auto& value_of, double* to) {
+            // Sums over the rows at risk, and those over the events of a tied time.
+            const auto sums = [&](const auto& value_of, double* to, double* tied) {
                 double sum = 0.0;
-                std::int64_t r = one.begin;
+                std::int64_t r = one.begin, next = extra;
                 for (std::int64_t t = one.first_time; t < one.last_time; ++t) {
-                    for (; r < times_[at(t)].end; ++r)
+                    double events = 0.0;
+                    for (; r < times_[at(t)].end; ++r) {
                         sum += share_[r] * value_of(r);
+                        if (death_[r] > 0.0) events += share_[r] * value_of(r);
+                    }
                     to[t] = sum;
+                    if (times_[at(t)].count > 1) tied[next++] = events;
                 }
             };
-            sums([](std::int64_t) { return 1.0; }, at_risk);
+            sums([](std::int64_t) { return 1.0; }, at_risk, own);
             for (std::int64_t j = 0; j < width; ++j) {
                 const double* const column = columns + j * n_rows_;
-                sums([&](std::int64_t r) { return column[order_[at(r)]]; }, mean + j * n_padded);
+                double* const to = mean + j * n_padded;
+                sums([&](std::int64_t r) { return column[order_[at(r)]]; }, to, to);
             }
             for (std::int64_t t = one.first_time; t < one.last_time; ++t) {
-                deaths[t] = times_[at(t)].deaths;
-                for (std::int64_t j = 0; j < width; ++j)
-                    mean[j * n_padded + t] /= at_risk[t];
+                const EventTime& now = times_[at(t)];
+                const double unit = 1.0 / at_risk[t];
+                deaths[t] = now.deaths;
+                double mixed = 0.0;
+                if (now.count > 1) {
+                    double left = 0.0, factor = 0.0;
+                    coupled(now.count, own[extra] * unit, mixed, factor, left);
+                    deaths[t] *= factor;
+                    deaths[extra] = now.deaths * left;
+                }
+                for (std::int64_t j = 0; j < width; ++j) {
+                    double* const to = mean + j * n_padded;
+                    if (now.count > 1) {
+                        to[extra] *= unit;
+                        to[t] = to[t] * unit - mixed * to[extra];
+                    } else {
+                        to[t] *= unit;
+                    }
+                }
+                extra += now.count > 1;
             }
         }
         weighted_gram(mean, n_padded, width, deaths, product, cross, scaled);
@@ -135,8 +163,42 @@ class Risk<Cox> {
     // The rows at risk at an event time are those of the stratum before `end`.
     struct EventTime {
         std::int64_t end;
-        double deaths;  // the weight of its events, D_t
+        double deaths;       // the weight of its events, D_t
+        std::int64_t count;  // how many of these are one after the other
     };
+    // Means over l = 0, ..., count - 1, k = l / count, of log(1 - k share), less the least value,
+    // and of 1 and k over 1 - k share; share: of the events in the sum over the rows at risk.
+    struct Tie {
+        double logarithm = 0.0, more = 1.0, less = 0.0;
+        Tie(std::int64_t count, double share) {
+            if (count == 1) return;
+            const double n = static_cast<double>(count), unit = 1.0 / n;
+            more = 0.0;
+            for (std::int64_t l = 0; l < count; ++l) {
+                const double k = static_cast<double>(l) * unit;
+                const double left = 1.0 - k * std::min(share, 1.0);
+                logarithm += unit * std::log(left);
+                more += unit / left;
+                less += unit * k / left;
+            }
+            logarithm += std::log(n) - std::lgamma(n + 1.0) * unit;
+        }
+    };
+    // mean (M - k N)(M - k N)' / (1 - k share)^2 = factor (M - mixed N)(M - mixed N)' + left N N'.
+    static void coupled(std::int64_t count, double share, double& mixed, double& factor,
+                        double& left) {
+        const double unit = 1.0 / static_cast<double>(count);
+        double second = 0.0, third = 0.0;
+        for (std::int64_t l = 0; l < count; ++l) {
+            const double k = static_cast<double>(l) * unit, rest = 1.0 - k * std::min(share, 1.0);
+            const double power = unit / (rest * rest);
+            factor += power;
+            second += k * power;
+            third += k * k * power;
+        }
+        mixed = second / factor;
+        left = std::max(0.0, third - mixed * second);
+    }
 
     static std::size_t at(std::int64_t place) { return static_cast<std::size_t>(place); }
     template <class T>
@@ -180,25 +242,39 @@ class Risk<Cox> {
             for (std::int64_t r = one.begin; r < one.end; ++r)
                 share_[r] = std::log(weight_[r]) + margin_[r] - largest_;
         hazard_.assign(at(one.last_time - one.first_time + 1), 0.0);
+        less_.assign(hazard_.size(), 0.0);
         double value = 0.0, at_risk = plain ? 0.0 : -std::numeric_limits<double>::infinity();
         std::int64_t r = one.begin;
         for (std::int64_t t = one.first_time; t < one.last_time; ++t) {
-            const auto [end, deaths] = times_[at(t)];
+            const auto [end, deaths, count] = times_[at(t)];
+            const std::int64_t begin = r;
             for (; r < end; ++r)
                 at_risk = plain ? at_risk + share_[r] : log_add(at_risk, share_[r]);
+            double events = 0.0;
+            for (std::int64_t i = begin; count > 1 && i < end; ++i)
+                if (death_[i] > 0.0)
+                    events += plain ? share_[i] / at_risk : std::exp(share_[i] - at_risk);
+            const Tie tie(count, events);
             const double logarithm = plain ? std::log(at_risk) : at_risk;
             // Less D log D, the least value.
-            if (deaths > 0.0) value += deaths * (logarithm - std::log(deaths));
-            hazard_[at(t - one.first_time)] =
-                plain ? deaths / at_risk : std::log(deaths) - logarithm;
+            if (deaths > 0.0) value += deaths * (logarithm + tie.logarithm - std::log(deaths));
+            const std::size_t place = at(t - one.first_time);
+            hazard_[place] = plain ? deaths / at_risk * tie.more
+                                   : std::log(deaths) - logarithm + std::log(tie.more);
+            less_[place] = plain ? deaths / at_risk * tie.less
+                                 : std::log(deaths) - logarithm + std::log(tie.less);
         }
         hazard_.back() = plain ? 0.0 : -std::numeric_limits<double>::infinity();
         for (std::size_t t = hazard_.size() - 1; t-- > 0;)
             hazard_[t] = plain ? hazard_[t] + hazard_[t + 1] : log_add(hazard_[t], hazard_[t + 1]);
         for (r = one.begin; r < one.end; ++r) {
             value += death_[r] * (largest_ - margin_[r]);
-            const double own = hazard_[at(first_[at(r)] - one.first_time)];
-            share_[r] = plain ? share_[r] * own : std::exp(share_[r] + own);
+            const std::size_t place = at(first_[at(r)] - one.first_time);
+            const double own = hazard_[place];
+            const bool is_tied = death_[r] > 0.0 && times_[at(first_[at(r)])].count > 1;
+            const double size = share_[r];
+            share_[r] = plain ? size * own : std::exp(size + own);
+            if (is_tied) share_[r] -= plain ? size * less_[place] : std::exp(size + less_[place]);
         }
         return value;
     }
@@ -208,9 +284,10 @@ class Risk<Cox> {
     std::vector<std::int64_t> first_;  // of the rows, in order: the last event time at risk
     std::vector<EventTime> times_;
     std::vector<Stratum> strata_;
+    std::int64_t n_tied_ = 0;  // times of several events that are one after the other
     // In order: s, s of the events, and what the functions above work on.
     Buffer weight_{n_rows_}, death_{n_rows_}, share_{n_rows_}, margin_{n_rows_};
-    mutable std::vector<double> hazard_;
+    mutable std::vector<double> hazard_, less_;
     mutable double largest_ = 0.0;
 };
 

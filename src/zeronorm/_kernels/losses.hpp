@@ -265,6 +265,7 @@ struct Clipped {
 struct Cox {
     static constexpr bool kOfLabels = false;
     static constexpr bool kQuadratic = false;
+    bool efron;  // whether events at the same time are one after the other
 };
 
 // Losses that can change in one coordinate at a time: each row by itself, without lanes.
@@ -294,7 +295,7 @@ auto with_loss(const LossNumber& number, const Visit& visit) {
         case 5:
             return visit(Clipped{number.first, number.second});
         case 6:
-            return visit(Cox{});
+            return visit(Cox{number.first > 0.0});
         default:
             throw std::invalid_argument("there is no loss of this number.");
     }

@@ -60,6 +60,10 @@ Event = Annotated[
         "value that stands for the event.",
     ),
 ]
+Start = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Of survival: when a row comes under observation."),
+]
 Strata = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Of survival: rows are compared within a stratum only."),
@@ -116,7 +120,11 @@ class SelectOptions:
     ] = "auto"
     time: Time = None
     event: Event = None
+    start: Start = None
     strata: Strata = None
+    ties: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of survival: breslow (default) or efron.")
+    ] = None
     offset: Offset = None
     exposure: Exposure = None
     loss: Annotated[
@@ -268,6 +276,7 @@ class VerifyOptions:
     id: Id = None
     time: Time = None
     event: Event = None
+    start: Start = None
     strata: Strata = None
     offset: Offset = None
     exposure: Exposure = None
@@ -346,6 +355,7 @@ class PredictOptions:
     id: Id = None
     time: Time = None
     event: Event = None
+    start: Start = None
     strata: Strata = None
     offset: Offset = None
     exposure: Exposure = None

@@ -139,7 +139,7 @@ def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Esti
         common |= {"criterion": options.criterion, "method": method}
     if task == "survival":
         del common["fit_intercept"]
-        return BudgetSurvivalAnalysis(**common)
+        return BudgetSurvivalAnalysis(**common, ties=options.ties or "breslow")
     if task != "classes":
         loss: Any = options.loss or ("poisson" if task == "counts" else "least_squares")
         return BudgetRegressor(

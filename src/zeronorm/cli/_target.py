@@ -298,6 +298,15 @@ def _survival(table: Table, data: str, value: str | None) -> Any:
         )
     event = _events(table.columns["event"], table.column_names["event"], data, value)
     parts = {"event": event, "time": time}
+    if "start" in table.columns:
+        name = f"start {quote(table.column_names['start'])}"
+        parts["start"] = start = _numbers(table.columns["start"], name, data)
+        bad = np.flatnonzero(start >= time)
+        if bad.size:
+            raise ValueError(
+                f"{data}: the {name} must be before the time; got {start[bad[0]]:g} and "
+                f"{time[bad[0]]:g} in sample {bad[0] + 1}. Remove such rows, or correct them."
+            )
     if "strata" in table.columns:
         parts["stratum"] = table.columns["strata"]
     y = np.empty(time.size, [(part, values.dtype) for part, values in parts.items()])

@@ -15,11 +15,15 @@ def settle_task(options: SelectOptions) -> str:
             f"--loss must be one of {', '.join(LOSSES)}; got {loss!r}. Classes have the logistic "
             "loss, survival times Cox's partial likelihood."
         )
+    if options.ties not in (None, "breslow", "efron"):
+        raise ValueError(f"--ties must be breslow or efron; got {options.ties!r}.")
     of_rates = loss in ("poisson", "gamma")
     implied = {
         "--time": (options.time is not None, "survival"),
         "--event": (options.event is not None, "survival"),
+        "--start": (options.start is not None, "survival"),
         "--strata": (options.strata is not None, "survival"),
+        "--ties": (options.ties is not None, "survival"),
         f"--loss {loss}": (loss is not None, LOSSES.get(loss or "", "")),
         "--exposure": (options.exposure is not None and not of_rates, "counts"),
         "--measure": (options.measure is not None, "classes"),

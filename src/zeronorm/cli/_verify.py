@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from ..persistence import SavedCertificate
 
 
-_TASKS = {"poisson": "counts", "cox": "survival"}  # of the loss of a certificate; else numbers
+# Of the loss of a certificate; else numbers.
+_TASKS = {"poisson": "counts", "cox": "survival", "cox_efron": "survival"}
 
 
 @takes(VerifyOptions)

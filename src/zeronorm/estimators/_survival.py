@@ -14,6 +14,7 @@ from .. import validate
 from .._typing import Design, FloatArray
 from ..designs._operations import margins
 from ..losses import Cox
+from ..losses._ties import ties_of
 from ..methods import Method
 from . import _budget_selection
 from ._sparse_linear import CALLER_OF_FIT, Model, Rowwise, SparseLinearModel, with_callbacks
@@ -40,7 +41,7 @@ class StepFunction:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Breslow's estimates of a model, for rows whose risk score is the highest of training.
+    """Breslow's or Efron's estimates, for rows whose risk score is the highest of training.
 
     At x = 0, which may be far from all rows, a hazard may leave the range of numbers.
     """
@@ -92,7 +93,8 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
                [ D_t log(sum_{i: T_i >= t} s_i e^(x_i'u) / D_t) - sum_{events i at t} s_i x_i'u ]
 
     subject to the budget, on the selection scaling, with D_t the weight of the events at t: minus
-    the logarithm of the partial likelihood, with ties as Breslow has them, less its least value.
+    the logarithm of the partial likelihood, with ties as Breslow or Efron has them, less its least
+    value.
     Budgets, methods and certificates are those of `BudgetClassifier`.
 
     Parameters
@@ -105,6 +107,10 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
     refit_C : "auto", "loo", float or None
         C of the final fit on the scaling of X; "loo" chooses by the partial likelihood that each of
         five folds of the rows adds to that of the others. "auto": "loo", and None for "bilevel".
+    ties : "breslow" or "efron"
+        How events at the same time are counted. Efron's are as R's survival has them, d events one
+        after the other, each with their mean weight: nearer to the likelihood of times without
+        ties, but a weight of 2 is not the row twice. Without ties the two are the same.
 
     Attributes
     ----------
@@ -112,16 +118,21 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
     likelihood does not have; coef_ is (n_columns,), the log hazard ratios.
     unique_times_ : (n_times,) the times of the training rows.
     cum_baseline_hazard_, baseline_survival_ : StepFunction
-        Breslow's estimates at x = 0; of each stratum, in a tuple, where there are several.
+        Breslow's estimates at x = 0, or Efron's, as the ties are; of each stratum, in a tuple,
+        where there are several.
 
     Notes
     -----
     The target is a structured array as of scikit-survival (`sksurv.util.Surv`): the event, True or
-    False, and the time; a third field is the stratum: rows are compared within it only.
+    False, and the time; a third field is the stratum: rows are compared within it only. Where rows
+    come under observation late, as in a counting process, its fields are named start, stop, event
+    and maybe stratum, in any order: a row is at risk at t with start < t <= stop. Several rows of
+    one person, with other values of X, are rows like others.
 
     References
     ----------
-    Cox, Regression models and life-tables, JRSS B 34(2), 1972. Harrell et al., Evaluating the yield
+    Cox, Regression models and life-tables, JRSS B 34(2), 1972. Efron, The efficiency of Cox's
+    likelihood function for censored data, JASA 72(359), 1977. Harrell et al., Evaluating the yield
     of medical tests, JAMA 247(18), 1982.
 
     Examples
@@ -159,6 +170,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         tol: float | None = None,
         warm_start: bool = False,
         n_threads: int | None = None,
+        ties: str = "breslow",
     ) -> None:
         self.n_features = n_features
         self.n_groups = n_groups
@@ -173,6 +185,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         self.tol = tol
         self.warm_start = warm_start
         self.n_threads = n_threads
+        self.ties = ties
 
     _plan = _budget_selection.plan_of
     _method = _budget_selection.method_of
@@ -192,7 +205,8 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         ----------
         X, sample_weight : as for `BudgetClassifier`.
         y : (n_samples,) structured array of the event (True where it was observed, False where the
-            row is censored), the time until then, and maybe the stratum; or a data frame of them.
+            row is censored), the time until then, and maybe the stratum; or of start, stop, event
+            and maybe stratum, by these names; or a data frame of them.
 
         Raises
         ------
@@ -207,19 +221,20 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         weight = validate.check_sample_weight(sample_weight, design.shape[0])
         (path,) = self._paths
         self._baselines = {
-            size: _baseline(_risk(design, path[size]), target, weight) for size in path
+            size: _baseline(_risk(design, path[size]), target, weight, self._loss().ties)
+            for size in path
         }
         self._set_baseline()
         return self
 
     def _loss(self) -> Cox:
         """Return the loss of the selection."""
-        return Cox()
+        return Cox(self.ties)
 
     @property
     def _score_loss(self) -> str:
         """The loss that the scores were fitted for."""
-        return "cox"
+        return self._loss().name
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
         return validate.check_survival(y, n_samples)
@@ -253,7 +268,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         del self.intercept_
 
     def _set_baseline(self) -> None:
-        """Set Breslow's estimates of the baseline."""
+        """Set the estimates of the baseline."""
         baseline = self._baseline()
         self.unique_times_ = baseline.times
         hazards = baseline.at_zero
@@ -301,7 +316,8 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
 
         A pair is comparable where the one with the event has the smaller time, or the same as one
         that is censored; ties of risk scores count one half. Rows of different strata are not
-        compared. A pair has the weight of the row with the event times that of the other.
+        compared, and of start-stop times an event only with rows that are at risk then, as by R's
+        concordance. A pair has the weight of the row with the event times that of the other.
         """
         risk = self.predict(X)
         target = validate.check_survival(y, risk.size)
@@ -310,7 +326,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
 
 
 def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:
-    """Return Harrell's C of risk scores; y: (n, 3) of time, event and stratum."""
+    """Return Harrell's C of risk scores; y: (n, 3) of time, event and stratum; or with starts."""
     right, total = 0.0, 0.0
     events = np.flatnonzero((y[:, 1] > 0) & (weight > 0))
     for start in range(0, events.size, BLOCK):
@@ -318,6 +334,8 @@ def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:
         later = y[own, 0] < y[:, 0]
         later |= (y[own, 0] == y[:, 0]) & (y[:, 1] == 0)
         later &= y[own, 2] == y[:, 2]
+        if y.shape[1] == 4:
+            later &= y[:, 3] < y[own, 0]
         away = risk[own] - risk
         order = np.where(np.abs(away) <= TIED, 0.5, away > 0)
         pairs = later * weight * weight[own]
@@ -335,8 +353,8 @@ def _risk(design: Design, model: Model) -> FloatArray:
     return margins(design, model.support, model.coef[:, None], np.zeros(1))[:, 0]
 
 
-def _baseline(z: FloatArray, y: FloatArray, weight: FloatArray) -> Baseline:
-    """Return Breslow's estimates from the risk scores of the training rows."""
+def _baseline(z: FloatArray, y: FloatArray, weight: FloatArray, ties: str) -> Baseline:
+    """Return Breslow's estimates, or Efron's, from the risk scores of the training rows."""
     used = weight > 0
     z, y, weight = z[used], y[used], weight[used]
     highest = float(z.max())
@@ -344,20 +362,26 @@ def _baseline(z: FloatArray, y: FloatArray, weight: FloatArray) -> Baseline:
     for one in np.unique(y[:, 2]):
         rows = y[:, 2] == one
         away = z[rows] - highest
-        hazards.append(_breslow(away, y[rows, 0], y[rows, 1] > 0, weight[rows]))
+        hazards.append(_hazard(away, y[rows], weight[rows], ties))
     return Baseline(highest, tuple(hazards))
 
 
-def _breslow(
-    z: FloatArray, time: FloatArray, event: np.ndarray, weight: FloatArray
-) -> StepFunction:
-    """Return Breslow's cumulative baseline hazard at all times of rows; no z is positive."""
-    times, place = np.unique(time, return_inverse=True)
+def _hazard(z: FloatArray, y: FloatArray, weight: FloatArray, ties: str) -> StepFunction:
+    """Return the cumulative baseline hazard at all times of rows; no z is positive."""
+    event, size = y[:, 1] > 0, weight * np.exp(z)
+    times, place = np.unique(y[:, 0], return_inverse=True)
     deaths = np.bincount(place, weight * event, times.size)
-    size = np.bincount(place, weight * np.exp(z), times.size)
-    at_risk = np.cumsum(size[::-1])[::-1]
-    hazard = np.cumsum(np.divide(deaths, at_risk, out=np.zeros_like(deaths), where=deaths > 0))
-    return StepFunction(times, hazard, 0.0)
+    at_risk = np.cumsum(np.bincount(place, size, times.size)[::-1])[::-1]
+    if y.shape[1] == 4:
+        some = np.flatnonzero(deaths)
+        for now in some:
+            at_risk[now] = size[(y[:, 3] < times[now]) & (place >= now)].sum()
+    steps = np.divide(deaths, at_risk, out=np.zeros_like(deaths), where=deaths > 0)
+    if ties == "efron":
+        found = ties_of(place[event], weight[event] > 0, times.size)
+        share = found.sums(size[event]) / at_risk[found.times]
+        steps[found.times] *= found.means(share)[1]
+    return StepFunction(times, np.cumsum(steps), 0.0)
 
 
 def _objects(functions: list[StepFunction]) -> np.ndarray:

@@ -20,7 +20,7 @@ from ._errors import FileError, did_you_mean, quote
 from ._source import Source, is_label_file
 
 # What columns can be that are neither features nor the target.
-ROLES = ("time", "event", "strata", "offset", "exposure")
+ROLES = ("time", "event", "start", "strata", "offset", "exposure")
 MISSING = {"", "na", "n/a", "nan", "null", "#n/a", "?"}
 
 

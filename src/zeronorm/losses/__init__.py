@@ -1,7 +1,8 @@
 """Losses of the margins z = Xw + b.
 
 Of labels -1 and 1: `Logistic`, `SquaredHinge`. Of numbers: `LeastSquares`, `Huber`, `Quantile`. Of
-counts `Poisson`, of positive numbers `Gamma`, of survival times `Cox`. `check_loss` tests one of
+counts `Poisson`, of positive numbers `Gamma`, of survival times `Cox`, of ordered classes
+`Ordinal`, of several classes `Multinomial`. `check_loss` tests one of
 your own, for which `NumericLoss` has all that follows from functions of a row.
 
 Every method takes `weight`, (n_samples,) not negative: the sample weight, times C where the problem
@@ -16,6 +17,7 @@ from ._cox import Cox
 from ._dual import balance, dual_bound, fit_intercept
 from ._labels import Logistic, SquaredHinge, probabilities
 from ._multinomial import Multinomial
+from ._ordinal import Ordinal
 from ._outputs import LossOfOutputs, Responses
 from ._rates import Gamma, Poisson
 from ._residuals import Huber, LeastSquares, Quantile
@@ -29,6 +31,7 @@ __all__ = [
     "LossOfOutputs",
     "Multinomial",
     "NumericLoss",
+    "Ordinal",
     "Poisson",
     "Quantile",
     "Responses",

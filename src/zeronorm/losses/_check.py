@@ -120,7 +120,7 @@ class _Check:
     def weights(self) -> None:
         """Require that a weight of 2 is the row twice, and that a weight of 0 takes it out."""
         loss, y, z = self.loss, self.y, self.z
-        counts = np.resize([0.0, 1.0, 2.0], len(y))
+        counts = np.resize([0.0, 1.0, 1.0 if loss.counts_rows else 2.0], len(y))
         rows = np.repeat(np.arange(len(y)), counts.astype(int))
         one = loss.value_gradient(z, y, counts)[0]
         other = loss.value_gradient(z[rows], y[rows], np.ones(rows.size))[0]
@@ -176,6 +176,7 @@ def check_loss(loss: Any, y: Any = None) -> None:
     rng = np.random.default_rng(0)
     drawn = {
         "not negative": rng.poisson(2.0, ROWS).astype(np.float64),
+        "ordered": rng.permutation(np.arange(ROWS) % 4).astype(np.float64),
         "positive": rng.gamma(2.0, 1.0, ROWS),
         "survival": np.column_stack(
             [np.ceil(rng.exponential(9.0, ROWS)), rng.random(ROWS) < 0.6, rng.random(ROWS) < 0.3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import xlogy
@@ -12,6 +12,8 @@ from scipy.special import xlogy
 from .._typing import Columns, FloatArray, IndexArray
 from ._base import INSIDE, LossOfRows, root_of_falling
 from ._dual import at_margins, balance, is_compiled
+from ._entries import CoxOfEntries
+from ._ties import Ties, ties_of
 
 PLAIN_RANGE = 600.0  # margins that differ by no more are exponentiated and summed as they are
 
@@ -80,19 +82,55 @@ class Cox(LossOfRows):
     attained at e^z_i = p_i / (s_i H(T_i)) with H(t) = prod_{u > t} (1 - D_u / x_u): the margins are
     those whose risk sets share their events as p does.
 
+    With Efron's ties d events at a time (rows, whatever their weights) are one after the other, as
+    if each of them had left by the same share before the next one: in place of the sum over the
+    rows at risk there is that less l/d of its part of the events, l = 0, ..., d - 1, each with the
+    weight D_t / d. `_ties.Ties` has what that adds.
+
+    Parameters
+    ----------
+    ties : "breslow" or "efron"
+        How events at the same time are counted. Without any the two are the same.
+
     References
     ----------
-    Cox, Regression models and life-tables, JRSS B 34(2), 1972; Breslow, discussion of that.
+    Cox, Regression models and life-tables, JRSS B 34(2), 1972; Breslow, discussion of that; Efron,
+    The efficiency of Cox's likelihood function for censored data, JASA 72(359), 1977.
     """
 
-    name: ClassVar[str] = "cox"
     kernel: ClassVar[int] = 6
     has_intercept: ClassVar[bool] = False
     separable: ClassVar[bool] = False
     target: ClassVar[str] = "survival"
+    ties: str = "breslow"
+
+    def __post_init__(self) -> None:
+        """Refuse ties of another kind."""
+        from ..validate import check_option
+
+        check_option("ties", self.ties, ["breslow", "efron"])
+
+    def fitted(self, y: FloatArray, weight: FloatArray) -> Cox | CoxOfEntries:
+        """Return the loss of such targets: where a row comes under observation late, of entries."""
+        return CoxOfEntries(self.ties) if y.shape[1] == 4 else self
+
+    @property
+    def name(self) -> str:
+        """What certificates call it."""
+        return "cox" if self.ties == "breslow" else "cox_efron"
+
+    @property
+    def kernel_parameters(self) -> tuple[float, float]:
+        """Whether ties are Efron's."""
+        return float(self.ties == "efron"), 0.0
+
+    @property
+    def counts_rows(self) -> bool:  # type: ignore[override]
+        """Whether a row of weight 2 is another thing than two rows, which are tied."""
+        return self.ties == "efron"
 
     def value_gradient(
-        self, z: FloatArray, y: FloatArray, weight: FloatArray
+        self: Any, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[float, FloatArray]:
         """Return the value and its gradient p - s d, p_i = s_i e^z_i sum_{t <= T_i} D_t/S_t."""
         if is_compiled(self):
@@ -100,20 +138,20 @@ class Cox(LossOfRows):
         value, gradient = 0.0, np.zeros_like(z)
         for one in strata_of(y):
             own, s = z[one.rows], weight[one.rows]
-            deaths, log_sum, share = _shares(one, own, s)
+            deaths, log_sum, share = _shares(one, own, s, self._ties(one, s))
             value += float(deaths @ log_sum - xlogy(deaths, deaths).sum())
             value -= float(s[one.events] @ own[one.events])
             share[one.events] -= s[one.events]
             gradient[one.rows] = share
         return max(value, 0.0), gradient
 
-    def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+    def curvature(self: Any, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return p: the second derivative is diag(p) less what `coupling` gives."""
         if is_compiled(self):
             return at_margins(self, z, y, weight)[3]
         share = np.zeros_like(z)
         for one in strata_of(y):
-            share[one.rows] = _shares(one, z[one.rows], weight[one.rows])[2]
+            share[one.rows] = self._share(one, z[one.rows], weight[one.rows])
         return share
 
     def coupling(
@@ -124,10 +162,20 @@ class Cox(LossOfRows):
             return None
         means, columns = list[FloatArray](), Z.dense()
         for one in strata_of(y):
-            deaths, own = _deaths(one, weight[one.rows]), z[one.rows]
-            size = weight[one.rows] * np.exp(own - own.max())
-            sums = np.cumsum(size[:, None] * columns[one.rows], axis=0)[one.ends - 1]
+            s, own = weight[one.rows], z[one.rows]
+            size, deaths = s * np.exp(own - own.max()), _deaths(one, s)
+            weighted = size[:, None] * columns[one.rows]
+            sums = np.cumsum(weighted, axis=0)[one.ends - 1]
             at_risk = np.cumsum(size)[one.ends - 1]
+            ties = self._ties(one, s)
+            if ties.some:
+                of_events = ties.sums(weighted[one.events])
+                share = ties.sums(size[one.events]) / at_risk[ties.times]
+                mixed, factor, left = ties.couplings(share)
+                sums[ties.times] -= mixed[:, None] * of_events
+                scale = np.sqrt(deaths[ties.times] * left) / at_risk[ties.times]
+                means.append(of_events * scale[:, None])
+                deaths[ties.times] *= factor
             means.append(sums * (np.sqrt(deaths) / at_risk)[:, None])
         root = np.vstack(means)
         return np.asarray(root.T @ root)
@@ -148,23 +196,11 @@ class Cox(LossOfRows):
             share = np.divide(p, s, out=np.zeros_like(p), where=s > 0)
             total += float(xlogy(p, share).sum())
             total -= float((xlogy(x, x) - xlogy(deaths, deaths) - xlogy(left, left)).sum())
+            ties = self._ties(one, s)
+            if ties.some:
+                own, at = ties.sums(p[one.events]), ties.times
+                total += float(ties.conjugates(own, left[at], deaths[at]).sum())
         return total
-
-    def margins(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray | None:
-        """Return margins at which v is minus the gradient, None outside of the domain."""
-        z = np.zeros_like(v)
-        for one in strata_of(y):
-            found = _at_risk(one, v, weight)
-            if found is None:
-                return None
-            s, p, left, deaths = found
-            with np.errstate(divide="ignore", invalid="ignore"):
-                stay = np.log(left / (left + deaths))
-                later = np.cumsum(np.append(0.0, stay[:-1]))  # of the times after each
-                hazard = np.append(later, 0.0)[one.first]
-                own = np.where(p > 0, np.log(p / s) - hazard, -np.inf)
-            z[one.rows] = np.where(one.first < deaths.size, own, 0.0)
-        return z
 
     def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return v, on the scale at which its conjugate is finite, and with sums of 0 in strata."""
@@ -204,15 +240,47 @@ class Cox(LossOfRows):
             return 1.0
         own, s, p, L, D = own[moved], s[moved], p[moved], L[some], D[some]
         event = p + own  # s d
+        parts = self._parts_of_ties(v, y, weight)
         positive = own > 0
         end = INSIDE * float((event[positive] / own[positive]).min(initial=1e300))
 
         def slopes(c: float) -> tuple[float, float]:
             at, x = event - c * own, c * L + D
             slope = float(own @ np.log(at / s) + L @ np.log(x / (c * L))) - 2.0 * c * quadratic
-            return slope, float(own @ (own / at) + (L * D) @ (1.0 / x) / c) + 2.0 * quadratic
+            fall = float(own @ (own / at) + (L * D) @ (1.0 / x) / c) + 2.0 * quadratic
+            for ties, *numbers in parts:
+                first, second = ties.slopes(c, *numbers)
+                slope, fall = slope - first, fall + second
+            return slope, fall
 
         return root_of_falling(slopes, end)
+
+    def _ties(self, one: _Stratum, s: FloatArray) -> Ties:
+        """Return the event times of several events that count one after the other."""
+        if self.ties == "breslow":
+            return NO_TIES
+        return ties_of(one.time_of_event, s[one.events] > 0, one.ends.size)
+
+    def _share(self, one: _Stratum, z: FloatArray, s: FloatArray) -> FloatArray:
+        """Return p of the rows of a stratum."""
+        return _shares(one, z, s, self._ties(one, s))[2]
+
+    def _parts_of_ties(
+        self, v: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> list[tuple[Ties, FloatArray, FloatArray, FloatArray]]:
+        """Return the ties of strata that have some; of each the sum of v, x_t - D_t, and D_t."""
+        found = []
+        for one in strata_of(y) if self.ties == "efron" else ():
+            s, own = weight[one.rows], v[one.rows]
+            ties = self._ties(one, s)
+            if ties.some:
+                left = -np.cumsum(own)[one.ends - 1][ties.times]
+                deaths = _deaths(one, s)[ties.times]
+                found.append((ties, ties.sums(own[one.events]), np.maximum(left, 0.0), deaths))
+        return found
+
+
+NO_TIES = ties_of(np.empty(0, np.int64), np.empty(0, bool), 0)
 
 
 def _deaths(one: _Stratum, s: FloatArray) -> FloatArray:
@@ -221,23 +289,48 @@ def _deaths(one: _Stratum, s: FloatArray) -> FloatArray:
 
 
 def _shares(
-    one: _Stratum, z: FloatArray, s: FloatArray
+    one: _Stratum, z: FloatArray, s: FloatArray, ties: Ties
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return D_t and log S_t of the event times, and p of the rows, from margins and weights."""
+    """Return D_t and log S_t of the event times, and p of the rows, from margins and weights.
+
+    Of tied events log S_t is the mean over these, up to a constant: see `Ties.means`.
+    """
     deaths = _deaths(one, s)
     if not deaths.size:
         return deaths, deaths, np.zeros_like(z)
     largest = float(z.max())
+    events, at = one.events[ties.events], ties.times
     if largest - float(z.min()) <= PLAIN_RANGE:
         size = s * np.exp(z - largest)
         at_risk = np.cumsum(size)[one.ends - 1]
-        hazard = np.append(np.cumsum((deaths / at_risk)[::-1])[::-1], 0.0)
-        return deaths, np.log(at_risk) + largest, size * hazard[one.first]
+        rate, log_sum = deaths / at_risk, np.log(at_risk) + largest
+        if not ties.some:
+            hazard = np.append(np.cumsum(rate[::-1])[::-1], 0.0)
+            return deaths, log_sum, size * hazard[one.first]
+        mean, more, less = ties.means(ties.sums(size[one.events]) / at_risk[at])
+        own = (rate[at] * less)[ties.of_event] * size[events]
+        rate[at] *= more
+        log_sum[at] += mean
+        share = size * np.append(np.cumsum(rate[::-1])[::-1], 0.0)[one.first]
+        share[events] -= own
+        return deaths, log_sum, share
     with np.errstate(divide="ignore"):
         log_size = np.log(s) + z
         log_sum = np.logaddexp.accumulate(log_size)[one.ends - 1]
-        log_hazard = np.logaddexp.accumulate((np.log(deaths) - log_sum)[::-1])[::-1]
-    return deaths, log_sum, np.exp(log_size + np.append(log_hazard, -np.inf)[one.first])
+        log_rate = np.log(deaths) - log_sum
+        own = np.zeros(events.size)
+        if ties.some:
+            away = np.exp(log_size[events] - log_sum[at][ties.of_event])
+            mean, more, less = ties.means(
+                np.bincount(ties.of_event, away, at.size).astype(np.float64)
+            )
+            own = (deaths[at] * less)[ties.of_event] * away
+            log_rate[at] += np.log(more)
+            log_sum[at] += mean
+        log_hazard = np.logaddexp.accumulate(log_rate[::-1])[::-1]
+    share = np.exp(log_size + np.append(log_hazard, -np.inf)[one.first])
+    share[events] -= own
+    return deaths, log_sum, share
 
 
 def _at_risk(

@@ -25,8 +25,8 @@ def _known() -> dict[str, type]:
     # On use: certificates are read, and verified, without.
     from ..losses import Cox, Gamma, Huber, LeastSquares, Poisson, Quantile
 
-    kinds: tuple[Any, ...] = (LeastSquares, Huber, Quantile, Poisson, Gamma, Cox)
-    return {kind.name: kind for kind in kinds}
+    kinds: tuple[Any, ...] = (LeastSquares, Huber, Quantile, Poisson, Gamma)
+    return {kind.name: kind for kind in kinds} | {"cox": Cox, "cox_efron": Cox}
 
 
 def describe_loss(loss: Any) -> dict[str, Any]:

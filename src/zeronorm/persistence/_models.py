@@ -102,7 +102,7 @@ def read_model(where: str, data: bytes, losses: Iterable[Any] = ()) -> LoadedMod
         loss = loss_in(metadata["loss"], losses, require)
     common = _linear(arrays, metadata, require)
     survival = metadata["highest_score"] is not None
-    cox = loss is not None and loss.name == "cox"
+    cox = loss is not None and loss.target == "survival"
     require(
         cox == survival == ("hazard" in arrays),
         "highest_score and hazard must be there exactly for the loss cox",

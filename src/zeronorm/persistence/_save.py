@@ -60,8 +60,8 @@ def save(
     target_name : str, list of str, or None
         Name of the target column; of several responses the name of each.
     columns : dict of str, or None
-        Names of columns that are no features either, by what they are: "time", "event", "strata",
-        "offset", "exposure"; and "event_value", what stands for an event in that column.
+        Names of columns that are no features either, by what they are: "time", "event", "start",
+        "strata", "offset", "exposure"; and "event_value", what stands for an event in that column.
         `zeronorm predict` finds them.
 
     Raises

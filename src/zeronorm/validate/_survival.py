@@ -12,15 +12,20 @@ from ._numbers import LARGEST, as_numbers, plain, shown
 
 FORM = (
     "a structured array, or a data frame, whose first column is the event (True, or False where a "
-    "row is censored), the second the time, and a third, if there is one, the stratum"
+    "row is censored), the second the time, and a third, if there is one, the stratum; or, where "
+    "rows come under observation late, columns of the names start, stop, event and maybe stratum"
 )
+NAMES = (("event", "status"), ("stop", "time"), ("stratum", "strata"))  # beside one named start
 
 
 def check_survival(y: Any, n_samples: int) -> FloatArray:
-    """Return (n_samples, 3) of survival times: time, event (0 or 1) and number of the stratum."""
+    """Return (n_samples, 3) of survival times: time, event (0 or 1) and number of the stratum.
+
+    Where rows come under observation late, so that it matters, (n_samples, 4): the start as well.
+    """
     if y is None:
         raise ValueError(f"requires y to be passed, but the target y is None; pass {FORM}.")
-    columns = _columns(y)
+    columns, start = _by_name(_columns(y))
     if not 2 <= len(columns) <= 3:
         raise ValueError(f"y must be {FORM}; got {len(columns)} columns.")
     event, time = columns[0], as_numbers(columns[1])
@@ -53,22 +58,59 @@ def check_survival(y: Any, n_samples: int) -> FloatArray:
                 f"row {missing[0]}. Give such rows a stratum of their own, or remove them."
             )
         stratum = np.unique(named, return_inverse=True)[1].astype(np.float64)
-    return np.column_stack([time, event.astype(np.float64), stratum])
+    found = np.column_stack([time, event.astype(np.float64), stratum])
+    return found if start is None else _with_start(found, as_numbers(start))
 
 
-def _columns(y: Any) -> list[np.ndarray]:
+def _by_name(named: dict[str, np.ndarray]) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """Return event, time and maybe stratum, and the start where a column is named so."""
+    by_name = {name.lower(): values for name, values in named.items()}
+    if "start" not in by_name:
+        return list(named.values()), None
+    found = []
+    for names in NAMES:
+        known = [name for name in names if name in by_name]
+        if len(known) > 1 or (not known and names is not NAMES[2]):
+            raise ValueError(
+                f"y has a column 'start', so it must have one {' or '.join(map(repr, names))}; got "
+                f"{list(named)}."
+            )
+        found += [by_name[name] for name in known]
+    if len(found) + 1 < len(named):
+        raise ValueError(f"y must be {FORM}; got {list(named)}.")
+    return found, by_name["start"]
+
+
+def _with_start(found: FloatArray, start: FloatArray | None) -> FloatArray:
+    """Return a target with its starts; without them where all rows are there from the first on."""
+    if start is None or start.shape != (len(found),):
+        raise ValueError(f"the start of y must be numbers; got {shown(start)}.")
+    bad = np.flatnonzero(~((start >= -LARGEST) & (start < found[:, 0])))
+    if bad.size:
+        raise ValueError(
+            f"the start of y must be before the stop; got {start[bad[0]]:g} and "
+            f"{found[bad[0], 0]:g} at row {bad[0]}. Remove such rows, which are under observation "
+            "for no time, or correct them."
+        )
+    events = found[:, 1] > 0
+    if not events.any() or start.max() < found[events, 0].min():
+        return found
+    return np.column_stack([found, start])
+
+
+def _columns(y: Any) -> dict[str, np.ndarray]:
     """Return the columns of a structured array or of a data frame."""
     if hasattr(y, "columns") and hasattr(y, "__len__"):
         import narwhals as nw
 
         frame = nw.from_native(y, eager_only=True)
-        return [frame[name].to_numpy() for name in frame.columns]
+        return {str(name): frame[name].to_numpy() for name in frame.columns}
     names = getattr(getattr(y, "dtype", None), "names", None)
     if names is None:
         raise ValueError(f"y must be {FORM}; got {shown(y)}.")
     for name in names:
         check_unmasked("y", y[name])
-    return [np.asarray(y[name]) for name in names]
+    return {name: np.asarray(y[name]) for name in names}
 
 
 def check_events(y: FloatArray) -> None:
@@ -79,7 +121,14 @@ def check_events(y: FloatArray) -> None:
             "are coded: the first column is True where there is one."
         )
     for stratum in np.unique(y[:, 2]):
-        time, event = y[y[:, 2] == stratum, :2].T
+        own = y[y[:, 2] == stratum]
+        time, event = own[:, :2].T
+        if y.shape[1] == 4:
+            times, deaths = np.unique(time[event > 0], return_counts=True)
+            at_risk = [((own[:, 3] < t) & (time >= t)).sum() for t in times]
+            if (at_risk > deaths).any():
+                return
+            continue
         first = time[event > 0].min(initial=np.inf)
         at_risk = time >= first
         if at_risk.sum() > 1 and not (event[at_risk].all() and (time[at_risk] == first).all()):

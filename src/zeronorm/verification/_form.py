@@ -162,7 +162,8 @@ def _check_fields(certificate: Certificate) -> None:
     if not np.isin(certificate.forced, certificate.support).all():
         raise CertificateError("the certificate has forced features outside of its support.")
     several = certificate.dual.ndim == 2
-    wrong = ("logistic", "squared_hinge", "cox") if several else ("multinomial",)
+    single = ("logistic", "squared_hinge", "cox", "cox_efron")
+    wrong = single if several else ("multinomial",)
     if certificate.loss in wrong or (several and len(certificate.dual) < 2):
         raise CertificateError(
             f"the dual point of the certificate has the shape {certificate.dual.shape}, which is "

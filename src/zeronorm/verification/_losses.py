@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -199,15 +199,17 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "poisson": (),
     "gamma": (),
     "cox": (),
+    "cox_efron": (),
     "multinomial": (),
 }
-_PLAIN = {
+_PLAIN: Mapping[str, Callable[[], Loss]] = {
     "logistic": Logistic,
     "squared_hinge": SquaredHinge,
     "least_squares": Residual,
     "poisson": Poisson,
     "gamma": Gamma,
     "cox": Cox,
+    "cox_efron": lambda: Cox(efron=True),
 }
 
 

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._typing import FloatArray
+from ._entries import Events, noise_of
 from ._loss import ROUNDOFF, Loss
 
+HALVINGS = 100
 
+
+@dataclass(frozen=True)
 class Cox(Loss):
     """Minus the logarithm of Cox's partial likelihood, less its least value; ties by Breslow.
 
     It is written row by row here: every event time t of a stratum has the weight D_t of its events
-    and S_t = sum of s_i e^z_i over the rows of the stratum with T_i >= t.
+    and S_t = sum of s_i e^z_i over the rows of the stratum with T_i >= t. With Efron's ties the
+    d events at t are one after the other, at sums S_t - k E_t with k = 0, 1/d, ..., (d - 1)/d and
+    E_t the part of these events in S_t.
     """
 
-    survival = True
+    efron: bool = False
+    survival: ClassVar[bool] = True
 
     def strata(self, y: FloatArray) -> list[Any]:
         """Return the rows of every stratum."""
@@ -26,7 +34,7 @@ class Cox(Loss):
     def limits(self, y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return -inf and the weight of an event, 0 of rows that leave before the first event."""
         low, high = np.full(len(y), -np.inf), np.where(y[:, 1] > 0, weight, 0.0)
-        for rows in self.strata(y):
+        for rows in self.strata(y) if y.shape[1] == 3 else ():
             events = rows[y[rows, 1] > 0]
             first = y[events, 0].min() if events.size else np.inf
             low[rows[y[rows, 0] < first]] = 0.0
@@ -40,6 +48,8 @@ class Cox(Loss):
         See `zeronorm.losses.Cox`. The conjugate is infinite where a sum over the rows at risk,
         x - D, is negative by more than rounding, or that of v over a stratum is not 0.
         """
+        if y.shape[1] == 4:
+            return self._of_entries(v, y, weight)
         p = np.where(y[:, 1] > 0, weight, 0.0) - v
         share = np.log(np.maximum(p / weight, 1e-300))
         parts, terms = p * share, 4.0 * (np.abs(p) + np.abs(v)) * (1.0 + np.abs(share))
@@ -63,7 +73,40 @@ class Cox(Loss):
             blurred = noise / ROUNDOFF * (1.0 + np.abs(own_noise)) / (len(y) + 8)
             sizes = x * np.abs(logs[0]) + deaths * np.abs(logs[1]) + left * np.abs(logs[2])
             terms = terms + np.bincount(at, sizes + blurred, len(y))
+            for place, dead in self.tied(y[own], ends):
+                more, size = _of_ties(p[own[dead]], left[place], deaths[place])
+                parts[at[place]] += more
+                terms[at[place]] += size + blurred[place] * (1.0 + np.log(dead.size))
         return parts, terms
+
+    def _of_entries(
+        self, v: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the conjugate of each stratum at its first row, and its terms."""
+        p = np.where(y[:, 1] > 0, weight, 0.0) - v
+        parts, terms = np.zeros(len(y)), np.zeros(len(y))
+        for rows in self.strata(y):
+            own, s, noise = p[rows], weight[rows], noise_of(v[rows])
+            if (own < -noise).any() or abs(float(v[rows].sum())) > noise:
+                return np.full(len(y), np.inf), terms
+            found, size = Events.of(y[rows], s, self.efron).conjugate(np.maximum(own, 0.0), noise)
+            parts[rows[0]], terms[rows[0]] = found, size
+        return parts, terms
+
+    def tied(self, y: FloatArray, ends: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """Return the places of the event times of several events, and the rows of these.
+
+        y : of a stratum, from the last time on, of which the first `ends` are at risk.
+        """
+        if not self.efron:
+            return []
+        begins = np.append(0, ends[:-1])
+        found = []
+        for place, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
+            dead = begin + np.flatnonzero(y[begin:end, 1] > 0)
+            if dead.size > 1:
+                found.append((place, dead))
+        return found
 
     def losses(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
@@ -72,6 +115,14 @@ class Cox(Loss):
         event = y[:, 1] > 0
         parts = np.where(event, -weight * z, 0.0)
         terms = np.abs(parts)
+        if y.shape[1] == 4:
+            for rows in self.strata(y):
+                events = Events.of(y[rows], weight[rows], self.efron)
+                log_sum, _ = events.shares(z[rows])
+                parts[rows[0]] += float(events.weight @ log_sum) - events.constant
+                size = 2.0 + np.abs(log_sum) + np.abs(np.log(events.weight))
+                terms[rows[0]] += float(events.weight @ size)
+            return parts, terms
         for rows in self.strata(y):
             order, ends, deaths = _risk_sets(y[rows], weight[rows])
             own = rows[order]
@@ -80,25 +131,76 @@ class Cox(Loss):
             parts = parts + np.bincount(own[ends - 1], found, len(y))
             size = deaths * (1.0 + np.abs(log_sum) + np.abs(np.log(deaths)))
             terms = terms + np.bincount(own[ends - 1], size, len(y))
+            for place, dead in self.tied(y[own], ends):
+                logs = np.log(weight[own[dead]]) + z[own[dead]] - log_sum[place]
+                left, level = _left(logs)
+                more = deaths[place] * float(np.mean(np.log(left) - np.log1p(-level)))
+                parts[own[ends[place] - 1]] += more
+                terms[own[ends[place] - 1]] += deaths[place] * dead.size
         return parts, terms
 
     def slopes(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s d - p, with p = s e^z times the sum of D / S over the times up to a row's."""
         found = np.where(y[:, 1] > 0, weight, 0.0)
+        if y.shape[1] == 4:
+            for rows in self.strata(y):
+                found[rows] -= Events.of(y[rows], weight[rows], self.efron).shares(z[rows])[1]
+            return found
         for rows in self.strata(y):
             order, ends, deaths = _risk_sets(y[rows], weight[rows])
             own = rows[order]
             log_size = np.log(weight[own]) + z[own]
             log_rate = np.log(deaths) - np.logaddexp.accumulate(log_size)[ends - 1]
+            spared = np.zeros(own.size)  # of the hazard at the time of a tied event
+            for place, dead in self.tied(y[own], ends):
+                logs = log_size[dead] + log_rate[place] - np.log(deaths[place])
+                left, level = _left(logs)
+                spared[dead] = deaths[place] * np.exp(logs) * float(np.mean(level / left))
+                log_rate[place] += np.log(np.mean(1.0 / left))
             log_hazard = np.append(np.logaddexp.accumulate(log_rate[::-1])[::-1], -np.inf)
             # The event times up to a row's are those whose risk set it is in.
             first = np.searchsorted(ends, np.arange(own.size), side="right")
-            found[own] -= np.exp(log_size + log_hazard[first])
+            found[own] -= np.exp(log_size + log_hazard[first]) - spared
         return found
 
     def steepness(self, z: FloatArray, y: FloatArray, by: float) -> FloatArray:
         """Return 1: the second derivative is at most the sum of the weights of the events."""
         return (y[:, 1] > 0).astype(np.float64)
+
+
+def _left(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return 1 - k E / S and k of tied events, from the logarithms of their parts of S."""
+    level = np.arange(logs.size) / logs.size
+    return 1.0 - level * min(float(np.exp(logs).sum()), 1.0), level
+
+
+def _of_ties(p: FloatArray, left: float, deaths: float) -> tuple[float, float]:
+    """Return what d tied events add to the conjugate of Breslow's ties, and its terms.
+
+    p : of the events. left : x - D. With own = sum p, a concave function of h = log(E / (S - E))
+    has to be maximised, own h - left log(1 + e^h) - D mean log(1 + (1 - k) e^h): where it still
+    rises, it is at most the tangent there at any h that is known to be beyond the maximum.
+    """
+    d, own, x = p.size, float(p.sum()), left + deaths
+    logs = np.log1p(-np.arange(d) / d)
+    rest = max(x - own, 0.0)
+
+    def rise(h: float) -> float:
+        shares = 1.0 / (1.0 + np.exp(-(h + logs)))
+        return float(own - left / (1.0 + np.exp(-h)) - deaths * np.mean(shares))
+
+    low = np.log(max(own, 1e-300)) - np.log(max(rest, 1e-17 * x)) - 1e-9
+    high = low + np.log(d) + 2e-9
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if rise(middle) > 0.0 else (low, middle)
+    parts = np.array([
+        own * low, -left * np.logaddexp(0.0, low),
+        -deaths * float(np.mean(np.logaddexp(0.0, low + logs))), abs(rise(low)) * (high - low),
+        deaths * float(np.mean(np.log(np.arange(1, d + 1) / d))),
+        *(one * np.log(max(one, 1e-300)) * sign for one, sign in ((x, 1), (own, -1), (rest, -1))),
+    ])  # fmt: skip
+    return float(parts.sum()), 8.0 * float(np.abs(parts).sum()) + d * x
 
 
 def _risk_sets(y: FloatArray, weight: FloatArray) -> tuple[np.ndarray, np.ndarray, FloatArray]:
@@ -112,8 +214,18 @@ def _risk_sets(y: FloatArray, weight: FloatArray) -> tuple[np.ndarray, np.ndarra
 
 
 def survival_target(y: np.ndarray) -> FloatArray:
-    """Return (n, 3): time, event and stratum of a structured array; raise where it is none."""
-    names = y.dtype.names
+    """Return (n, 3): time, event and stratum of a structured array; raise where it is none.
+
+    With a field "start" (n, 4): the start as well, where it is not before all events.
+    """
+    names, start = y.dtype.names, None
+    if names is not None and "start" in [name.lower() for name in names]:
+        known = {name.lower(): name for name in names}
+        start = y[known.pop("start")]
+        roles = (("event", "status"), ("stop", "time"), ("stratum", "strata"))
+        names = tuple(known[one] for role in roles for one in role if one in known)
+        if len(names) < len(known) or start.dtype.kind not in "fiu":
+            raise ValueError("beside start there are stop, event and maybe a stratum, no other")
     if names is None or len(names) not in (2, 3):
         raise ValueError("it must be a structured array of event, time and maybe a stratum")
     if y[names[1]].dtype.kind not in "fiu":
@@ -128,7 +240,13 @@ def survival_target(y: np.ndarray) -> FloatArray:
         raise ValueError("events must be True or False")
     if not (np.isfinite(time) & (time >= 0)).all():
         raise ValueError("times must be finite, and not negative")
-    return np.column_stack([time, event.astype(np.float64), stratum])
+    found = np.column_stack([time, event.astype(np.float64), stratum])
+    if start is None:
+        return found
+    if not (np.isfinite(start) & (start < time)).all():
+        raise ValueError("starts must be finite, and before the stops")
+    late = bool(event.any()) and start.max() >= time[event.astype(bool)].min()
+    return np.column_stack([found, start]) if late else found
 
 
 __all__ = ["Cox", "survival_target"]

@@ -19,6 +19,7 @@ _LOSSES = {
     "gamma": "Gamma loss",
     "cox": "Cox's partial likelihood",
     "multinomial": "multinomial loss",
+    "cox_efron": "Cox's partial likelihood with Efron's ties",
 }
 _MAX_EQUIVALENTS = 5  # A report names so many duplicates of a feature.
 

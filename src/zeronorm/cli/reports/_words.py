@@ -29,6 +29,7 @@ _OF_RATES = {
     "poisson": ("rate ratio", "expected count"),
     "gamma": ("mean ratio", "mean"),
     "cox": ("hazard ratio", "hazard"),
+    "cox_efron": ("hazard ratio", "hazard"),
 }
 _SCORES = {
     "accuracy": ("accuracy", ""),
@@ -54,8 +55,8 @@ def words_of(data: Mapping[str, Any], loss: str, score: str, level: float | None
         baseline = f"{baseline} (the mean of the responses)"
     if loss in _OF_RATES:
         head, what = _OF_RATES[loss]
-        signs = {"cox": "earlier events", "poisson": f"more {target}"}
-        sign = f"above 1: {signs.get(loss, f'higher {target}')}"
+        signs = {"poisson": f"more {target}", "gamma": f"higher {target}"}
+        sign = f"above 1: {signs.get(loss, 'earlier events')}"
         if several:
             sign = "above 1: raises the response"
         return Words(head, f"{_TIMES} {what}", True, sign, name, baseline)
