@@ -13,7 +13,6 @@ from zeronorm._typing import Smooth
 from zeronorm.losses import (
     LeastSquares,
     Logistic,
-    Ordinal,
     SquaredHinge,
     balance,
     check_loss,
@@ -460,11 +459,3 @@ def test_balance_makes_the_dual_feasible():
     np.testing.assert_array_equal(balance(np.zeros(3)), np.zeros(3))
     even = np.array([0.5, -0.25, -0.25])
     np.testing.assert_array_equal(balance(even), even)
-
-
-@pytest.mark.parametrize(
-    "y", [None, np.arange(40) % 2.0, np.repeat([0.0, 2.0, 3.0], [20, 1, 19])], ids=str
-)
-def test_the_ordinal_loss_is_what_solvers_rely_on(y):
-    """Thresholds, flows of dual points through them, or classes without rows would be wrong."""
-    check_loss(Ordinal() if y is None else Ordinal(4), y)
