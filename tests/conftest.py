@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
+import typer.testing
+
+from zeronorm import cli, datasets
+
+COMMAND = typer.main.get_command(cli.app)  # made once: typer would make it for every call
+load_golub = cache(datasets.load_golub)  # unpacked once
 
 
 def slow(*values):
@@ -53,3 +61,36 @@ def signed():
     labels = np.where(y == 1, 1.0, -1.0)
     labels.flags.writeable = False
     return X, labels
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run the command in an empty folder, without calibration unless told; return its result."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(typer.testing, "_get_command", lambda app: COMMAND)
+    monkeypatch.setattr(datasets, "load_golub", load_golub)
+
+    def run(*arguments, code=0, calibrate=False):
+        if arguments[:1] == ("select",) and not calibrate:  # else every fit is six
+            arguments = ("select", "--no-calibrate", *arguments[1:])
+        result = typer.testing.CliRunner().invoke(cli.app, [str(one) for one in arguments])
+        assert result.exit_code == code, result.output
+        return result
+
+    return run
+
+
+@pytest.fixture
+def fails(run):
+    """Run a command that must fail with one line on stderr; return the line."""
+
+    def fails(*arguments, code=2):
+        result = run(*arguments, code=code)
+        assert result.stdout == ""
+        assert result.stderr.count("\n") == 1
+        assert result.stderr.startswith("Error: ")
+        assert "Traceback" not in result.output
+        return result.stderr.strip()
+
+    return fails

@@ -15,11 +15,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import f1_score
-from typer.testing import CliRunner
 
 import zeronorm
 from conftest import slow
-from zeronorm import BudgetClassifier, MeasureClassifier, cli, persistence
+from zeronorm import BudgetClassifier, MeasureClassifier, persistence
 from zeronorm.cli._progress import Progress
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection import cross_validate
@@ -34,35 +33,6 @@ def interruptible():
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, previous)
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Run the command in an empty folder; return its result."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def run(*arguments, code=0):
-        result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-        assert result.exit_code == code, result.output
-        return result
-
-    return run
-
-
-@pytest.fixture
-def fails(run):
-    """Run a command that must fail with one line on stderr; return the line."""
-
-    def fails(*arguments, code=2):
-        result = run(*arguments, code=code)
-        assert result.stdout == ""
-        assert result.stderr.count("\n") == 1
-        assert result.stderr.startswith("Error: ")
-        assert "Traceback" not in result.output
-        return result.stderr.strip()
-
-    return fails
 
 
 @pytest.fixture
@@ -89,7 +59,7 @@ def rows_of(path):
 
 def test_the_demo(run, tmp_path):
     """The first command that a newcomer types would not say what it found."""
-    text = run("select", "golub", "--features", 8).stdout
+    text = run("select", "golub", "--features", 8, calibrate=True).stdout
     assert "38 samples \u00d7 3,051 features" in text
     assert "ALL 27, AML 11" in text
     assert "positive speaks for AML" in text
@@ -119,7 +89,7 @@ def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
         ("path", "golub"),
         ("path", "golub", "--cv", 3, "--points", 30),
     ):
-        lines = run(*command).stdout.splitlines()
+        lines = run(*command, calibrate=True).stdout.splitlines()
         assert max(map(len, lines)) <= width
 
 
@@ -159,7 +129,8 @@ def test_json(run):
 
 def test_the_model_is_that_of_the_estimator(run):
     """The command would fit another model than the library."""
-    run("select", "golub", "-k", 4, "--no-cv", "-o", "m.npz", "--C", "0.2", "--refit-c", "3")
+    command = ("select", "golub", "-k", 4, "--no-cv", "-o", "m.npz", "--C", "0.2", "--refit-c", "3")
+    run(*command, calibrate=True)
     golub = load_golub()
     expected = zeronorm.BudgetClassifier(4, C=0.2, refit_C=3.0).fit(golub.X, golub.y)
     model = persistence.load("m.npz")
@@ -481,7 +452,7 @@ def test_methods(run, method, head, fact):
     command = ("select", "golub", "-k", 5, "--method", method, "--no-cv", "--no-save")
     document = json.loads(run(*command, "--json").stdout)
     golub = load_golub()
-    model = zeronorm.BudgetClassifier(5, method=method).fit(golub.X, golub.y)
+    model = zeronorm.BudgetClassifier(5, method=method, calibrate=False).fit(golub.X, golub.y)
     rows = sorted(document["models"][0]["features"], key=lambda row: row["index"])
     assert document["parameters"]["method"] == method
     assert [row["index"] for row in rows] == model.support_.tolist()
@@ -609,7 +580,7 @@ def test_options_reach_the_measure_classifier(run, rare, monkeypatch):
         run(
             "select", path, "--target", "status", "-k", 3, "--measure", "hamming", "--C", 1e-4,
             "--no-standardize", "--no-intercept", "--force", "x5", "--class-weight", "balanced",
-            "--cv", 3, "--json",
+            "--cv", 3, "--json", calibrate=True,
         ).stdout
     )  # fmt: skip
     parameters = document["parameters"]
@@ -846,7 +817,7 @@ def test_duplicates_are_named(run):
     X = np.column_stack([X, -2 * X[:, 1]])
     np.savez("a.npz", X=X, y=y, feature_names=[*"abcdef", "twin"])
     command = ("select", "a.npz", "-k", 1, "--prove", "--no-cv")
-    text = run(*command).stdout
+    text = run(*command, calibrate=True).stdout
     assert "duplicates     b is equivalent to twin\n" in text
     document = json.loads(run(*command, "--json").stdout)
     (row,) = document["models"][0]["proofs"][0]["equivalents"]

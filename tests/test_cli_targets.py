@@ -5,9 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis, cli
+from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis
 from zeronorm.losses import Quantile
 from zeronorm.model_selection import cross_validate
 
@@ -26,33 +25,6 @@ COLUMNS = {
 COLUMNS["died"] = (COLUMNS["days"] < 2.0).astype(int)
 COLUMNS["status"] = np.where(COLUMNS["died"], "dead", "alive")
 SURVIVAL = np.rec.fromarrays([COLUMNS["died"], COLUMNS["days"]], names="event,time")
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Run the command in an empty folder; return its result."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def run(*arguments, code=0):
-        result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-        assert result.exit_code == code, result.output
-        return result
-
-    return run
-
-
-@pytest.fixture
-def fails(run):
-    """Run a command that must fail with one line on stderr; return the line."""
-
-    def fails(*arguments):
-        result = run(*arguments, code=2)
-        assert result.stdout == ""
-        assert result.stderr.count("\n") == 1
-        return result.stderr.strip()
-
-    return fails
 
 
 @pytest.fixture
