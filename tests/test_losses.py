@@ -15,7 +15,6 @@ from zeronorm.losses import (
     Logistic,
     SquaredHinge,
     balance,
-    check_loss,
     dual_bound,
     fit_intercept,
 )
