@@ -199,10 +199,13 @@ class Loss(Protocol):
 class Curved(Loss, Protocol):
     """A loss with a (generalised) second derivative."""
 
-    name: ClassVar[str]  # what a certificate calls the loss
     kernel: ClassVar[int]  # its number in the kernels; negative where they do not have it
     quadratic: ClassVar[bool]  # whether it is 1/2 (y - z)^2
     has_intercept: ClassVar[bool]  # whether a constant in the margins changes the loss
+
+    @property
+    def name(self) -> str:
+        """What a certificate calls the loss."""
 
     @property
     def kernel_parameters(self) -> tuple[float, float]:
@@ -226,6 +229,7 @@ class Smooth(Curved, Protocol):
     of_labels: ClassVar[bool]  # whether targets are -1 and 1
     of_residuals: ClassVar[bool]  # whether it is a function of y - z
     separable: ClassVar[bool]  # whether it is a sum over rows, of which one can be left out
+    counts_rows: ClassVar[bool]  # whether a weight of 2 is another thing than two rows
     target: ClassVar[str]  # what targets are: "any", "not negative", "positive" or "survival"
     largest_offset: ClassVar[float]  # of the margins
     noise: ClassVar[float]  # the loss of a row that is no more than rounding; 0: it has a scale

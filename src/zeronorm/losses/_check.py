@@ -176,7 +176,6 @@ def check_loss(loss: Any, y: Any = None) -> None:
     rng = np.random.default_rng(0)
     drawn = {
         "not negative": rng.poisson(2.0, ROWS).astype(np.float64),
-        "ordered": rng.permutation(np.arange(ROWS) % 4).astype(np.float64),
         "positive": rng.gamma(2.0, 1.0, ROWS),
         "survival": np.column_stack(
             [np.ceil(rng.exponential(9.0, ROWS)), rng.random(ROWS) < 0.6, rng.random(ROWS) < 0.3]

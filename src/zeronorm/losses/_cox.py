@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import xlogy
@@ -13,6 +12,7 @@ from .._typing import Columns, FloatArray, IndexArray
 from ._base import INSIDE, LossOfRows, root_of_falling
 from ._dual import at_margins, balance, is_compiled
 from ._entries import CoxOfEntries
+from ._kept import kept_with
 from ._ties import Ties, ties_of
 
 PLAIN_RANGE = 600.0  # margins that differ by no more are exponentiated and summed as they are
@@ -30,21 +30,12 @@ class _Stratum:
 
 
 def strata_of(y: FloatArray) -> list[_Stratum]:
-    """Return the strata of a target, which are kept as long as it lives."""
-    known = _KNOWN.get(id(y))
-    if known is not None and known[0]() is y:
-        return known[1]
-    found = [_stratum(y, rows) for rows in _rows_of_strata(y[:, 2])]
-    key = id(y)
-
-    def forget(_: object) -> None:
-        _KNOWN.pop(key, None)
-
-    _KNOWN[key] = weakref.ref(y, forget), found
-    return found
+    """Return the strata of a target."""
+    return kept_with(y, _strata)
 
 
-_KNOWN: dict[int, tuple[weakref.ref[FloatArray], list[_Stratum]]] = {}
+def _strata(y: FloatArray) -> list[_Stratum]:
+    return [_stratum(y, rows) for rows in _rows_of_strata(y[:, 2])]
 
 
 def _rows_of_strata(stratum: FloatArray) -> list[IndexArray]:
@@ -130,7 +121,7 @@ class Cox(LossOfRows):
         return self.ties == "efron"
 
     def value_gradient(
-        self: Any, z: FloatArray, y: FloatArray, weight: FloatArray
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[float, FloatArray]:
         """Return the value and its gradient p - s d, p_i = s_i e^z_i sum_{t <= T_i} D_t/S_t."""
         if is_compiled(self):
@@ -145,7 +136,7 @@ class Cox(LossOfRows):
             gradient[one.rows] = share
         return max(value, 0.0), gradient
 
-    def curvature(self: Any, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+    def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return p: the second derivative is diag(p) less what `coupling` gives."""
         if is_compiled(self):
             return at_margins(self, z, y, weight)[3]

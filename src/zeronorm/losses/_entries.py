@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +12,7 @@ from scipy.special import xlogy
 from .._typing import Columns, FloatArray, IndexArray
 from ._base import INSIDE, LossOfRows, root_of_falling
 from ._dual import balance
+from ._kept import kept_with
 
 MOST_STEPS = 100
 CONVERGED = 1e-11  # relative to the weights of the events
@@ -36,26 +36,22 @@ class _Events:
 
 
 def _events_of(y: FloatArray, weight: FloatArray, efron: bool) -> list[_Events]:
-    """Return the events of all strata; they are kept as long as the target lives."""
-    whole = bool((weight > 0).all())
-    known = _KNOWN.get((id(y), efron))
-    if whole and known is not None and known[0]() is y:
-        return known[1]
-    found = [
-        _events(y, np.flatnonzero(y[:, 2] == one), weight, efron) for one in np.unique(y[:, 2])
-    ]
-    if whole:
-        key = id(y), efron
-        _KNOWN[key] = weakref.ref(y, lambda _: _KNOWN.pop(key, None) and None), found
-    return found
+    """Return the events of all strata."""
+    if (weight > 0).all():
+        return kept_with(y, _in_strata, efron)
+    return _in_strata(y, efron, weight > 0)
 
 
-_KNOWN: dict[tuple[int, bool], tuple[weakref.ref[FloatArray], list[_Events]]] = {}
+def _in_strata(y: FloatArray, efron: bool, used: np.ndarray | None = None) -> list[_Events]:
+    """Return the events among the used rows, None: all, of all strata."""
+    events = y[:, 1] > 0 if used is None else (y[:, 1] > 0) & used
+    return [_events(y, np.flatnonzero(y[:, 2] == one), events, efron) for one in np.unique(y[:, 2])]
 
 
-def _events(y: FloatArray, rows: IndexArray, weight: FloatArray, efron: bool) -> _Events:
-    time, event, _, start = y[rows].T
-    counted = (event > 0) & (weight[rows] > 0)
+def _events(y: FloatArray, rows: IndexArray, events: np.ndarray, efron: bool) -> _Events:
+    """Return those of a stratum; events: (n,) which rows are."""
+    time, _, _, start = y[rows].T
+    counted = events[rows]
     times, count = np.unique(time[counted], return_counts=True)
     if not efron:
         count = np.ones_like(count)
