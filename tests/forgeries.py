@@ -7,7 +7,9 @@ import itertools
 import numpy as np
 
 import oracles
+from zeronorm import verify
 from zeronorm.groups import Groups
+from zeronorm.verification import CertificateError
 
 FLOATS = [0.0, -1.0, 1.0, 1e-300, 1e-9, 1e9, 1e150, 1e200, 1e308, -1e200, np.inf, -np.inf, np.nan]
 
@@ -329,3 +331,26 @@ _TREE_CHANGES = [
     lambda rng, tree, m: dataclasses.replace(tree, inside=tree.inside.astype(np.int64)),
     lambda rng, tree, m: dataclasses.replace(tree, inside=~tree.inside),
 ]  # fmt: skip
+
+
+def accepted(rng, true, X, y, n_draws, optimum):
+    """Return the forgeries of a certificate of single features that verify.
+
+    None of them may state what is not so. optimum : the least objective of the problem that a
+    certificate states, on one support.
+    """
+    known, found = {}, []
+    for _ in range(n_draws):
+        forged = forge(rng, true, X.shape[1])
+        try:
+            verify(X, y, forged)
+        except (CertificateError, ValueError):
+            continue
+        found.append(forged)
+        supports = admissible(forged, X.shape[1])
+        problem = float(forged.C), bool(forged.fit_intercept), str(supports), str(forged.parameters)
+        if problem not in known:
+            known[problem] = min(optimum(forged, one) for one in supports)
+        assert float(forged.bound) <= known[problem] * (1.0 + 1e-6) + 1e-12
+        assert float(forged.objective) >= known[problem] * (1.0 - 1e-6)
+    return found

@@ -160,23 +160,11 @@ def test_forged_certificates_state_nothing_false(seed):
     rng, ties = np.random.default_rng(seed), TIES[seed]
     model = BudgetSurvivalAnalysis(2, C=1.0, method=methods.L0(gap=0.0), ties=ties).fit(X, y)
     true, Z = model.proof_.certificate, standardised(X, np.ones(20))
-    known, accepted = {}, 0
-    for _ in range(150):
-        forged = forgeries.forge(rng, true, 6)
-        try:
-            verify(X, y, forged)
-        except (CertificateError, ValueError):
-            continue
-        accepted += 1
-        supports, C = forgeries.admissible(forged, 6), float(forged.C)
-        problem = C, str(supports)
-        if problem not in known:
-            known[problem] = min(
-                optimum(Z[:, one], numbers, np.ones(20), C, ties) for one in supports
-            )
-        assert float(forged.bound) <= known[problem] * (1.0 + 1e-6) + 1e-12
-        assert float(forged.objective) >= known[problem] * (1.0 - 1e-6)
-    assert accepted > 2  # some changes take nothing away, or say less
+    accepted = forgeries.accepted(
+        rng, true, X, y, 150,
+        lambda one, support: optimum(Z[:, support], numbers, np.ones(20), float(one.C), ties),
+    )  # fmt: skip
+    assert len(accepted) > 2  # some changes take nothing away, or say less
 
 
 def test_forged_dual_points_and_starts_are_refuted():
@@ -250,15 +238,19 @@ def test_the_verifier_reads_the_same_targets():
         survival_target(wrong)
 
 
-def test_fits_are_those_of_statsmodels():
-    """Coefficients without a ridge would not be those of other packages."""
-    duration = pytest.importorskip("statsmodels.duration.api")
-    X, y, numbers = late(2, n=150, ties=True)
-    X = X[:, :4]
-    for ties in TIES:
-        ours = BudgetSurvivalAnalysis(4, ties=ties, refit_C=1e7).fit(X, y)
-        # A row that enters at the time of an event is at risk there in statsmodels, not here.
-        entry = numbers[:, 3] + 0.5
-        theirs = duration.PHReg(numbers[:, 0], X, status=numbers[:, 1], entry=entry, ties=ties)
-        theirs = theirs.fit()
-        np.testing.assert_allclose(ours.coef_, theirs.params, rtol=1e-4, atol=1e-6)
+@pytest.mark.parametrize(
+    ("ties", "expected"),
+    [
+        ("breslow", [0.01658591153394, 1.28547514398837, -0.22654270983181, 0.06356831579890]),
+        ("efron", [0.01130658996941, 1.47235806784725, -0.24566593907932, 0.08337519574363]),
+    ],
+)
+def test_fits_are_those_of_statsmodels(ties, expected):
+    """Coefficients without a ridge would not be those of other packages.
+
+    PHReg of 0.15.0, where a row that enters at the time of an event is at risk there, which here it
+    is not: it was given starts later by one half.
+    """
+    X, y, _ = late(2, n=150, ties=True)
+    ours = BudgetSurvivalAnalysis(4, ties=ties, refit_C=1e7).fit(X[:, :4], y)
+    np.testing.assert_allclose(ours.coef_, expected, rtol=1e-4, atol=1e-6)
