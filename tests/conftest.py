@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from functools import cache
 
 import numpy as np
@@ -17,6 +18,14 @@ load_golub = cache(datasets.load_golub)  # unpacked once
 def slow(*values):
     """Return further cases of a parametrized test, which run with the slow tests only."""
     return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+def write_csv(path, columns):
+    """Write columns, by their names, as a CSV file."""
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*(np.asarray(one).tolist() for one in columns.values()), strict=True))
 
 
 def make_classification(n, p, informative=4, n_classes=2, seed=0, noise=0.5):

@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from zeronorm import BudgetClassifier, BudgetRegressor, cli, persistence
+from conftest import write_csv
+from zeronorm import BudgetClassifier, BudgetRegressor, persistence
 
 rng = np.random.default_rng(7)
 X = rng.standard_normal((90, 8))
@@ -19,31 +19,10 @@ YEARS = rng.uniform(0.5, 4.0, 90)
 NAMES = ["fat", "water", "protein"]
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Run the command in an empty folder, 80 columns wide; return its result."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def narrow(run, monkeypatch):
+    """Let reports be 80 columns wide."""
     monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*arguments, code=0):
-        result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-        assert result.exit_code == code, result.output
-        return result
-
-    return run
-
-
-@pytest.fixture
-def fails(run):
-    """Run a command that must fail with one line on stderr; return the line."""
-
-    def fails(*arguments):
-        result = run(*arguments, code=2)
-        assert result.stdout == ""
-        assert result.stderr.count("\n") == 1
-        return result.stderr.strip()
-
-    return fails
 
 
 @pytest.fixture
@@ -52,11 +31,7 @@ def write(tmp_path):
 
     def write(**columns):
         columns = {f"x{j}": X[:, j] for j in range(8)} | columns
-        with open(tmp_path / "d.csv", "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            rows = zip(*(np.asarray(one).tolist() for one in columns.values()), strict=True)
-            writer.writerows(rows)
+        write_csv(tmp_path / "d.csv", columns)
         return "d.csv"
 
     return write

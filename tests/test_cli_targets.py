@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from conftest import write_csv
 from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis
 from zeronorm.losses import Quantile
 from zeronorm.model_selection import cross_validate
@@ -34,11 +35,7 @@ def write(tmp_path):
     def write(*names, **changes):
         columns = {f"x{j}": X[:, j] for j in range(6)}
         columns |= {name: changes.get(name, COLUMNS[name]) for name in names}
-        with open(tmp_path / "d.csv", "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            rows = zip(*(np.asarray(one).tolist() for one in columns.values()), strict=True)
-            writer.writerows(rows)
+        write_csv(tmp_path / "d.csv", columns)
         return "d.csv"
 
     return write

@@ -1,6 +1,7 @@
 """Model files: the same predictions to the bit, and no damage that goes unnoticed."""
 
 import dataclasses
+import functools
 import io
 import json
 import os
@@ -16,6 +17,8 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
+import archives
+from archives import parts
 from zeronorm import BudgetClassifier, BudgetRegressor, L1Classifier, L1ClassifierCV, certify
 from zeronorm.files import FileError, MissingFileError, Table
 from zeronorm.groups import Groups
@@ -54,22 +57,7 @@ def path(fitted, tmp_path):
     return save(fitted, tmp_path / "a.model.npz")
 
 
-def parts(path):
-    """Return the arrays of a model file, the metadata decoded."""
-    with np.load(path) as arrays:
-        found = {name: arrays[name] for name in arrays.files}
-    found["metadata"] = json.loads(found["metadata"].tobytes())
-    return found
-
-
-def rewrite(path, arrays):
-    """Write a model file with a sound checksum around unsound content."""
-    arrays = dict(arrays)
-    if isinstance(arrays["metadata"], dict):
-        text = json.dumps(arrays["metadata"]).encode()
-        arrays["metadata"] = np.frombuffer(text, np.uint8)
-    path.write_bytes(pack(MODEL, arrays))
-    return path
+rewrite = functools.partial(archives.rewrite, MODEL)
 
 
 # --- round trips ---------------------------------------------------------------------------

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from archives import parts, rewrite
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, certify, verify
 from zeronorm.losses import Quantile
 from zeronorm.persistence import (
@@ -21,7 +21,6 @@ from zeronorm.persistence import (
     save,
     save_certificate,
 )
-from zeronorm.persistence._archive import pack
 from zeronorm.persistence._certificates import CERTIFICATE
 from zeronorm.persistence._models import MODEL
 from zeronorm.verification import CertificateError
@@ -100,19 +99,16 @@ def test_names_of_responses_that_are_none(tmp_path, of_responses, names):
     assert not list(tmp_path.iterdir())
 
 
-def parts(path):
-    """Return the arrays of a file, the metadata decoded."""
-    with np.load(path) as arrays:
-        found = {name: arrays[name] for name in arrays.files}
-    found["metadata"] = json.loads(found["metadata"].tobytes())
-    return found
-
-
-def rewrite(kind, path, arrays):
-    """Write a file with a sound checksum around unsound content."""
-    text = json.dumps(arrays["metadata"]).encode()
-    path.write_bytes(pack(kind, {**arrays, "metadata": np.frombuffer(text, np.uint8)}))
-    return path
+def check_refused(kind, path, edit, message):
+    """Check that a file is refused after an edit, and not before."""
+    read, error = (
+        (load, ModelFileError) if kind is MODEL else (load_certificate, CertificateFileError)
+    )
+    read(rewrite(kind, path, parts(path)))
+    arrays = parts(path)
+    edit(arrays)
+    with pytest.raises(error, match=message):
+        read(rewrite(kind, path, arrays))
 
 
 def meta(**changes):
@@ -141,11 +137,7 @@ def array(**changes):
 def test_unsound_models_of_responses(tmp_path, of_responses, edit, message):
     """A forged file would give a model that contradicts itself."""
     path = save(of_responses, tmp_path / "m")
-    load(rewrite(MODEL, path, parts(path)))  # the control
-    arrays = parts(path)
-    edit(arrays)
-    with pytest.raises(ModelFileError, match=message):
-        load(rewrite(MODEL, path, arrays))
+    check_refused(MODEL, path, edit, message)
 
 
 # --- certificates --------------------------------------------------------------------------
@@ -286,11 +278,7 @@ def of_array(name, change):
 def test_unsound_certificates_of_classes(tmp_path, of_classes, edit, message):
     """A forged file would give a certificate that contradicts itself."""
     path = save_certificate(of_classes.certificate_, tmp_path / "c", X, CLASSES)
-    load_certificate(rewrite(CERTIFICATE, path, parts(path)))  # the control
-    arrays = parts(path)
-    edit(arrays)
-    with pytest.raises(CertificateFileError, match=message):
-        load_certificate(rewrite(CERTIFICATE, path, arrays))
+    check_refused(CERTIFICATE, path, edit, message)
 
 
 @pytest.mark.parametrize(
@@ -305,11 +293,7 @@ def test_unsound_certificates_of_classes(tmp_path, of_classes, edit, message):
 def test_unsound_certificates_of_responses(tmp_path, of_responses, edit, message):
     """A forged file would be of other responses than it says."""
     path = save_certificate(of_responses.certificate_, tmp_path / "c", X, NUMBERS)
-    load_certificate(rewrite(CERTIFICATE, path, parts(path)))  # the control
-    arrays = parts(path)
-    edit(arrays)
-    with pytest.raises(CertificateFileError, match=message):
-        load_certificate(rewrite(CERTIFICATE, path, arrays))
+    check_refused(CERTIFICATE, path, edit, message)
 
 
 def test_false_claims_and_damaged_files(tmp_path, of_classes):

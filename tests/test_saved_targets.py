@@ -1,12 +1,14 @@
 """Files of models and certificates of numbers, counts and survival times."""
 
-import json
+import functools
 import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import archives
+from archives import parts
 from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis, L1Regressor
 from zeronorm.losses import NumericLoss, Quantile
 from zeronorm.persistence import (
@@ -17,7 +19,6 @@ from zeronorm.persistence import (
     save,
     save_certificate,
 )
-from zeronorm.persistence._archive import pack
 from zeronorm.persistence._models import MODEL
 from zeronorm.verification import CertificateError
 
@@ -185,19 +186,7 @@ def test_losses_that_nobody_could_import_are_not_saved(tmp_path):
 # --- what is no sound file -----------------------------------------------------------------
 
 
-def parts(path):
-    """Return the arrays of a model file, the metadata decoded."""
-    with np.load(path) as arrays:
-        found = {name: arrays[name] for name in arrays.files}
-    found["metadata"] = json.loads(found["metadata"].tobytes())
-    return found
-
-
-def rewrite(path, arrays):
-    """Write a model file with a sound checksum around unsound content."""
-    text = json.dumps(arrays["metadata"]).encode()
-    path.write_bytes(pack(MODEL, {**arrays, "metadata": np.frombuffer(text, np.uint8)}))
-    return path
+rewrite = functools.partial(archives.rewrite, MODEL)
 
 
 def meta(**changes):
