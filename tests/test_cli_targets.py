@@ -34,7 +34,7 @@ def write(tmp_path):
 
     def write(*names, **changes):
         columns = {f"x{j}": X[:, j] for j in range(6)}
-        columns |= {name: changes.get(name, COLUMNS[name]) for name in names}
+        columns |= {name: changes[name] if name in changes else COLUMNS[name] for name in names}
         write_csv(tmp_path / "d.csv", columns)
         return "d.csv"
 
@@ -167,6 +167,43 @@ def test_survival_times(run, write):
     censored = run("predict", "d-k2.model.npz", alive)
     assert "Note: no score: d.csv: the event 'status' is never 'dead'" in censored.stderr
     assert "risk scores from" in censored.stdout
+
+
+def test_ties_and_late_entries(run, fails, write):
+    """Rows would be at risk before they were there, or the ties be those of the default."""
+    days = np.ceil(5.0 * COLUMNS["days"])
+    entry = np.floor(np.random.default_rng(8).uniform(0.0, 0.7, 80) * days)
+    data = write("days", "died", "entry", days=days, entry=entry)
+    command = ("--time", "days", "--event", "died", "--start", "entry", "-k", 2, "--no-cv")
+    y = np.rec.fromarrays([entry, days, COLUMNS["died"]], names="start,stop,event")
+    supports = {}
+    for ties in ("breslow", "efron"):
+        model = BudgetSurvivalAnalysis(2, ties=ties).fit(X, y)
+        supports[ties] = model.coef_[model.support_]
+        text = words(run("select", data, *command, "--ties", ties, "--certificate", "c.npz"))
+        assert "80 samples \u00d7 6 features" in text
+        assert "above 1: earlier events" in text
+        assert ("with Efron's ties, C = 0.1" in text) == (ties == "efron")
+        assert f" {np.exp(model.coef_[1] * X[:, 1].std()):.3f} " in text
+        assert "verified" in run("verify", data, "c.npz").stdout
+        run("predict", "d-k2.model.npz", data, "-o", "p.csv")
+        with open("p.csv", newline="") as file:
+            rows = list(csv.reader(file))
+        assert rows[0] == ["sample", "risk"]
+        np.testing.assert_array_equal([float(one) for _, one in rows[1:]], model.predict(X))
+        shown = run("predict", "d-k2.model.npz", data).stdout
+        assert f"Harrell's C {model.score(X, y):.4f}" in shown
+    assert not np.allclose(supports["breslow"], supports["efron"], rtol=1e-3)
+    late = entry.copy()
+    late[6] = days[6]
+    message = fails("select", write("days", "died", "entry", days=days, entry=late), *command)
+    assert "the start 'entry' must be before the time" in message
+    assert "in sample 7. Remove such rows, or correct them." in message
+    assert "--ties must be breslow or efron; got 'exact'" in fails(
+        "select", data, *command, "--ties", "exact"
+    )
+    assert "--ties says survival" in fails("select", data, "-k", 2, "--target", "died", "--ties",
+                                           "efron", "--loss", "huber")  # fmt: skip
 
 
 def test_strata_and_roles_of_other_formats(run, fails, write):
