@@ -17,6 +17,7 @@ from zeronorm import BudgetSurvivalAnalysis, certify, cross_validate, methods, p
 from zeronorm.losses import Cox, check_loss
 from zeronorm.persistence import load, save
 from zeronorm.verification import CertificateError
+from zeronorm.verification._entries import Events
 from zeronorm.verification._losses import loss_of
 from zeronorm.verification._survival import survival_target
 
@@ -212,6 +213,31 @@ def test_bad_targets_are_named(names, change, words):
     fields = change(y["start"], y["stop"], y["event"].astype(int))
     with pytest.raises(ValueError, match=words):
         BudgetSurvivalAnalysis(2).fit(X, np.rec.fromarrays(fields, names=names))
+
+
+def test_any_way_to_share_the_events_out_bounds_the_conjugate():
+    """The verifier's last resort would be below the conjugate, and its bound above the optimum."""
+    stop = np.arange(1.0, 4.0)
+    alone = np.column_stack([stop, np.ones(3), np.zeros(3), stop - 0.5])
+    s = np.array([0.5, 2.0, 3.0])
+    # Every row has its own event: p log(p / s) with p = s.
+    assert Events.of(alone, s, False)._shared_out(s, 0.0) == 0.0
+    beside = np.vstack([alone, [[9.0, 0.0, 0.0, 0.0]]])
+    s = np.append(s, 4.0)
+    # One row has all of the events of the three others.
+    found = Events.of(beside, s, False)._shared_out(np.array([0.0, 0.0, 0.0, 5.5]), 0.0)
+    assert found == pytest.approx((s[:3] * np.log(s[:3] / 4.0)).sum(), rel=1e-14)
+    for seed, ties in itertools.product(range(3), TIES):
+        _, _, y = late(seed, ties=True)
+        rng = np.random.default_rng(seed)
+        weight, loss = rng.uniform(0.2, 3.0, 40), Cox(ties).fitted(y, np.ones(40))
+        gradient = loss.value_gradient(rng.normal(0.0, 2.0, 40), y, weight)[1]
+        events = Events.of(y, weight, ties == "efron")
+        p = weight * y[:, 1] + gradient
+        most = events._shared_out(p, 1e-12 * weight.sum())
+        assert most + events.constant >= loss.conjugate(-gradient, y, weight) - 1e-9
+        p[np.argmin(p)] = -1.0
+        assert events._shared_out(p, 1e-12 * weight.sum()) is None
 
 
 def test_rows_that_are_alone_at_every_event():

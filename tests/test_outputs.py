@@ -22,6 +22,7 @@ from zeronorm.result import Status
 from zeronorm.solvers import run_together
 from zeronorm.solvers.drive import Scan
 from zeronorm.verification import CertificateError
+from zeronorm.verification._multinomial import Multinomial as Verified
 from zeronorm.verification._multinomial import _factors
 
 N, Q = 30, 3
@@ -325,6 +326,8 @@ def test_flows_that_never_come_back_are_left_out():
         np.testing.assert_allclose(found.sum(axis=0), found.sum(axis=1), rtol=1e-13)
         assert found[0, 2] == 0.0
         assert found[0, 1] > 0.0
+        circle = np.roll(np.diag([1.0, 2.0, 4.0]), 1, axis=1)  # each gives to the next one alone
+        np.testing.assert_allclose(factors(circle) * circle, circle > 0, rtol=1e-13)
         rng = np.random.default_rng(0)
         for size in (2, 3, 6):
             flow = rng.random((size, size)) * 10.0 ** rng.uniform(-12, 0, (size, size))
@@ -333,6 +336,33 @@ def test_flows_that_never_come_back_are_left_out():
             assert (factors(flow) >= 0).all()
             assert factors(flow).max() <= 1.0
             np.testing.assert_allclose(found.sum(axis=0), found.sum(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("far", [1.0, 30.0, 1e6])
+def test_the_verifier_knows_the_rounding_of_the_multinomial_loss(far):
+    """A bound could be above the optimum by an error of a formula, or by its rounding."""
+    rng = np.random.default_rng(7)
+    codes = np.arange(N) % Q
+    y, weight = classes_as_outputs(codes, Q), np.tile(np.exp(rng.uniform(-6.0, 6.0, N)), Q)
+    known, unit = Verified(Q), 2.0**-53 * (Q * N + 8)
+    z = far * rng.standard_normal((Q, N))
+    own = np.longdouble(z) - np.longdouble(z[codes, np.arange(N)])
+    top = own.max(axis=0)
+    exact = np.log(np.exp(own - top).sum(axis=0)) + top
+    parts, terms = known.losses(z.ravel(), y, weight)
+    assert abs(parts.sum() - (exact * weight[:N]).sum()) <= unit * terms.sum()
+    assert (terms >= np.abs(parts)).all()
+    assert (terms.reshape(Q, N)[codes, np.arange(N)] >= weight[:N] * np.abs(z).max(axis=0)).all()
+    p = np.exp(own - top) / np.exp(own - top).sum(axis=0)
+    for share in (1.0, 0.3, 1e-9):
+        v = share * (weight * (y - p.ravel())).astype(np.float64)
+        v.reshape(Q, N)[codes, np.arange(N)] = 0.0
+        v.reshape(Q, N)[codes, np.arange(N)] = -v.reshape(Q, N).sum(axis=0)
+        parts, terms = known.conjugates(v, y, weight)
+        left = np.maximum(y - np.longdouble(v) / weight, 1e-300)
+        assert abs(parts.sum() - (weight * left * np.log(left)).sum()) <= unit * terms.sum()
+        assert (terms >= np.abs(parts)).all()
+        assert (terms[y > 0] >= weight[y > 0]).all()  # 1 - t has the rounding of 1
 
 
 def test_several_sizes_storages_and_weights():
