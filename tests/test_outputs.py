@@ -338,6 +338,26 @@ def test_flows_that_never_come_back_are_left_out():
             np.testing.assert_allclose(found.sum(axis=0), found.sum(axis=1), rtol=1e-12)
 
 
+@FREE
+def test_the_verifier_makes_any_dual_point_feasible(free):
+    """A dual point outside of the domain would be taken for one that proves something."""
+    rng = np.random.default_rng(4)
+    codes = np.arange(N) % Q
+    y, s = classes_as_outputs(codes, Q), rng.uniform(0.5, 2.0, N)
+    for size in (1e-3, 1.0, 1e3):
+        dual = size * rng.standard_normal(Q * N)
+        found = Verified(Q).balanced(dual, y, np.tile(s, Q), free).reshape(Q, N)
+        p = y.reshape(Q, N) - found / s
+        assert (p >= 0.0).all()
+        assert np.abs(found).max() > 0.0
+        np.testing.assert_allclose(found.sum(axis=0), 0.0, atol=1e-15)
+        if free:
+            np.testing.assert_allclose(found.sum(axis=1), 0.0, atol=1e-13)
+        elif size == 1e-3:  # it is feasible but for the own class, which follows
+            others = np.minimum(dual.reshape(Q, N), 0.0) * (1.0 - y.reshape(Q, N))
+            np.testing.assert_allclose(np.minimum(found, 0.0), others, rtol=1e-14)
+
+
 @pytest.mark.parametrize("far", [1.0, 30.0, 1e6])
 def test_the_verifier_knows_the_rounding_of_the_multinomial_loss(far):
     """A bound could be above the optimum by an error of a formula, or by its rounding."""

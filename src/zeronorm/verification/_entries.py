@@ -104,9 +104,9 @@ class Events:
         return z
 
     def _shared_out(self, p: FloatArray, noise: float) -> float | None:
-        """Return sum m log(m / (A s)) of a way to share the events out with parts p, or None.
+        """Return sum m log(m / (a A s)) of a way to share the events out with parts p, or None.
 
-        Each event goes to the rows at risk that leave first.
+        Each event, of weight a, goes to the rows at risk that leave first.
         """
         if p.min() < -noise:
             return None
@@ -118,12 +118,13 @@ class Events:
             while entered < len(order) and self.y[order[entered], 3] < t:
                 heapq.heappush(waiting, (float(self.y[order[entered], 0]), order[entered]))
                 entered += 1
+            whole = a
             while a > 0 and waiting:
                 stop, row = waiting[0]
                 part = min(a, float(left[row])) if stop >= t else 0.0
                 if part > 0:
                     own = self.at_risk[row, number] * self.s[row]
-                    total += part * float(np.log(part / own))
+                    total += part * float(np.log(part / (whole * own)))
                     a, left[row] = a - part, left[row] - part
                 if left[row] <= 0 or stop < t:
                     heapq.heappop(waiting)
