@@ -281,7 +281,7 @@ def _bend(
     """Return minus the second derivative in log h; along equal shifts, which change nothing, 1."""
     weighted = np.divide(np.sqrt(p), sums, out=np.zeros_like(p), where=p > 0)
     part = (weighted[:, None] * one.at_risk) * h
-    found = -(part.T @ part) + np.outer(a, a) / a.sum()
+    found = -(part.T @ part) + np.outer(a, a / a.sum())
     ratio = np.divide(p, sums, out=np.zeros_like(p), where=p > 0)
     np.einsum("ii->i", found)[:] += h * (ratio @ one.at_risk) + 1e-13 * a
     return np.asarray(found)

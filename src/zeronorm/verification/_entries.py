@@ -15,6 +15,7 @@ from .._typing import FloatArray
 from ._loss import ROUNDOFF
 
 MOST_STEPS = 200
+MOST_LOG = 300.0  # of hazards: more would leave the range of numbers
 MIXED = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 
 
@@ -85,7 +86,7 @@ class Events:
         A, own, a = self.at_risk[some], p[some], self.weight
         if not some.any() or not (A > 0).any(axis=0).all() or not (A > 0).any(axis=1).all():
             return None
-        logs = np.log(a) - np.log(own @ (A > 0))
+        logs = np.clip(np.log(a) - np.log(own @ (A > 0)), -MOST_LOG, MOST_LOG)
         best, least = logs, np.inf
         for _ in range(MOST_STEPS):
             sums = A @ np.exp(logs)
@@ -96,9 +97,10 @@ class Events:
                 best, least = logs, size
             elif size < 1e-9 * a.sum():
                 break
-            bend = np.diag(own @ part) - (part.T * own) @ part + np.outer(a, a) / a.sum()
+            bend = np.diag(own @ part) - (part.T * own) @ part + np.outer(a, a / a.sum())
             step = np.linalg.lstsq(bend, slope, rcond=1e-14)[0]
             logs = logs + step * min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-300))
+            logs = np.clip(logs - logs.mean(), -MOST_LOG, MOST_LOG)
         z = np.full(p.size, -np.inf)
         z[some] = np.log(own / self.s[some]) - np.log(A @ np.exp(best))
         return z

@@ -87,7 +87,7 @@ class Cox(Loss):
         parts, terms = np.zeros(len(y)), np.zeros(len(y))
         for rows in self.strata(y):
             own, s, noise = p[rows], weight[rows], noise_of(v[rows])
-            if (own < -noise).any() or abs(float(v[rows].sum())) > noise:
+            if (own < -noise).any() or not abs(float(v[rows].sum())) <= noise < np.inf:
                 return np.full(len(y), np.inf), terms
             found, size = Events.of(y[rows], s, self.efron).conjugate(np.maximum(own, 0.0), noise)
             parts[rows[0]], terms[rows[0]] = found, size
