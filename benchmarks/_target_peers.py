@@ -18,7 +18,8 @@ zeronorm  BudgetRegressor, BudgetSurvivalAnalysis or BudgetClassifier, their def
 zeronorm_l0  the same with method="l0", which does not know several outputs
 abess     LinearRegression, PoissonRegression, GammaRegression, CoxPHSurvivalAnalysis,
           MultinomialRegression or MultiTaskRegression (support_size=k, alpha=1/(2C)), default
-          options otherwise
+          options otherwise; MultiTaskRegression with alpha=0, as with more it returns features
+          without signal where planted ones are
 adelie    the l1 path of grpnet to the first solution with k features or more, the k largest of it;
           of several outputs its grouped penalty
 skglm     the l1 path of its solvers with ten solutions a decade, warm-started, as above
@@ -80,7 +81,7 @@ def abess(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarray
         "multigaussian": library.MultiTaskRegression,
     }[family]
     # Its objective is the summed loss (the sum of squares, not halved) plus alpha ||u||^2.
-    alpha = (1.0 if family.endswith("gaussian") else 0.5) / C
+    alpha = {"gaussian": 1.0, "multigaussian": 0.0}.get(family, 0.5) / C
     model = kind(support_size=k, alpha=alpha, thread=threads)
     model.fit(X, _indicators(y) if family == "multinomial" else y)
     return np.flatnonzero(np.reshape(model.coef_, (X.shape[1], -1)).any(axis=1))
