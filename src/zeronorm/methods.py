@@ -34,6 +34,7 @@ class Pool(Method):
     """
 
     name = "pool"
+    signs = True
     sentence = "pool: candidates by the minimax cutting plane, reduced to {k} by elimination"
     entered = ("block", "the scan at which it entered")
     budgets = ("features", "groups")
@@ -142,6 +143,7 @@ class L0(Method):
     """
 
     name = "l0"
+    signs = True
     sentence = "l0: exchanges among all features until none is found that helps"
     entered = ("step", "the scan or round of exchanges at which it became a candidate")
     tol = 1e-4

@@ -108,6 +108,9 @@ class Certificate:
     groups: Groups | None = None  # these
     # The numbers that f is stated with: "width" of "huber", "level" and "width" of "quantile".
     parameters: Mapping[str, float] = field(default_factory=dict)
+    # The signs that coefficients of the features of X may have, -1, 0 for any, or 1: (m,) int8, or
+    # none where any may have any.
+    signs: np.ndarray = field(default_factory=lambda: np.empty(0, np.int8))
 
     def __repr__(self) -> str:
         """Return the figures, without the arrays."""

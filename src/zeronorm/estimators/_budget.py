@@ -174,6 +174,7 @@ class BudgetClassifier(LinearClassifier):
         fit_intercept: bool = True,
         standardize: bool = True,
         forced_features: Any = None,
+        signs: Any = None,
         forced_groups: Any = None,
         criterion: str | None = None,
         multi_class: str = "shared",
@@ -193,6 +194,7 @@ class BudgetClassifier(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.forced_features = forced_features
+        self.signs = signs
         self.forced_groups = forced_groups
         self.criterion = criterion
         self.multi_class = multi_class

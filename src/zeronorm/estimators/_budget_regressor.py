@@ -86,6 +86,7 @@ class BudgetRegressor(LinearRegressor):
         fit_intercept: bool = True,
         standardize: bool = True,
         forced_features: Any = None,
+        signs: Any = None,
         forced_groups: Any = None,
         criterion: str | None = None,
         tol: float | None = None,
@@ -102,6 +103,7 @@ class BudgetRegressor(LinearRegressor):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.forced_features = forced_features
+        self.signs = signs
         self.forced_groups = forced_groups
         self.criterion = criterion
         self.tol = tol

@@ -92,6 +92,7 @@ class Plan:
     n_features: Any
     n_groups: Any
     groups: Any
+    signs: Any
     forced_features: Any
     forced_groups: Any
     criterion: str | None
@@ -134,10 +135,11 @@ class Plan:
             )
         plan = cls(
             method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.groups,
-            model.forced_features, model.forced_groups, model.criterion,
+            model.signs, model.forced_features, model.forced_groups, model.criterion,
             bool(model.fit_intercept), bool(model.standardize), model._report,
         )  # fmt: skip
         plan._check_budget(by_itself=getattr(model, "method", None) == "auto")
+        plan._check_signs()
         method.check(loss, plan.fit_intercept)
         return plan
 
@@ -192,6 +194,30 @@ class Plan:
                 f"forced_features, a feature of each; got {self.forced_groups!r}."
             )
 
+    def _check_signs(self) -> None:
+        """Raise ValueError where coefficients cannot have signs."""
+        if self.signs is None:
+            return
+        if self.groups is not None:
+            raise ValueError(
+                "signs are of single features, not of features in groups; got signs and groups. "
+                "Leave one of them out."
+            )
+        if not self.method.signs or getattr(self.method, "solver", "auto") == "iht":
+            raise ValueError(
+                "signs are kept by the methods 'pool' and 'l0', by exchanges or splicing; got "
+                f"method={self.method!r}. Use one of these."
+            )
+
+    def _check_one_output(self, signs: np.ndarray | None) -> None:
+        """Raise ValueError where features of several outputs shall have signs."""
+        if signs is not None:
+            raise ValueError(
+                "signs are of features with one coefficient; several classes or responses that "
+                "share their features have one in each. Use multi_class='ovr', or a model for each "
+                "response."
+            )
+
     def partition(
         self, encoding: Any, n_columns: int, names: Sequence[str] | None
     ) -> Groups | None:
@@ -228,9 +254,11 @@ class Plan:
             sizes = self._sizes(groups, usable, forced, weight)
         else:
             validate.check_usable(int(usable.sum()), usable.size)
+        signs = validate.check_signs_of_features(self.signs, usable.size, data.names)
         loss: Smooth = self.loss
         intercept, offset = self.fit_intercept, data.offset
         if outputs is not None:
+            self._check_one_output(signs)
             q, loss, intercept = outputs.outputs, cast("Smooth", outputs), False
             design, weight, usable = Repeated(design, q), np.tile(weight, q), np.repeat(usable, q)
             forced = (forced[:, None] * q + np.arange(q)).ravel()
@@ -243,6 +271,7 @@ class Plan:
                 design, y, weight, scaling, loss=loss, intercept=intercept, forced=forced,
                 unit=unit, usable=usable, groups=groups,
                 forced_groups=self._forced_groups(groups), offset=offset,
+                signs=signs,
             )
             for y in targets
         ]  # fmt: skip

@@ -165,6 +165,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         refit_C: float | str | None = "auto",
         standardize: bool = True,
         forced_features: Any = None,
+        signs: Any = None,
         forced_groups: Any = None,
         criterion: str | None = None,
         tol: float | None = None,
@@ -180,6 +181,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         self.refit_C = refit_C
         self.standardize = standardize
         self.forced_features = forced_features
+        self.signs = signs
         self.forced_groups = forced_groups
         self.criterion = criterion
         self.tol = tol
