@@ -128,6 +128,11 @@ class Certificate:
         return int(self.forced.size)
 
     @property
+    def n_signed(self) -> int:
+        """The number of features whose coefficients may not have any sign."""
+        return int(np.count_nonzero(self.signs))
+
+    @property
     def gap(self) -> float:
         """(objective - bound) / objective, not negative."""
         return max(0.0, self.objective - self.bound) / max(abs(self.objective), SMALLEST)

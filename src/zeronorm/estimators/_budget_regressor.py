@@ -28,7 +28,7 @@ class BudgetRegressor(LinearRegressor):
 
     Parameters
     ----------
-    n_features, n_groups, groups, method, forced_features, forced_groups, fit_intercept,
+    n_features, n_groups, groups, method, forced_features, signs, forced_groups, fit_intercept,
     standardize, criterion, tol, warm_start, n_threads
         As in `BudgetClassifier`.
     loss : "least_squares", "huber", "quantile", "poisson", "gamma", or a loss

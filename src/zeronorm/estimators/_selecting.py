@@ -25,7 +25,7 @@ from ..result import Path
 from ..solvers import Request, Task
 from ..solvers.drive import Solver
 from ..solvers.scaling import selection_scaling
-from . import _doubts
+from . import _doubts, _signs
 from ._sparse_linear import Rowwise, SparseLinearModel
 
 
@@ -139,7 +139,7 @@ class Plan:
             bool(model.fit_intercept), bool(model.standardize), model._report,
         )  # fmt: skip
         plan._check_budget(by_itself=getattr(model, "method", None) == "auto")
-        plan._check_signs()
+        _signs.check_signs(plan.signs, plan.groups, plan.method)
         method.check(loss, plan.fit_intercept)
         return plan
 
@@ -194,30 +194,6 @@ class Plan:
                 f"forced_features, a feature of each; got {self.forced_groups!r}."
             )
 
-    def _check_signs(self) -> None:
-        """Raise ValueError where coefficients cannot have signs."""
-        if self.signs is None:
-            return
-        if self.groups is not None:
-            raise ValueError(
-                "signs are of single features, not of features in groups; got signs and groups. "
-                "Leave one of them out."
-            )
-        if not self.method.signs or getattr(self.method, "solver", "auto") == "iht":
-            raise ValueError(
-                "signs are kept by the methods 'pool' and 'l0', by exchanges or splicing; got "
-                f"method={self.method!r}. Use one of these."
-            )
-
-    def _check_one_output(self, signs: np.ndarray | None) -> None:
-        """Raise ValueError where features of several outputs shall have signs."""
-        if signs is not None:
-            raise ValueError(
-                "signs are of features with one coefficient; several classes or responses that "
-                "share their features have one in each. Use multi_class='ovr', or a model for each "
-                "response."
-            )
-
     def partition(
         self, encoding: Any, n_columns: int, names: Sequence[str] | None
     ) -> Groups | None:
@@ -258,7 +234,7 @@ class Plan:
         loss: Smooth = self.loss
         intercept, offset = self.fit_intercept, data.offset
         if outputs is not None:
-            self._check_one_output(signs)
+            _signs.check_one_output(signs)
             q, loss, intercept = outputs.outputs, cast("Smooth", outputs), False
             design, weight, usable = Repeated(design, q), np.tile(weight, q), np.repeat(usable, q)
             forced = (forced[:, None] * q + np.arange(q)).ravel()
@@ -320,6 +296,7 @@ class Plan:
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""
         yield from self.method.doubts(paths, size, self.C, self.tol)
+        yield from _signs.absent(paths, size, self.signs)
         if isinstance(self.method, L0) and self.n_features is not None:
             yield from _doubts.rank(paths, size)
 

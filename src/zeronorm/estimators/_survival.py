@@ -99,8 +99,8 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
 
     Parameters
     ----------
-    n_features, n_groups, groups, method, forced_features, forced_groups, standardize, criterion,
-    tol, warm_start, n_threads
+    n_features, n_groups, groups, method, forced_features, signs, forced_groups, standardize,
+    criterion, tol, warm_start, n_threads
         As in `BudgetClassifier`.
     C : "auto" or float
         Weight of the summed loss during selection. "auto": 0.1, and 1 for "bilevel".

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -135,7 +135,11 @@ def check_signs_of_features(
 
 
 def places_of_features(
-    parameter: str, features: Sequence[Any], rule: str, n_columns: int, names: Sequence[str] | None
+    parameter: str,
+    features: Iterable[Any],
+    rule: str,
+    n_columns: int,
+    names: Sequence[str] | None,
 ) -> IndexArray:
     """Return the indices of distinct features that are given as indices or as names.
 

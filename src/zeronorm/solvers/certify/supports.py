@@ -113,8 +113,13 @@ def certificate_of(
         parameters=task.loss.parameters,
         groups=groups,
         n_groups=None if groups is None else task.units.of(support).size,
-        signs=task.signs if task.signs.any() else np.empty(0, np.int8),
+        signs=signs_of(task),
     )
+
+
+def signs_of(task: Task) -> np.ndarray:
+    """Return the signs that a certificate names: (m,), none where coefficients may have any."""
+    return task.signs if task.signs.any() else task.signs[:0]
 
 
 def safe_magnitudes(
