@@ -190,10 +190,6 @@ def read_data(
             f"the groups of the certificate are of {certificate.groups.code.size} features; X has "
             f"{m}."
         )
-    if certificate.signs.size not in (0, m):
-        raise CertificateError(
-            f"the signs of the certificate are of {certificate.signs.size} features; X has {m}."
-        )
     check_range(certificate, m)
     # Powers of two, by which columns are divided and multiplied without rounding, keep squares in
     # range; and the second mean removes the error of the first.

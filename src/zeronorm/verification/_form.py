@@ -259,6 +259,10 @@ def check_range(certificate: Certificate, m: int) -> None:
             f"the support of the certificate must be of {m} features; got feature "
             f"{int(np.max(certificate.support))}."
         )
+    if certificate.signs.size not in (0, m):
+        raise CertificateError(
+            f"the signs of the certificate are of {certificate.signs.size} features, not of {m}."
+        )
 
 
 def _check_tree(tree: Tree, n: int) -> None:
