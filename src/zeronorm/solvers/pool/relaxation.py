@@ -43,6 +43,7 @@ from ..risk import Risk
 from ..signs import admitted
 from ..units import Units
 from .ridge import solve_positive
+from .sign_barrier import SignBarrier
 from .signed_ridge import signed_ridge
 from .support_norm import proximal_shares, support_norm, top_squares
 
@@ -55,7 +56,6 @@ INTERIOR_STEPS, INTERIOR_HALVINGS = 100, 40
 CENTRE = 0.2  # mu, as a share of the one that the gap is due to
 INSIDE = 0.95  # of the way to the boundary that a step goes at most
 WORKING = 100  # columns of the interior-point method at first; and 5 q
-SIGNED = 1e-3  # where coefficients with a sign begin at least, as a share of the largest
 FLAT = 1e-9  # curvature added for features in between, which may be more than the rows
 
 
@@ -268,24 +268,18 @@ class _Problem:
         share = 0.5 * (share + q / share.size)
         share *= INSIDE * min(1.0, q / float(share.sum()))
         best, mu = -np.inf, np.inf
-        signed = np.flatnonzero(self._signs)  # whose coefficients have a barrier at 0
+        signed = SignBarrier(self._signs)
         if signed.size:
-            u = point.u.copy()
-            least = SIGNED * (float(np.abs(u).max()) or 1.0)
-            u[signed] = self._signs[signed] * np.maximum(np.abs(u[signed]), least)
-            point = self.at(u, point.b)
+            point = self.at(signed.inside(point.u), point.b)
 
         def barrier(d: FloatArray) -> float:
             return -mu * float(np.log(d).sum() + np.log1p(-d).sum() + np.log(q - d.sum()))
-
-        def signed_barrier(u: FloatArray) -> float:
-            return -mu * float(np.log(np.abs(u[signed])).sum())
 
         def merit(at: _Point, d: FloatArray) -> float:
             fixed, u = at.u[self._fixed], at.u[free]
             ridge = float(fixed @ fixed + (units.sums(u**2) / d).sum())
             smooth = at.loss + 0.5 * ridge
-            return smooth + barrier(d) + signed_barrier(at.u)
+            return smooth + barrier(d) + mu * signed.value(at.u)
 
         for _ in range(INTERIOR_STEPS):
             _, scores, bound, _ = self.bound(point)
@@ -298,7 +292,7 @@ class _Problem:
             slope = -scores
             slope[self._fixed] += point.u[self._fixed]
             slope[free] += u / units.spread(d)
-            slope[signed] -= mu / point.u[signed]
+            slope[signed.places] -= mu / point.u[signed.places]
             size = units.strength(u)
             slope_d = -0.5 * (size / d) ** 2 - mu / d + mu / (1.0 - d) + mu / room
             # The curvature in d is diag(bend) + mu / room^2 11'; it is eliminated.
@@ -319,7 +313,7 @@ class _Problem:
             diagonal = np.einsum("ii->i", matrix)
             diagonal[self._fixed] += 1.0
             diagonal[free] += units.spread(wall / bend / d)
-            diagonal[signed] += mu / point.u[signed] ** 2
+            diagonal[signed.places] += mu / point.u[signed.places] ** 2
             long = units.spread(np.where(size > 0, size, 1.0))
             units.bend_across(matrix[free, free], u / long, 1.0 / d - wall / bend / d)
             right = -slope
@@ -332,10 +326,7 @@ class _Problem:
             with np.errstate(divide="ignore"):
                 limits = np.where(move_d < 0, -d, 1.0 - d) / move_d
             step = min(1.0, INSIDE * float(np.min(limits, initial=np.inf, where=move_d != 0)))
-            ahead = -self._signs[signed] * move[signed]  # how fast they come near 0
-            if (ahead > 0).any():
-                way = np.abs(point.u[signed][ahead > 0]) / ahead[ahead > 0]
-                step = min(step, INSIDE * float(way.min()))
+            step = min(step, INSIDE * signed.reach(point.u, move))
             if move_d.sum() > 0:
                 step = min(step, INSIDE * room / float(move_d.sum()))
             descent = float(slope @ move + slope_d @ move_d)
