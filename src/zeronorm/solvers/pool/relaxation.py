@@ -363,7 +363,7 @@ class _Problem:
 
 def _solve_signed(matrix: FloatArray, right: FloatArray, signs: np.ndarray) -> FloatArray:
     """Solve a system without the unknowns that come out with a wrong sign, which are 0 then."""
-    if not signs.any():
+    if right.size and not signs.any():
         return _solve(matrix, right)
     target, left = np.zeros(right.size), np.arange(right.size)
     while left.size:

@@ -128,7 +128,7 @@ class _Signed:
         coef[some] = fit.coef
         scores = self._Z.dot(fit.dual)
         quadratic = 0.5 * float(admitted(scores, self._signs) ** 2 @ (1.0 / self._diagonal))
-        bound = self._risk.bound(fit.dual, quadratic)[0]
+        bound = min(self._risk.bound(fit.dual, quadratic)[0], fit.objective)  # but for rounding
         gap = (fit.objective - bound) / self._zero_value if self._zero_value > 0 else 0.0
         return Ridge(coef, fit.intercept, fit.margins, fit.dual, scores, fit.objective, bound, gap)
 
