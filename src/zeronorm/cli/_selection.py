@@ -253,16 +253,18 @@ def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> di
     }
 
 
-def _signs(options: SelectOptions, table: Table) -> dict[int, int] | None:
-    """Return the signs of the coefficients of features by their positions; None without any."""
+def _signs(options: SelectOptions, table: Table) -> int | dict[int, int] | None:
+    """Return the sign of all coefficients, or those of some by their positions; None without."""
     signs: dict[int, int] = {}
     for option, names, sign in (
         ("--nonnegative", options.nonnegative, 1),
         ("--nonpositive", options.nonpositive, -1),
     ):
-        everywhere = names == ["all"] and "all" not in (table.feature_names or ())
-        places = range(table.X.shape[1]) if everywhere else _positions(option, names, table)
-        for place in places:
+        if names == ["all"] and "all" not in (table.feature_names or ()):
+            if options.nonnegative and options.nonpositive:
+                raise ValueError(f"{option} all leaves no features for the other sign.")
+            return sign
+        for place in _positions(option, names, table):
             if signs.setdefault(place, sign) != sign:
                 raise ValueError(
                     f"{option} must not have a feature of --nonnegative: its coefficient would be "
