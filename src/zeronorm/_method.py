@@ -26,7 +26,6 @@ class Method(ABC):
     tol: ClassVar[float] = 1e-3  # unless the user gives one, as refit_C
     refit_C: ClassVar[float | str | None] = "loo"  # None: the solution itself is the model
     rules: ClassVar[dict[str, str]] = {}  # what `zeronorm.validate` checks of an option
-    signs: ClassVar[bool] = False  # whether coefficients may be asked to have signs
     starts_warm: ClassVar[bool] = True  # whether it can begin with the features of another fit
 
     def default_weight(self, loss: str) -> float:
@@ -42,6 +41,10 @@ class Method(ABC):
 
         for name, rule in self.rules.items():
             getattr(validate, f"check_{rule}")(name, getattr(self, name))
+
+    def keeps_signs(self) -> bool:
+        """Return whether coefficients may be asked to have signs."""
+        return False
 
     def check_weight(self, weight: FloatArray) -> None:  # noqa: B027
         """Raise ValueError where a constant of the method is too large for these weights."""

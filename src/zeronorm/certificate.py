@@ -253,6 +253,8 @@ def _pose(
         if not np.isin(tasks[0].features(tasks[0].forced), support).all():
             raise ValueError("the support lacks forced features of the model.")
     if groups is not None:
+        if tasks[0].signs.any():
+            raise ValueError("groups must be None for a model with signs, of single features.")
         partition = Groups.of(groups, m, data.names)
         tasks = [task.with_groups(partition) for task in tasks]
     if len(tasks) != len(supports):

@@ -34,7 +34,6 @@ class Pool(Method):
     """
 
     name = "pool"
-    signs = True
     sentence = "pool: candidates by the minimax cutting plane, reduced to {k} by elimination"
     entered = ("block", "the scan at which it entered")
     budgets = ("features", "groups")
@@ -42,6 +41,10 @@ class Pool(Method):
 
     block_size: int | None = None
     max_blocks: int | None = None
+
+    def keeps_signs(self) -> bool:
+        """Return True."""
+        return True
 
     def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
@@ -143,7 +146,6 @@ class L0(Method):
     """
 
     name = "l0"
-    signs = True
     sentence = "l0: exchanges among all features until none is found that helps"
     entered = ("step", "the scan or round of exchanges at which it became a candidate")
     tol = 1e-4
@@ -161,6 +163,10 @@ class L0(Method):
         self._check_solver()
         if self.gap is not None:
             validate.check_not_negative("gap", self.gap)
+
+    def keeps_signs(self) -> bool:
+        """Return True of exchanges."""
+        return self.solver != "iht"
 
     def _check_solver(self) -> None:
         from . import validate

@@ -20,7 +20,7 @@ def check_signs(signs: Any, groups: Any, method: Method) -> None:
             "signs are of single features, not of features in groups; got signs and groups. Leave "
             "one of them out."
         )
-    if not method.signs or getattr(method, "solver", "auto") == "iht":
+    if not method.keeps_signs():
         raise ValueError(
             "signs are kept by the methods 'pool' and 'l0', by exchanges or splicing; got "
             f"method={method!r}. Use one of these."
