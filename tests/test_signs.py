@@ -443,6 +443,21 @@ def test_proofs_are_resumed_with_their_signs():
         prove(BudgetRegressor(4, C=3.0).fit(X, y), X, y, gap=0.0, resume=begun)
 
 
+def test_models_that_are_too_poor_end_their_nodes():
+    """A node would be left open whose best model, found to be too poor, has wrong signs."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((60, 4)) @ rng.standard_normal((4, 20)) + rng.standard_normal((60, 20))
+    X = X * 10 ** rng.uniform(-2, 2, 20) + rng.uniform(-3, 3, 20)
+    z = (X - X.mean(axis=0)) / X.std(axis=0) @ rng.standard_normal(20)
+    signs, y = rng.integers(-1, 2, 20), z > 0
+    options = {"loss": "squared_hinge", "standardize": False, "calibrate": False}
+    fitted = BudgetClassifier(4, signs=signs, **options).fit(X, y)
+    proof = prove(fitted, X, y, gap=0.0)
+    assert proof.history[-1].n_nodes > 50
+    assert proof.certificate.proven
+    verify(X, y, proof.certificate, rtol=1e-9)
+
+
 def test_equivalents_can_have_their_sign():
     """A column that is equal but for its sign would be said to take the place of another."""
     X, y = draw("least_squares", 2)

@@ -98,12 +98,12 @@ def relax(
     """
     problem = _Problem(Z, units, risk, n_fixed, n_free)
     u, b = (np.zeros(Z.shape[1]), 0.0) if start is None else start
-    point = problem.at(u, b)
+    point = problem.at(admitted(u, units.signs), b)
     if n_free == units.usable.size - n_fixed:  # nothing to choose
         fit = signed_ridge(
             Z, risk, units.signs, start=(u, point.b), tol=tol, of_value=True, cutoff=cutoff
         )
-        point = problem.at(admitted(fit.coef, units.signs), fit.intercept)
+        point = problem.at(fit.coef, fit.intercept)  # above the cutoff signs may be wrong
     best, best_dual = -np.inf, np.zeros(risk.size)
     for n_steps in range(max_iter):
         dual, scores, bound, scale = problem.bound(point)
