@@ -35,6 +35,8 @@ from zeronorm.designs._columns import as_columns
 from zeronorm.losses import LeastSquares, Logistic
 from zeronorm.persistence._archive import CertificateFileError
 from zeronorm.persistence._certificates import CERTIFICATE
+from zeronorm.solvers.minimax import Blocks, State, newton
+from zeronorm.solvers.minimax.signed import solve_signed
 from zeronorm.solvers.pool.relaxation import relax
 from zeronorm.solvers.pool.ridge import ridge
 from zeronorm.solvers.pool.signed_ridge import signed_ridge
@@ -270,6 +272,29 @@ def test_ridge_problems_where_no_column_has_its_sign():
     fit = signed_ridge(as_columns(Z), risk, np.ones(3, np.int8), tol=1e-10)
     np.testing.assert_array_equal(fit.coef, 0.0)
     assert fit.gap <= 1e-10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_problems_over_blocks_with_signs_are_solved(seed):
+    """Pools would be found by dual points of models with signs that are not allowed."""
+    X, y = draw("logistic", seed, n=30, p=12)
+    Z, signs = np.asfortranarray(standardised(X, np.ones(30))), signs_of(seed, 12).astype(np.int8)
+    risk = Risk(y, np.ones(30), Logistic(), True)
+    scale, _, b = risk.first()
+    for membership in (np.ones((12, 1)), np.kron(np.eye(3), np.ones((4, 1)))):
+        blocks = Blocks(as_columns(Z), membership, risk, scale)
+        n_blocks = membership.shape[1]
+        state = State(np.zeros(12), b, np.full(n_blocks, 1.0 / n_blocks))
+        found = solve_signed(newton, blocks, signs, state, 1e-6)
+        assert (signs * found.state.coef >= 0).all()
+        assert -1e-9 * scale <= found.objective - found.bound <= 1e-6 * scale
+        free = newton(blocks, state, 1e-6)
+        assert found.objective >= free.bound
+        if n_blocks == 1:  # a ridge problem
+            wanted = optimum("logistic", Z, y, np.ones(30), 1.0, signs)
+            assert found.objective == pytest.approx(wanted, rel=1e-5)
+    none = solve_signed(newton, blocks, -np.sign(Z.T @ y).astype(np.int8), state, 1e-6)
+    assert none.bound * (1.0 - 1e-12) <= none.objective <= scale * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])

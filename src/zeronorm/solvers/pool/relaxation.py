@@ -25,6 +25,9 @@ for mu that falls with the gap, over the columns of large scores.
 Where a budget counts groups, |u_j| and |c_j| are the lengths of their parts, s is the directions
 of those of u + c, and a Newton step has the curvature across these too, (I - s_g s_g') / d_g.
 
+Where coefficients have signs, u and c count as far as they have them, and the interior-point method
+has a barrier for these, too.
+
 Sources: Argyriou, Foygel and Srebro, Sparse prediction with the k-support norm, NIPS 2012; Li, Sun
 and Toh, SIAM Journal on Optimization 28(1), 2018 (semismooth Newton steps for proximal problems);
 Nesterov and Nemirovskii, Interior-Point Polynomial Algorithms, SIAM 1994 (barriers, central paths).
@@ -368,10 +371,10 @@ def _solve_signed(matrix: FloatArray, right: FloatArray, signs: np.ndarray) -> F
     target, left = np.zeros(right.size), np.arange(right.size)
     while left.size:
         target[left] = _solve(matrix[np.ix_(left, left)], right[left])
-        right_signs = admitted(target, signs) == target
-        if right_signs.all():
+        stays = admitted(target, signs) == target
+        if stays.all():
             break
-        left, target = left[right_signs[left]], np.zeros(right.size)
+        left, target = left[stays[left]], np.zeros(right.size)
     return target
 
 

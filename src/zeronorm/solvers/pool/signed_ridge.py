@@ -46,7 +46,7 @@ def signed_ridge(
         Z, risk, columns=columns, penalty=penalty, start=start, cutoff=cutoff, **options
     )  # fmt: skip
     # A bound without signs is one with them, too.
-    if np.array_equal(admitted(fit.coef, signs), fit.coef) or fit.bound >= cutoff:
+    if not signs.any() or not (signs * fit.coef < 0.0).any() or fit.bound >= cutoff:
         return fit
     own = np.arange(Z.shape[1]) if columns is None else columns
     problem = _Signed(Z.take(own), risk, signs, np.full(own.size, penalty, np.float64), options)
