@@ -42,6 +42,10 @@ class Pool(Method):
     block_size: int | None = None
     max_blocks: int | None = None
 
+    def keeps_signs(self) -> bool:
+        """Return True."""
+        return True
+
     def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import select
@@ -159,6 +163,10 @@ class L0(Method):
         self._check_solver()
         if self.gap is not None:
             validate.check_not_negative("gap", self.gap)
+
+    def keeps_signs(self) -> bool:
+        """Return True of exchanges."""
+        return self.solver != "iht"
 
     def _check_solver(self) -> None:
         from . import validate

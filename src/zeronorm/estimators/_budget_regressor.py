@@ -28,7 +28,7 @@ class BudgetRegressor(LinearRegressor):
 
     Parameters
     ----------
-    n_features, n_groups, groups, method, forced_features, forced_groups, fit_intercept,
+    n_features, n_groups, groups, method, forced_features, signs, forced_groups, fit_intercept,
     standardize, criterion, tol, warm_start, n_threads
         As in `BudgetClassifier`.
     loss : "least_squares", "huber", "quantile", "poisson", "gamma", or a loss
@@ -86,6 +86,7 @@ class BudgetRegressor(LinearRegressor):
         fit_intercept: bool = True,
         standardize: bool = True,
         forced_features: Any = None,
+        signs: Any = None,
         forced_groups: Any = None,
         criterion: str | None = None,
         tol: float | None = None,
@@ -102,6 +103,7 @@ class BudgetRegressor(LinearRegressor):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.forced_features = forced_features
+        self.signs = signs
         self.forced_groups = forced_groups
         self.criterion = criterion
         self.tol = tol

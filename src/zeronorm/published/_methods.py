@@ -75,6 +75,10 @@ class L0By(L0):
         if not isinstance(self.solver, Splitting):
             validate.check_option("solver", self.solver, [*SOLVERS, *METHODS])
 
+    def keeps_signs(self) -> bool:
+        """Return True of exchanges."""
+        return self._splitting is None and super().keeps_signs()
+
     @property
     def _splitting(self) -> Splitting | None:
         """The options of SALM or ASALM; None for the other solvers."""

@@ -25,7 +25,7 @@ from ..found import BestDual
 from ..pool.exchange import POOL_FACTOR, Exchanges, Fitted
 from ..pool.relaxation import relax
 from ..task import Task
-from ..units import Singles
+from ..units import Units
 
 # With next to no ridge the objective has many poor local optima: the search begins with this much
 # of it, and goes on from what it finds there.
@@ -70,8 +70,12 @@ class Search:
         if self._exchanges is None:
             keep = np.arange(self.forced.size)
             self._exchanges = Exchanges(Z, self.risk, keep=keep, tol=self.tol)
-        self._exchanges.extend(Z)
+        self._exchanges.extend(Z, self.task.signs[self.pool.features])
         return self._exchanges
+
+    @property
+    def _units(self) -> Units:
+        return self.task.units.take(self.pool.features)
 
     def add(self, features: IndexArray) -> IndexArray:
         """Gather what is not in the pool; return what that was."""
@@ -142,7 +146,7 @@ class Search:
         return np.sort(found.columns[largest(strength, k)])
 
     def _filled(self, found: Fitted, k: int) -> IndexArray:
-        scores = np.abs(self.pool.columns().dot(found.fit.dual))
+        scores = self._units.strength(self.pool.columns().dot(found.fit.dual))
         scores[found.columns] = -1.0
         return np.sort(np.append(found.columns, largest(scores, k - found.columns.size)))
 
@@ -162,8 +166,8 @@ class Search:
         return top[strength[top] > 0]
 
     def strength(self, scores: FloatArray) -> FloatArray:
-        """Return |c_j|, -1 for features that may not be used."""
-        strength = np.abs(scores)
+        """Return |c_j|, 0 of signs that are not admitted, -1 for features that may not be used."""
+        strength = self.task.units.strength(scores)
         strength[~self.task.usable] = -1.0
         return strength
 
@@ -197,7 +201,7 @@ class Search:
             u = np.zeros(self.pool.size)
             u[best.columns] = best.fit.coef
             answer = relax(
-                self.pool.columns(), Singles(np.ones(self.pool.size, bool)), self.risk, n_forced,
+                self.pool.columns(), self._units, self.risk, n_forced,
                 k - n_forced, start=(u, best.fit.intercept), tol=0.01, max_iter=RELAXED_STEPS,
             )  # fmt: skip
             found[k] = BestDual(answer.bound, answer.dual)

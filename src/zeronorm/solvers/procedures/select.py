@@ -96,7 +96,8 @@ def _reduced(
     """Return the columns of a pool, Z, that elimination and splicing leave, sorted, by size."""
     few = [k for k in sizes if task.n_rows >= SPLICE_SAMPLES or k <= SPLICE_FEATURES]
     if task.groups is None:
-        exchanges = Exchanges(Z, task.risk(C), keep=np.searchsorted(features, task.forced))
+        keep = np.searchsorted(features, task.forced)
+        exchanges = Exchanges(Z, task.risk(C), keep=keep, signs=task.signs[features])
         chosen = exchanges.eliminate(np.arange(features.size), sizes)
         for k in few:
             spliced = exchanges.improve(exchanges.fit(chosen[k]), swaps=False)
