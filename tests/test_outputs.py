@@ -460,10 +460,10 @@ def test_methods_groups_and_errors():
     assert certificate.n_groups == 1
     assert certificate.groups.code.tolist() == groups
     verify(X, y, certificate)
-    for method in ("greedy", "minimax"):
+    for method in ("greedy", "minimax", "l0"):
         assert BudgetClassifier(2, method=method).fit(X, y).support_.size == 2
     with pytest.raises(ValueError, match="multi_class='ovr'"):
-        BudgetClassifier(2, method="l0").fit(X, y)
+        BudgetClassifier(2, method="l1").fit(X, y)
     with pytest.raises(ValueError, match="squared_hinge"):
         BudgetClassifier(2, loss="squared_hinge").fit(X, y)
     with pytest.raises(ValueError, match="multi_class must be"):
@@ -472,7 +472,7 @@ def test_methods_groups_and_errors():
     assert len(by_class.path_) == Q
     Y = np.column_stack([y, y == 1]) + 0.0
     with pytest.raises(ValueError, match="several responses"):
-        BudgetRegressor(2, method="l0").fit(X, Y)
+        BudgetRegressor(2, method="l1").fit(X, Y)
     with pytest.raises(ValueError, match="only zeros"):
         BudgetRegressor(2, loss="poisson").fit(X, Y * [1.0, 0.0])
     Y[3, 1] = np.nan

@@ -12,7 +12,7 @@ from .. import validate
 from .._typing import FloatArray
 from ..losses import Multinomial
 from ..losses._multinomial import classes_as_outputs
-from ..methods import Method, named
+from ..methods import Method, named, of_groups
 from ..result import Path
 from ..solvers.drive import Solver
 from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
@@ -114,8 +114,8 @@ class BudgetClassifier(LinearClassifier):
         one size for all. Sources in `zeronorm.criteria`.
     multi_class : "shared" or "ovr"
         Of more than two classes: n_features in all, in one multinomial model (by the methods
-        "pool", "minimax" and "greedy", with the logistic loss), or so many for each class, in a
-        model against the others.
+        "pool", "minimax", "greedy" and "l0", with the logistic loss), or so many for each class,
+        in a model against the others.
     class_weight : dict, "balanced" or None
     tol : float or None
         What solves single problems stops at this: a certified gap relative to the objective of the
@@ -255,8 +255,8 @@ class BudgetClassifier(LinearClassifier):
             wrong = f"loss={plan.loss.name!r}"
         if wrong is not None:
             raise ValueError(
-                "multi_class='shared' is of the logistic loss by the methods 'pool', 'minimax' "
-                f"and 'greedy'; got {wrong} for more than two classes. Use multi_class='ovr', "
+                f"multi_class='shared' is of the logistic loss by the methods {of_groups()}; got "
+                f"{wrong} for more than two classes. Use multi_class='ovr', "
                 "which selects for each class against the others."
             )
 

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 
 from .. import validate
 from ..losses import NumericLoss, Responses
-from ..methods import Method
+from ..methods import Method, of_groups
 from . import _budget_selection
 from ._linear import LinearRegressor
 from ._selecting import Problem
@@ -134,9 +134,9 @@ class BudgetRegressor(LinearRegressor):
         plan, q = self._plan(), data.labels.shape[1]
         if "groups" not in plan.method.budgets:
             raise ValueError(
-                "several responses share their features by the methods 'pool', 'minimax' and "
-                f"'greedy'; got method={plan.method.name!r} for y of {q} columns. Fit a model for "
-                "each column for the others."
+                f"several responses share their features by the methods {of_groups()}; got "
+                f"method={plan.method.name!r} for y of {q} columns. Fit a model for each column "
+                "for the others."
             )
         outputs = Responses(plan.loss, q, plan.fit_intercept)
         return plan.pose(data, [data.labels.T.ravel()], None, unit, sizes, outputs)

@@ -20,7 +20,7 @@ from ..criteria import CRITERIA, LEAST_ROWS, criteria_table
 from ..designs._repeated import Repeated
 from ..groups import Groups
 from ..losses import Multinomial, Responses
-from ..methods import L0, Bilevel, Method, Minimax, Pool
+from ..methods import L0, Bilevel, Method, Minimax, Pool, of_groups
 from ..result import Path
 from ..solvers import Request, Task
 from ..solvers.drive import Solver
@@ -179,7 +179,7 @@ class Plan:
         if not both and "groups" not in self.method.budgets:
             raise ValueError(
                 f"method={self.method.name!r} selects single features; got groups. Leave them "
-                "out, or use method='minimax', 'greedy' or 'bilevel'."
+                f"out, or use one of the methods {of_groups()}, or 'bilevel'."
             )
         if not both and self.n_features is not None:
             raise ValueError(

@@ -69,6 +69,8 @@ class L0By(L0):
         in memory only: of more than 10^7 numbers the strongest.
     """
 
+    budgets = ("features",)
+
     solver: Any = "auto"
 
     def _check_solver(self) -> None:

@@ -49,7 +49,8 @@ class Candidates:
         units = np.arange(self.n_units)
         code = np.repeat(units, self.units.sizes(units))
         of_groups = GroupExchanges(self.Z, code, self.risk, keep=forced)
-        return np.unique(code[of_groups.splice(self.units.features(support))])
+        found = of_groups.splice(of_groups.fit(np.sort(self.units.features(support))))
+        return np.unique(code[found.columns])
 
 
 __all__ = ["LEAF_TOL", "Candidates"]

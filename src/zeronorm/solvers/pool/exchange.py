@@ -202,7 +202,7 @@ class Exchanges:
                 movable = self._weakest(current, movable)
                 promise, step = self._promises(current, movable, outside)
                 limit = self._limit(current)
-                for leaving, entering in _best_pairs(promise):
+                for leaving, entering in best_pairs(promise):
                     following = self._exchanged(
                         current, movable[[leaving]], outside[[entering]],
                         step[leaving, [entering]], limit,
@@ -262,6 +262,10 @@ class Exchanges:
         """Return how many columns of the pool are known not to help a support."""
         known, n_known = self._settled.get(current.columns.size, (current, 0))
         return n_known if np.array_equal(known.columns, current.columns) else 0
+
+    def left_out(self, current: Fitted, columns: IndexArray) -> FloatArray:
+        """Return minus the gradients of the loss without each of some columns inside, (n, p)."""
+        return self.without(current, np.searchsorted(current.columns, columns))[1]
 
     def without(
         self, current: Fitted, places: IndexArray
@@ -368,7 +372,7 @@ class Exchanges:
         return np.flatnonzero(outside)
 
 
-def _best_pairs(promise: FloatArray) -> list[tuple[int, int]]:
+def best_pairs(promise: FloatArray) -> list[tuple[int, int]]:
     """Return (leaving, entering) of the smallest finite estimates, few of each that leaves."""
     each = min(TRIALS_EACH, promise.shape[1])
     best = np.argpartition(promise, each - 1, axis=1)[:, :each]

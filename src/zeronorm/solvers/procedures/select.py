@@ -106,8 +106,8 @@ def _reduced(
     own, code = np.unique(task.groups.code[features], return_inverse=True)
     keep = np.searchsorted(own, task.units.of(task.forced))
     of_groups = GroupExchanges(Z, code, task.risk(C), keep=keep)
-    chosen = of_groups.eliminate(sizes)
-    return chosen | {k: of_groups.splice(chosen[k]) for k in few}
+    chosen = of_groups.eliminate(np.arange(features.size), sizes)
+    return chosen | {k: of_groups.splice(of_groups.fit(chosen[k])).columns for k in few}
 
 
 def select_nested(
