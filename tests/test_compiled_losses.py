@@ -117,10 +117,10 @@ def test_ridge(loss, intercept, n, p, numpy_only):
 @each_loss
 @pytest.mark.parametrize("away", [200.0, 1e4])
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "numpy"])
-def test_ridge_from_a_start_that_overflows(loss, away, compiled, request):
+def test_ridge_from_a_start_that_overflows(loss, away, compiled, numpy_only):
     """A fit of counts without one of two features that cancelled would end with an error."""
     if not compiled:
-        request.getfixturevalue("numpy_only")
+        numpy_only()
     Z = as_columns(np.asfortranarray(np.random.default_rng(3).standard_normal((40, 3))))
     risk = Risk(target(loss, 3, 40), weights(3, 40), loss, True)
     expected = ridge(Z, risk, tol=1e-12)
