@@ -248,6 +248,11 @@ def test_strata_and_roles_of_other_formats(run, fails, write):
         # A value that occurs once, among many others, is no class.
         (np.append(np.arange(12), np.zeros(68, int)), "numbers", "12 distinct whole numbers"),
         (X[:, 0], "numbers", "taken for numbers: 80 distinct values in 80 rows"),
+        (
+            np.where(X[:, 0] > 0, 0.5, 1.5),
+            "numbers",
+            "taken for numbers: 2 distinct values in 80 rows",
+        ),
     ],
 )
 def test_the_task_is_guessed_aloud(run, write, values, task, guess):

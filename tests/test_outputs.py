@@ -507,3 +507,13 @@ def test_offsets_of_several_responses():
     mean = model.predict(X, offset=offset)
     np.testing.assert_allclose(mean.sum(axis=0), Y.sum(axis=0), rtol=1e-6)  # free intercepts
     verify(X, Y, certify(model, X, Y, offset=offset), offset=offset)
+
+
+def test_targets_of_another_estimator_are_named():
+    """A user with responses or events, and the class of something else, would have to guess."""
+    X = np.random.default_rng(0).standard_normal((N, 4))
+    with pytest.raises(ValueError, match=r"got 2 columns. Several columns .* BudgetRegressor"):
+        BudgetClassifier(2).fit(X, X[:, :2])
+    seen = np.rec.fromarrays([X[:, 0] > 0, X[:, 1] ** 2], names="event,time")
+    with pytest.raises(ValueError, match=r"fields event, time.* BudgetSurvivalAnalysis for events"):
+        BudgetRegressor(2).fit(X, seen)
