@@ -49,8 +49,7 @@ class L1Classifier(LinearClassifier):
     refit_C : "loo", float or None
         C of the refit on the scaling of X, as in `BudgetClassifier`; "loo" chooses by approximate
         leave-one-out loss. None: no refit, the model is the l1 solution. Only with `n_features`:
-        without, the model is always the l1 solution. The refit keeps no signs: with `signs` and
-        `n_features` it must be None.
+        without, the model is always the l1 solution. The refit keeps the signs.
     l1_ratio : float
         r, in (0, 1]; 1 is the l1 penalty alone.
     loss : "logistic" or "squared_hinge"

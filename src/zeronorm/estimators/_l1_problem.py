@@ -47,11 +47,6 @@ def check(model: Any) -> None:
     validate.check_count("n_features", model.n_features)
     if model.refit_C is not None:
         validate.check_refit_penalty(model.refit_C)
-        if model.n_features is not None and model.signs is not None:
-            raise ValueError(
-                "refit_C must be None with signs and n_features, as the refit keeps no signs; "
-                f"got {model.refit_C!r}. Use refit_C=None: the model is the l1 solution."
-            )
     validate.check_flag("warm_start", model.warm_start)
 
 

@@ -128,7 +128,7 @@ def refit_on_x(
 ) -> Refit:
     """Return the refit of some features of a problem (at C = 1) on the scaling of X.
 
-    unit : (n,) class weights, if there are any.
+    It keeps the signs of the problem. unit : (n,) class weights, if there are any.
     """
     design, risk = problem.design, problem.risk
     stored = design if problem.centre is None else unscaled(design)[0]
@@ -137,7 +137,9 @@ def refit_on_x(
     scale = np.where(scaled.scale > 0, scaled.scale, 1.0)  # 0: constant, without an intercept
     mean = np.zeros(support.size) if scaled.mean is None else scaled.mean
     Z = gather(Scaled(columns, scaled.mean, scale), np.arange(support.size))
-    return refit(Z, mean, 1.0 / scale, risk, C=C, unit=unit)
+    penalty = problem.penalty.of(support)
+    signs = (penalty.low == 0).astype(np.int8) - (penalty.high == 0)
+    return refit(Z, mean, 1.0 / scale, risk, C=C, unit=unit, signs=signs)
 
 
 __all__ = ["L1Setting", "gap_of", "refit_on_x"]
