@@ -171,7 +171,7 @@ class L1Classifier(LinearClassifier):
 
     @property
     def _score_loss(self) -> str:
-        return str(self.loss)
+        return self._loss().name
 
 
 class L1Regressor(LinearRegressor):

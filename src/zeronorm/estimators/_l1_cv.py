@@ -6,18 +6,17 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .. import validate
 from .._folds import RULES, best_and_near, check_fold, splits
-from .._typing import FloatArray, Smooth
-from ..losses import LeastSquares
+from .._typing import FloatArray, IndexArray, Likelihood
 from ..result import Result
 from ..solvers import L1Problem
 from ..solvers.drive import Solver
-from ..solvers.l1.held_out import CLASSIFIED, LOWER, SCORES, HeldOut
+from ..solvers.l1.held_out import CLASSIFIED, LOWER, SCORES, HeldOut, deviance_of
 from ..solvers.l1.path import l1_folds
 from ..solvers.l1.problem import Point
 from ..solvers.l1.setting import gap_of
@@ -26,6 +25,24 @@ from ._l1_path import grid, path_of
 from ._linear import LinearClassifier, LinearRegressor, Rowwise
 from ._selecting import one_or_all
 from ._sparse_linear import SparseLinearModel
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A fold, and what its held-out rows are scored from."""
+
+    number: int
+    drawn: FloatArray  # (n,) sample weights, times how often a row is learnt from
+    learnt: np.ndarray  # (n,) whether a row has a weight in the fit
+    test: IndexArray
+    data: Rowwise
+    targets: list[FloatArray]  # of every problem, with the offset
+    exposure: FloatArray | None
+
+    @property
+    def weight(self) -> FloatArray:
+        """The sample weights of the rows held out."""
+        return np.asarray(self.data.sample_weight[self.test])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +77,24 @@ def _begin(
     started = time.perf_counter()
     design, labels, sample_weight = data.design, data.labels, data.sample_weight
     weight = sample_weight * model._unit(labels, sample_weight)
-    classes, targets = model._problems(labels, weight)
-    truth = labels if classes is None else np.searchsorted(classes, labels)
+    classes, targets, exposure = _l1_problem.posed(model, replace(data, sample_weight=weight))
     values = validate.check_grid(model.Cs)
     validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
     setting = _l1_problem.setting_of(model)
-    whole = setting.problems(design, targets, weight)
+    whole = setting.problems(design, targets, weight, exposure)
     folds: list[list[L1Problem]] = []
     held_out: list[HeldOut] = []
-    stratify = classes is not None
+    strata = model._shared_by_folds(labels)
     for train, test in splits(
-        labels, weight, model.cv, model.random_state, several=True, stratify=stratify
-    ):
-        part = sample_weight * np.bincount(train, minlength=weight.size)
-        part *= model._unit(labels, part)
-        if classes is not None:
-            check_fold(len(folds), classes, labels[part > 0], labels[test], model.scoring)
+        labels if strata is None else strata, weight, model.cv, model.random_state,
+        several=True, stratify=strata is not None,
+    ):  # fmt: skip
+        drawn = sample_weight * np.bincount(train, minlength=weight.size)
+        part = drawn * model._unit(labels, drawn)
+        fold = Fold(len(folds), drawn, part > 0, test, data, targets, exposure)
+        held_out.append(model._held_out(fold, classes, whole[0].risk.loss))
         part *= weight.sum() / part.sum()
-        folds.append(setting.problems(design, targets, part))
-        score = SCORES[model.scoring]
-        held_out.append(HeldOut(test, truth[test], sample_weight[test], len(targets), score))
+        folds.append(setting.problems(design, targets, part, exposure))
     seconds["standardize"] = time.perf_counter() - started
 
     def told(fold: int, number: int, step: int, point: Point) -> None:
@@ -117,7 +132,7 @@ def _keep(model: Any, results: list[_Solved]) -> None:
     paths = [
         path_of(
             solved.Cs, path, model.n_features_in_, model.n_scans_,
-            getattr(model, "classes_", None), model.loss, solved.names,
+            getattr(model, "classes_", None), model._score_loss, solved.names,
         )
         for path in solved.solutions
     ]  # fmt: skip
@@ -253,7 +268,7 @@ class L1ClassifierCV(LinearClassifier):
     def _check_parameters(self) -> None:
         _check(self)
         validate.check_option("scoring", self.scoring, CLASSIFIED)
-        if self.scoring == "log_loss" and self.loss != "logistic":
+        if self.scoring == "log_loss" and self._score_loss != "logistic":
             raise ValueError(
                 f"scoring='log_loss' needs loss='logistic'; got {self.loss!r}, whose scores are no "
                 "log-odds. Use scoring='accuracy' or 'auc'."
@@ -261,7 +276,20 @@ class L1ClassifierCV(LinearClassifier):
 
     @property
     def _score_loss(self) -> str:
-        return str(self.loss)
+        return self._loss().name
+
+    def _shared_by_folds(self, labels: np.ndarray) -> np.ndarray | None:
+        """Return what folds have in equal shares: the labels."""
+        return labels
+
+    def _held_out(self, fold: Fold, classes: np.ndarray, loss: Likelihood) -> HeldOut:
+        """Return what scores the rows that a fold holds out."""
+        labels, test = fold.data.labels, fold.test
+        check_fold(fold.number, classes, labels[fold.learnt], labels[test], self.scoring)
+        codes, judge = np.searchsorted(classes, labels[test]), SCORES[self.scoring]
+        return HeldOut(
+            test, len(fold.targets), lambda margins: judge(margins, codes, fold.weight)
+        )
 
 
 class L1RegressorCV(LinearRegressor):
@@ -310,10 +338,6 @@ class L1RegressorCV(LinearRegressor):
     np.True_
     """
 
-    scoring: Any = "squared_error"
-
-    _losses: ClassVar[dict[str, Smooth]] = {LeastSquares.name: LeastSquares()}  # of the score
-
     def __init__(
         self,
         Cs: Any = 100,
@@ -354,5 +378,24 @@ class L1RegressorCV(LinearRegressor):
     def _check_parameters(self) -> None:
         _check(self)
 
+    @property
+    def scoring(self) -> str:
+        """What held-out rows are scored by."""
+        return "squared_error" if self._loss().name == "least_squares" else "deviance"
 
-__all__ = ["L1ClassifierCV", "L1RegressorCV"]
+    def _shared_by_folds(self, labels: np.ndarray) -> np.ndarray | None:
+        """Return what folds have in equal shares: nothing."""
+        return None
+
+    def _held_out(self, fold: Fold, classes: None, loss: Likelihood) -> HeldOut:
+        """Return what scores the rows that a fold holds out."""
+        (target,), test, weight = fold.targets, fold.test, fold.weight
+        target = target[test]
+        if self.scoring == "squared_error":
+            judge = SCORES["squared_error"]
+            return HeldOut(test, 1, lambda margins: judge(margins, target, weight))
+        seen = weight if fold.exposure is None else weight * fold.exposure[test]
+        return HeldOut(test, 1, deviance_of(loss, target, seen, float(weight.sum())))
+
+
+__all__ = ["Fold", "L1ClassifierCV", "L1RegressorCV"]

@@ -32,7 +32,7 @@ def stored(model: Any, design: Design) -> Design:
 def check_common(model: Any) -> None:
     """Raise ValueError where a parameter that all l1 estimators have breaks a rule."""
     validate.check_share("l1_ratio", model.l1_ratio)
-    validate.check_option("loss", model.loss, list(model._losses))
+    model._loss()
     validate.check_gap("tol", model.tol)
     validate.check_iterations("max_iter", model.max_iter)
     validate.check_count("n_threads", model.n_threads)
@@ -58,10 +58,21 @@ def check(model: Any) -> None:
 def setting_of(model: Any) -> L1Setting:
     """Return the problem of an l1 estimator but its data."""
     return L1Setting(
-        model._losses[model.loss], float(model.l1_ratio), model.penalty_factor, model.signs,
+        model._loss(), float(model.l1_ratio), model.penalty_factor, model.signs,
         bool(model.fit_intercept), bool(model.standardize), float(model.tol), int(model.max_iter),
         for_sizes=getattr(model, "n_features", None) is not None,
     )  # fmt: skip
+
+
+def posed(
+    model: Any, data: Rowwise
+) -> tuple[np.ndarray | None, list[FloatArray], FloatArray | None]:
+    """Return the classes, if any, y of every problem, and what an offset makes of the weights."""
+    classes, targets = model._problems(data.labels, data.sample_weight)
+    if data.offset is None:
+        return classes, targets, None
+    y, exposure = model._loss().with_offset(targets[0], data.offset)
+    return classes, [y], exposure
 
 
 def begin(
@@ -71,14 +82,15 @@ def begin(
     started = time.perf_counter()
     data, unit = model._weigh(data)
     design, weight = data.design, data.sample_weight
-    classes, targets = model._problems(data.labels, weight)
     setting = setting_of(model)
-    problems = setting.problems(design, targets, weight)
+    classes, targets, exposure = posed(model, data)
+    problems = setting.problems(design, targets, weight, exposure)
     penalty = problems[0].penalty
     seconds["standardize"] = time.perf_counter() - started
     if model.n_features is not None:
         free, available = int((penalty.l1 == 0).sum()), int((penalty.l1 < NEVER).sum())
         k = validate.check_size(model.n_features, available, design.shape[1], free)
+        unit = exposure if unit is None else unit
         return classes, [_sized(model, problem, k, unit, seconds) for problem in problems]
     solvers = []
     C, solve = float(model.C), model._solvers()[0]
@@ -178,6 +190,7 @@ __all__ = [
     "doubts",
     "keep",
     "keep_solutions",
+    "posed",
     "setting_of",
     "stored",
 ]

@@ -50,14 +50,23 @@ class L1Setting:
     for_sizes: bool = False  # whether the problem is solved for a number of features
 
     def problems(
-        self, design: Design, ys: Sequence[FloatArray], weight: FloatArray
+        self,
+        design: Design,
+        ys: Sequence[FloatArray],
+        weight: FloatArray,
+        exposure: FloatArray | None = None,
     ) -> list[L1Problem]:
-        """Return the problem of every y at C = 1."""
+        """Return the problem of every y at C = 1.
+
+        exposure : (n,) what an offset makes of the weight of a row; `ys` are then those of
+            `with_offset`. Sizes and scales are those of `weight` alone.
+        """
         penalty = self._penalty(design, weight)
         size = float(weight.sum())
+        seen = weight if exposure is None else weight * exposure
         return [
             L1Problem(
-                design, Risk.centred(y, weight, self.loss, self.intercept), penalty, size
+                design, Risk.centred(y, seen, self.loss, self.intercept), penalty, size
             ).centred()
             for y in ys
         ]
