@@ -1,6 +1,7 @@
 """Scikit-learn classes: they validate, call one solver and store attributes."""
 
 from ._bags import BagClassifier, SelectedInstance
+from ._baseline import StepFunction
 from ._bilevel_cv import BilevelCV
 from ._budget import BudgetClassifier
 from ._budget_regressor import BudgetRegressor
@@ -9,7 +10,7 @@ from ._l1_cv import L1ClassifierCV, L1RegressorCV
 from ._l1_path import L1Path, l1_path
 from ._measure import MeasureClassifier
 from ._miles import MilesEmbedding
-from ._survival import BudgetSurvivalAnalysis, StepFunction
+from ._survival import BudgetSurvivalAnalysis
 
 __all__ = [
     "BagClassifier",

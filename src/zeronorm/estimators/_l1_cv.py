@@ -287,9 +287,7 @@ class L1ClassifierCV(LinearClassifier):
         labels, test = fold.data.labels, fold.test
         check_fold(fold.number, classes, labels[fold.learnt], labels[test], self.scoring)
         codes, judge = np.searchsorted(classes, labels[test]), SCORES[self.scoring]
-        return HeldOut(
-            test, len(fold.targets), lambda margins: judge(margins, codes, fold.weight)
-        )
+        return HeldOut(test, len(fold.targets), lambda margins: judge(margins, codes, fold.weight))
 
 
 class L1RegressorCV(LinearRegressor):

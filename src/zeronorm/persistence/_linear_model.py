@@ -16,7 +16,7 @@ from ..files import Layout, Table, did_you_mean, quote
 from ..ordering import predicted
 
 if TYPE_CHECKING:
-    from ..estimators._survival import Baseline
+    from ..estimators._baseline import Baseline
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,6 @@ from sklearn.metrics import roc_auc_score
 from ..._typing import FloatArray, IndexArray, Likelihood
 from ...ordering import predicted
 
-
 Score: TypeAlias = Callable[[FloatArray], float]  # of margins (n, n_problems)
 
 
