@@ -55,7 +55,7 @@ class _Solved:
     names: list[str] | None
 
 
-def _check(model: Any) -> None:
+def check(model: Any) -> None:
     """Raise ValueError where a parameter breaks a rule."""
     _l1_problem.check_common(model)
     validate.check_grid(model.Cs)
@@ -63,14 +63,14 @@ def _check(model: Any) -> None:
     validate.check_seed(model.random_state)
 
 
-def _read(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
+def read(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
     """Validate everything; rows of weight 0 stay, as splits number all rows."""
     data = SparseLinearModel._read(model, X, y, None, offset)
     weight = validate.check_sample_weight(sample_weight, len(data.labels))
     return replace(data, sample_weight=weight)
 
 
-def _begin(
+def begin(
     model: Any, data: Rowwise, seconds: dict[str, float]
 ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
     """Return the classes, if any, and the solver of all folds and all data."""
@@ -94,7 +94,8 @@ def _begin(
         fold = Fold(len(folds), drawn, part > 0, test, data, targets, exposure)
         held_out.append(model._held_out(fold, classes, whole[0].risk.loss))
         part *= weight.sum() / part.sum()
-        folds.append(setting.problems(design, targets, part, exposure))
+        own = _l1_problem.posed(model, replace(data, sample_weight=part))[1]
+        folds.append(setting.problems(design, own, part, exposure))
     seconds["standardize"] = time.perf_counter() - started
 
     def told(fold: int, number: int, step: int, point: Point) -> None:
@@ -113,7 +114,7 @@ def _begin(
     return classes, [solver()]
 
 
-def _keep(model: Any, results: list[_Solved]) -> None:
+def keep(model: Any, results: list[_Solved]) -> None:
     """Set the attributes that the solutions give."""
     (solved,) = results
     model.Cs_, model.scores_ = solved.Cs, solved.scores
@@ -141,7 +142,7 @@ def _keep(model: Any, results: list[_Solved]) -> None:
     model.n_selected_ = np.array([np.unique(np.concatenate(some)).size for some in supports])
 
 
-def _warned(model: Any) -> Iterable[Warning]:
+def warned(model: Any) -> Iterable[Warning]:
     """Return the warnings that a fit gives."""
     return _doubts.l1_gap(_l1_problem.setting_of(model), model._results, 0.0, "auto")
 
@@ -260,13 +261,13 @@ class L1ClassifierCV(LinearClassifier):
         self.n_threads = n_threads
 
     _stored = _l1_problem.stored
-    _read = _read
-    _begin = _begin
-    _store = _keep
-    _doubts = _warned
+    _read = read
+    _begin = begin
+    _store = keep
+    _doubts = warned
 
     def _check_parameters(self) -> None:
-        _check(self)
+        check(self)
         validate.check_option("scoring", self.scoring, CLASSIFIED)
         if self.scoring == "log_loss" and self._score_loss != "logistic":
             raise ValueError(
@@ -368,13 +369,13 @@ class L1RegressorCV(LinearRegressor):
         self.n_threads = n_threads
 
     _stored = _l1_problem.stored
-    _read = _read
-    _begin = _begin
-    _store = _keep
-    _doubts = _warned
+    _read = read
+    _begin = begin
+    _store = keep
+    _doubts = warned
 
     def _check_parameters(self) -> None:
-        _check(self)
+        check(self)
 
     @property
     def scoring(self) -> str:
@@ -396,4 +397,13 @@ class L1RegressorCV(LinearRegressor):
         return HeldOut(test, 1, deviance_of(loss, target, seen, float(weight.sum())))
 
 
-__all__ = ["Fold", "L1ClassifierCV", "L1RegressorCV"]
+__all__ = [
+    "Fold",
+    "L1ClassifierCV",
+    "L1RegressorCV",
+    "begin",
+    "check",
+    "keep",
+    "read",
+    "warned",
+]

@@ -284,7 +284,10 @@ def grid(
     if not isinstance(Cs, int):
         return Cs
     if ratio is None:
-        ratio = WIDE_RATIO if problem.size < problem.design.shape[1] else TALL_RATIO
+        y, of_survival = problem.risk.y, problem.risk.loss.target == "survival"
+        # Of survival times events count: more features than these can order all of them.
+        size = float(problem.risk.weight @ y[:, 1]) if of_survival else problem.size
+        ratio = WIDE_RATIO if size < problem.design.shape[1] else TALL_RATIO
     return np.asarray(smallest * np.geomspace(1.0, ratio, Cs))
 
 

@@ -131,7 +131,7 @@ def _starts(model: Any, classes: np.ndarray | None, penalty: Penalty, n: int) ->
     if model.n_features_in_ != penalty.l1.size or not same:
         return [None] * n
     here = penalty.of(model.support_)
-    intercepts = np.atleast_1d(model.intercept_)
+    intercepts = np.atleast_1d(getattr(model, "intercept_", 0.0))
     for coef, intercept in zip(model._support_coef, intercepts, strict=True):
         kept = (coef != 0) & (coef >= here.low) & (coef <= here.high) & (here.l1 < NEVER)
         b = float(intercept) if model.fit_intercept else 0.0

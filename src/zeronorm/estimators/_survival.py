@@ -85,7 +85,16 @@ class SurvivalModel(SparseLinearModel):
         return np.ones_like(sample_weight)
 
     def _problems(self, labels: np.ndarray, weight: FloatArray) -> tuple[None, list[FloatArray]]:
-        return None, [labels]
+        """Return no classes, and the target, without the events of rows without weight.
+
+        Of their times nobody with a weight may be at risk.
+        """
+        seen = weight > 0
+        if seen.all():
+            return None, [labels]
+        target = labels.copy()
+        target[:, 1] *= seen
+        return None, [target]
 
     def _strata(self, y: FloatArray, cv: Any) -> np.ndarray:
         """Return the events, which folds have in equal shares."""
