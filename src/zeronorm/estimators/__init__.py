@@ -8,7 +8,8 @@ from ._budget_regressor import BudgetRegressor
 from ._l1 import L1Classifier, L1Regressor
 from ._l1_cv import L1ClassifierCV, L1RegressorCV
 from ._l1_path import L1Path, l1_path
-from ._l1_survival import L1SurvivalAnalysis, L1SurvivalAnalysisCV
+from ._l1_survival import L1SurvivalAnalysis
+from ._l1_survival_cv import L1SurvivalAnalysisCV
 from ._measure import MeasureClassifier
 from ._miles import MilesEmbedding
 from ._survival import BudgetSurvivalAnalysis

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -30,6 +29,7 @@ class SurvivalModel(SparseLinearModel):
     fit_intercept = True  # differences of margins alone count; columns are centred by it
 
     ties: Any  # a parameter of every such class
+    _models: Sequence[Model]
 
     @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -60,14 +60,14 @@ class SurvivalModel(SparseLinearModel):
         self._set_baseline()
         return self
 
-    @abstractmethod
     def _models_by_size(self) -> Mapping[Any, Model]:
-        """Return the models of the fit, by what tells them apart."""
+        """Return the models of the fit, by their size where there are several."""
+        return {None: self._models[0]}
 
     @property
-    @abstractmethod
     def _model_size(self) -> Any:
-        """Which of them predicts."""
+        """The size of the one that predicts; None where there is one only."""
+        return None
 
     def _loss(self) -> Cox:
         """Return the loss of the selection."""

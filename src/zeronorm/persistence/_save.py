@@ -46,7 +46,7 @@ def save(
     Parameters
     ----------
     estimator : fitted classifier, regressor or survival model of this package
-        Of `L1ClassifierCV` and `L1RegressorCV` the model at `C_` is written.
+        Of `L1ClassifierCV` and its like the model at `C_` is written.
     path : path-like
     n_features : int, pair of int or None
         Which of the sizes that were fitted: numbers of groups where groups were selected, the pair
@@ -160,18 +160,28 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     from sklearn.base import is_classifier
 
     from ..estimators import (
-        BudgetSurvivalAnalysis,
         L1Classifier,
         L1ClassifierCV,
         L1Regressor,
         L1RegressorCV,
+        L1SurvivalAnalysis,
+        L1SurvivalAnalysisCV,
     )
     from ..estimators._selecting import Selector
+    from ..estimators._survival import SurvivalModel
     from ..solvers.l1.setting import gap_of
 
     kind = type(estimator).__name__
     selects = isinstance(estimator, Selector)
-    of_l1 = (L1Classifier, L1ClassifierCV, L1Regressor, L1RegressorCV)
+    of_l1 = (
+        L1Classifier,
+        L1ClassifierCV,
+        L1Regressor,
+        L1RegressorCV,
+        L1SurvivalAnalysis,
+        L1SurvivalAnalysisCV,
+    )
+    of_survival = isinstance(estimator, SurvivalModel)
     if not selects and not isinstance(estimator, of_l1):
         raise TypeError(f"estimator must be a fitted model of zeronorm; got {kind}.")
     if not hasattr(estimator, "support_"):
@@ -208,7 +218,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
             tabulate(getattr(estimator, "criteria_", None)),
             summarize_calibration(chosen[0]) if refit and classifies else None,
             loss,
-            estimator._baselines[size] if isinstance(estimator, BudgetSurvivalAnalysis) else None,
+            estimator._baselines[size] if of_survival else None,
         )  # fmt: skip
     if n_features is not None:
         raise ValueError(
@@ -224,7 +234,10 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     none = [None for _ in results]
     histories = [result.history for result in results]
     refit_C = np.ravel(getattr(estimator, "refit_C_", [])).tolist()
-    return _Contents(estimator._models, histories, [*none], refit_C, solutions, [], None, loss)
+    baseline = estimator._baseline() if of_survival else None
+    return _Contents(
+        estimator._models, histories, [*none], refit_C, solutions, [], None, loss, baseline
+    )
 
 
 def _groups_of(estimator: Any, support: IndexArray) -> list[Any] | None:

@@ -14,7 +14,6 @@ from ... import _kernels
 from ..._typing import FloatArray, IndexArray
 from ...designs._column_sets import ColumnSet, RowSet
 
-
 SWEEPS_BETWEEN = 10  # of a descent with a Gram matrix, between steps of the support
 
 
