@@ -9,7 +9,7 @@ import numpy as np
 from .. import validate
 from .._typing import FloatArray, Likelihood
 from ..solvers.l1.held_out import HeldOut, added_deviance_of
-from . import _l1_cv, _l1_problem
+from . import _l1_folds, _l1_problem
 from ._survival import SurvivalModel, concordance
 
 SCORINGS = ("deviance", "c_index")
@@ -97,20 +97,20 @@ class L1SurvivalAnalysisCV(SurvivalModel):
         self.ties = ties
 
     _stored = _l1_problem.stored
-    _read = _l1_cv.read
-    _begin = _l1_cv.begin
-    _store = _l1_cv.keep
-    _doubts = _l1_cv.warned
+    _read = _l1_folds.read
+    _begin = _l1_folds.begin
+    _store = _l1_folds.keep
+    _doubts = _l1_folds.warned
 
     def _check_parameters(self) -> None:
-        _l1_cv.check(self)
+        _l1_folds.check(self)
         validate.check_option("scoring", self.scoring, SCORINGS)
 
     def _shared_by_folds(self, labels: np.ndarray) -> np.ndarray:
         """Return what folds have in equal shares: the events."""
         return self._strata(labels, self.cv)
 
-    def _held_out(self, fold: _l1_cv.Fold, classes: None, loss: Likelihood) -> HeldOut:
+    def _held_out(self, fold: _l1_folds.Fold, classes: None, loss: Likelihood) -> HeldOut:
         """Return what scores the rows that a fold holds out."""
         y, rows = fold.data.labels, fold.test
         held = np.bincount(rows, fold.weight, len(y)).astype(np.float64)

@@ -159,28 +159,16 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     # On use: reading a model file needs no estimators.
     from sklearn.base import is_classifier
 
-    from ..estimators import (
-        L1Classifier,
-        L1ClassifierCV,
-        L1Regressor,
-        L1RegressorCV,
-        L1SurvivalAnalysis,
-        L1SurvivalAnalysisCV,
-    )
+    from .. import estimators as own
     from ..estimators._selecting import Selector
     from ..estimators._survival import SurvivalModel
-    from ..solvers.l1.setting import gap_of
 
     kind = type(estimator).__name__
     selects = isinstance(estimator, Selector)
     of_l1 = (
-        L1Classifier,
-        L1ClassifierCV,
-        L1Regressor,
-        L1RegressorCV,
-        L1SurvivalAnalysis,
-        L1SurvivalAnalysisCV,
-    )
+        own.L1Classifier, own.L1Regressor, own.L1SurvivalAnalysis,
+        own.L1ClassifierCV, own.L1RegressorCV, own.L1SurvivalAnalysisCV,
+    )  # fmt: skip
     of_survival = isinstance(estimator, SurvivalModel)
     if not selects and not isinstance(estimator, of_l1):
         raise TypeError(f"estimator must be a fitted model of zeronorm; got {kind}.")
@@ -225,6 +213,13 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
             f"n_features chooses one of several models, and {kind} has only one; got "
             f"{n_features!r}. Leave it out."
         )
+    return _solved(estimator, loss, estimator._baseline() if of_survival else None)
+
+
+def _solved(estimator: Any, loss: Any, baseline: Any) -> _Contents:
+    """Return the models of an estimator of the l1 family."""
+    from ..solvers.l1.setting import gap_of
+
     results = estimator._results
     Cs = np.broadcast_to(np.asarray(estimator.C_, np.float64), len(results))
     solutions = [
@@ -234,7 +229,6 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     none = [None for _ in results]
     histories = [result.history for result in results]
     refit_C = np.ravel(getattr(estimator, "refit_C_", [])).tolist()
-    baseline = estimator._baseline() if of_survival else None
     return _Contents(
         estimator._models, histories, [*none], refit_C, solutions, [], None, loss, baseline
     )
