@@ -9,7 +9,7 @@ import numpy as np
 from .. import validate
 from .._folds import check_fold
 from .._typing import Likelihood
-from ..solvers.l1.held_out import CLASSIFIED, SCORES, HeldOut, deviance_of
+from ..solvers.l1.held_out import CLASSIFIED, SCORES, HeldOut, deviance_of, multinomial_log_loss
 from . import _l1_folds, _l1_problem
 from ._linear import LinearClassifier, LinearRegressor
 
@@ -51,8 +51,8 @@ class L1ClassifierCV(LinearClassifier):
     random_state : int or None
         Of the shuffle of stratified folds, from 0 to 2^32 - 1; None shuffles in another way at
         every fit.
-    l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, class_weight, tol, max_iter,
-    n_threads : as for `L1Classifier`; tol and max_iter hold at every C.
+    l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, multi_class, class_weight,
+    tol, max_iter, n_threads : as for `L1Classifier`; tol and max_iter hold at every C.
 
     Attributes
     ----------
@@ -70,7 +70,8 @@ class L1ClassifierCV(LinearClassifier):
     seconds_ : by phase.
 
     With three or more classes l1_path_, objective_ and history_ are tuples, one entry for each
-    class against the rest in the order of `classes_`.
+    class against the rest in the order of `classes_`; with "multinomial" there is one problem, and
+    l1_path_ alone has an entry for the coefficients of each class.
 
     Warns
     -----
@@ -106,6 +107,7 @@ class L1ClassifierCV(LinearClassifier):
         signs: Any = None,
         fit_intercept: bool = True,
         standardize: bool = False,
+        multi_class: str = "ovr",
         class_weight: Any = None,
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -122,6 +124,7 @@ class L1ClassifierCV(LinearClassifier):
         self.signs = signs
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.multi_class = multi_class
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -142,6 +145,8 @@ class L1ClassifierCV(LinearClassifier):
                 "log-odds. Use scoring='accuracy' or 'auc'."
             )
 
+    _probabilities = _l1_problem.probabilities
+
     @property
     def _score_loss(self) -> str:
         return self._loss().name
@@ -155,6 +160,8 @@ class L1ClassifierCV(LinearClassifier):
         labels, test = fold.data.labels, fold.test
         check_fold(fold.number, classes, labels[fold.learnt], labels[test], self.scoring)
         codes, judge = np.searchsorted(classes, labels[test]), SCORES[self.scoring]
+        if self.scoring == "log_loss" and _l1_problem.shares(self, len(classes)):
+            judge = multinomial_log_loss
         return HeldOut(test, len(fold.targets), lambda margins: judge(margins, codes, fold.weight))
 
 

@@ -77,11 +77,11 @@ def begin(
     started = time.perf_counter()
     design, labels, sample_weight = data.design, data.labels, data.sample_weight
     weight = sample_weight * model._unit(labels, sample_weight)
-    classes, targets, exposure = _l1_problem.posed(model, replace(data, sample_weight=weight))
+    found = _l1_problem.posed(model, replace(data, sample_weight=weight))
+    setting, classes = found.setting, found.classes
     values = validate.check_grid(model.Cs)
     validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
-    setting = _l1_problem.setting_of(model)
-    whole = setting.problems(design, targets, weight, exposure)
+    whole = found.problems(design, weight)
     folds: list[list[L1Problem]] = []
     held_out: list[HeldOut] = []
     strata = model._shared_by_folds(labels)
@@ -91,15 +91,15 @@ def begin(
     ):  # fmt: skip
         drawn = sample_weight * np.bincount(train, minlength=weight.size)
         part = drawn * model._unit(labels, drawn)
-        fold = Fold(len(folds), drawn, part > 0, test, data, targets, exposure)
+        fold = Fold(len(folds), drawn, part > 0, test, data, found.targets, found.exposure)
         held_out.append(model._held_out(fold, classes, whole[0].risk.loss))
         part *= weight.sum() / part.sum()
-        own = _l1_problem.posed(model, replace(data, sample_weight=part))[1]
-        folds.append(setting.problems(design, own, part, exposure))
+        own = _l1_problem.posed(model, replace(data, sample_weight=part))
+        folds.append(own.problems(design, part))
     seconds["standardize"] = time.perf_counter() - started
 
     def told(fold: int, number: int, step: int, point: Point) -> None:
-        held_out[fold].add(number, step, point.z + folds[fold][number].risk.origin)
+        held_out[fold].add(number, step, folds[fold][number].risk.margins(point.z))
 
     def solver() -> Solver[_Solved]:
         Cs, solutions, seconds["solve"] = yield from l1_folds(
@@ -130,15 +130,19 @@ def keep(model: Any, results: list[_Solved]) -> None:
     model.seconds_["solve"] = solve
     model.C_best_, model.C_1se_ = float(solved.Cs[best]), float(solved.Cs[near])
     model.n_iter_ = max(sum(len(one.history) for one in path) for path in solved.solutions)
+    classes = getattr(model, "classes_", None)
+    found = solved.solutions
+    if classes is not None and _l1_problem.shares(model, len(classes)):
+        found = [list(part) for part in zip(*map(_l1_problem.parts, found[0]), strict=True)]
     paths = [
         path_of(
-            solved.Cs, path, model.n_features_in_, model.n_scans_,
-            getattr(model, "classes_", None), model._score_loss, solved.names,
+            solved.Cs, path, model.n_features_in_, model.n_scans_, classes, model._score_loss,
+            solved.names,
         )
-        for path in solved.solutions
+        for path in found
     ]  # fmt: skip
     model.l1_path_ = one_or_all(paths)
-    supports = [[one.support for one in ones] for ones in zip(*solved.solutions, strict=True)]
+    supports = [[one.support for one in ones] for ones in zip(*found, strict=True)]
     model.n_selected_ = np.array([np.unique(np.concatenate(some)).size for some in supports])
 
 

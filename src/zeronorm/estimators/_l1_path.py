@@ -24,7 +24,7 @@ from ..solvers.l1.setting import gap_of
 from ..solvers.l1.walk import saturated
 from ._doubts import l1_remedy
 from ._l1 import L1Classifier, L1Regressor
-from ._l1_problem import posed, setting_of
+from ._l1_problem import posed
 from ._l1_survival import L1SurvivalAnalysis
 
 # Of the largest C to the smallest one, with fewer samples than features, and else: as in glmnet.
@@ -226,7 +226,8 @@ def l1_path(
     validate.check_count("max_features", max_features)
     data, _ = model._weigh(model._read(X, y, sample_weight, offset))
     design, weight = data.design, data.sample_weight
-    classes, targets, exposure = posed(model, data)
+    found = posed(model, data)
+    setting, classes = found.setting, found.classes
     if classes is not None and len(classes) > 2:
         raise ValueError(
             f"y must have two classes for a path; got {len(classes)}. Use L1ClassifierCV, "
@@ -234,8 +235,7 @@ def l1_path(
         )
     if not isinstance(values, int):
         validate.check_total_weight(values[-1], weight)
-    setting = setting_of(model)
-    (problem,) = setting.problems(design, targets, weight, exposure)
+    (problem,) = found.problems(design, weight)
     most = design.shape[1] if max_features is None else int(max_features)
     stop_early = isinstance(values, int)
 

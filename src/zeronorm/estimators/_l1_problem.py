@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from .. import validate
 from .._typing import Design, FloatArray
+from ..losses import Multinomial
+from ..losses import probabilities as of_each
+from ..losses._multinomial import classes_as_outputs
 from ..result import Result
 from ..solvers import L1Problem
 from ..solvers.drive import Solver
@@ -38,6 +42,28 @@ def check_common(model: Any) -> None:
     validate.check_count("n_threads", model.n_threads)
     for name in ("fit_intercept", "standardize"):
         validate.check_flag(name, getattr(model, name))
+    if (
+        validate.check_option(
+            "multi_class", getattr(model, "multi_class", "ovr"), ["ovr", "multinomial"]
+        )
+        == "multinomial"
+    ):
+        _check_multinomial(model)
+
+
+def _check_multinomial(model: Any) -> None:
+    """Raise ValueError where one problem of several classes cannot be had."""
+    if model._loss().name != "logistic":
+        raise ValueError(
+            f"loss must be 'logistic' for multi_class='multinomial'; got {model.loss!r}. Use "
+            "multi_class='ovr'."
+        )
+    factor = model.penalty_factor
+    if factor is not None and not (np.asarray(factor, np.float64) > 0).all():
+        raise ValueError(
+            "penalty_factor must be positive for multi_class='multinomial': without a penalty the "
+            "coefficients of the classes are not told apart. Use a small one, 1e-3."
+        )
 
 
 def check(model: Any) -> None:
@@ -53,6 +79,12 @@ def check(model: Any) -> None:
                 f"got {model.refit_C!r}. Use refit_C=None: the model is the l1 solution."
             )
     validate.check_flag("warm_start", model.warm_start)
+    if model.n_features is not None and getattr(model, "multi_class", "ovr") == "multinomial":
+        raise ValueError(
+            "n_features must be None for multi_class='multinomial', whose path counts coefficients "
+            f"and not features; got {model.n_features!r}. Use BudgetClassifier: it shares its "
+            "features among the classes."
+        )
 
 
 def setting_of(model: Any) -> L1Setting:
@@ -64,15 +96,37 @@ def setting_of(model: Any) -> L1Setting:
     )  # fmt: skip
 
 
-def posed(
-    model: Any, data: Rowwise
-) -> tuple[np.ndarray | None, list[FloatArray], FloatArray | None]:
-    """Return the classes, if any, y of every problem, and what an offset makes of the weights."""
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """The problems of an estimator on its rows, but their weights."""
+
+    setting: L1Setting
+    classes: np.ndarray | None
+    targets: list[FloatArray]  # of every problem, with the offset
+    exposure: FloatArray | None  # (n,) what an offset makes of the weight of a row
+
+    def problems(self, design: Design, weight: FloatArray) -> list[L1Problem]:
+        """Return the problems at C = 1."""
+        return self.setting.problems(design, self.targets, weight, self.exposure)
+
+
+def posed(model: Any, data: Rowwise) -> Posed:
+    """Return the problems of an estimator."""
+    setting = setting_of(model)
     classes, targets = model._problems(data.labels, data.sample_weight)
-    if data.offset is None:
-        return classes, targets, None
-    y, exposure = model._loss().with_offset(targets[0], data.offset)
-    return classes, [y], exposure
+    if data.offset is not None:
+        y, exposure = setting.loss.with_offset(targets[0], data.offset)
+        return Posed(setting, classes, [y], exposure)
+    if classes is not None and shares(model, len(classes)):
+        q = len(classes)
+        setting = replace(setting, loss=Multinomial(q, setting.intercept))
+        targets = [classes_as_outputs(np.searchsorted(classes, data.labels), q)]
+    return Posed(setting, classes, targets, None)
+
+
+def shares(model: Any, n_classes: int) -> bool:
+    """Return whether several classes are one multinomial problem."""
+    return n_classes > 2 and getattr(model, "multi_class", "ovr") == "multinomial"
 
 
 def begin(
@@ -82,15 +136,14 @@ def begin(
     started = time.perf_counter()
     data, unit = model._weigh(data)
     design, weight = data.design, data.sample_weight
-    setting = setting_of(model)
-    classes, targets, exposure = posed(model, data)
-    problems = setting.problems(design, targets, weight, exposure)
+    found = posed(model, data)
+    setting, classes, problems = found.setting, found.classes, found.problems(design, weight)
     penalty = problems[0].penalty
     seconds["standardize"] = time.perf_counter() - started
     if model.n_features is not None:
         free, available = int((penalty.l1 == 0).sum()), int((penalty.l1 < NEVER).sum())
         k = validate.check_size(model.n_features, available, design.shape[1], free)
-        unit = exposure if unit is None else unit
+        unit = found.exposure if unit is None else unit
         return classes, [_sized(model, problem, k, unit, seconds) for problem in problems]
     solvers = []
     C, solve = float(model.C), model._solvers()[0]
@@ -164,7 +217,7 @@ def keep_solutions(model: Any, results: Sequence[Result], C: Any) -> None:
     """Set the attributes that the solutions of all problems give, at their C."""
     # Without their dual points, which have a number for every row.
     model._results = tuple(replace(result, dual=None) for result in results)
-    model._models = model._results
+    model._models = tuple(by_class(result) for result in model._results)
     model._set_models(model._models)
     model.C_ = C
     model.objective_ = one_or_all([result.objective for result in results])
@@ -176,6 +229,38 @@ def keep_solutions(model: Any, results: Sequence[Result], C: Any) -> None:
     )
 
 
+def by_class(result: Result) -> Result:
+    """Return a result as a model of features of X: of several outputs a row of coefficients each.
+
+    Column j q + o of its problem is feature j in output o.
+    """
+    q = np.size(result.intercept)
+    if q == 1:
+        return result
+    features = np.unique(result.support // q)
+    coef: FloatArray = np.zeros((q, features.size))
+    coef[result.support % q, np.searchsorted(features, result.support // q)] = result.coef
+    return replace(result, support=features, coef=coef)
+
+
+def probabilities(model: Any, scores: FloatArray) -> FloatArray:
+    """Return the probabilities that scores give."""
+    if scores.ndim == 2 and shares(model, scores.shape[1]):
+        found: FloatArray = softmax(scores, axis=1)
+        return found
+    return of_each(scores)
+
+
+def parts(result: Result) -> list[Result]:
+    """Return the part of a result that each of several outputs has, on features of X."""
+    q = np.size(result.intercept)
+    own = [result.support % q == output for output in range(q)]
+    return [
+        replace(result, support=result.support[one] // q, coef=result.coef[one], intercept=b)
+        for one, b in zip(own, result.intercept, strict=True)
+    ]
+
+
 def doubts(model: Any) -> Iterator[Warning]:
     """Return the warnings that a fit at one C, or of k features, gives."""
     setting = setting_of(model)
@@ -184,13 +269,18 @@ def doubts(model: Any) -> Iterator[Warning]:
 
 
 __all__ = [
+    "Posed",
     "begin",
+    "by_class",
     "check",
     "check_common",
     "doubts",
     "keep",
     "keep_solutions",
+    "parts",
     "posed",
+    "probabilities",
     "setting_of",
+    "shares",
     "stored",
 ]

@@ -87,6 +87,16 @@ class Risk:
         """Return the best intercepts of several outputs for margins without them."""
         return cast("LossOfOutputs", self.loss).intercepts(z, self.y, self.weight)
 
+    def margins(self, z: FloatArray) -> FloatArray:
+        """Return margins as the target has them, of several outputs (n, outputs) with intercepts.
+
+        z : b among them, but for several outputs.
+        """
+        if self.loss.outputs == 1:
+            return np.asarray(z + self.origin)
+        found = z.reshape(self.loss.outputs, -1) + (self.intercepts(z) + self.origin)[:, None]
+        return np.asarray(found.T)
+
     def dual_point(self, gradient: FloatArray) -> FloatArray:
         """Return the dual point v = -gradient, where b is free with a sum of 0."""
         return balance(-gradient) if self.intercept else -gradient

@@ -47,6 +47,12 @@ def _log_loss(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> flo
     return -float(np.average(log_proba, weights=weight))
 
 
+def multinomial_log_loss(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
+    """Return the mean of -log p of the true class, p of a multinomial model."""
+    log_proba = margins[np.arange(codes.size), codes] - logsumexp(margins, axis=1)
+    return -float(np.average(log_proba, weights=weight))
+
+
 def _accuracy(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
     """Return the share of the weight whose label is predicted."""
     return float(np.average(predicted(margins) == codes, weights=weight))
@@ -105,4 +111,12 @@ SCORES: dict[str, Callable[[FloatArray, np.ndarray, FloatArray], float]] = {
 CLASSIFIED = ("log_loss", "accuracy", "auc")  # of labels
 LOWER = ("log_loss", "squared_error", "deviance")  # the smaller the better
 
-__all__ = ["CLASSIFIED", "LOWER", "SCORES", "HeldOut", "added_deviance_of", "deviance_of"]
+__all__ = [
+    "CLASSIFIED",
+    "LOWER",
+    "SCORES",
+    "HeldOut",
+    "added_deviance_of",
+    "deviance_of",
+    "multinomial_log_loss",
+]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +50,12 @@ class L1Problem:
         return replace(
             self, design=Scaled(self.design, centre, np.ones(centre.size)), centre=centre
         )
+
+    def intercept(self, point: Point, features: IndexArray, u: FloatArray) -> Any:
+        """Return b of X and its target at a point; of several outputs those of all."""
+        if self.risk.loss.outputs > 1:
+            return self.risk.intercepts(point.z) + self.risk.origin
+        return point.b - self.shift(features, u)
 
     def shift(self, features: IndexArray, u: FloatArray) -> float:
         """Return b of the design and the risk less b of X and its target."""

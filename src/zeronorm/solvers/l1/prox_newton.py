@@ -116,7 +116,7 @@ class _Minimiser:
         left for where the matrix would not fit, or cannot be had.
         """
         some, columns, risk = self._drawn(model), self._columns, self._problem.risk
-        if some.size * model.curvature.size > LARGEST_COPY:
+        if risk.loss.outputs == 1 and some.size * risk.size > LARGEST_COPY:
             return None
         Z = gather(self._problem.design, columns.features[some])
         taken = risk.coupling(Z, point.z)

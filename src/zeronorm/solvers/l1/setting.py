@@ -13,6 +13,7 @@ from ..._typing import Design, FloatArray, IndexArray, Smooth
 from ...designs import Scaled, as_design
 from ...designs._columns import gather
 from ...designs._operations import center_scale, unscaled
+from ...designs._repeated import Repeated
 from ...result import Result, Status
 from ..drive import Solver
 from ..pool.refit import Refit, refit
@@ -62,12 +63,14 @@ class L1Setting:
             `with_offset`. Sizes and scales are those of `weight` alone.
         """
         penalty = self._penalty(design, weight)
-        size = float(weight.sum())
+        size, q = float(weight.sum()), self.loss.outputs
         seen = weight if exposure is None else weight * exposure
+        free = self.intercept
+        if q > 1:  # the intercepts are a part of the loss
+            design, seen, free = Repeated(design, q), np.tile(seen, q), False
+            penalty = penalty.of(np.repeat(np.arange(penalty.l1.size), q))
         return [
-            L1Problem(
-                design, Risk.centred(y, seen, self.loss, self.intercept), penalty, size
-            ).centred()
+            L1Problem(design, Risk.centred(y, seen, self.loss, free), penalty, size).centred()
             for y in ys
         ]
 
