@@ -113,6 +113,7 @@ TABLE = [
     (L1Classifier(0.2), SOLVED),
     (L1Classifier(n_features=3), f"{SOLVED} refit_C_"),
     (L1Classifier(n_features=3, refit_C=None), SOLVED),
+    (L1Classifier(0.2, multi_class="multinomial"), SOLVED),
     (L1ClassifierCV(10, cv=2), FOLDED),
     (L1Regressor(0.2), SOLVED),
     (L1Regressor(n_features=3), f"{SOLVED} refit_C_"),

@@ -205,10 +205,11 @@ class Descent:
         """Sweep with the Gram matrix until the violations add up to at most `target`.
 
         Between some sweeps there are steps to the minimum over the features that are not zero: of
-        columns that are nearly dependent sweeps alone get nowhere. The model has no intercept.
+        columns that are nearly dependent sweeps alone get nowhere. The model has no intercept and
+        no nu, so that the matrix stays as it is.
         """
         while self.n_sweeps < max_sweeps:
-            self.sweep_gram(gram.copy(), target, SWEEPS_BETWEEN)
+            self.sweep_gram(gram, target, SWEEPS_BETWEEN)
             if self._state.violation <= target:
                 return
             self._solve_support(gram)
