@@ -101,6 +101,19 @@ def test_storages_and_scales(storage, data):
     np.testing.assert_allclose(model.predict_proba(given), expected, atol=1e-4)
 
 
+def test_columns_far_from_zero(data):
+    """Curvatures of raw columns would have no digits left, and intercepts be of centred ones."""
+    X, y, weight = data
+    plain = L1Classifier(0.2, multi_class="multinomial", tol=1e-8).fit(X, y, weight)
+    far = L1Classifier(0.2, multi_class="multinomial", tol=1e-8).fit(X + 1e6, y, weight)
+    assert far.dual_gap_ <= 1e-8
+    np.testing.assert_allclose(far.coef_, plain.coef_, atol=1e-4)
+    np.testing.assert_allclose(far.predict_proba(X + 1e6), plain.predict_proba(X), atol=1e-4)
+    folds = L1ClassifierCV([0.1, 0.3], cv=3, multi_class="multinomial")
+    expected = folds.fit(X, y).scores_
+    np.testing.assert_allclose(folds.fit(X + 1e6, y).scores_, expected, atol=1e-3)
+
+
 @pytest.mark.parametrize("scoring", ["log_loss", "accuracy"])
 def test_folds_are_fits_on_their_rows(scoring, data):
     """Held-out rows would be scored without their intercepts, or as against the rest."""
@@ -157,7 +170,10 @@ def test_separated_classes_have_a_solution():
     [
         ({"n_features": 3}, "n_features must be None for multi_class='multinomial'"),
         ({"loss": "squared_hinge"}, "loss must be 'logistic' for multi_class='multinomial'"),
-        ({"penalty_factor": np.zeros(M)}, "penalty_factor must be positive for multi_class="),
+        (
+            {"penalty_factor": np.r_[0.0, np.ones(M - 1)]},
+            "penalty_factor must be positive for multi_class=",
+        ),
         ({"multi_class": "shared"}, "multi_class must be one of 'ovr', 'multinomial'"),
     ],
 )

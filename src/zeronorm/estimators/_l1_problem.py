@@ -58,12 +58,6 @@ def _check_multinomial(model: Any) -> None:
             f"loss must be 'logistic' for multi_class='multinomial'; got {model.loss!r}. Use "
             "multi_class='ovr'."
         )
-    factor = model.penalty_factor
-    if factor is not None and not (np.asarray(factor, np.float64) > 0).all():
-        raise ValueError(
-            "penalty_factor must be positive for multi_class='multinomial': without a penalty the "
-            "coefficients of the classes are not told apart. Use a small one, 1e-3."
-        )
 
 
 def check(model: Any) -> None:
