@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from conftest import write_csv
-from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis
+from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis, L1SurvivalAnalysisCV, l1_path
 from zeronorm.losses import Quantile
 from zeronorm.model_selection import cross_validate
 
@@ -450,3 +450,51 @@ def test_signs_that_cannot_be(fails, write):
     measured = ["select", path, "--target", "grade", "-k", 2, "--no-save", "--nonnegative", "x1"]
     assert "which has no --nonnegative" in fails(*measured, "--measure", "f1")
     assert "Say --per-class" in fails(*measured, "--task", "classes")
+
+
+def test_paths_of_survival_times_and_of_counts(run, fails, write):
+    """The l1 path would not know times, or leave the exposure out."""
+    data = write("days", "died", "claims", "years")
+    survival = ["--time", "days", "--event", "died"]
+    document = json.loads(run("path", data, *survival, "--cv", 3, "--points", 10, "--json").stdout)
+    names = [f"x{j}" for j in range(6)] + ["claims", "years"]
+    columns = np.column_stack([X, COLUMNS["claims"], COLUMNS["years"]])
+    model = L1SurvivalAnalysisCV(10, cv=3, standardize=True).fit(columns, SURVIVAL)
+    assert document["parameters"]["loss"] == "cox"
+    assert document["parameters"]["scoring"] == "deviance"
+    assert document["chosen"]["C"] == pytest.approx(model.C_)
+    found = {row["name"]: row["coefficient"] for row in document["chosen"]["features"]}
+    assert found == pytest.approx({names[j]: model.coef_[j] for j in model.support_})
+    text = words(run("path", data, *survival, "--ties", "efron", "--points", 5))
+    assert "C weighs the cox efron loss" in text
+    text = words(run("path", data, *survival, "--cv", 3, "--scoring", "c_index", "--points", 5))
+    assert "hazard ratio" in text
+    counts = ["--loss", "poisson", "--target", "claims", "--exposure", "years"]
+    document = json.loads(run("path", data, *counts, "--points", 8, "--json").stdout)
+    columns = np.column_stack([X, COLUMNS["days"], COLUMNS["died"]])
+    path = l1_path(
+        columns, COLUMNS["claims"], offset=np.log(YEARS), loss="poisson", Cs=8, standardize=True
+    )
+    explained = [point["explained"] for point in document["path"]]
+    np.testing.assert_allclose(explained, path.explained, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--loss", "cox", "--time", "days"], "--loss cox is of survival times: say --event"),
+        (["--loss", "poisson", "--time", "days"], "--time is of --loss cox; got --loss poisson"),
+        (["--offset", "years"], "--offset and --exposure are one or the other"),
+        (["--loss", "lasso"], "--loss must be one of logistic, squared_hinge"),
+        (["--time", "days", "--event", "died", "--ties", "exact"], "--ties must be breslow or"),
+        (["--time", "days", "--event", "died", "--target", "price"], "--target is not of surv"),
+        (["--time", "days", "--event", "died", "--no-intercept"], "--no-intercept is not of"),
+        (
+            ["--time", "days", "--event", "died", "--class-weight", "balanced"],
+            "--class-weight is of classes, but --loss cox says survival",
+        ),
+    ],
+)
+def test_a_path_refuses_what_its_loss_has_not(fails, write, arguments, message):
+    """Half of a target would be left out without a word."""
+    assert message in fails("path", write("days", "died", "price", "years"), *arguments)

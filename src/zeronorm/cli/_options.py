@@ -68,6 +68,9 @@ Strata = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Of survival: rows are compared within a stratum only."),
 ]
+Ties = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of survival: breslow (default) or efron.")
+]
 Offset = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Of numbers and counts: a known part of the margins."),
@@ -122,9 +125,7 @@ class SelectOptions:
     event: Event = None
     start: Start = None
     strata: Strata = None
-    ties: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of survival: breslow (default) or efron.")
-    ] = None
+    ties: Ties = None
     offset: Offset = None
     exposure: Exposure = None
     loss: Annotated[
@@ -318,11 +319,20 @@ class PathOptions:
         float, typer.Option(metavar="R", help="Share of l1 in the penalty; the rest is ridge.")
     ] = 1.0
     loss: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="LOSS", help=f"Of classes logistic or squared_hinge; else {', '.join(LOSSES)}."
+            metavar="LOSS",
+            help=f"Of classes logistic or squared_hinge; of others {', '.join(LOSSES)}, cox. "
+            "Default: logistic; with --time and --event cox.",
         ),
-    ] = "logistic"
+    ] = None
+    time: Time = None
+    event: Event = None
+    start: Start = None
+    strata: Strata = None
+    ties: Ties = None
+    offset: Offset = None
+    exposure: Exposure = None
     standardize: Standardize = True
     intercept: Intercept = True
     class_weight: ClassWeight = None
@@ -339,8 +349,8 @@ class PathOptions:
         str | None,
         typer.Option(
             metavar="SCORE",
-            help="Of the cross-validation: log_loss, accuracy or auc. Default: log_loss; accuracy "
-            "for squared_hinge.",
+            help="Of the cross-validation: of classes log_loss, accuracy or auc, of survival "
+            "deviance or c_index. Default: log_loss, deviance; accuracy for squared_hinge.",
         ),
     ] = None
     threads: Threads = None

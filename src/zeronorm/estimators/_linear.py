@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -25,7 +26,7 @@ from ..losses import (
     probabilities,
 )
 from ..ordering import predicted
-from ._sparse_linear import Model, Rowwise, SparseLinearModel
+from ._sparse_linear import CALLER_OF_FIT, Model, Rowwise, SparseLinearModel, with_callbacks
 
 
 def one_versus_rest(labels: np.ndarray, classes: np.ndarray) -> list[FloatArray]:
@@ -171,6 +172,27 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
             validate.check_some_positive(self._loss(), column)
         return data, None
 
+    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Self:
+        """Fit the model and return it.
+
+        Parameters
+        ----------
+        X, sample_weight : as for `L1Classifier`.
+        y : (n_samples,) numbers, of "poisson" not negative, of "gamma" positive.
+        offset : (n_samples,) known part of the margins, with a coefficient of 1. Of counts in an
+            exposure (time, area, people) it is log(exposure).
+
+        Raises
+        ------
+        ValueError
+            Where a parameter or the data break a rule; the message says which and what to do.
+        """
+        self._fit(X, y, sample_weight, offset)
+        for doubt in self._doubts():
+            warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
+        return self
+
     def _set_models(self, models: Sequence[Model]) -> None:
         super()._set_models(models)
         if self.intercept_.size == 1:
@@ -266,8 +288,8 @@ def loss_of(given: Any, known: Mapping[str, Smooth], *, of_labels: bool) -> Any:
     if given.of_labels != of_labels or given.target == "survival":
         raise ValueError(
             f"loss must be one of {'labels' if of_labels else 'numbers'}; got {given!r}. Use "
-            "BudgetClassifier for labels, BudgetRegressor for numbers, BudgetSurvivalAnalysis for "
-            "survival times."
+            "a classifier for labels, a regressor for numbers, and for survival times "
+            "BudgetSurvivalAnalysis or L1SurvivalAnalysis."
         )
     return given
 

@@ -156,9 +156,12 @@ class NumericLoss(LossOfRows, ABC):
         return float(weight @ self.conjugates(within, y))
 
     def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return v clipped to the interval of every row."""
-        low, high = self.interval(y)
-        return np.clip(v, weight * low, weight * high)
+        """Return v clipped to the interval of every row, that of 0 alone where it has no weight."""
+        ends = [
+            np.multiply(weight, end, out=np.zeros_like(v), where=weight > 0)
+            for end in self.interval(y)
+        ]
+        return np.clip(v, *ends)
 
     def best_scale(
         self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
