@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
 
 from .. import validate
-from .._typing import FloatArray
-from ..losses import Multinomial
+from .._typing import FloatArray, IndexArray, Smooth
+from ..losses import Logistic, Multinomial, Ordinal
 from ..losses._multinomial import classes_as_outputs
+from ..losses._ordinal import log_odds_of_classes
 from ..methods import Method, named
 from ..result import Path
 from ..solvers.drive import Solver
 from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
 from ._linear import LinearClassifier, Rowwise
 from ._selecting import Plan, Problem, begun, keep_paths
+
+
+ORDERED = ("pool", "l0", "minimax", "greedy")  # methods of the ordinal loss
 
 
 class BudgetClassifier(LinearClassifier):
@@ -160,6 +165,8 @@ class BudgetClassifier(LinearClassifier):
     5
     """
 
+    _losses: ClassVar[dict[str, Smooth]] = LinearClassifier._losses | {Ordinal.name: Ordinal()}
+
     def __init__(
         self,
         n_features: int | Sequence[int] | None = None,
@@ -215,6 +222,8 @@ class BudgetClassifier(LinearClassifier):
         plan = self._plan()
         validate.check_calibrate(self.calibrate)
         validate.check_option("multi_class", self.multi_class, ["shared", "ovr"])
+        if self.loss == Ordinal.name:
+            self._check_ordinal(plan)
         if self.calibrate is True and plan.counts == "both":
             raise ValueError(
                 "calibrate must be 'auto' or False for bi-level selection, which has no folds; got "
@@ -231,7 +240,15 @@ class BudgetClassifier(LinearClassifier):
         data, unit = self._weigh(data)
         classes, targets = self._problems(data.labels, data.sample_weight)
         plan, outputs = self._plan(), None
-        if self.multi_class == "shared" and len(classes) > 2:
+        if self.loss == Ordinal.name:
+            if data.order is not None:
+                classes = data.order[np.isin(data.order, classes)]
+            if len(classes) > 2:
+                targets = [numbered(data.labels, classes)]
+            else:  # of which one is above the only threshold
+                plan = replace(plan, loss=Logistic())
+                targets = [2.0 * numbered(data.labels, classes) - 1.0]
+        elif self.multi_class == "shared" and len(classes) > 2:
             self._check_shared(plan)
             outputs = Multinomial(len(classes), plan.fit_intercept)
             targets = [classes_as_outputs(np.searchsorted(classes, data.labels), len(classes))]
@@ -251,6 +268,37 @@ class BudgetClassifier(LinearClassifier):
                 "which selects for each class against the others."
             )
 
+    def _check_ordinal(self, plan: Plan) -> None:
+        """Raise ValueError where ordered classes cannot be what the parameters ask for."""
+        if not plan.fit_intercept:
+            raise ValueError(
+                "fit_intercept must be True for loss='ordinal', whose thresholds are intercepts; "
+                "got False."
+            )
+        if self.multi_class == "ovr":
+            raise ValueError(
+                "multi_class must be 'shared' for loss='ordinal', which is one model of all "
+                "classes; got 'ovr'. Use loss='logistic' for each class against the others."
+            )
+        if plan.method.name not in ORDERED:
+            raise ValueError(
+                f"method must be one of {', '.join(ORDERED)} for loss='ordinal'; got "
+                f"{plan.method.name!r}."
+            )
+
+    def _target(self, y: Any, n_samples: int) -> np.ndarray:
+        if self.loss == Ordinal.name and validate.class_order(y) is not None:
+            y = np.asarray(y)
+        return super()._target(y, n_samples)
+
+    def _order(self, y: Any) -> np.ndarray | None:
+        if self.loss != Ordinal.name:
+            return None
+        order = validate.class_order(y)
+        if order is None:
+            validate.check_ordered(y)
+        return order
+
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
@@ -263,14 +311,31 @@ class BudgetClassifier(LinearClassifier):
         fold = plan.of_fold()
         return problem.classes, [
             calibrated(
-                solvers, tasks, problem.sizes, problem.labels,
+                solvers, tasks, problem.sizes,
+                tasks[0].y if self.loss == Ordinal.name else problem.labels,
                 lambda task, sizes: fold.select(task, tuple(sizes), certify=False),
                 plan.refit_C, seconds,
             )
         ]  # fmt: skip
 
+    @property
+    def thresholds_(self) -> FloatArray:
+        """The thresholds between ordered classes, (n_classes - 1,); of other losses there are none.
+
+        P(class <= k) = sigma(thresholds_[k - 1] - X @ coef_[0]), k = 1, 2, ...
+        """
+        if self.loss != Ordinal.name or not hasattr(self, "intercept_"):
+            raise AttributeError("thresholds_ is set by fit, with loss='ordinal'.")
+        return -self.intercept_
+
+    def _class_scores(self, margins: FloatArray) -> FloatArray:
+        # Of two classes there is one threshold, and its scores are the log-odds already.
+        if self.loss == Ordinal.name and margins.shape[1] > 1:
+            return log_odds_of_classes(margins)
+        return margins
+
     def _probabilities(self, scores: FloatArray) -> FloatArray:
-        if self.multi_class == "shared" and scores.ndim == 2:
+        if self.multi_class == "shared" and scores.ndim == 2 and self.loss != Ordinal.name:
             found: FloatArray = softmax(scores, axis=1)
             return found
         return super()._probabilities(scores)
@@ -284,8 +349,16 @@ class BudgetClassifier(LinearClassifier):
     @property
     def _score_loss(self) -> str:
         # Whoever asks for predict_proba of the logistic loss is told of no wrong parameter yet.
-        solution = self.loss != "logistic" and self._plan().refit_C is None
+        certain = self.loss in ("logistic", Ordinal.name)
+        solution = not certain and self._plan().refit_C is None
         return str(self.loss) if solution else "logistic"
+
+
+def numbered(labels: np.ndarray, classes: np.ndarray) -> FloatArray:
+    """Return the number of the class of each label, from 0, (n,)."""
+    order = np.argsort(classes, kind="stable")
+    places: IndexArray = order[np.searchsorted(classes[order], labels)]
+    return places.astype(np.float64)
 
 
 __all__ = ["BudgetClassifier"]

@@ -67,6 +67,26 @@ def _check_few(y: np.ndarray) -> None:
         )
 
 
+def class_order(y: Any) -> np.ndarray | None:
+    """Return the categories of an ordered categorical, as of pandas, in their order; else None."""
+    kind = getattr(y, "dtype", None)
+    if getattr(kind, "ordered", None) is not True:
+        return None
+    return np.asarray(kind.categories)
+
+
+def check_ordered(y: Any) -> None:
+    """Raise where labels have no order of their own: where they are no numbers."""
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "iufb":
+        first = plain(labels.ravel()[0]) if labels.size else "none"
+        raise ValueError(
+            "y must have an order for loss='ordinal': numbers, which are ordered by their size, or "
+            f"an ordered categorical; got labels such as {first!r:.40}. Use "
+            "pandas.Categorical(y, [lowest, ..., highest], ordered=True), or number the classes."
+        )
+
+
 def check_response(y: Any, n_samples: int) -> FloatArray:
     """Return the real target of a regression, (n_samples,): finite numbers."""
     if y is None:

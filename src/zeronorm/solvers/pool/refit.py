@@ -67,7 +67,8 @@ def refit(
     else:
         candidates = [float(C)]
     penalty = 1.0 / std**2
-    by_folds = not risk.loss.separable and risk.loss.outputs == 1
+    loss = risk.loss
+    by_folds = not (loss.separable or loss.leaves_rows_out) and loss.outputs == 1
     folds = _folds(Z, risk) if by_folds else []
     fits: list[Ridge] = []
     losses: list[float] = []
@@ -77,7 +78,7 @@ def refit(
         fits.append(ridge(Z, risk.times(value), penalty=penalty, start=start, tol=coarse))
         if risk.loss.outputs > 1:
             losses.append(leave_one_row_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
-        elif risk.loss.separable:
+        elif not by_folds:
             losses.append(leave_one_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
         else:
             losses.append(held_out_loss(Z, risk, folds, value, penalty, fits[-1], coarse))
@@ -89,7 +90,7 @@ def refit(
     coef = fit.coef / std
     value = risk.value_gradient(fit.margins)[0]
     intercept: Any = fit.intercept - float(mean @ coef)
-    if risk.loss.outputs > 1:
+    if risk.loss.own_intercepts:
         moved = (mean * coef).reshape(-1, risk.loss.outputs).sum(axis=0)
         intercept = risk.intercepts(fit.margins) - moved
     return Refit(
@@ -114,14 +115,22 @@ def leave_one_out_loss(
 
     One Newton step from the full fit: z_i <- z_i + C h_i g_i / (1 - C h_i w_i), g_i and w_i the
     first and second derivative of one unit of loss and h_i the leverage x_i'H^-1 x_i, whose x_i
-    ends with the constant 1 of the free intercept.
+    ends with the constant 1 of the free intercept. Intercepts that are a part of the loss are those
+    of all rows, before and after: the rows are separate given these.
 
     risk : with the sample weights, C not among them.
     """
-    one = replace(risk, weight=np.minimum(risk.weight, 1.0 if unit is None else unit))
-    leverage = leverages(Z, C * risk.curvature(margins), penalty, risk.intercept)
-    gradient = one.value_gradient(margins)[1]
-    damping = 1.0 - C * leverage * one.curvature(margins)
+    removed = np.minimum(risk.weight, 1.0 if unit is None else unit)
+    if risk.loss.separable:
+        one, share = replace(risk, weight=removed), 1.0
+    else:
+        one, share = risk, removed / risk.weight
+    curvature, coupling = risk.curvature(margins), risk.times(C).coupling(Z, margins)
+    leverage = leverages(
+        Z, C * curvature, penalty, risk.intercept and risk.loss.has_intercept, coupling
+    )
+    gradient = share * one.value_gradient(margins)[1]
+    damping = 1.0 - C * leverage * (share * one.curvature(margins))
     shifted = margins + C * leverage * gradient / np.maximum(damping, 1e-8)
     return risk.value_gradient(shifted)[0] / float(risk.weight.sum())
 
