@@ -21,7 +21,6 @@ from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
 from ._linear import LinearClassifier, Rowwise
 from ._selecting import Plan, Problem, begun, keep_paths
 
-
 ORDERED = ("pool", "l0", "minimax", "greedy")  # methods of the ordinal loss
 
 
