@@ -10,11 +10,12 @@ import numpy as np
 from scipy.special import softmax
 
 from .. import validate
-from .._typing import FloatArray, IndexArray, Smooth
+from .._typing import FloatArray, Smooth
 from ..losses import Logistic, Multinomial, Ordinal
 from ..losses._multinomial import classes_as_outputs
 from ..losses._ordinal import log_odds_of_classes
 from ..methods import Method, named
+from ..ordering import numbered
 from ..result import Path
 from ..solvers.drive import Solver
 from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
@@ -239,14 +240,12 @@ class BudgetClassifier(LinearClassifier):
         data, unit = self._weigh(data)
         classes, targets = self._problems(data.labels, data.sample_weight)
         plan, outputs = self._plan(), None
-        if self.loss == Ordinal.name:
+        if self.loss == Ordinal.name and len(classes) > 2:
             if data.order is not None:
                 classes = data.order[np.isin(data.order, classes)]
-            if len(classes) > 2:
-                targets = [numbered(data.labels, classes)]
-            else:  # of which one is above the only threshold
-                plan = replace(plan, loss=Logistic())
-                targets = [2.0 * numbered(data.labels, classes) - 1.0]
+            targets = [numbered(data.labels, classes).astype(np.float64)]
+        elif self.loss == Ordinal.name:  # two classes have no order
+            plan = replace(plan, loss=Logistic())
         elif self.multi_class == "shared" and len(classes) > 2:
             self._check_shared(plan)
             outputs = Multinomial(len(classes), plan.fit_intercept)
@@ -325,7 +324,25 @@ class BudgetClassifier(LinearClassifier):
         """
         if self.loss != Ordinal.name or not hasattr(self, "intercept_"):
             raise AttributeError("thresholds_ is set by fit, with loss='ordinal'.")
-        return -self.intercept_
+        return np.asarray(-self.intercept_)
+
+    def _set_classes(self, classes: np.ndarray) -> None:
+        super()._set_classes(classes)
+        self.__dict__.pop("ordered_classes_", None)
+        if self.loss == Ordinal.name:
+            # Whoever reads probabilities beside labels takes the sorted ones for their columns.
+            self.ordered_classes_, self.classes_ = classes, np.sort(classes)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores, (n_samples,) or (n_samples, n_classes).
+
+        Those of the classes are X[:, support_] @ coef + intercept; of three ordered classes or
+        more, the log-odds of each of them against all others.
+        """
+        scores = super().decision_function(X)
+        if scores.ndim == 2 and self.loss == Ordinal.name:
+            return scores[:, np.argsort(self.ordered_classes_, kind="stable")]
+        return scores
 
     def _class_scores(self, margins: FloatArray) -> FloatArray:
         # Of two classes there is one threshold, and its scores are the log-odds already.
@@ -351,13 +368,6 @@ class BudgetClassifier(LinearClassifier):
         certain = self.loss in ("logistic", Ordinal.name)
         solution = not certain and self._plan().refit_C is None
         return str(self.loss) if solution else "logistic"
-
-
-def numbered(labels: np.ndarray, classes: np.ndarray) -> FloatArray:
-    """Return the number of the class of each label, from 0, (n,)."""
-    order = np.argsort(classes, kind="stable")
-    places: IndexArray = order[np.searchsorted(classes[order], labels)]
-    return places.astype(np.float64)
 
 
 __all__ = ["BudgetClassifier"]

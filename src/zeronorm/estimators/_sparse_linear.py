@@ -245,13 +245,17 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
             self.__dict__.pop("feature_names_in_", None)
         self._encoding, self._n_columns = data.encoding, data.design.shape[1]
         if classes is not None:
-            self.classes_ = classes
+            self._set_classes(classes)
         self.n_scans_ = passes
         seconds["total"] = time.perf_counter() - begin
         self.seconds_ = seconds
         self._store(results)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
+
+    def _set_classes(self, classes: np.ndarray) -> None:
+        """Store the classes of the problem."""
+        self.classes_ = classes
 
     def _begin_callbacks(self) -> Any:
         """Open scikit-learn's callback context, where there is one and somebody listens."""

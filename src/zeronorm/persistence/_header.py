@@ -155,13 +155,16 @@ def storable(classes: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
-def check_classes(classes: NDArray[Any], require: Require) -> None:
-    """Check the array of the class labels."""
+def check_classes(classes: NDArray[Any], require: Require, *, in_order: bool = False) -> None:
+    """Check the array of the class labels; in_order: in an order of their own, not sorted."""
     require(
         classes.ndim == 1 and classes.size >= 2 and classes.dtype.kind in "biufU",
         "classes must be two or more numbers or strings",
     )
     require(classes.dtype.kind != "U" or is_text(classes), "classes must be valid text")
+    if in_order:
+        require(np.unique(classes).size == classes.size, "classes must be distinct")
+        return
     ordered = all(a < b for a, b in itertools.pairwise(classes.tolist()))
     require(ordered, "classes must be distinct and sorted")
 

@@ -69,7 +69,7 @@ def _check_few(y: np.ndarray) -> None:
 
 def class_order(y: Any) -> np.ndarray | None:
     """Return the categories of an ordered categorical, as of pandas, in their order; else None."""
-    kind = getattr(y, "dtype", None)
+    kind: Any = getattr(y, "dtype", None)
     if getattr(kind, "ordered", None) is not True:
         return None
     return np.asarray(kind.categories)

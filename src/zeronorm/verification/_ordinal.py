@@ -147,7 +147,8 @@ class Ordinal(Loss):
 
 def in_order(y: Any) -> np.ndarray:
     """Return ordered labels as numbers: those of the categories of an ordered categorical."""
-    kind, labels = getattr(y, "dtype", None), np.asarray(y)
+    kind: Any = getattr(y, "dtype", None)
+    labels = np.asarray(y)
     if getattr(kind, "ordered", None) is True:
         place = {label: number for number, label in enumerate(np.asarray(kind.categories).tolist())}
         listed = labels.tolist()

@@ -122,7 +122,7 @@ def leave_one_out_loss(
     """
     removed = np.minimum(risk.weight, 1.0 if unit is None else unit)
     if risk.loss.separable:
-        one, share = replace(risk, weight=removed), 1.0
+        one, share = replace(risk, weight=removed), np.ones(1)
     else:
         one, share = risk, removed / risk.weight
     curvature, coupling = risk.curvature(margins), risk.times(C).coupling(Z, margins)

@@ -9,9 +9,9 @@ passes. With z_i the margin of row i under the model of the fold that holds it o
 
 one number for every size. Several classes share it, so that no decision changes: it minimises the
 log-loss of their probabilities, which are those of each class against the others divided by their
-sum, or of a model of all classes the multinomial or the ordinal ones. The models of the folds are refitted with
-the C of the final fit in its scale-free form, C v, v the mean variance of their columns; a number
-that the user gave is used as it is.
+sum, or of a model of all classes the multinomial or the ordinal ones. The models of the folds are
+refitted with the C of the final fit in its scale-free form, C v, v the mean variance of their
+columns; a number that the user gave is used as it is.
 """
 
 from __future__ import annotations
