@@ -230,7 +230,6 @@ class Smooth(Curved, Protocol):
     of_residuals: ClassVar[bool]  # whether it is a function of y - z
     separable: ClassVar[bool]  # whether it is a sum over rows, of which one can be left out
     own_intercepts: ClassVar[bool]  # whether its value is that at its best `intercepts`
-    leaves_rows_out: ClassVar[bool]  # whether rows are separate but for these
     counts_rows: ClassVar[bool]  # whether a weight of 2 is another thing than two rows
     # What targets are: "any", "not negative", "positive", "survival" or "ordered".
     target: ClassVar[str]

@@ -284,11 +284,6 @@ class BudgetClassifier(LinearClassifier):
                 f"{plan.method.name!r}."
             )
 
-    def _target(self, y: Any, n_samples: int) -> np.ndarray:
-        if self.loss == Ordinal.name and validate.class_order(y) is not None:
-            y = np.asarray(y)
-        return super()._target(y, n_samples)
-
     def _order(self, y: Any) -> np.ndarray | None:
         if self.loss != Ordinal.name:
             return None

@@ -12,6 +12,7 @@ from scipy.special import expit, xlog1py, xlogy
 from .._typing import Columns, FloatArray, IndexArray
 from ._base import INSIDE, LossOfRows, root_of_falling
 from ._thresholds import (
+    NO_END,
     ROUNDING,
     Classes,
     best_thresholds,
@@ -21,6 +22,7 @@ from ._thresholds import (
     spare_flow,
 )
 
+LEAST_GAP = 1e-6  # of two thresholds, where one step has crossed them
 _LATEST = threading.local()  # the classes and thresholds of the last margins
 
 
@@ -53,7 +55,6 @@ class Ordinal(LossOfRows):
     name: ClassVar[str] = "ordinal"
     has_intercept: ClassVar[bool] = False  # that solvers know of
     own_intercepts: ClassVar[bool] = True
-    leaves_rows_out: ClassVar[bool] = True
     separable: ClassVar[bool] = False
     target: ClassVar[str] = "ordered"
     n_classes: int = 0  # 0: as many as the target has
@@ -68,6 +69,12 @@ class Ordinal(LossOfRows):
         # Of a threshold the classes above it begin with the next one that has rows.
         after = np.searchsorted(rows.known, np.arange(1, self.n_classes))
         return -np.concatenate([[-np.inf], b, [np.inf]])[after]
+
+    def thresholds(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[Classes, FloatArray]:
+        """Return the classes that have rows, and the best thresholds between them."""
+        return _at_best(z, y, weight)
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
@@ -207,13 +214,35 @@ def ordered_log_loss(scores: FloatArray, codes: IndexArray) -> tuple[FloatArray,
     """
     each = np.arange(codes.size)
     below, above = (one[each, codes] for one in _ends(scores))
-    value = -log_proportional_odds(scores)[each, codes]
-    first, last = codes == 0, codes == scores.shape[1]
-    inner = ~(first | last)
-    low, high = np.where(first, 0.0, below), np.where(last, 0.0, above)
-    slope = np.where(last, 0.0, expit(high) * high) - np.where(first, 0.0, expit(-low) * low)
-    gap = np.where(inner, low - high, 1.0)
-    return value, slope - np.where(inner, gap / np.expm1(gap), 0.0)
+    value, (slope, other), _ = losses_of_rows(above, below)
+    return value, np.where(np.isfinite(above), above, 0.0) * slope + (
+        np.where(np.isfinite(below), below, 0.0) * other
+    )
+
+
+def losses_of_rows(
+    above: FloatArray, below: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return -log(sigma(below) - sigma(above)), and its derivatives in the two.
+
+    above, below : (n,) margins less the thresholds above and below the class, -inf and inf where
+        there are none. below must be larger; where it is not, it is taken as that next to above.
+
+    Returns
+    -------
+    (n,), the first derivatives (2, n) and the second ones (2, 2, n), above first.
+    """
+    inner = np.isfinite(above) & np.isfinite(below)
+    gap = np.where(inner, np.maximum(np.where(inner, below, 1.0) - np.where(inner, above, 0.0),
+                                     LEAST_GAP), 1.0)  # fmt: skip
+    log_inside = np.where(inner, np.log(-np.expm1(-gap)), 0.0)
+    push = np.where(inner, 1.0 / np.expm1(np.minimum(gap, NO_END)), 0.0)
+    bend = np.where(inner, np.exp(-gap) / np.expm1(-gap) ** 2, 0.0)
+    value = np.logaddexp(0.0, above) + np.logaddexp(0.0, -below) - log_inside
+    a, c = expit(above), expit(-below)
+    first = np.stack([a + push, -c - push])
+    second = np.array([[a * expit(-above) + bend, -bend], [-bend, c * expit(below) + bend]])
+    return value, first, second
 
 
 def _ends(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -249,4 +278,10 @@ def _bends(
     return rows, b, weight * a * expit(high - z), weight * c * expit(z - low)
 
 
-__all__ = ["Ordinal", "log_odds_of_classes", "log_proportional_odds", "ordered_log_loss"]
+__all__ = [
+    "Ordinal",
+    "log_odds_of_classes",
+    "log_proportional_odds",
+    "losses_of_rows",
+    "ordered_log_loss",
+]

@@ -72,7 +72,7 @@ def best_thresholds(rows: Classes, z: FloatArray, s: FloatArray) -> FloatArray:
         value -= float(total[1:-1] @ np.log(-np.expm1(-d)))
         a, c = expit(z - high), expit(low - z)
         slope = rows.sums(s * c)[1:] - rows.sums(s * a)[:-1]
-        push = total[1:-1] / np.expm1(d)
+        push = total[1:-1] / np.expm1(np.minimum(d, NO_END))
         slope[:-1] += push
         slope[1:] -= push
         return value, slope, s * a * expit(high - z), s * c * expit(z - low)
@@ -83,7 +83,9 @@ def best_thresholds(rows: Classes, z: FloatArray, s: FloatArray) -> FloatArray:
         if size <= NEAR * total.sum():
             break
         hessian = rows.curvature(b, upper, lower)
-        hessian[np.diag_indices_from(hessian)] += 1e-14 * total.sum() / (1.0 + np.ptp(z))
+        # Far from all margins nothing is curved, or the distances of thresholds alone.
+        diagonal = np.einsum("ii->i", hessian)
+        diagonal += 1e-14 * total.sum() / (1.0 + np.ptp(z)) + 1e-13 * diagonal.max()
         step = -np.linalg.solve(hessian, slope)
         step *= min(1.0, (5.0 + 0.5 * float(np.ptp(z))) / float(np.abs(step).max()))
         for _ in range(60):
@@ -116,7 +118,7 @@ def flowing(rows: Classes, v: FloatArray, s: FloatArray) -> FloatArray:
     """Return v with parts of classes shrunk, so that flows through thresholds are as they must be.
 
     From the lowest class on what is given to others, -v, flows up, and every class can get no more
-    than what comes; what nobody gets is not given.
+    than what comes; nobody gives more than what higher classes get.
     """
     q = rows.total.size
     v = np.clip(v, -s, s)
@@ -125,14 +127,13 @@ def flowing(rows: Classes, v: FloatArray, s: FloatArray) -> FloatArray:
     v = np.where(rows.place == 0, np.minimum(v, 0.0), v)
     v = np.where(rows.place == q - 1, np.maximum(v, 0.0), v)
     given, got = rows.sums(np.maximum(-v, 0.0)), rows.sums(np.maximum(v, 0.0))
-    flow, gets, gives = 0.0, got.copy(), given.copy()
+    flow, wanted, gets, gives = 0.0, 0.0, got.copy(), given.copy()
     for k in range(q):
         gets[k] = min(got[k], flow)
         flow += given[k] - gets[k]
     for k in range(q - 1, -1, -1):
-        back = min(flow, given[k])
-        gives[k] -= back
-        flow -= back
+        gives[k] = min(given[k], wanted)
+        wanted = (wanted - gives[k]) + gets[k]
     up = np.divide(gives, given, out=np.ones(q), where=given > 0)[rows.place]
     down = np.divide(gets, got, out=np.ones(q), where=got > 0)[rows.place]
     return np.asarray(np.where(v > 0, down * v, up * v))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import FloatArray, IndexArray
+from .._typing import IndexArray
 from ..files import PathLike, is_text
 from ..groups import Groups
 from ..result import Certificate, Tree
@@ -27,6 +27,7 @@ from ._header import (
     encode,
     names_in,
     storable,
+    weights_of_classes,
 )
 from ._records import LABELLED, as_record, check_record
 from ._saved_certificate import (
@@ -133,14 +134,10 @@ def save_certificate(
     n_outputs, outputs = 1, ""
     loss = given[0].loss
     if loss in LABELLED or loss in OF_ALL:
-        order = validate.class_order(y)
-        labels = validate.check_target(y if order is None else np.asarray(y), n)
-        classes, factors, size = _of_classes(labels, weight, class_weight)
+        order = validate.class_order(y) if loss == ORDINAL else None
+        labels = validate.check_target(y, n)
+        classes, factors, size = weights_of_classes(labels, weight, class_weight, order)
         n_outputs, outputs = classes.size, f"{classes.size} classes and "
-        if loss == ORDINAL and order is not None:
-            places = [label for label in order.tolist() if label in classes.tolist()]
-            own = np.searchsorted(classes, np.array(places, classes.dtype))
-            classes, factors = classes[own], factors[own]
     elif not loss.startswith("cox"):  # whose y may be a frame of two columns
         n_outputs = len(np.atleast_2d(np.asarray(y).T))
         outputs = f"{n_outputs} responses and " if n_outputs > 1 else ""
@@ -192,20 +189,6 @@ def save_certificate(
     data = pack(CERTIFICATE, arrays)
     read_certificate("the certificate", data)  # what cannot be read back is not written
     return write_file(path, data)
-
-
-def _of_classes(
-    labels: NDArray[Any], weight: FloatArray, class_weight: Any
-) -> tuple[NDArray[Any], FloatArray, int]:
-    """Return the classes, the weight of each, and the number of rows of positive weight."""
-    from ..validate import class_factors
-
-    rows = np.flatnonzero(weight > 0)
-    factors = np.zeros(labels.size)
-    factors[rows] = class_factors(class_weight, labels[rows], weight[rows])
-    used = factors > 0
-    classes, first = np.unique(labels[used], return_index=True)
-    return classes, factors[used][first], int(used.sum())
 
 
 def _equal(one: Groups | None, other: Groups | None) -> bool:

@@ -34,6 +34,8 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
             "and times are for BudgetSurvivalAnalysis."
         )
     check_unmasked("y", y)
+    if class_order(y) is not None:
+        y = np.asarray(y)
     # A sequence would become an array of strings, None and NaN too.
     if isinstance(y, Sequence) and not isinstance(y, str):
         _check_labels(y, sample)

@@ -47,15 +47,16 @@ class Ordinal(Loss):
         """Return a point near another one at which no class gets more than lower ones give."""
         gets = self._sums(np.maximum(dual, 0.0), y)
         gives = self._sums(np.maximum(-dual, 0.0), y)
-        held, less = 0.0, np.ones((2, gets.size))
+        held, wanted, less = 0.0, 0.0, np.ones((2, gets.size))
+        got = np.zeros(gets.size)
         for k in range(gets.size):
-            got = min(gets[k], held)
-            less[0, k] = got / gets[k] if gets[k] > 0 else 1.0
-            held += gives[k] - got
-        for k in range(gets.size)[::-1]:  # what is left goes back to where it came from
-            back = min(held, gives[k])
-            less[1, k] = (gives[k] - back) / gives[k] if gives[k] > 0 else 1.0
-            held -= back
+            got[k] = min(gets[k], held)
+            less[0, k] = got[k] / gets[k] if gets[k] > 0 else 1.0
+            held += gives[k] - got[k]
+        for k in range(gets.size)[::-1]:  # what no higher class gets is not given
+            gave = min(gives[k], wanted)
+            less[1, k] = gave / gives[k] if gives[k] > 0 else 1.0
+            wanted = (wanted - gave) + got[k]
         place = y.astype(np.int64)
         return np.asarray(dual * np.where(dual > 0, less[0, place], less[1, place]))
 
@@ -113,7 +114,7 @@ class Ordinal(Loss):
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
             sums = self._sums(weight * at(middle), y)[1:-1]
-            above = total / np.expm1(middle) + sums > spare
+            above = total / np.expm1(np.minimum(middle, 700.0)) + sums > spare
             low, high = np.where(above, middle, low), np.where(above, high, middle)
         return at(high)
 

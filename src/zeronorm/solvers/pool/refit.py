@@ -14,7 +14,8 @@ from typing import Any, cast
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
-from ...losses import LossOfOutputs
+from ...losses import LossOfOutputs, Ordinal
+from ...losses._ordinal import losses_of_rows
 from ..risk import Risk
 from .ridge import Ridge, inverse_factor, leverages, ridge
 
@@ -67,8 +68,8 @@ def refit(
     else:
         candidates = [float(C)]
     penalty = 1.0 / std**2
-    loss = risk.loss
-    by_folds = not (loss.separable or loss.leaves_rows_out) and loss.outputs == 1
+    ordered = isinstance(risk.loss, Ordinal)
+    by_folds = not (risk.loss.separable or ordered) and risk.loss.outputs == 1
     folds = _folds(Z, risk) if by_folds else []
     fits: list[Ridge] = []
     losses: list[float] = []
@@ -78,7 +79,11 @@ def refit(
         fits.append(ridge(Z, risk.times(value), penalty=penalty, start=start, tol=coarse))
         if risk.loss.outputs > 1:
             losses.append(leave_one_row_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
-        elif not by_folds:
+        elif ordered:
+            losses.append(
+                leave_ordered_row_out_loss(Z, risk, value, penalty, fits[-1].margins, unit)
+            )
+        elif risk.loss.separable:
             losses.append(leave_one_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
         else:
             losses.append(held_out_loss(Z, risk, folds, value, penalty, fits[-1], coarse))
@@ -115,22 +120,14 @@ def leave_one_out_loss(
 
     One Newton step from the full fit: z_i <- z_i + C h_i g_i / (1 - C h_i w_i), g_i and w_i the
     first and second derivative of one unit of loss and h_i the leverage x_i'H^-1 x_i, whose x_i
-    ends with the constant 1 of the free intercept. Intercepts that are a part of the loss are those
-    of all rows, before and after: the rows are separate given these.
+    ends with the constant 1 of the free intercept.
 
     risk : with the sample weights, C not among them.
     """
-    removed = np.minimum(risk.weight, 1.0 if unit is None else unit)
-    if risk.loss.separable:
-        one, share = replace(risk, weight=removed), np.ones(1)
-    else:
-        one, share = risk, removed / risk.weight
-    curvature, coupling = risk.curvature(margins), risk.times(C).coupling(Z, margins)
-    leverage = leverages(
-        Z, C * curvature, penalty, risk.intercept and risk.loss.has_intercept, coupling
-    )
-    gradient = share * one.value_gradient(margins)[1]
-    damping = 1.0 - C * leverage * (share * one.curvature(margins))
+    one = replace(risk, weight=np.minimum(risk.weight, 1.0 if unit is None else unit))
+    leverage = leverages(Z, C * risk.curvature(margins), penalty, risk.intercept)
+    gradient = one.value_gradient(margins)[1]
+    damping = 1.0 - C * leverage * one.curvature(margins)
     shifted = margins + C * leverage * gradient / np.maximum(damping, 1e-8)
     return risk.value_gradient(shifted)[0] / float(risk.weight.sum())
 
@@ -170,6 +167,47 @@ def leave_one_row_out_loss(
     moved = np.linalg.solve(damping, gradient.T[:, :, None])
     shift = (leverage @ moved)[:, :, 0].T.ravel()
     return float(at.value_gradient(z + shift, risk.y, risk.weight)[0] / risk.weight.sum() * q)
+
+
+def leave_ordered_row_out_loss(
+    Z: Columns,
+    risk: Risk,
+    C: float,
+    penalty: FloatArray,
+    margins: FloatArray,
+    unit: FloatArray | None = None,
+) -> float:
+    """Return the mean loss of each row of ordered classes under the model fitted without it.
+
+    The same Newton step, in coefficients and thresholds. A row has two scores, its margin less the
+    threshold above its class and less that below; A and W are 2 x 2. A row that is all of its class
+    cannot be left out: it counts with the loss that it has.
+    """
+    (n, p), weight = Z.shape, risk.weight
+    rows, b = cast("Ordinal", risk.loss).thresholds(margins, risk.y, weight)
+    place, each = rows.place, np.arange(n)
+    low, high = rows.ends(b)
+    scores = np.stack([margins - high, margins - low])
+    _, slopes, bends = losses_of_rows(*scores)
+    columns = np.zeros((2, n, p + b.size + 2))
+    columns[:, :, :p] = Z.dense()
+    columns[0, each, p + 1 + place] = columns[1, each, p + place] = -1.0
+    # There is no threshold below the first class, and none above the last.
+    columns = np.delete(columns, [p, p + b.size + 1], axis=2)
+    bent = np.einsum("abn,bnj->anj", C * weight * bends, columns)
+    matrix = np.einsum("ani,anj->ij", columns, bent)
+    matrix[np.arange(p), np.arange(p)] += penalty
+    matrix[np.diag_indices_from(matrix)] += 1e-10 * np.einsum("ii->i", matrix)
+    white = columns @ inverse_factor(matrix).T
+    leverage = C * np.einsum("anj,bnj->abn", white, white)
+    one = np.minimum(weight, 1.0 if unit is None else unit)
+    (a, d), (c, e) = np.eye(2)[:, :, None] - np.einsum("abn,bcn->acn", one * bends, leverage)
+    determinant = np.maximum(a * e - c * d, 1e-8)
+    first, second = one * slopes
+    moved = np.stack([e * first - d * second, a * second - c * first]) / determinant
+    alone = rows.total[place] <= one
+    shift = np.where(alone, 0.0, np.einsum("abn,bn->an", leverage, moved))
+    return float(weight @ losses_of_rows(*(scores + shift))[0]) / float(weight.sum())
 
 
 def _folds(Z: Columns, risk: Risk) -> list[tuple[IndexArray, Columns, Risk]]:

@@ -281,28 +281,20 @@ def _newton_direction(
 
 
 def leverages(
-    Z: Columns,
-    curvature: FloatArray,
-    diagonal: FloatArray,
-    intercept: bool,
-    coupling: FloatArray | None = None,
+    Z: Columns, curvature: FloatArray, diagonal: FloatArray, intercept: bool
 ) -> FloatArray:
     """Return h_i = x_i'H^-1 x_i, x_i = (z_i, 1), H = diag(p, 0) + sum_i w_i x_i x_i'.
 
     The last entry of x_i and the last row of H are there only with an intercept.
-
-    coupling : what H is less, of a loss without intercept.
     """
     n, p = Z.shape
     total = float(curvature.sum())
     centred = intercept and total > 0
     centre = Z.dot(curvature) / total if centred else np.zeros(p)
     base = 1.0 / total if centred else 0.0
-    if p <= n or coupling is not None:
+    if p <= n:
         # With H = L L' over the centred columns, h_i = ||L^-1 z_i||^2.
         matrix = Z.gram(curvature) - total * np.outer(centre, centre)
-        if coupling is not None:
-            matrix -= coupling
         view = np.einsum("ii->i", matrix)
         view += diagonal
         unit = 1.0 / np.sqrt(view)
