@@ -13,7 +13,7 @@ import typer
 
 from ..methods import METHODS
 
-TASKS = ("auto", "classes", "numbers", "counts", "survival")
+TASKS = ("auto", "classes", "ordered", "numbers", "counts", "survival")
 # The losses that can be asked for, and the task of each.
 LOSSES = {
     "least_squares": "numbers",
@@ -115,9 +115,18 @@ class SelectOptions:
         str,
         typer.Option(
             metavar="TASK",
-            help="What the target is: classes, numbers, counts or survival; auto: as it looks.",
+            help="What the target is: classes, ordered (classes), numbers, counts or survival; "
+            "auto: as it looks, but never ordered.",
         ),
     ] = "auto"
+    order: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABELS",
+            help="Of ordered: the classes from the lowest to the highest, with commas between "
+            "them. Default: of numbers, by size.",
+        ),
+    ] = None
     time: Time = None
     event: Event = None
     start: Start = None
