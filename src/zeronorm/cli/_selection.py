@@ -25,9 +25,10 @@ from ..measures import parse_measure
 from ._input import listed
 from ._messages import show
 from ._options import SelectOptions
+from ._order import Ordered
 from ._plan import Plan
 from ._progress import Work
-from ._target import Ordered, Response, columns_of, usable_folds
+from ._target import Response, columns_of, usable_folds
 from .documents._data import describe_data
 from .documents._selection import (
     classes_of,

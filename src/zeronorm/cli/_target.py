@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._input import FEWER_FOLDS, NO_VALIDATION, listed, read
+from ._input import FEWER_FOLDS, NO_VALIDATION, read
 from ._messages import show
 from ._options import PathOptions, PredictOptions, SelectOptions, VerifyOptions
+from ._order import in_order
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
@@ -34,28 +35,6 @@ class Response:
     def labelled(self) -> bool:
         """Whether the target is classes, ordered or not."""
         return self.task in ("classes", "ordered")
-
-
-@dataclass(frozen=True, slots=True)
-class Ordered:
-    """Labels with their order, as an ordered categorical of pandas has it."""
-
-    labels: Any  # (n_samples,)
-    categories: Any  # from the lowest to the highest
-    ordered: bool = True
-
-    @property
-    def dtype(self) -> Ordered:
-        """What has the order."""
-        return self
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        """Return the labels."""
-        return self.labels
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self.labels)
 
 
 def columns_of(
@@ -222,34 +201,10 @@ def response_of(
     targets = targets_of(table, y)
     if task in ("classes", "ordered"):
         labels = _labels(y, targets[0][0], data, by_loss)
-        in_order = _order(labels, order, targets[0][0], data) if task == "ordered" else None
-        return Response(task, labels, guess=guess, order=in_order)
+        known = in_order(labels, order, targets[0][0], data) if task == "ordered" else None
+        return Response(task, labels, guess=guess, order=known)
     numbers = [_numbers(column, name, data) for name, column in targets]
     return Response(task, numbers[0] if y.ndim == 1 else np.column_stack(numbers), offset, guess)
-
-
-def _order(labels: Any, order: str | None, name: str, data: str) -> Any:
-    """Return the labels from the lowest to the highest; numbers are by their size."""
-    import numpy as np
-
-    from ..files import quote
-
-    classes = np.unique(labels)
-    if order is None:
-        if labels.dtype.kind not in "iuf":
-            raise ValueError(
-                f"{data}: the {name} is text, which has no order; say --order with the classes "
-                f"from the lowest to the highest: {listed(classes)}."
-            )
-        return classes
-    known = {str(label): label for label in classes.tolist()}
-    given = [text.strip() for text in order.split(",")]
-    if len(set(given)) < len(given) or set(given) != set(known):
-        raise ValueError(
-            f"--order must have every class of the {name} once, with commas between them: "
-            f"{listed(classes)}; got {quote(order)}."
-        )
-    return np.array([known[text] for text in given], classes.dtype)
 
 
 def _guess(y: Any) -> tuple[str, str | None]:
