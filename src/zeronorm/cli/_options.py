@@ -115,17 +115,12 @@ class SelectOptions:
         str,
         typer.Option(
             metavar="TASK",
-            help="What the target is: classes, ordered (classes), numbers, counts or survival; "
-            "auto: as it looks, but never ordered.",
+            help="The target: classes, ordered, numbers, counts or survival; auto: as it looks.",
         ),
     ] = "auto"
     order: Annotated[
         str | None,
-        typer.Option(
-            metavar="LABELS",
-            help="Of ordered: the classes from the lowest to the highest, with commas between "
-            "them. Default: of numbers, by size.",
-        ),
+        typer.Option(metavar="LABELS", help="Of ordered text: its classes, lowest first."),
     ] = None
     time: Time = None
     event: Event = None

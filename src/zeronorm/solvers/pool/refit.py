@@ -91,9 +91,7 @@ def refit(
             leave_out = leave_ordered_row_out_loss if ordered else leave_one_out_loss
             at_zero = (own != 0) & (fits[-1].coef == 0)
             part = Z.take(np.flatnonzero(~at_zero)) if at_zero.any() else Z
-            losses.append(
-                leave_out(part, risk, value, penalty[~at_zero], fits[-1].margins, unit)
-            )
+            losses.append(leave_out(part, risk, value, penalty[~at_zero], fits[-1].margins, unit))
         else:
             losses.append(held_out_loss(Z, risk, folds, value, penalty, fits[-1], coarse, own))
     best = int(np.argmin(np.nan_to_num(losses, nan=np.inf)))
