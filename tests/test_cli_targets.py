@@ -314,7 +314,10 @@ def test_bad_targets(fails, write, arguments, changes, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--task", "number"), "--task must be one of auto, classes, numbers, counts, survival"),
+        (
+            ("--task", "number"),
+            "--task must be one of auto, classes, ordered, ",
+        ),
         (
             ("--loss", "logistic"),
             "--loss must be one of least_squares, huber, quantile, gamma",

@@ -13,7 +13,7 @@ import typer
 
 from ..methods import METHODS
 
-TASKS = ("auto", "classes", "numbers", "counts", "survival")
+TASKS = ("auto", "classes", "ordered", "numbers", "counts", "survival")
 # The losses that can be asked for, and the task of each.
 LOSSES = {
     "least_squares": "numbers",
@@ -118,9 +118,13 @@ class SelectOptions:
         str,
         typer.Option(
             metavar="TASK",
-            help="What the target is: classes, numbers, counts or survival; auto: as it looks.",
+            help="The target: classes, ordered, numbers, counts or survival; auto: as it looks.",
         ),
     ] = "auto"
+    order: Annotated[
+        str | None,
+        typer.Option(metavar="LABELS", help="Of ordered text: its classes, lowest first."),
+    ] = None
     time: Time = None
     event: Event = None
     start: Start = None

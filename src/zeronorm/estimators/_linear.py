@@ -101,9 +101,13 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         """Coefficients on all features, (1 or n_classes, n_features_in_), made on demand."""
         return self._all_coef()
 
+    def _class_scores(self, margins: FloatArray) -> FloatArray:
+        """Return the scores of classes that margins give, (n_samples, 1 or n_classes)."""
+        return margins
+
     def decision_function(self, X: Any) -> FloatArray:
         """Return X[:, support_] @ coef + intercept, (n_samples,) or (n_samples, n_classes)."""
-        scores = self._scores(X)
+        scores = self._class_scores(self._scores(X))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:

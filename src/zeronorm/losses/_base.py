@@ -26,6 +26,7 @@ class LossOfRows:
     quadratic: ClassVar[bool] = False
     has_intercept: ClassVar[bool] = True
     separable: ClassVar[bool] = True
+    own_intercepts: ClassVar[bool] = False  # whether its value is that at its best `intercepts`
     largest_offset: ClassVar[float] = 1e100
     noise: ClassVar[float] = 0.0  # the loss of a row that is no more than rounding
     counts_rows: ClassVar[bool] = False  # whether a weight of 2 is another thing than two rows

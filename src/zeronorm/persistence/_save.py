@@ -86,6 +86,7 @@ def save(
     coef = np.vstack(rows)
 
     classes = np.asarray(getattr(estimator, "classes_", np.empty(0, np.int64)))
+    classes = np.asarray(getattr(estimator, "ordered_classes_", classes))
     intercepts = [np.atleast_1d(model.intercept) for model in models]
     intercept = np.concatenate(intercepts).astype("<f8")
     if fitted.baseline is not None:

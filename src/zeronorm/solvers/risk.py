@@ -84,7 +84,7 @@ class Risk:
         return 0.0, *self.value_gradient(z)
 
     def intercepts(self, z: FloatArray) -> FloatArray:
-        """Return the best intercepts of several outputs for margins without them."""
+        """Return the best intercepts that are a part of the loss, for margins without them."""
         return cast("LossOfOutputs", self.loss).intercepts(z, self.y, self.weight)
 
     def margins(self, z: FloatArray) -> FloatArray:
