@@ -1,7 +1,4 @@
-"""l1 of survival times and of counts with an exposure: C by folds, and what a path knows.
-
-    python examples/l1_survival.py
-"""
+"""l1 of survival times and of counts with an exposure: C by folds, and what a path knows."""
 
 import numpy as np
 

@@ -1056,7 +1056,7 @@ def test_integers_that_cannot_be_printed(data):
     ("weight", "message"),
     [
         (["1"] * 100, r"sample_weight must be numbers.*; got \['1', '1'"),
-        (np.ones(100, complex), "sample_weight must be numbers.*; got array"),
+        (np.ones(100, complex), "sample_weight must be numbers.*; got an array"),
         (pd.Series([1.0] * 99 + [None], dtype=object), "sample_weight must be numbers"),
         ([HUGE] * 100, "sample_weight must be finite and not negative; got inf at row 0"),
     ],

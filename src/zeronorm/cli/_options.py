@@ -12,6 +12,25 @@ from typing import Annotated
 import typer
 
 from ..methods import METHODS
+from ._shared_options import (
+    ClassWeight,
+    Data,
+    Debug,
+    Event,
+    Exposure,
+    Id,
+    Intercept,
+    Json,
+    Offset,
+    Quiet,
+    Standardize,
+    Start,
+    Strata,
+    Target,
+    Threads,
+    Ties,
+    Time,
+)
 
 TASKS = ("auto", "classes", "ordered", "numbers", "counts", "survival")
 # The losses that can be asked for, and the task of each.
@@ -26,76 +45,6 @@ METHOD_NAMES = [
     "auto",
     *(name for name, method in METHODS.items() if "features" in method.budgets),
 ]
-
-
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, Parquet; "
-        "also .gz .bz2 .xz .zip.",
-    ),
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Labels: a column (name or index), an array, or a file of their own. Several "
-        "responses: columns of numbers with commas between them, or such an array.",
-    ),
-]
-Id = Annotated[
-    str | None,
-    typer.Option("--id", metavar="NAME", help="The column that names the samples; no feature."),
-]
-Time = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Of survival: the time until the event, or to the end."),
-]
-Event = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN[=VALUE]",
-        help="Of survival: 1 where the event was observed, 0 where the row is censored; or the "
-        "value that stands for the event.",
-    ),
-]
-Start = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Of survival: when a row comes under observation."),
-]
-Strata = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Of survival: rows are compared within a stratum only."),
-]
-Ties = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of survival: breslow (default) or efron.")
-]
-Offset = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Of numbers and counts: a known part of the margins."),
-]
-Exposure = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Of counts: the time, area or people that they are of. Its logarithm is the offset.",
-    ),
-]
-Standardize = Annotated[
-    bool,
-    typer.Option(
-        help="Select as if columns were standardised; coefficients are for DATA as it is."
-    ),
-]
-Intercept = Annotated[bool, typer.Option(help="Fit an intercept.")]
-ClassWeight = Annotated[
-    str | None, typer.Option(metavar="balanced", help="Give all classes the same weight.")
-]
-Threads = Annotated[int | None, typer.Option(metavar="N", help="Threads of a scan. Default: all.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Results only.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
 @dataclass(frozen=True, slots=True)
