@@ -8,7 +8,9 @@ import pytest
 
 from conftest import write_csv
 from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis
-from zeronorm.losses import Quantile
+from zeronorm.cli._options import LOSSES
+from zeronorm.cli.reports._words import _OF_RATES
+from zeronorm.losses import OF_NUMBERS, Quantile
 from zeronorm.model_selection import cross_validate
 
 rng = np.random.default_rng(3)
@@ -450,3 +452,9 @@ def test_signs_that_cannot_be(fails, write):
     measured = ["select", path, "--target", "grade", "-k", 2, "--no-save", "--nonnegative", "x1"]
     assert "which has no --nonnegative" in fails(*measured, "--measure", "f1")
     assert "Say --per-class" in fails(*measured, "--task", "classes")
+
+
+def test_the_command_has_words_for_every_loss():
+    """A loss would be added to the estimators alone, or have no words in reports."""
+    assert set(LOSSES) == {loss.name for loss in OF_NUMBERS}
+    assert {loss.name for loss in OF_NUMBERS if loss.variance_power is not None} <= set(_OF_RATES)

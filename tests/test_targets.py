@@ -11,11 +11,12 @@ from scipy.optimize import minimize
 from scipy.stats import gamma as gamma_distribution
 from scipy.stats import poisson as poisson_distribution
 from sklearn.linear_model import GammaRegressor, HuberRegressor, PoissonRegressor, QuantileRegressor
+from sklearn.metrics import r2_score
 
 import forgeries
 import zeronorm
 from conftest import slow
-from zeronorm import BudgetRegressor, L1Regressor, certify, methods, prove, verify
+from zeronorm import BudgetRegressor, L1Regressor, certify, cross_validate, methods, prove, verify
 from zeronorm.losses import (
     Cox,
     Gamma,
@@ -467,6 +468,8 @@ def test_a_loss_of_someone_else():
     proof = prove(model, X, y, gap=0.0)
     assert proof.certificate.proven
     assert zeronorm.certify(model, X, y).loss == "log_cosh"
+    assert model.score(X, y) == r2_score(y, model.predict(X))
+    assert cross_validate(model, X, y).measure == "r2"  # not a deviance of another loss
 
 
 @each_new

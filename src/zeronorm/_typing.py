@@ -232,6 +232,7 @@ class Smooth(Curved, Protocol):
     counts_rows: ClassVar[bool]  # whether a weight of 2 is another thing than two rows
     target: ClassVar[str]  # what targets are: "any", "not negative", "positive" or "survival"
     largest_offset: ClassVar[float]  # of the margins
+    variance_power: ClassVar[float | None]  # of the Tweedie deviance that is twice the loss, if any
     noise: ClassVar[float]  # the loss of a row that is no more than rounding; 0: it has a scale
 
     @property

@@ -43,7 +43,8 @@ class _Check:
         loss = self.loss
         for name in (
             "name", "kernel", "of_labels", "of_residuals", "quadratic", "has_intercept",
-            "separable", "target", "largest_offset", "noise", "parameters", "final",
+            "separable", "target", "largest_offset", "variance_power", "noise", "parameters",
+            "final",
         ):  # fmt: skip
             self.require(hasattr(loss, name), f"{name} is missing.")
         self.require(isinstance(loss.name, str) and loss.name, "name must be text.")
