@@ -458,3 +458,31 @@ def test_the_command_has_words_for_every_loss():
     """A loss would be added to the estimators alone, or have no words in reports."""
     assert set(LOSSES) == {loss.name for loss in OF_NUMBERS}
     assert {loss.name for loss in OF_NUMBERS if loss.variance_power is not None} <= set(_OF_RATES)
+
+
+def test_dropped_columns_are_no_features(run, fails, write):
+    """A cost that is known only afterwards, or a column with gaps, would be in the model."""
+    gaps = ["", *map(str, COLUMNS["price"][1:])]
+    data = write("claims", "years", "died", "status", "price", price=gaps)
+    command = ("select", data, "--target", "claims", "--exposure", "years", "-k", 2, "--no-cv")
+    assert "features must be numbers" in fails(*command)
+    dropped = ("--drop", "status", "--drop", "price", "--drop", "died")
+    file = ("--certificate", "c.npz", "--output", "m.npz")
+    found = json.loads(run(*command, *dropped, *file, "--json").stdout)
+    assert found["data"]["n_features"] == X.shape[1]
+    assert "verified" in run("verify", data, "c.npz", *dropped).stdout
+    assert "Drop those that were dropped there (--drop NAME)" in fails(
+        "verify", data, "c.npz", "--drop", "status", "--drop", "price"
+    )
+    run("predict", "m.npz", data)  # which has its features by their names
+    assert "column 'claims' is asked for" in fails(*command, "--drop", "claims")
+    assert "no column 'dead'. Did you mean 'died'?" in fails(*command, "--drop", "dead")
+    assert "only columns of CSV or Parquet can be dropped" in fails(
+        "select", save_arrays(), "-k", 2, "--drop", "a"
+    )
+    assert "leave out --drop" in fails("select", "golub", "-k", 2, "--drop", "a")
+
+
+def save_arrays():
+    np.savez("arrays.npz", X=X, y=COLUMNS["died"])
+    return "arrays.npz"

@@ -48,6 +48,10 @@ Id = Annotated[
     str | None,
     typer.Option("--id", metavar="NAME", help="The column that names the samples; no feature."),
 ]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="A column that is no feature; may be repeated."),
+]
 Time = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Of survival: the time until the event, or to the end."),
@@ -111,6 +115,7 @@ class SelectOptions:
     ]
     target: Target = None
     id: Id = None
+    drop: Drop = None
     task: Annotated[
         str,
         typer.Option(
@@ -282,6 +287,7 @@ class VerifyOptions:
     ]
     target: Target = None
     id: Id = None
+    drop: Drop = None
     time: Time = None
     event: Event = None
     start: Start = None
@@ -300,6 +306,7 @@ class PathOptions:
     data: Data
     target: Target = None
     id: Id = None
+    drop: Drop = None
     points: Annotated[
         int, typer.Option(metavar="N", help="Values of C, growing, in geometric progression.")
     ] = 100
