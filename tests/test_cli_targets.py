@@ -486,3 +486,12 @@ def test_dropped_columns_are_no_features(run, fails, write):
 def save_arrays():
     np.savez("arrays.npz", X=X, y=COLUMNS["died"])
     return "arrays.npz"
+
+
+def test_predictions_without_their_exposure_say_so(run, write):
+    """Rates of one year would be taken for counts, and a score of them for that of the model."""
+    command = ("--target", "claims", "--exposure", "years", "-k", 2, "--no-cv", "--output", "m.npz")
+    run("select", write("claims", "years"), *command)
+    assert run("predict", "m.npz", write("claims", "years")).stderr.count("exposure") == 0
+    said = run("predict", "m.npz", write("claims")).stderr
+    assert "Note: predicted for an exposure of 1: no column 'years'" in said
