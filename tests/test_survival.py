@@ -290,6 +290,8 @@ def test_data_frames_of_event_and_time():
     np.testing.assert_array_equal(BudgetSurvivalAnalysis(2).fit(X, coded).coef_, one.coef_)
     objects = y.astype([("event", object), ("time", object)])  # as rows of Python make it
     np.testing.assert_array_equal(BudgetSurvivalAnalysis(2).fit(X, objects).coef_, one.coef_)
+    listed = pandas.DataFrame({"dead": pandas.Series([*y["event"]], dtype=object), "t": y["time"]})
+    np.testing.assert_array_equal(BudgetSurvivalAnalysis(2).fit(X, listed).coef_, one.coef_)
 
 
 @pytest.mark.parametrize(

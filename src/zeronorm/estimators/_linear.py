@@ -236,6 +236,9 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
             return float(np.mean(scores))
         loss: Any = self._loss()
         power = loss.variance_power
+        numbers = np.asarray(y)
+        if numbers.size and (numbers == numbers[0]).all():  # nothing to explain: R^2's convention
+            return float(np.array_equal(numbers, found))
         if isinstance(loss, Quantile):
             explained = d2_pinball_score(y, found, sample_weight=sample_weight, alpha=loss.level)
         elif power is not None:
