@@ -48,10 +48,7 @@ Id = Annotated[
     str | None,
     typer.Option("--id", metavar="NAME", help="The column that names the samples; no feature."),
 ]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="A column that is no feature; may be repeated."),
-]
+Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Repeated: columns left out.")]
 Time = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Of survival: the time until the event, or to the end."),
@@ -306,7 +303,6 @@ class PathOptions:
     data: Data
     target: Target = None
     id: Id = None
-    drop: Drop = None
     points: Annotated[
         int, typer.Option(metavar="N", help="Values of C, growing, in geometric progression.")
     ] = 100
