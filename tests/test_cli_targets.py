@@ -8,7 +8,9 @@ import pytest
 
 from conftest import write_csv
 from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis, L1SurvivalAnalysisCV, l1_path
-from zeronorm.losses import Quantile
+from zeronorm.cli._options import LOSSES
+from zeronorm.cli.reports._words import _OF_RATES
+from zeronorm.losses import OF_NUMBERS, Quantile
 from zeronorm.model_selection import cross_validate
 
 rng = np.random.default_rng(3)
@@ -501,3 +503,46 @@ def test_paths_of_survival_times_and_of_counts(run, fails, write):
 def test_a_path_refuses_what_its_loss_has_not(fails, write, arguments, message):
     """Half of a target would be left out without a word."""
     assert message in fails("path", write("days", "died", "price", "years"), *arguments)
+
+
+def test_the_command_has_words_for_every_loss():
+    """A loss would be added to the estimators alone, or have no words in reports."""
+    assert set(LOSSES) == {loss.name for loss in OF_NUMBERS}
+    assert {loss.name for loss in OF_NUMBERS if loss.variance_power is not None} <= set(_OF_RATES)
+
+
+def test_dropped_columns_are_no_features(run, fails, write):
+    """A cost that is known only afterwards, or a column with gaps, would be in the model."""
+    gaps = ["", *map(str, COLUMNS["price"][1:])]
+    data = write("claims", "years", "died", "status", "price", price=gaps)
+    command = ("select", data, "--target", "claims", "--exposure", "years", "-k", 2, "--no-cv")
+    assert "features must be numbers" in fails(*command)
+    dropped = ("--drop", "status", "--drop", "price", "--drop", "died")
+    file = ("--certificate", "c.npz", "--output", "m.npz")
+    found = json.loads(run(*command, *dropped, *file, "--json").stdout)
+    assert found["data"]["n_features"] == X.shape[1]
+    assert "verified" in run("verify", data, "c.npz", *dropped).stdout
+    assert "Drop those that were dropped there (--drop NAME)" in fails(
+        "verify", data, "c.npz", "--drop", "status", "--drop", "price"
+    )
+    run("predict", "m.npz", data)  # which has its features by their names
+    assert "column 'claims' is asked for" in fails(*command, "--drop", "claims")
+    assert "no column 'dead'. Did you mean 'died'?" in fails(*command, "--drop", "dead")
+    assert "only columns of CSV or Parquet can be dropped" in fails(
+        "select", save_arrays(), "-k", 2, "--drop", "a"
+    )
+    assert "leave out --drop" in fails("select", "golub", "-k", 2, "--drop", "a")
+
+
+def save_arrays():
+    np.savez("arrays.npz", X=X, y=COLUMNS["died"])
+    return "arrays.npz"
+
+
+def test_predictions_without_their_exposure_say_so(run, write):
+    """Rates of one year would be taken for counts, and a score of them for that of the model."""
+    command = ("--target", "claims", "--exposure", "years", "-k", 2, "--no-cv", "--output", "m.npz")
+    run("select", write("claims", "years"), *command)
+    assert run("predict", "m.npz", write("claims", "years")).stderr.count("exposure") == 0
+    said = run("predict", "m.npz", write("claims")).stderr
+    assert "Note: predicted for an exposure of 1: no column 'years'" in said

@@ -16,6 +16,7 @@ from ._shared_options import (
     ClassWeight,
     Data,
     Debug,
+    Drop,
     Event,
     Exposure,
     Id,
@@ -63,6 +64,7 @@ class SelectOptions:
     ]
     target: Target = None
     id: Id = None
+    drop: Drop = None
     task: Annotated[
         str,
         typer.Option(
@@ -236,6 +238,7 @@ class VerifyOptions:
     ]
     target: Target = None
     id: Id = None
+    drop: Drop = None
     time: Time = None
     event: Event = None
     start: Start = None

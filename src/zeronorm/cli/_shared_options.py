@@ -26,6 +26,7 @@ Id = Annotated[
     str | None,
     typer.Option("--id", metavar="NAME", help="The column that names the samples; no feature."),
 ]
+Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Repeated: columns left out.")]
 Time = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Of survival: the time until the event, or to the end."),

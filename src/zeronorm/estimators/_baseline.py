@@ -21,6 +21,11 @@ class StepFunction:
     y: FloatArray  # (n_times,) the value from that time on
     before: float  # the value before the first time
 
+    @property
+    def domain(self) -> tuple[float, float]:
+        """From 0 to the last time, as in scikit-survival; beyond it the last value stays."""
+        return 0.0, float(self.x[-1])
+
     def __call__(self, time: Any) -> Any:
         """Return the values at some times; a number for a number."""
         place = np.searchsorted(self.x, time, side="right")

@@ -16,11 +16,8 @@ from sklearn.utils.metaestimators import available_if
 from .. import validate
 from .._typing import FloatArray, Likelihood, Smooth
 from ..losses import (
-    Gamma,
-    Huber,
-    LeastSquares,
+    OF_NUMBERS,
     Logistic,
-    Poisson,
     Quantile,
     SquaredHinge,
     probabilities,
@@ -140,9 +137,7 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     """Base of the regressors with sparse coefficients; the intercept is a number."""
 
     loss: Any = "least_squares"
-    _losses: ClassVar[dict[str, Smooth]] = {
-        one.name: one for one in (LeastSquares(), Huber(), Quantile(), Poisson(), Gamma())
-    }
+    _losses: ClassVar[dict[str, Smooth]] = {one.name: one for one in OF_NUMBERS}
 
     def _loss(self) -> Likelihood:
         """Return the loss of the selection."""
@@ -226,8 +221,8 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
         """Return the share of the variation of y that is explained; 1 is perfect, 0 a constant.
 
-        R^2 of least squares and Huber's loss; the share of the deviance for "poisson" and "gamma",
-        and of the pinball loss for "quantile" (D^2 of scikit-learn).
+        R^2 of least squares, Huber's loss and one of your own; the share of the deviance for
+        "poisson" and "gamma", and of the pinball loss for "quantile" (D^2 of scikit-learn).
         """
         found = self.predict(X, offset)
         return self._explained(y, found, sample_weight)
@@ -239,7 +234,9 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     @property
     def _score_name(self) -> str:
         """What `score` returns."""
-        return "r2" if self._loss().name in ("least_squares", "huber") else "d2"
+        loss: Any = self._loss()
+        of_deviance = isinstance(loss, Quantile) or loss.variance_power is not None
+        return "d2" if of_deviance else "r2"
 
     def _strata(self, y: FloatArray, cv: Any) -> np.ndarray:
         """Return the quantile that every row is in, which folds have in equal shares.
@@ -263,11 +260,14 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
             columns = zip(np.asarray(y).T, found.T, strict=True)
             scores = [self._explained(one, mean, sample_weight) for one, mean in columns]
             return float(np.mean(scores))
-        loss = self._loss()
+        loss: Any = self._loss()
+        power = loss.variance_power
+        numbers = np.asarray(y)
+        if numbers.size and (numbers == numbers[0]).all():  # nothing to explain: R^2's convention
+            return float(np.array_equal(numbers, found))
         if isinstance(loss, Quantile):
             explained = d2_pinball_score(y, found, sample_weight=sample_weight, alpha=loss.level)
-        elif isinstance(loss, Poisson | Gamma):
-            power = 1 if isinstance(loss, Poisson) else 2
+        elif power is not None:
             explained = d2_tweedie_score(y, found, sample_weight=sample_weight, power=power)
         else:
             explained = r2_score(y, found, sample_weight=sample_weight)

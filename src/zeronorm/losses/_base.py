@@ -30,6 +30,7 @@ class LossOfRows:
     largest_offset: ClassVar[float] = 1e100
     noise: ClassVar[float] = 0.0  # the loss of a row that is no more than rounding
     counts_rows: ClassVar[bool] = False  # whether a weight of 2 is another thing than two rows
+    variance_power: ClassVar[float | None] = None  # of the Tweedie deviance that is twice the loss
     target: ClassVar[str] = "any"  # what numbers y may have: "any", "not negative" or "positive"
 
     def __init_subclass__(cls) -> None:
