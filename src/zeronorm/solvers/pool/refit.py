@@ -8,7 +8,7 @@ with C given, or chosen by the approximate leave-one-out loss.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -22,6 +22,9 @@ from .ridge import Ridge, inverse_factor, leverages, ridge
 # deviations of 0.05 to 7 of the coefficient of a column with that variance.
 LOO_GRID = (0.003, 0.03, 0.3, 5.0, 50.0)
 FOLDS = 5  # that choose C where the loss of a row depends on other rows
+SPREAD = 1e4  # of variances, beyond which units are not taken for knowledge
+STEP = 10.0  # from a value of C to the next beyond the grid
+SAME = 1e-10  # of its variance, what of a column the others may leave unexplained by rounding
 GRID_TOL = 1e-4  # while values of C are compared
 
 
@@ -44,13 +47,15 @@ def refit(
     risk: Risk,
     *,
     C: float | str = "loo",
+    chosen: bool = False,
     unit: FloatArray | None = None,
     tol: float = 1e-9,
 ) -> Refit:
     """Fit the model on the columns mean + std * Z, for one C or for the best of a grid.
 
     Working with Z keeps the systems well scaled for any units of X; the penalty is on the
-    coefficients of the user's columns, 1/2 sum_j (u_j / std_j)^2 with u = std * w.
+    coefficients of the user's columns, 1/2 sum_j p_j (u_j / std_j)^2 with u = std * w, p_j = 1
+    or, where C is chosen, those of `column_penalties`.
 
     Parameters
     ----------
@@ -59,33 +64,30 @@ def refit(
     risk : with the sample weights, C not among them.
     unit : (n,) what leaving one row out removes at most of its weight, 1 by default: the class
         weight of a row, so that integer weights equal repetition.
-    C : a positive number, or "loo": from LOO_GRID / (mean variance of the columns of X).
+    C : a positive number, or "loo": from LOO_GRID / (mean variance of the columns of X), or larger.
+    chosen : whether a number C was chosen by "loo" for other rows.
     """
+    share = np.ones_like(std)
+    if C == "loo" or chosen:
+        share = column_penalties(variances(Z, std, risk.weight))
+    penalty = share / std**2
     if C == "loo":
         variance = risk.loss.outputs * mean_variance(Z, std, risk.weight)
-        candidates = [c / variance for c in LOO_GRID]
+        compared = Comparison(Z, risk, penalty, unit, max(tol, GRID_TOL))
+        for value in LOO_GRID:
+            compared.add(value / variance)
+        if compared.last_is_best:
+            most = weakest_ridge(Z, std, risk, share)
+            while compared.last_is_best and STEP * compared.values[-1] <= most:
+                compared.add(STEP * compared.values[-1])
     else:
-        candidates = [float(C)]
-    penalty = 1.0 / std**2
-    by_folds = not risk.loss.separable and risk.loss.outputs == 1
-    folds = _folds(Z, risk) if by_folds else []
-    fits: list[Ridge] = []
-    losses: list[float] = []
-    coarse = tol if len(candidates) == 1 else max(tol, GRID_TOL)
-    for value in candidates:
-        start = (fits[-1].coef, fits[-1].intercept) if fits else None
-        fits.append(ridge(Z, risk.times(value), penalty=penalty, start=start, tol=coarse))
-        if risk.loss.outputs > 1:
-            losses.append(leave_one_row_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
-        elif risk.loss.separable:
-            losses.append(leave_one_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
-        else:
-            losses.append(held_out_loss(Z, risk, folds, value, penalty, fits[-1], coarse))
-    best = int(np.argmin(np.nan_to_num(losses, nan=np.inf)))
-    fit = fits[best]
-    if coarse > tol:
+        compared = Comparison(Z, risk, penalty, unit, tol)
+        compared.add(float(C))
+    best = compared.best
+    chosen, fit = compared.values[best], compared.fits[best]
+    if compared.tol > tol:
         start = fit.coef, fit.intercept
-        fit = ridge(Z, risk.times(candidates[best]), penalty=penalty, start=start, tol=tol)
+        fit = ridge(Z, risk.times(chosen), penalty=penalty, start=start, tol=tol)
     coef = fit.coef / std
     value = risk.value_gradient(fit.margins)[0]
     intercept: Any = fit.intercept - float(mean @ coef)
@@ -95,11 +97,88 @@ def refit(
     return Refit(
         coef,
         intercept + risk.origin,
-        candidates[best],
+        chosen,
         value,
-        losses[best],
+        compared.losses[best],
         fit.gap,
     )
+
+
+@dataclass
+class Comparison:
+    """Values of C, their fits, and the losses of rows that these did not see."""
+
+    Z: Columns
+    risk: Risk
+    penalty: FloatArray
+    unit: FloatArray | None
+    tol: float
+    values: list[float] = field(default_factory=list)
+    fits: list[Ridge] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Make the folds of a loss whose rows depend on each other."""
+        by_folds = not self.risk.loss.separable and self.risk.loss.outputs == 1
+        self.folds = _folds(self.Z, self.risk) if by_folds else []
+
+    def add(self, C: float) -> None:
+        """Fit with a further C, from the last fit."""
+        Z, risk, penalty = self.Z, self.risk, self.penalty
+        start = (self.fits[-1].coef, self.fits[-1].intercept) if self.fits else None
+        fit = ridge(Z, risk.times(C), penalty=penalty, start=start, tol=self.tol)
+        if self.folds:
+            loss = held_out_loss(Z, risk, self.folds, C, penalty, fit, self.tol)
+        else:
+            of_row = leave_one_out_loss if risk.loss.separable else leave_one_row_out_loss
+            loss = of_row(Z, risk, C, penalty, fit.margins, self.unit)
+        self.values.append(C)
+        self.fits.append(fit)
+        self.losses.append(loss)
+
+    @property
+    def best(self) -> int:
+        """The place of the least loss."""
+        return int(np.argmin(np.nan_to_num(self.losses, nan=np.inf)))
+
+    @property
+    def last_is_best(self) -> bool:
+        """Whether no value before the last one has so little loss."""
+        return self.best == len(self.losses) - 1
+
+
+def column_penalties(variance: FloatArray) -> FloatArray:
+    """Return p_j, (k,): 1, or v_j / v where variances of columns of X are in no proportion.
+
+    v is their mean, so that C means the same. Units as different as these say nothing of which
+    coefficients are small.
+    """
+    varies = variance > np.finfo(np.float64).tiny
+    least = variance.min(initial=np.inf, where=varies)
+    if not SPREAD * least < variance.max(initial=0.0):
+        return np.ones_like(variance)
+    return np.where(varies, variance / variance.mean(), 1.0)
+
+
+def weakest_ridge(Z: Columns, std: FloatArray, risk: Risk, share: FloatArray) -> float:
+    """Return the largest C worth a trial: 50 / min_j v_j (1 - R_j^2) / p_j.
+
+    v_j (1 - R_j^2) is the variance of column j that the others do not explain, 1 - R_j^2 one over
+    the j-th diagonal entry of the inverse of the correlations. With that variance a coefficient is
+    as free as the last value of LOO_GRID leaves it with the mean variance.
+
+    share : (k,) the p_j.
+    """
+    total = float(risk.weight.sum())
+    v = variances(Z, np.ones_like(std), risk.weight)
+    varies = v > np.finfo(np.float64).tiny
+    unit = np.where(varies, 1.0 / np.sqrt(v), 0.0)
+    mean = unit * Z.dot(risk.weight) / total
+    correlation = unit[:, None] * Z.gram(risk.weight) * unit / total - np.outer(mean, mean)
+    correlation[np.diag_indices_from(correlation)] += SAME
+    inflation = (inverse_factor(correlation) ** 2).sum(axis=0)
+    rest = (v * std**2 / (share * inflation)).min(initial=np.inf, where=varies)
+    return float(LOO_GRID[-1] / (risk.loss.outputs * rest))
 
 
 def leave_one_out_loss(
