@@ -76,18 +76,18 @@ def refit(
         compared = Comparison(Z, risk, penalty, unit, max(tol, GRID_TOL))
         for value in LOO_GRID:
             compared.add(value / variance)
-        if compared.last_is_best:
-            most = weakest_ridge(Z, std, risk, share)
-            while compared.last_is_best and STEP * compared.values[-1] <= most:
-                compared.add(STEP * compared.values[-1])
+        most = weakest_ridge(Z, std, risk, share) if compared.last_is_best else 0.0
+        while STEP * compared.values[-1] <= most and compared.last_is_best:
+            compared.add(STEP * compared.values[-1])
     else:
         compared = Comparison(Z, risk, penalty, unit, tol)
         compared.add(float(C))
     best = compared.best
-    chosen, fit = compared.values[best], compared.fits[best]
+    fit = compared.fits[best]
     if compared.tol > tol:
         start = fit.coef, fit.intercept
-        fit = ridge(Z, risk.times(chosen), penalty=penalty, start=start, tol=tol)
+        weighted = risk.times(compared.values[best])
+        fit = ridge(Z, weighted, penalty=penalty, start=start, tol=tol)
     coef = fit.coef / std
     value = risk.value_gradient(fit.margins)[0]
     intercept: Any = fit.intercept - float(mean @ coef)
@@ -97,7 +97,7 @@ def refit(
     return Refit(
         coef,
         intercept + risk.origin,
-        chosen,
+        compared.values[best],
         value,
         compared.losses[best],
         fit.gap,
