@@ -16,7 +16,7 @@ import numpy as np
 from ..._typing import Columns, FloatArray, IndexArray
 from ...losses import LossOfOutputs
 from ..risk import Risk
-from .ridge import Ridge, inverse_factor, leverages, ridge
+from .ridge import ROUNDING, Ridge, inverse_factor, leverages, ridge
 
 # Values of C for "loo", divided by the mean variance of the selected columns: from prior standard
 # deviations of 0.05 to 7 of the coefficient of a column with that variance.
@@ -25,6 +25,7 @@ FOLDS = 5  # that choose C where the loss of a row depends on other rows
 SPREAD = 1e4  # of variances, beyond which units are not taken for knowledge
 STEP = 10.0  # from a value of C to the next beyond the grid
 SAME = 1e-10  # of its variance, what of a column the others may leave unexplained by rounding
+TINY = float(np.finfo(np.float64).tiny)  # instead of a variance of 0
 GRID_TOL = 1e-4  # while values of C are compared
 
 
@@ -153,7 +154,7 @@ def column_penalties(variance: FloatArray) -> FloatArray:
     v is their mean, so that C means the same. Units as different as these say nothing of which
     coefficients are small.
     """
-    varies = variance > np.finfo(np.float64).tiny
+    varies = variance > TINY
     least = variance.min(initial=np.inf, where=varies)
     if not SPREAD * least < variance.max(initial=0.0):
         return np.ones_like(variance)
@@ -171,7 +172,7 @@ def weakest_ridge(Z: Columns, std: FloatArray, risk: Risk, share: FloatArray) ->
     """
     total = float(risk.weight.sum())
     v = variances(Z, np.ones_like(std), risk.weight)
-    varies = v > np.finfo(np.float64).tiny
+    varies = v > TINY
     unit = np.where(varies, 1.0 / np.sqrt(v), 0.0)
     mean = unit * Z.dot(risk.weight) / total
     correlation = unit[:, None] * Z.gram(risk.weight) * unit / total - np.outer(mean, mean)
@@ -277,14 +278,15 @@ def held_out_loss(
 
 
 def variances(Z: Columns, std: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the variances of the columns std * Z under the weights, (k,)."""
+    """Return the variances of the columns std * Z under the weights, (k,); tiny: it is constant."""
     total = float(weight.sum())
     mean = Z.dot(weight) / total
-    square = Z.squares(weight)
-    return np.maximum((square / total - mean**2) * std**2, np.finfo(np.float64).tiny)
+    square = Z.squares(weight) / total
+    own = square - mean**2
+    return np.maximum(np.where(own > ROUNDING * square, own, 0.0) * std**2, TINY)
 
 
 def mean_variance(Z: Columns, std: FloatArray, weight: FloatArray) -> float:
     """Return the mean of these variances, 1 where none varies."""
     found = float(variances(Z, std, weight).mean()) if std.size else 0.0
-    return found if found > np.finfo(np.float64).tiny else 1.0
+    return found if found > TINY else 1.0
