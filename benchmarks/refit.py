@@ -111,7 +111,7 @@ def _binary(name: str) -> Reader:
         if one.text:
             X = protocol.unit_rows(sp.csr_matrix(X))
         elif one.missing is not None:
-            X = np.where(X != one.missing, X, 0.0)  # an unknown genotype is the frequent one
+            X = np.where(one.missing != X, X, 0.0)  # an unknown genotype is the frequent one
         return Problem("multinomial", X, (y > 0).astype(int))
 
     return read

@@ -1,8 +1,9 @@
 """The final fit on a fixed support: L2-penalised, on the scaling of the user's X.
 
-    min_{w, b}  1/2 ||w||^2 + C sum_i s_i f(y_i, x_i'w + b)
+    min_{w, b}  1/2 sum_j p_j w_j^2 + C sum_i s_i f(y_i, x_i'w + b)
 
-with C given, or chosen by the approximate leave-one-out loss.
+with C given and p_j = 1, or C chosen by the approximate leave-one-out loss and p_j so that units
+that differ by many orders have no part in it.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ def column_penalties(variance: FloatArray) -> FloatArray:
     """
     varies = variance > TINY
     least = variance.min(initial=np.inf, where=varies)
-    if not SPREAD * least < variance.max(initial=0.0):
+    if not least < variance.max(initial=0.0) / SPREAD:
         return np.ones_like(variance)
     return np.where(varies, variance / variance.mean(), 1.0)
 
