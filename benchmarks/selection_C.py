@@ -3,20 +3,21 @@
     python benchmarks/selection_C.py
     python benchmarks/selection_C.py --sets gasoline,boston --splits 2
 
-`BudgetRegressor` selects at C = 0.1, on standardised columns. Where columns are nearly collinear, as
-channels of spectra are, that is a strong ridge: it prefers features that say together what one of
+`BudgetRegressor` selects at C = 0.1, on standardised columns. Where columns are nearly collinear,
+as channels of spectra are, that is a strong ridge: it prefers features that say together what one of
 them says alone. The candidate selects at C = 0.1, 1 and 10, and keeps the model whose final refit
-has the least leave-one-out loss, which is exact for least squares but takes the features as given.
+has the least leave-one-out loss, exact for least squares but with the features taken as given.
 
 What was written down before any of the CONFIRMATION sets was fitted at another C than 0.1
 ----------------------------------------------------------------------------------------------
-On tecator, cookie and simulated numbers of `refit.py` (8 splits, k = 5, 10 and 20) the candidate had
-an R^2 higher by 0.009 to 0.030 on both spectra, and by -0.015 to 0.025 on the simulated numbers.
+On tecator, cookie and simulated numbers of `refit.py` (8 splits, k = 5, 10 and 20) the candidate's
+R^2 was higher by 0.009 to 0.030 on both spectra, and by -0.015 to 0.025 on the simulated numbers.
 
 On the CONFIRMATION sets, as in `refit.py` with 4 splits, 70 % train, 5 and 20 features (half the
 columns, where there are no 40), R^2 below -1 counting as -1: the candidate is taken if its mean
-over sets is higher by two standard errors of the difference over sets or more, and by 0.01 at least,
-since it costs three selections and makes the C of certificates a matter of chance. Else C = 0.1 stays.
+over sets is higher by two standard errors of the difference over sets or more, and by 0.01 at
+least, since it costs three selections and makes the C of certificates a matter of chance. Else
+C = 0.1 stays.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ CONFIRMATION: dict[str, Reader] = {
     "multidrug:100": refit._numbers("multidrug", "X", "y", 100),
     "multidrug:1000": refit._numbers("multidrug", "X", "y", 1000),
     "yeast:9": refit._numbers("yeast_cellcycle", "X", "y", 9),
-    "arabidopsis": refit._numbers("arabidopsis_ft16", "X", "y"),
+    "arabidopsis": refit._numbers("arabidopsis_ft16", "X", "ft16"),
     "rice:flowering": refit._numbers("rice_imputed", "X", "pheno", 11),
     "rice:biomass": refit._numbers("rice_imputed", "X", "pheno", 5),
 }  # fmt: skip
