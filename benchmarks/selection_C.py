@@ -4,9 +4,10 @@
     python benchmarks/selection_C.py --sets gasoline,boston --splits 2
 
 `BudgetRegressor` selects at C = 0.1, on standardised columns. Where columns are nearly collinear,
-as channels of spectra are, that is a strong ridge: it prefers features that say together what one of
-them says alone. The candidate selects at C = 0.1, 1 and 10, and keeps the model whose final refit
-has the least leave-one-out loss, exact for least squares but with the features taken as given.
+as channels of spectra are, that is a strong ridge: it prefers features that say together what one
+of them says alone. The candidate selects at C = 0.1, 1 and 10, and keeps the model whose final
+refit has the least leave-one-out loss, exact for least squares but with the features taken as
+given.
 
 What was written down before any of the CONFIRMATION sets was fitted at another C than 0.1
 ----------------------------------------------------------------------------------------------
