@@ -69,15 +69,15 @@ def refit(
     C : a positive number, or "loo": from LOO_GRID / (mean variance of the columns of X), or larger.
     chosen : whether a number C was chosen by "loo" for other rows.
     """
-    share = np.ones_like(std)
+    share, mean_of_all = np.ones_like(std), 1.0
     if C == "loo" or chosen:
-        share = column_penalties(variances(Z, std, risk.weight))
+        variance = variances(Z, std, risk.weight)
+        share, mean_of_all = column_penalties(variance), mean_variance(variance)
     penalty = share / std**2
     if C == "loo":
-        variance = risk.loss.outputs * mean_variance(Z, std, risk.weight)
         compared = Comparison(Z, risk, penalty, unit, max(tol, GRID_TOL))
         for value in LOO_GRID:
-            compared.add(value / variance)
+            compared.add(value / (risk.loss.outputs * mean_of_all))
         most = weakest_ridge(Z, std, risk, share) if compared.last_is_best else 0.0
         while STEP * compared.values[-1] <= most and compared.last_is_best:
             compared.add(STEP * compared.values[-1])
@@ -132,7 +132,7 @@ class Comparison:
         if self.folds:
             loss = held_out_loss(Z, risk, self.folds, C, penalty, fit, self.tol)
         else:
-            of_row = leave_one_out_loss if risk.loss.separable else leave_one_row_out_loss
+            of_row = leave_one_out_loss if risk.loss.outputs == 1 else leave_one_row_out_loss
             loss = of_row(Z, risk, C, penalty, fit.margins, self.unit)
         self.values.append(C)
         self.fits.append(fit)
@@ -287,7 +287,7 @@ def variances(Z: Columns, std: FloatArray, weight: FloatArray) -> FloatArray:
     return np.maximum(np.where(own > ROUNDING * square, own, 0.0) * std**2, TINY)
 
 
-def mean_variance(Z: Columns, std: FloatArray, weight: FloatArray) -> float:
-    """Return the mean of these variances, 1 where none varies."""
-    found = float(variances(Z, std, weight).mean()) if std.size else 0.0
+def mean_variance(variance: FloatArray) -> float:
+    """Return the mean of variances of columns, 1 where none varies."""
+    found = float(variance.mean()) if variance.size else 0.0
     return found if found > TINY else 1.0
