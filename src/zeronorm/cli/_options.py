@@ -234,6 +234,14 @@ class SelectOptions:
         list[str] | None,
         typer.Option(metavar="NAME", help="A feature that must be in; may be repeated."),
     ] = None
+    nonnegative: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A feature with a coefficient of at least 0, or all."),
+    ] = None
+    nonpositive: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A feature with a coefficient of at most 0, or all."),
+    ] = None
     measure: Annotated[
         str | None,
         typer.Option(

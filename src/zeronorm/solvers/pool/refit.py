@@ -17,7 +17,9 @@ import numpy as np
 from ..._typing import Columns, FloatArray, IndexArray
 from ...losses import LossOfOutputs
 from ..risk import Risk
-from .ridge import ROUNDING, Ridge, inverse_factor, leverages, ridge
+from ..signs import free_signs
+from .ridge import ROUNDING, Ridge, inverse_factor, leverages
+from .signed_ridge import signed_ridge
 
 # Values of C for "loo", divided by the mean variance of the selected columns: from prior standard
 # deviations of 0.05 to 7 of the coefficient of a column with that variance.
@@ -51,6 +53,7 @@ def refit(
     C: float | str = "loo",
     chosen: bool = False,
     unit: FloatArray | None = None,
+    signs: np.ndarray | None = None,
     tol: float = 1e-9,
 ) -> Refit:
     """Fit the model on the columns mean + std * Z, for one C or for the best of a grid.
@@ -68,28 +71,31 @@ def refit(
         weight of a row, so that integer weights equal repetition.
     C : a positive number, or "loo": from LOO_GRID / (mean variance of the columns of X), or larger.
     chosen : whether a number C was chosen by "loo" for other rows.
+    signs : (k,) that coefficients may have, by default any. What a sign keeps at 0 counts as absent
+        in leave-one-out losses.
     """
+    own = free_signs(std.size) if signs is None else signs
     share, mean_of_all = np.ones_like(std), 1.0
     if C == "loo" or chosen:
         variance = variances(Z, std, risk.weight)
         share, mean_of_all = column_penalties(variance), mean_variance(variance)
     penalty = share / std**2
     if C == "loo":
-        compared = Comparison(Z, risk, penalty, unit, max(tol, GRID_TOL))
+        compared = Comparison(Z, risk, penalty, own, unit, max(tol, GRID_TOL))
         for value in LOO_GRID:
             compared.add(value / (risk.loss.outputs * mean_of_all))
         most = weakest_ridge(Z, std, risk, share) if compared.last_is_best else 0.0
         while STEP * compared.values[-1] <= most and compared.last_is_best:
             compared.add(STEP * compared.values[-1])
     else:
-        compared = Comparison(Z, risk, penalty, unit, tol)
+        compared = Comparison(Z, risk, penalty, own, unit, tol)
         compared.add(float(C))
     best = compared.best
     fit = compared.fits[best]
     if compared.tol > tol:
         start = fit.coef, fit.intercept
         weighted = risk.times(compared.values[best])
-        fit = ridge(Z, weighted, penalty=penalty, start=start, tol=tol)
+        fit = signed_ridge(Z, weighted, own, penalty=penalty, start=start, tol=tol)
     coef = fit.coef / std
     value = risk.value_gradient(fit.margins)[0]
     intercept: Any = fit.intercept - float(mean @ coef)
@@ -113,6 +119,7 @@ class Comparison:
     Z: Columns
     risk: Risk
     penalty: FloatArray
+    signs: np.ndarray
     unit: FloatArray | None
     tol: float
     values: list[float] = field(default_factory=list)
@@ -126,14 +133,17 @@ class Comparison:
 
     def add(self, C: float) -> None:
         """Fit with a further C, from the last fit."""
-        Z, risk, penalty = self.Z, self.risk, self.penalty
+        Z, risk, penalty, signs = self.Z, self.risk, self.penalty, self.signs
         start = (self.fits[-1].coef, self.fits[-1].intercept) if self.fits else None
-        fit = ridge(Z, risk.times(C), penalty=penalty, start=start, tol=self.tol)
+        fit = signed_ridge(Z, risk.times(C), signs, penalty=penalty, start=start, tol=self.tol)
         if self.folds:
-            loss = held_out_loss(Z, risk, self.folds, C, penalty, fit, self.tol)
+            loss = held_out_loss(Z, risk, self.folds, C, penalty, fit, self.tol, signs)
+        elif risk.loss.outputs > 1:
+            loss = leave_one_row_out_loss(Z, risk, C, penalty, fit.margins, self.unit)
         else:
-            of_row = leave_one_out_loss if risk.loss.outputs == 1 else leave_one_row_out_loss
-            loss = of_row(Z, risk, C, penalty, fit.margins, self.unit)
+            at_zero = (signs != 0) & (fit.coef == 0)
+            part = Z.take(np.flatnonzero(~at_zero)) if at_zero.any() else Z
+            loss = leave_one_out_loss(part, risk, C, penalty[~at_zero], fit.margins, self.unit)
         self.values.append(C)
         self.fits.append(fit)
         self.losses.append(loss)
@@ -260,6 +270,7 @@ def held_out_loss(
     penalty: FloatArray,
     fit: Ridge,
     tol: float,
+    signs: np.ndarray,
 ) -> float:
     """Return the mean loss of a row under models fitted without its fold.
 
@@ -272,7 +283,9 @@ def held_out_loss(
     """
     total, start = 0.0, (fit.coef, fit.intercept)
     for train, columns, part in folds:
-        found = ridge(columns, part.times(C), penalty=penalty, start=start, tol=tol)
+        found = signed_ridge(
+            columns, part.times(C), signs, penalty=penalty, start=start, tol=tol
+        )  # fmt: skip
         z = Z.times(found.coef) + found.intercept
         total += risk.value_gradient(z)[0] - part.value_gradient(z[train])[0]
     return total / float(risk.weight.sum())
