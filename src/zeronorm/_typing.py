@@ -30,6 +30,10 @@ class Columns(Protocol):
         """Z where it is stored as an array, which compiled solvers read; else None."""
 
     @property
+    def repeated(self) -> FloatArray | None:
+        """Columns in an array that Z has once for each of several outputs, in order; else None."""
+
+    @property
     def storage(self) -> tuple[NDArray[Any], ...]:
         """The arrays of Z: (x,), or (indptr, indices, data) by column."""
 

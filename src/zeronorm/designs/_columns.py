@@ -24,6 +24,8 @@ BLOCK_ROWS = 2048  # rows of one partial sum
 class DenseColumns:
     """Columns in an array, Z = x; see `Columns`."""
 
+    repeated: FloatArray | None = None
+
     def __init__(self, x: FloatArray) -> None:
         self.array = x
 
@@ -156,6 +158,7 @@ class SparseColumns:
     """Columns in a csc_array; see `Columns`."""
 
     array: FloatArray | None = None
+    repeated: FloatArray | None = None
 
     def __init__(self, x: sp.csc_array[Any]) -> None:
         self._x: Any = x

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,16 @@ class RepeatedColumns:
     def shape(self) -> tuple[int, int]:
         """(n q, p)."""
         return self._base.shape[0] * self._q, self._place.size
+
+    @cached_property
+    def repeated(self) -> FloatArray | None:
+        """The columns of the base, where all outputs have them, feature by feature, in an array."""
+        place = self._place[:: self._q]
+        whole = np.array_equal(np.repeat(place, self._q), self._place)
+        outputs = np.tile(np.arange(self._q), place.size)
+        if self._base.array is None or not whole or not np.array_equal(outputs, self._output):
+            return None
+        return self._base.take(place).array
 
     @property
     def storage(self) -> tuple[NDArray[Any], ...]:

@@ -1,0 +1,153 @@
+"""Losses and ridge problems of several outputs in the compiled solvers, against Python."""
+
+import numpy as np
+import pytest
+
+from zeronorm import _kernels
+from zeronorm.designs import as_design
+from zeronorm.designs._repeated import Repeated
+from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
+from zeronorm.losses._multinomial import classes_as_outputs
+from zeronorm.solvers.pool.outputs import compiled_outputs
+from zeronorm.solvers.pool.ridge import ridge
+from zeronorm.solvers.risk import Risk
+
+each_free = pytest.mark.parametrize("free", [True, False], ids=["intercepts", "origin"])
+
+
+@pytest.fixture
+def numpy_only(monkeypatch):
+    """A function that leaves NumPy alone to the calls that follow."""
+    return lambda: monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", False)
+
+
+def classes(rng, n, q, *, some=None):
+    """The target and the weights of rows of q classes, `some` of which have rows."""
+    codes = np.concatenate([np.arange(some or q), rng.integers(0, some or q, n)])[:n]
+    return classes_as_outputs(codes, q), np.tile(rng.gamma(2.0, 1.0, n) + 1e-3, q)
+
+
+@each_free
+@pytest.mark.parametrize("scale", [0.0, 1.0, 30.0])
+@pytest.mark.parametrize(("n", "q", "some"), [(3, 2, 2), (9, 3, 3), (64, 5, 4), (70, 12, 12)])
+def test_multinomial(n, q, some, scale, free, numpy_only):
+    """A fit would descend on another loss than its certificate is of."""
+    rng = np.random.default_rng(n)
+    y, weight = classes(rng, n, q, some=some)
+    loss, z = Multinomial(q, free), scale * rng.standard_normal(q * n)
+    v = rng.standard_normal(q * n)
+    value, gradient = loss.value_gradient(z, y, weight)
+    bend, found, b = (
+        loss.curvature(z, y, weight),
+        loss.inside(v, y, weight),
+        loss.intercepts(z, y, weight),
+    )
+    assert np.isfinite(loss.conjugate(-gradient, y, weight))
+    numpy_only()
+    y = y.copy()  # what is known of the target is forgotten
+    expected, slope = loss.value_gradient(z, y, weight)
+    assert value == pytest.approx(expected, rel=1e-11, abs=1e-13)
+    np.testing.assert_allclose(gradient, slope, atol=1e-8 * weight.max())
+    np.testing.assert_allclose(bend, loss.curvature(z, y, weight), atol=1e-8 * weight.max())
+    np.testing.assert_allclose(found, loss.inside(v, y, weight), atol=1e-12)
+    if scale < 30:  # where classes separate, intercepts may be anywhere
+        np.testing.assert_allclose(b, loss.intercepts(z, y, weight), atol=1e-9)
+
+
+def test_margins_that_are_not_numbers_have_no_loss():
+    """A fit of data that overflow would go on as if nothing were."""
+    y, weight = classes(np.random.default_rng(0), 12, 3)
+    for bad in (np.nan, np.inf):
+        z = np.zeros(36)
+        z[7] = bad
+        with np.errstate(invalid="ignore"):
+            assert np.isnan(Multinomial(3).value_gradient(z, y, weight)[0])
+
+
+PROBLEMS = ["multinomial", "least_squares", "poisson", "huber"]
+
+
+def problem(kind, seed, n, m, q, free):
+    """The repeated columns and the loss of a small problem."""
+    rng = np.random.default_rng(seed)
+    X = np.asfortranarray(rng.standard_normal((n, m)))
+    z = (X @ rng.standard_normal((m, q)) / max(m, 1) ** 0.5).T
+    weight = np.tile(rng.gamma(2.0, 0.5, n), q)
+    if kind == "multinomial":
+        y = classes_as_outputs((z + rng.gumbel(size=z.shape)).argmax(axis=0), q)
+        loss = Multinomial(q, free)
+    else:
+        each = {"least_squares": LeastSquares(), "poisson": Poisson(), "huber": Huber()}[kind]
+        y = rng.poisson(np.exp(z)) * 1.0 if kind == "poisson" else z + rng.standard_normal(z.shape)
+        y, loss = y.ravel(), Responses(each, q, free)
+    return Repeated(as_design(X), q).gathered(slice(None)), Risk.centred(y, weight, loss, False)
+
+
+@each_free
+@pytest.mark.parametrize("kind", PROBLEMS)
+@pytest.mark.parametrize(("n", "m", "q"), [(9, 0, 2), (8, 3, 2), (40, 7, 3), (65, 4, 6)])
+def test_ridge(kind, n, m, q, free, numpy_only):
+    """Elimination, splicing and certificates would rest on the solution of another problem."""
+    Z, risk = problem(kind, n, n, m + 2, q, free)
+    features = np.random.default_rng(n).permutation(m + 2)[:m]
+    columns = (q * np.sort(features)[:, None] + np.arange(q)).ravel()
+    penalty = np.repeat(np.geomspace(0.1, 10.0, m), q)
+    options = {"columns": columns, "penalty": penalty, "tol": 1e-10, "of_value": True}
+    start = np.zeros(columns.size)
+    assert compiled_outputs(Z, risk, columns, penalty, start, 1e-3, False, np.inf) is not None
+    found = ridge(Z, risk, **options)
+    value = risk.value_gradient(found.margins)[0]
+    assert value + 0.5 * penalty @ found.coef**2 == pytest.approx(found.objective, rel=1e-10)
+    bound = risk.bound(found.dual, 0.5 * float(found.scores**2 @ (1.0 / penalty)))[0]
+    assert found.bound == pytest.approx(bound, rel=1e-7)
+    assert 0.0 <= found.objective - found.bound <= 1e-10 * found.objective
+    np.testing.assert_allclose(Z.take(columns).times(found.coef), found.margins, atol=1e-9)
+    warm = ridge(Z, risk, start=(found.coef, 0.0), **options)
+    np.testing.assert_allclose(warm.coef, found.coef, atol=1e-4)
+    numpy_only()
+    expected = ridge(Z, risk, **options)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+    np.testing.assert_allclose(found.coef, expected.coef, atol=2e-4)
+    np.testing.assert_allclose(found.margins, expected.margins, atol=1e-3)
+
+
+def test_responses_of_other_penalties_have_other_systems():
+    """Least squares would solve all responses with the matrix of the first one."""
+    Z, risk = problem("least_squares", 5, 30, 4, 3, True)
+    penalty = np.random.default_rng(1).uniform(0.1, 9.0, 12)
+    weight = risk.weight * np.repeat([1.0, 2.0, 0.3], 30)
+    risk = Risk(risk.y, weight, risk.loss, False)
+    found = ridge(Z, risk, penalty=penalty, tol=1e-12)
+    X, Y = Z.repeated, risk.y.reshape(3, 30)
+    for o, s in enumerate(weight.reshape(3, 30)):
+        centred = X - s @ X / s.sum()
+        system = centred.T @ (s[:, None] * centred) + np.diag(penalty[o::3])
+        expected = np.linalg.solve(system, centred.T @ (s * Y[o]))
+        np.testing.assert_allclose(found.coef[o::3], expected, atol=1e-10)
+
+
+def test_a_fit_ends_where_its_bound_passes_a_value():
+    """Exchanges would pay for exact fits of supports that cannot help."""
+    Z, risk = problem("multinomial", 3, 60, 5, 4, True)
+    best = ridge(Z, risk, tol=1e-10, of_value=True)
+    cut = ridge(Z, risk, tol=1e-10, of_value=True, cutoff=0.5 * best.objective)
+    assert 0.5 * best.objective <= cut.bound <= best.objective <= cut.objective
+
+
+def test_parts_of_features_are_left_to_python():
+    """Columns of some outputs alone would be taken for whole features."""
+    Z, risk = problem("multinomial", 3, 30, 4, 3, True)
+    options = 1.0, False, np.inf
+    for columns in (np.arange(1, 4), np.array([0, 1]), np.array([0, 2, 1])):
+        ones, start = np.ones(columns.size), np.zeros(columns.size)
+        assert compiled_outputs(Z, risk, columns, ones, start, *options) is None
+    part = Z.take(np.array([0, 1, 3, 4]))
+    assert part.repeated is None
+    assert ridge(part, risk).gap <= 1e-6
+
+
+def test_data_that_overflow_are_refused():
+    """A solver would return NaN, or never end."""
+    Z, risk = problem("multinomial", 3, 30, 2, 3, True)
+    with pytest.raises(np.linalg.LinAlgError, match="not finite"):
+        ridge(Z, risk, start=(np.full(6, np.inf), 0.0))
