@@ -70,6 +70,9 @@ class Columns(Protocol):
     def summed(self, factor: FloatArray, outputs: int) -> FloatArray:
         """Return sum_o factor[o n + i] Z[o n + i], (n, p), over the outputs of every row."""
 
+    def of_output(self, output: int) -> Columns:
+        """Return the columns of one of several outputs, in its rows; of one output: Z."""
+
     def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
         """Return the arrays of some rows: (x,), or (indptr, indices, data) by row."""
 

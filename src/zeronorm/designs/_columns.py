@@ -101,6 +101,10 @@ class DenseColumns:
         parts = (self.array * factor[:, None]).reshape(outputs, -1, self.shape[1])
         return np.asarray(parts.sum(axis=0))
 
+    def of_output(self, output: int) -> DenseColumns:
+        """Return all columns."""
+        return self
+
     def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
         """Return (x,) of some rows."""
         return (self.array[rows],)
@@ -226,6 +230,10 @@ class SparseColumns:
     def summed(self, factor: FloatArray, outputs: int) -> FloatArray:
         """Return the sums over the outputs of every row."""
         return DenseColumns(self.dense()).summed(factor, outputs)
+
+    def of_output(self, output: int) -> SparseColumns:
+        """Return all columns."""
+        return self
 
     def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
         """Return (indptr, indices, data) of some rows, compressed by row."""

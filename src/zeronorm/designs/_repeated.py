@@ -209,6 +209,10 @@ class RepeatedColumns:
         parts = factor.reshape(outputs, -1)[self._output].T
         return np.asarray(self._base.dense()[:, self._place] * parts)
 
+    def of_output(self, output: int) -> DenseColumns | SparseColumns:
+        """Return the columns of one output, in its rows."""
+        return self._base.take(self._place[self._output == output])
+
     def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
         """Return (x,) of some rows, in all outputs, zeros and all."""
         return (self.rows(rows).dense(),)
