@@ -7,6 +7,7 @@ from zeronorm import _kernels
 from zeronorm.designs import as_design
 from zeronorm.designs._repeated import Repeated
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
+from zeronorm.losses._dual import balance, balance_each
 from zeronorm.losses._multinomial import classes_as_outputs
 from zeronorm.solvers.pool.outputs import compiled_outputs
 from zeronorm.solvers.pool.ridge import ridge
@@ -151,3 +152,34 @@ def test_data_that_overflow_are_refused():
     Z, risk = problem("multinomial", 3, 30, 2, 3, True)
     with pytest.raises(np.linalg.LinAlgError, match="not finite"):
         ridge(Z, risk, start=(np.full(6, np.inf), 0.0))
+
+
+@each_free
+@pytest.mark.parametrize("kind", ["multinomial", "least_squares", "poisson"])
+@pytest.mark.parametrize(("n", "m", "q"), [(9, 1, 2), (20, 4, 3), (65, 6, 5)])
+def test_coupling(kind, n, m, q, free, numpy_only):
+    """Newton steps would be those of another curvature, and many."""
+    Z, risk = problem(kind, n, n, m, q, free)
+    z = np.random.default_rng(0).standard_normal(q * n)
+    found = risk.coupling(Z, z)
+    # Values of the loss along lines tell the second derivative.
+    gram = Z.gram(risk.curvature(z))
+    matrix = gram if found is None else gram - found
+    for direction in np.random.default_rng(1).standard_normal((3, q * m)):
+        step = 1e-3 * Z.times(direction)
+        values = [risk.value_gradient(z + t * step)[0] for t in (-1.0, 0.0, 1.0)]
+        bend = (values[0] - 2.0 * values[1] + values[2]) / 1e-6
+        assert direction @ matrix @ direction == pytest.approx(bend, rel=1e-3)
+    numpy_only()
+    part = Z.take(np.arange(q * m)[::-1])  # of which no array is known
+    expected = risk.coupling(part, z.copy())
+    if found is not None:
+        np.testing.assert_allclose(found[::-1, ::-1], expected, atol=1e-8 * np.abs(gram).max())
+
+
+def test_every_output_is_balanced_by_itself():
+    """A dual point of several outputs would not be feasible, and its bound none."""
+    V = np.random.default_rng(0).standard_normal((6, 40))
+    V[0], V[1], V[2], V[3, 1:] = 0.0, np.abs(V[1]), -np.abs(V[2]), 0.0
+    np.testing.assert_allclose(balance_each(V), [balance(v) for v in V], atol=1e-14)
+    np.testing.assert_allclose(balance_each(V).sum(axis=1), 0.0, atol=1e-12)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # a kernel has the types of its twin
     from ._native import dense_ridge as dense_ridge
     from ._native import loss_at as loss_at
     from ._native import multinomial_at as multinomial_at
+    from ._native import multinomial_coupling as multinomial_coupling
     from ._native import multinomial_inside as multinomial_inside
     from ._native import multinomial_ridge as multinomial_ridge
     from ._native import responses_ridge as responses_ridge
@@ -29,6 +30,6 @@ else:
 
 COMPILED_SOLVERS = (
     "dense_ridge", "dense_exchange", "loss_at", "multinomial_at", "multinomial_inside",
-    "multinomial_ridge", "responses_ridge",
+    "multinomial_coupling", "multinomial_ridge", "responses_ridge",
 )  # fmt: skip
 HAS_COMPILED_SOLVERS: bool = _choice == "native"

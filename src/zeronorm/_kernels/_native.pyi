@@ -187,3 +187,17 @@ def multinomial_inside(
     v: _Float, y: _Float, weight: _Float, outputs: int, intercept: bool, out: _Float
 ) -> None:
     """Put a point near v where the conjugate of that loss is finite into out, (q n,)."""
+
+def multinomial_coupling(
+    x: _Float,
+    columns: _Places,
+    shares: _Float,
+    weight: _Float,
+    outputs: int,
+    intercept: bool,
+    out: _Float,
+) -> None:
+    """Put what the second derivative is less than that of s_i p_io into out, (p q, p q).
+
+    shares, weight : (q n,) p and s at some margins; x and columns as of `multinomial_ridge`.
+    """

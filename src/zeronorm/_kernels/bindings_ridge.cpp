@@ -74,6 +74,19 @@ Numbers multinomial(const StridedMatrix<double>& x, const Array<std::int64_t>& c
     });
 }
 
+void coupling(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
+              const Array<double>& shares, const Array<double>& weight, std::int64_t outputs,
+              bool intercept, const OutMatrix& out) {
+    finite([&]() -> RidgeAnswer {
+        const std::int64_t n = length(x, 0);
+        SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(),
+                             length(columns, 0));
+        multinomial_coupling(shared, shares.data(), weight.data(), n, outputs, intercept,
+                             out.data());
+        return {};
+    });
+}
+
 Numbers responses(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
                   const Array<double>& y, const Array<double>& weight, const Array<double>& penalty,
                   int loss, const Pair& parameters, std::int64_t outputs, bool intercept,
@@ -125,6 +138,9 @@ void bind_ridge(nb::module_& m) {
           "y"_a.noconvert(), "weight"_a.noconvert(), "penalty"_a.noconvert(), "outputs"_a,
           "intercept"_a, "tol"_a, "of_value"_a, "cutoff"_a, "u"_a.noconvert(),
           "margins"_a.noconvert(), "dual"_a.noconvert(), "scores"_a.noconvert());
+    m.def("multinomial_coupling", &coupling, "x"_a.noconvert(), "columns"_a.noconvert(),
+          "shares"_a.noconvert(), "weight"_a.noconvert(), "outputs"_a, "intercept"_a,
+          "out"_a.noconvert());
     m.def("responses_ridge", &responses, "x"_a.noconvert(), "columns"_a.noconvert(),
           "y"_a.noconvert(), "weight"_a.noconvert(), "penalty"_a.noconvert(), "loss"_a,
           "parameters"_a, "outputs"_a, "intercept"_a, "tol"_a, "of_value"_a, "u"_a.noconvert(),

@@ -80,6 +80,65 @@ class SharedColumns {
     Buffer z_{n_rows_ * width_}, cross_{width_}, scaled_{kGramLeft * kGramRows};
 };
 
+// Intercepts have next to no ridge, relative to their curvature: equal shifts of all of them change
+// nothing.
+inline constexpr double kShiftRidge = 1e-10;
+
+// out (m q, m q), symmetric: what the second derivative of the multinomial loss in coefficients is
+// less than that of s_i p_io, by the sums of a row and, where `is_free`, by the intercepts.
+// share, weight (q n,): p and s.
+inline void multinomial_coupling(SharedColumns& columns, const double* share, const double* weight,
+                                 std::int64_t n, std::int64_t q, bool is_free, double* out) {
+    const std::int64_t m = columns.m(), width = columns.width(), p = m * q,
+                       padded = whole(n, kLine);
+    const Buffer bend(padded), gram(width * width), shift(q * q), factor(q * q), cross(p * q);
+    for (std::int64_t a = 0; a < q; ++a)
+        for (std::int64_t c = a; c < q; ++c) {
+            for (std::int64_t i = 0; i < n; ++i)
+                bend[i] = weight[i] * share[a * n + i] * share[c * n + i];
+            columns.gram(bend, gram);
+            for (std::int64_t j = 0; j < m; ++j) {
+                for (std::int64_t l = j; l < m; ++l) {
+                    const double entry = gram[j * width + l];
+                    out[(j * q + a) * p + l * q + c] = out[(j * q + c) * p + l * q + a] = entry;
+                }
+                cross[(j * q + a) * q + c] = cross[(j * q + c) * q + a] = -gram[j * width + m];
+            }
+            shift[a * q + c] = -gram[m * width + m];
+        }
+    // Rows of p have the sum 1: what a class has for itself is what it gives to the others.
+    for (std::int64_t a = 0; is_free && a < q; ++a) {
+        for (std::int64_t i = 0; i < n; ++i)
+            bend[i] = weight[i] * share[a * n + i];
+        columns.gram(bend, gram);
+        for (std::int64_t j = 0; j < m; ++j)
+            cross[(j * q + a) * q + a] += gram[j * width + m];
+        shift[a * q + a] += gram[m * width + m];
+    }
+    if (is_free) {
+        for (std::int64_t a = 0; a < q; ++a) {
+            double& entry = shift[a * q + a];
+            entry = entry > 0.0 ? entry * (1.0 + kShiftRidge) : 1.0;  // a class without rows
+        }
+        cholesky(shift, q, q, factor);
+        for (std::int64_t k = 0; k < p; ++k) {  // row k of the cross terms times R^-1
+            double* const row = cross + k * q;
+            for (std::int64_t a = 0; a < q; ++a) {
+                row[a] /= factor[a * q + a];
+                for (std::int64_t c = a + 1; c < q; ++c)
+                    row[c] -= row[a] * factor[a * q + c];
+            }
+        }
+    }
+    for (std::int64_t k = 0; k < p; ++k)
+        for (std::int64_t l = k; l < p; ++l) {
+            double total = 0.0;
+            for (std::int64_t a = 0; is_free && a < q; ++a)
+                total += cross[k * q + a] * cross[l * q + a];
+            out[l * p + k] = out[k * p + l] += total;
+        }
+}
+
 class MultinomialRidge {
   public:
     MultinomialRidge(MultinomialRisk& risk, SharedColumns& columns, const double* penalty)
@@ -199,8 +258,6 @@ class MultinomialRidge {
         }
         return false;  // rounding: no decrease is left
     }
-
-    static constexpr double kShiftRidge = 1e-10;
 
     MultinomialRisk& risk_;
     SharedColumns& columns_;

@@ -95,6 +95,14 @@ class Multinomial(LossOfOutputs):
     ) -> FloatArray | None:
         """Return what the sums of a row and the intercepts take off."""
         p, s = self._shares(z, y, weight), self.by_output(weight)[0]
+        x = Z.repeated if _is_compiled() else None
+        if x is not None:
+            found = np.empty((x.shape[1] * self.outputs,) * 2)
+            _kernels.multinomial_coupling(
+                x, np.arange(x.shape[1]), p.ravel(), np.ascontiguousarray(weight, np.float64),
+                self.outputs, self.free, found,
+            )  # fmt: skip
+            return found
         rows = Z.summed((np.sqrt(s) * p).ravel(), self.outputs)
         found = np.asarray(rows.T @ rows)
         if self.free:

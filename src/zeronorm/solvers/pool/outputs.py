@@ -16,7 +16,7 @@ from ...losses import Multinomial, Responses
 from ..risk import Risk
 
 # Systems of at most so many multiply-adds: above it the BLAS is faster.
-KERNEL_SYSTEM = 4e7
+KERNEL_SYSTEM = 2e8
 
 Solution = tuple[
     FloatArray, float, FloatArray, FloatArray, FloatArray, float, float, float
