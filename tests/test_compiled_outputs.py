@@ -183,3 +183,22 @@ def test_every_output_is_balanced_by_itself():
     V[0], V[1], V[2], V[3, 1:] = 0.0, np.abs(V[1]), -np.abs(V[2]), 0.0
     np.testing.assert_allclose(balance_each(V), [balance(v) for v in V], atol=1e-14)
     np.testing.assert_allclose(balance_each(V).sum(axis=1), 0.0, atol=1e-12)
+
+
+@each_free
+@pytest.mark.parametrize("share", [1.0, 0.3, 1e-3, 1.5, 0.0])
+@pytest.mark.parametrize("quadratic", [1e-6, 1.0, 300.0])
+def test_dual(share, quadratic, free, numpy_only):
+    """A bound would be another number than the one that the formulas prove."""
+    rng = np.random.default_rng(0)
+    y, weight = classes(rng, 30, 4)
+    loss = Multinomial(4, free)
+    v = -share * loss.value_gradient(3.0 * rng.standard_normal(120), y, weight)[1]
+    scale, value = loss.best_scale(v, y, weight, quadratic), loss.conjugate(v, y, weight)
+    at_best = loss.conjugate(scale * v, y, weight)
+    uneven = loss.conjugate(v + np.eye(1, 120, 3)[0], y, weight)
+    numpy_only()
+    assert scale == pytest.approx(loss.best_scale(v, y, weight, quadratic), rel=1e-6)
+    assert value == pytest.approx(loss.conjugate(v, y, weight), rel=1e-11, abs=1e-13)
+    assert at_best == pytest.approx(loss.conjugate(scale * v, y, weight), rel=1e-11, abs=1e-13)
+    assert uneven == np.inf

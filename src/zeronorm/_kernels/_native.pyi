@@ -201,3 +201,13 @@ def multinomial_coupling(
 
     shares, weight : (q n,) p and s at some margins; x and columns as of `multinomial_ridge`.
     """
+
+def multinomial_conjugate(
+    v: _Float, y: _Float, weight: _Float, outputs: int, intercept: bool
+) -> float:
+    """Return the conjugate of that loss at -v, infinite outside of its domain."""
+
+def multinomial_scale(
+    v: _Float, y: _Float, weight: _Float, outputs: int, quadratic: float
+) -> float:
+    """Return the c that maximises -conjugate(c v) - c^2 quadratic."""

@@ -92,6 +92,20 @@ void multinomial_inside(const Array<double>& v, const Array<double>& y, const Ar
     strip(part, n, risk.n_rows(), outputs, out.data());
 }
 
+double multinomial_conjugate(const Array<double>& v, const Array<double>& y,
+                             const Array<double>& weight, std::int64_t outputs, bool intercept) {
+    const nb::gil_scoped_release release;
+    const std::int64_t n = length(v, 0) / outputs;
+    return MultinomialDual{v.data(), y.data(), weight.data(), n, outputs}.conjugate(intercept);
+}
+
+double multinomial_scale(const Array<double>& v, const Array<double>& y,
+                         const Array<double>& weight, std::int64_t outputs, double quadratic) {
+    const nb::gil_scoped_release release;
+    const std::int64_t n = length(v, 0) / outputs;
+    return MultinomialDual{v.data(), y.data(), weight.data(), n, outputs}.best_scale(quadratic);
+}
+
 }  // namespace
 
 void bind_losses(nb::module_& m) {
@@ -106,6 +120,10 @@ void bind_losses(nb::module_& m) {
           "shares"_a.noconvert(), "dual"_a.noconvert());
     m.def("multinomial_inside", &multinomial_inside, "v"_a.noconvert(), "y"_a.noconvert(),
           "weight"_a.noconvert(), "outputs"_a, "intercept"_a, "out"_a.noconvert());
+    m.def("multinomial_conjugate", &multinomial_conjugate, "v"_a.noconvert(), "y"_a.noconvert(),
+          "weight"_a.noconvert(), "outputs"_a, "intercept"_a);
+    m.def("multinomial_scale", &multinomial_scale, "v"_a.noconvert(), "y"_a.noconvert(),
+          "weight"_a.noconvert(), "outputs"_a, "quadratic"_a);
     m.def("loss_at", &loss_at, "z"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
           "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "gradient"_a.noconvert(),
           "curvature"_a.noconvert());

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "cholesky.hpp"
@@ -91,6 +92,87 @@ class Circulation {
     std::int64_t q_;
     std::vector<char> reach_;
     std::vector<double> x_;
+};
+
+// The dual of the multinomial loss at v, (q n,), whose shares are p_io = y_io - c v_io / s_i.
+struct MultinomialDual {
+    const double *v, *y, *weight;
+    std::int64_t n, q;
+
+    double share(std::int64_t k, double c) const {
+        return weight[k] > 0.0 ? y[k] - c * v[k] / weight[k] : y[k];
+    }
+
+    // The conjugate at -v, infinite outside of its domain: sum_i s_i sum_o p_io log p_io.
+    double conjugate(bool is_free) const {
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        double value = 0.0;
+        for (std::int64_t i = 0; i < n; ++i) {
+            double total = 0.0, size = 0.0, own = 0.0;
+            for (std::int64_t k = i; k < q * n; k += n) {
+                const double p = share(k, 1.0);
+                total += v[k];
+                size += std::abs(v[k]);
+                if (!(p >= -kDualRounding)) return infinity;
+                if (p > 0.0) own += p * std::log(p);
+            }
+            if (!(std::abs(total) <= kDualRounding * size)) return infinity;
+            value += weight[i] * own;
+        }
+        for (std::int64_t o = 0; is_free && o < q; ++o) {
+            double total = 0.0, size = 0.0;
+            for (std::int64_t i = 0; i < n; ++i) {
+                total += v[o * n + i];
+                size += std::abs(v[o * n + i]);
+            }
+            if (!(std::abs(total) <= kDualRounding * size)) return infinity;
+        }
+        return value;
+    }
+
+    // The c that maximises -conjugate(c v) - c^2 quadratic, as `root_of_falling` finds it.
+    double best_scale(double quadratic) const {
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        double end = infinity;
+        for (std::int64_t k = 0; k < q * n; ++k)
+            if (weight[k] > 0.0 && v[k] != 0.0)
+                end = std::min(end, (v[k] > 0.0 ? y[k] : y[k] - 1.0) / (v[k] / weight[k]));
+        if (!(end > 0.0) || end == infinity) return 1.0;
+        end *= kInside;
+        double c = std::min(1.0, 0.5 * end), low = 0.0, high = end;
+        for (int step = 0; step < kMostSteps; ++step) {
+            const auto [value, fall] = slope(c, quadratic);
+            (value > 0.0 ? low : high) = c;
+            double following = fall > 0.0 ? c + value / fall : infinity;
+            if (!(low < following && following < high)) {
+                if (high < end)
+                    following = low > 0.0 ? std::sqrt(low) * std::sqrt(high) : 0.25 * c;
+                else if (slope(end, quadratic).first > 0.0)
+                    return end;
+                else
+                    following = 0.5 * (c + end);
+            }
+            if (std::abs(following - c) <= kScaleTol * c || following < 1e-100) return following;
+            c = following;
+        }
+        return c;
+    }
+
+  private:
+    static constexpr double kDualRounding = 1e-12, kInside = 1.0 - 1e-12, kScaleTol = 1e-7;
+    static constexpr int kMostSteps = 400;
+
+    // The derivative at c, and by how much it falls.
+    std::pair<double, double> slope(double c, double quadratic) const {
+        double value = -2.0 * c * quadratic, fall = 2.0 * quadratic;
+        for (std::int64_t k = 0; k < q * n; ++k) {
+            if (!(weight[k] > 0.0) || v[k] == 0.0) continue;
+            const double p = share(k, c);
+            value += v[k] * std::log(p);
+            fall += v[k] * (v[k] / weight[k]) / p;
+        }
+        return {value, fall};
+    }
 };
 
 // The loss of n rows in q outputs. Margins, shares and v have n_rows() numbers of each output, one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -112,6 +112,10 @@ class Multinomial(LossOfOutputs):
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return the conjugate at -v, infinite outside of its domain."""
+        if _is_compiled():
+            return _kernels.multinomial_conjugate(
+                *_contiguous(v, y, weight), self.outputs, self.free
+            )
         V, s = self.by_output(v), self.by_output(weight)[0]
         size = np.abs(V).sum(axis=0)
         outside = (np.abs(V.sum(axis=0)) > ROUNDING * size).any()
@@ -135,8 +139,17 @@ class Multinomial(LossOfOutputs):
         """Return by how much minus v / s falls with these margins: p."""
         return np.exp(z)
 
-    # Only log p of the entries that v moves counts, and these are numbers of single entries.
-    best_scale = NumericLoss.best_scale
+    def best_scale(
+        self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+    ) -> float:
+        """Return the c that maximises -conjugate(c v) - c**2 quadratic.
+
+        Only log p of the entries that v moves counts, and these are numbers of single entries.
+        """
+        if _is_compiled():
+            return _kernels.multinomial_scale(*_contiguous(v, y, weight), self.outputs, quadratic)
+        # In Python, of one that has its margins and bends.
+        return float(NumericLoss.best_scale(cast("Any", self), v, y, weight, quadratic))
 
     def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return a point near v where the conjugate is finite.
@@ -148,10 +161,7 @@ class Multinomial(LossOfOutputs):
         if not _is_compiled():
             return self._inside_by_steps(v, y, weight)
         found = np.empty(v.size)
-        _kernels.multinomial_inside(
-            np.ascontiguousarray(v, np.float64), np.ascontiguousarray(y, np.float64),
-            np.ascontiguousarray(weight, np.float64), self.outputs, self.free, found,
-        )  # fmt: skip
+        _kernels.multinomial_inside(*_contiguous(v, y, weight), self.outputs, self.free, found)
         return found
 
     def _inside_by_steps(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -188,9 +198,8 @@ class Multinomial(LossOfOutputs):
     def _compiled(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> _Point:
         b, p, dual = np.empty(self.outputs), np.empty(z.size), np.empty(z.size)
         value = _kernels.multinomial_at(
-            np.ascontiguousarray(z, np.float64), np.ascontiguousarray(y, np.float64),
-            np.ascontiguousarray(weight, np.float64), self.outputs, self.free, b, p, dual,
-        )  # fmt: skip
+            *_contiguous(z, y, weight), self.outputs, self.free, b, p, dual
+        )
         return _Point(self, z.copy(), y, weight, b, self.by_output(p), value, dual)
 
     def _by_steps(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> _Point:
@@ -211,6 +220,14 @@ class Multinomial(LossOfOutputs):
 
 def _is_compiled() -> bool:
     return _kernels.HAS_COMPILED_SOLVERS
+
+
+def _contiguous(
+    z: FloatArray, y: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return arrays as compiled functions take them."""
+    found = [np.ascontiguousarray(one, np.float64) for one in (z, y, weight)]
+    return found[0], found[1], found[2]
 
 
 def _log_shares(z: FloatArray, b: FloatArray) -> FloatArray:
