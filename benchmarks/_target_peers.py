@@ -17,7 +17,7 @@ zeronorm  BudgetRegressor, BudgetSurvivalAnalysis or BudgetClassifier, their def
           and refit included, and for classes the calibration of probabilities by folds
 zeronorm_raw  BudgetClassifier without that calibration, which none of the others does; the same
           supports
-zeronorm_l0  the same with method="l0", which does not know several outputs
+zeronorm_l0  the defaults with method="l0"
 abess     LinearRegression, PoissonRegression, GammaRegression, CoxPHSurvivalAnalysis,
           MultinomialRegression or MultiTaskRegression (support_size=k, alpha=1/(2C), of squares
           1/C), default options otherwise. That is the ridge above: the coefficients that it returns
@@ -50,8 +50,6 @@ def _zeronorm(data: Data, k: int, family: str, C: float, threads: int, method: s
 
     X, y, offset = data
     options = {"C": C, "method": method, "n_threads": threads}
-    if family in OUTPUTS and method == "l0":
-        raise ValueError("it is of one output")
     if family == "multinomial":
         return BudgetClassifier(k, **options).fit(X, y)
     if family == "cox":
@@ -211,7 +209,6 @@ def _skglm_responses(data: Data, k: int) -> np.ndarray:
     return _cut(path, k)
 
 
-OUTPUTS = ("multinomial", "multigaussian")
 METHODS = {
     "zeronorm": ("zeronorm", zeronorm),
     "zeronorm_raw": ("zeronorm", zeronorm_raw),

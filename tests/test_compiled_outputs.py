@@ -147,11 +147,22 @@ def test_parts_of_features_are_left_to_python():
     assert ridge(part, risk).gap <= 1e-6
 
 
-def test_data_that_overflow_are_refused():
+@pytest.mark.parametrize("size", [1e3, np.inf, np.nan])
+def test_a_bad_start_is_left(size):
     """A solver would return NaN, or never end."""
     Z, risk = problem("multinomial", 3, 30, 2, 3, True)
+    expected = ridge(Z, risk, tol=1e-9)
+    with np.errstate(invalid="ignore"):
+        found = ridge(Z, risk, start=(np.full(6, size), 0.0), tol=1e-9)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-8)
+
+
+def test_data_that_overflow_are_refused():
+    """A solver would return NaN, or never end."""
+    _, risk = problem("multinomial", 3, 30, 2, 3, True)
+    Z = Repeated(as_design(np.asfortranarray(np.full((30, 2), 1e200))), 3).gathered(slice(None))
     with pytest.raises(np.linalg.LinAlgError, match="not finite"):
-        ridge(Z, risk, start=(np.full(6, np.inf), 0.0))
+        ridge(Z, risk, tol=0.0)
 
 
 @each_free

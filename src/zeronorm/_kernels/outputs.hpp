@@ -151,8 +151,14 @@ class MultinomialRidge {
     RidgeAnswer solve(double tol, bool of_value, double cutoff, double* u, double* margins,
                       double* dual, double* scores) {
         columns_.times(u, q_, margin_);
-        double value = risk_.evaluate(margin_), objective = value;
-        if (std::isnan(value)) throw NotFinite();
+        double value = risk_.evaluate(margin_);
+        if (!(value + half_penalty(u) <= kWorstStart * zero_value_)) {  // no start is better then
+            std::fill_n(u, p_, 0.0);
+            std::fill_n(static_cast<double*>(margin_), q_ * n_rows_, 0.0);
+            risk_.restart();
+            value = risk_.evaluate(margin_);
+        }
+        double objective = value;
         double bound = -std::numeric_limits<double>::infinity();
         for (int iteration = 0;; ++iteration) {
             objective = value + half_penalty(u);
