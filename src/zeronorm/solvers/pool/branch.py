@@ -3,8 +3,9 @@
 A node has units, features or groups of them, that are fixed in and units that are free. The
 relaxation over them (`pool.relaxation`) gives a dual point: its bound ends the node where no model
 of it can be better than wanted, and else rules out and fixes units (`pool.bounds`). What is left is
-divided by the free unit whose share d_g in the relaxation is nearest to one half. The node of the
-smallest bound comes first; rounded relaxations, with exchanges, give better models on the way.
+divided by the free unit that raises the bounds of both halves most, to second order
+(`pool.quadratic`). The node of the smallest bound comes first; rounded relaxations, with exchanges,
+give better models on the way.
 
 Source: Bertsimas, King and Mazumder, Annals of Statistics 44(2), 2016 (the l0 problem as one for
 branch and bound); Atamturk and Gomez, ICML 2020 (safe screening of its variables).
@@ -277,7 +278,7 @@ class BranchAndBound:
         columns = problem.units.features(chosen)
         return relax(
             problem.Z.take(columns), problem.units.take(chosen), problem.risk, node.fixed.size,
-            n_free, start=(u[columns], b), tol=tol, cutoff=self.target,
+            n_free, start=(u[columns], b), tol=tol, cutoff=self.target, ahead=True,
         )  # fmt: skip
 
     def _n_free(self, node: Node) -> int:
@@ -335,12 +336,10 @@ class BranchAndBound:
             heapq.heappush(self._open, Node(known.value, number, fixed, free, known.dual, start))
             return
         everywhere = np.zeros(self._problem.n_units)
-        everywhere[chosen] = answer.share
-        share = everywhere[free]
-        place = int(np.argmin(np.abs(share - 0.5)))
-        if not 0.0 < share[place] < 1.0:  # all are 0 or 1
-            place = int(np.argmax(share))
-        unit = int(free[place])
+        everywhere[chosen] = answer.into * answer.out
+        if not everywhere[free].any():  # all shares are 0 or 1
+            everywhere[chosen] = answer.share
+        unit = int(free[np.argmax(everywhere[free])])
         for inside in (True, False):
             half = self._half(fixed, free, unit, inside)
             assert half is not None

@@ -12,10 +12,11 @@ D(v) = -conjugate(v) - 1/2 (sum_A c_j^2 + S_q(c_F^2)), c = Z'v, S_q the sum of t
 
 At the solution with threshold t, features with |c_j| > t have d_j = 1 and u_j = c_j, those with
 d_j = 0 have |c_j| <= t, and in between |c_j| = t and d_j = |u_j| / t. Given which are which and the
-signs in between, (R) is smooth, with penalty 1/2 ||u_T||^2 + (s'u_E)^2 / (2 q'): a Newton step.
-Which are which is read off the proximal point of u + c. That is right near the solution; where C is
-large, or columns are nearly collinear, it is wrong everywhere else, and steps do not descend or are
-many. Then an interior-point method comes near the solution: Newton steps in u, b and d on
+signs in between, the penalty is quadratic, 1/2 ||u_T||^2 + (s'u_E)^2 / (2 q'). A Newton step
+minimises the penalty with the quadratic model of the loss, by guesses of which are which that the
+proximal point of u + c gives (`pool.quadratic`). These are right near the solution; where C is
+large, or columns are nearly collinear, they may be wrong everywhere else, and steps do not descend.
+Then an interior-point method comes near the solution: Newton steps in u, b and d on
 
     1/2 ||u_A||^2 + 1/2 sum_F u_j^2 / d_j + sum_i s_i f(y_i, z_i'u + b)
         - mu (sum_F log d_j + sum_F log(1 - d_j) + log(q - sum_F d_j))
@@ -41,11 +42,14 @@ from ...designs._columns import DenseColumns
 from ...ordering import largest
 from ..risk import Risk
 from ..units import Units
-from .ridge import ridge, solve_positive
-from .support_norm import proximal_shares, support_norm, top_squares
+from .quadratic import Quadratic, solve_scaled
+from .ridge import ridge
+from .support_norm import support_norm, top_squares
 
 MAX_ITERATIONS = 200
-MAX_NEWTON = 8  # semismooth steps before the interior-point method
+MAX_NEWTON = 8  # steps before the interior-point method
+MODEL_TOL = 0.1  # to which a Newton step is solved, as a share of the wanted gap
+AHEAD = 20  # columns at 0 that it may move
 FINEST = 1e-10  # relative gap that rounding allows
 DESCENT = 1e-4  # of a step, as a share of what the model promises
 MOST_HALVINGS = 8
@@ -53,7 +57,6 @@ INTERIOR_STEPS, INTERIOR_HALVINGS = 100, 40
 CENTRE = 0.2  # mu, as a share of the one that the gap is due to
 INSIDE = 0.95  # of the way to the boundary that a step goes at most
 WORKING = 100  # columns of the interior-point method at first; and 5 q
-FLAT = 1e-9  # curvature added for features in between, which may be more than the rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,10 @@ class Relaxed:
     dual: FloatArray  # (n,) the dual point of the bound
     objective: float
     bound: float  # the best D(v) on the way
+    # (n_units,) by how much the value rises, nearly, if a unit has to be in, or out: 0 of those
+    # whose share is 0 or 1, and of all where that was not asked for.
+    into: FloatArray
+    out: FloatArray
 
 
 def relax(
@@ -79,6 +86,7 @@ def relax(
     tol: float = 1e-4,
     cutoff: float = np.inf,
     max_iter: int = MAX_ITERATIONS,
+    ahead: bool = False,
 ) -> Relaxed:
     """Solve (R) to a certified gap of `tol` relative to the objective.
 
@@ -92,6 +100,7 @@ def relax(
     cutoff : stop as soon as the bound is above this value; where the objective is above, the
         tolerance is that of rounding.
     max_iter : steps; the bound is one after any of them.
+    ahead : whether to say what dividing by a unit would bring, where the bound is not above.
     """
     problem = _Problem(Z, units, risk, n_fixed, n_free)
     u, b = (np.zeros(Z.shape[1]), 0.0) if start is None else start
@@ -110,14 +119,17 @@ def relax(
             break
         following = None
         if n_steps < MAX_NEWTON or problem.n_working:
-            following = problem.newton_step(point, scores)
+            following = problem.newton_step(point, scores, wanted)
         if following is None:
             following = problem.interior(point, scores, wanted, cutoff)
         if following is None:  # rounding: no decrease is left
             break
         point = following
     share = problem.share_of(point.u)
-    return Relaxed(point.u, point.b, share, best_dual, point.objective, best)
+    into = out = np.zeros(share.size)
+    if ahead and best <= cutoff:
+        into, out = problem.rises(point)
+    return Relaxed(point.u, point.b, share, best_dual, point.objective, best, into, out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,41 +191,18 @@ class _Problem:
         share[self._n_fixed :] = np.minimum(1.0, free / threshold) if threshold > 0 else free > 0
         return share
 
-    def _shares(self, v: FloatArray, curvature: float) -> FloatArray:
-        """Return the d_g of the proximal point of v."""
-        share = np.ones(self._units.usable.size)
-        share[self._n_fixed :] = proximal_shares(self._lengths(v), self._q, curvature)
-        return share
+    def newton_step(self, point: _Point, scores: FloatArray, tol: float) -> _Point | None:
+        """Return where a Newton step leads; None where it does not descend.
 
-    def newton_step(self, point: _Point, scores: FloatArray) -> _Point | None:
-        """Return where a semismooth Newton step leads; None where it does not descend."""
-        v = point.u + scores
-        share = self._shares(v, 1.0)
-        inside = np.flatnonzero(share == 1.0)
-        between = np.flatnonzero((share > 0) & (share < 1))
-        chosen = self._units.features(np.concatenate([inside, between]))
-        n_inside = int(self._units.sizes(inside).sum())
-        columns = self._Z.take(chosen).dense()
-        matrix, right = self._model(point, columns)
-        diagonal = np.einsum("ii->i", matrix)
-        diagonal[:n_inside] += 1.0
-        others, partly = self._units.take(between), v[chosen[n_inside:]]
-        direction = partly / others.spread(others.strength(partly))
-        if between.size:
-            left = self._n_fixed + self._q - inside.size
-            corner = matrix[n_inside:, n_inside:]
-            corner += np.outer(direction, direction) / left
-            others.bend_across(corner, direction, 1.0 / share[between])
-            diagonal[n_inside:] += FLAT * (1.0 + diagonal[n_inside:])
-        try:
-            target = _solve(matrix, right)
-        except np.linalg.LinAlgError:
-            return None
-        ahead = others.spread(others.sums(target[n_inside:] * direction))
-        target[n_inside:] = np.where(ahead > 0, target[n_inside:], 0)
-        u = np.zeros_like(point.u)
-        u[chosen] = target
-        z = columns @ target
+        tol : the wanted gap of (R), relative to the objective.
+        """
+        near = self._near(point, scores)
+        columns = self._units.features(near)
+        some = self._Z.take(columns).dense()
+        model = self._quadratic(point, near, some)
+        part = model.minimise(point.u[columns], MODEL_TOL * tol * abs(point.objective))
+        u, z = np.zeros_like(point.u), some @ part
+        u[columns] = part
         step = 1.0
         for _ in range(MOST_HALVINGS + 1):
             trial = self._point(
@@ -223,6 +212,29 @@ class _Problem:
                 return trial
             step *= 0.3
         return None
+
+    def rises(self, point: _Point) -> tuple[FloatArray, FloatArray]:
+        """Return by how much the value rises, nearly, if a unit has to be in, or out."""
+        into, out = np.zeros(self._units.usable.size), np.zeros(self._units.usable.size)
+        near = self._near(point, self.bound(point)[1])
+        columns = self._units.features(near)
+        model = self._quadratic(point, near, self._Z.take(columns).dense())
+        into[near], out[near] = model.rises(point.u[columns])
+        return into, out
+
+    def _near(self, point: _Point, scores: FloatArray) -> IndexArray:
+        """Return the units that a Newton step moves: those not at 0, and the next by score."""
+        size = self._units.strength(scores)
+        size[: self._n_fixed] = np.inf
+        size[self._units.strength(point.u) != 0] = np.inf
+        many = int(np.isinf(size).sum())
+        many += max(AHEAD * size.size // scores.size, self._q)
+        return np.sort(largest(size, min(many, size.size)))
+
+    def _quadratic(self, point: _Point, units: IndexArray, columns: FloatArray) -> Quadratic:
+        """Return (R) over some units with the quadratic model of the loss at a point."""
+        chosen = self._units.take(units)
+        return Quadratic(*self._model(point, columns), chosen, self._n_fixed, self._q)
 
     def interior(
         self, point: _Point, scores: FloatArray, tol: float, cutoff: float
@@ -307,7 +319,7 @@ class _Problem:
             right = -slope
             right[free] -= across * units.spread(eliminated(slope_d))
             try:
-                move = _solve(matrix, right)
+                move = solve_scaled(matrix, right)
             except np.linalg.LinAlgError:
                 break
             move_d = eliminated(units.sums(across * move[free]) - slope_d)
@@ -346,14 +358,6 @@ class _Problem:
             matrix -= np.outer(cross, cross / total)
             right -= cross / total * float(curvature @ point.z)
         return matrix, right
-
-
-def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve a positive definite system, whose scales may differ by many orders; it is changed."""
-    unit = 1.0 / np.sqrt(np.einsum("ii->i", matrix))
-    matrix *= unit[:, None]
-    matrix *= unit
-    return np.asarray(unit * solve_positive(matrix, unit * right))
 
 
 __all__ = ["Relaxed", "relax"]
