@@ -3,8 +3,8 @@
     min_u  1/2 u'Hu - r'u + 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2                                   (Q)
 
 with A the fixed and F the free units, as in `pool.relaxation`, whose Newton steps are such
-problems. The proximal point of u + c, c = r - Hu, says which units have the share d_g = 1, which one
-between 0 and 1, and the directions e_g of these. Given that, the problem is a linear system:
+problems. The proximal point of u + c, c = r - Hu, says which units have the share d_g = 1, which
+one between 0 and 1, and the directions e_g of these. Given that, the problem is a linear system:
 
     (H + P) u = r,    P = I on units of share 1,  P = ww' / l on those between,
 
