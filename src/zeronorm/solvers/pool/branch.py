@@ -31,7 +31,7 @@ PROVEN = 1e-9  # relative gap that counts as none
 NODE_TOL = 1e-4
 TREE_BYTES = 2**30  # of dual points
 REPORT_SECONDS = 0.5
-SWAP_COLUMNS = 2000  # swaps on the way look at as many candidates
+EXCHANGED = 2**23  # numbers in the candidates that exchanges on the way look at, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,7 @@ class BranchAndBound:
             self._replay(tree, Node(bound, 1, fixed, free, dual, nothing))
         self.history: list[Progressed] = []
         self._seconds = 0.0  # of earlier runs
+        self._deadline = np.inf  # of this one
 
     @property
     def target(self) -> float:
@@ -141,6 +142,7 @@ class BranchAndBound:
         report : called with every row that is added to the history.
         """
         begin = time.perf_counter()
+        self._deadline = begin + time_limit
         limit = TREE_BYTES // (8 * self._problem.risk.weight.size)
         limit = limit if max_nodes is None else min(limit, max_nodes)
         reported = -np.inf
@@ -162,7 +164,7 @@ class BranchAndBound:
                 if self.n_nodes >= limit:
                     status = Status.NODE_LIMIT
                     break
-                if time.perf_counter() - begin >= time_limit:
+                if time.perf_counter() >= self._deadline:
                     status = Status.TIME_LIMIT
                     break
                 before = self.objective
@@ -278,7 +280,8 @@ class BranchAndBound:
         columns = problem.units.features(chosen)
         return relax(
             problem.Z.take(columns), problem.units.take(chosen), problem.risk, node.fixed.size,
-            n_free, start=(u[columns], b), tol=tol, cutoff=self.target, ahead=True,
+            n_free, start=(u[columns], b), tol=tol, cutoff=self.target, deadline=self._deadline,
+            ahead=True,
         )  # fmt: skip
 
     def _n_free(self, node: Node) -> int:
@@ -303,13 +306,19 @@ class BranchAndBound:
         )  # fmt: skip
 
     def _round(self, chosen: IndexArray, n_fixed: int, answer: Relaxed) -> None:
-        """Try the model of the largest coefficients; where it is better, exchange units."""
+        """Try the model of the largest coefficients.
+
+        Where it is better, and at nodes 1, 2, 4, 8, ... in any case, units of it are exchanged: from
+        other supports exchanges lead elsewhere.
+        """
         problem = self._problem
         strength = problem.units.take(chosen).strength(answer.coef)
         strength[:n_fixed] = np.inf
         support = np.sort(chosen[largest(strength, min(problem.budget, chosen.size))])
-        if self._offer(support) and problem.Z.shape[1] <= SWAP_COLUMNS:
-            self._offer(problem.improved(self.support))
+        better = self._offer(support)
+        n, now = problem.Z.shape[0] * problem.Z.shape[1], self.n_nodes
+        if n <= EXCHANGED and (better or not now & (now - 1)):
+            self._offer(problem.improved(support))
 
     def _offer(self, support: IndexArray) -> bool:
         """Keep a support where it is better than the best one."""

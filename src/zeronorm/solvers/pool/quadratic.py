@@ -92,19 +92,16 @@ class Quadratic:
             along = self._matrix @ move
             slope = float(move @ (image - self._right))
             bend = float(move @ along)
-            smooth, best, step, penalty_there = value - penalty, np.inf, 1.0, penalty
-            for halvings in range(HALVINGS):
-                t = 0.5**halvings
-                of_trial = self._penalty(u + t * move)
-                trial = smooth + t * slope + 0.5 * t * t * bend + of_trial
-                if trial >= best and best < value:
+            smooth, step = value - penalty, 1.0
+            for _ in range(HALVINGS):
+                penalty = self._penalty(u + step * move)
+                trial = smooth + step * slope + 0.5 * step * step * bend + penalty
+                if trial < value - NO_DESCENT * abs(value):
                     break
-                if trial < best:
-                    best, step, penalty_there = trial, t, of_trial
-            if not best < value - NO_DESCENT * abs(value):
+                step *= 0.5
+            else:
                 break
-            u, image = u + step * move, image + step * along
-            value, penalty = best, penalty_there
+            u, image, value = u + step * move, image + step * along, trial
         return u
 
     def rises(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -33,6 +33,7 @@ Nesterov and Nemirovskii, Interior-Point Polynomial Algorithms, SIAM 1994 (barri
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,7 +50,7 @@ from .support_norm import support_norm, top_squares
 MAX_ITERATIONS = 200
 MAX_NEWTON = 8  # steps before the interior-point method
 MODEL_TOL = 0.1  # to which a Newton step is solved, as a share of the wanted gap
-AHEAD = 20  # columns at 0 that it may move
+AHEAD = 10  # columns at 0 that it may move
 FINEST = 1e-10  # relative gap that rounding allows
 DESCENT = 1e-4  # of a step, as a share of what the model promises
 MOST_HALVINGS = 8
@@ -86,6 +87,7 @@ def relax(
     tol: float = 1e-4,
     cutoff: float = np.inf,
     max_iter: int = MAX_ITERATIONS,
+    deadline: float = np.inf,
     ahead: bool = False,
 ) -> Relaxed:
     """Solve (R) to a certified gap of `tol` relative to the objective.
@@ -100,9 +102,10 @@ def relax(
     cutoff : stop as soon as the bound is above this value; where the objective is above, the
         tolerance is that of rounding.
     max_iter : steps; the bound is one after any of them.
+    deadline : no further step begins when `time.perf_counter` is there.
     ahead : whether to say what dividing by a unit would bring, where the bound is not above.
     """
-    problem = _Problem(Z, units, risk, n_fixed, n_free)
+    problem = _Problem(Z, units, risk, n_fixed, n_free, deadline)
     u, b = (np.zeros(Z.shape[1]), 0.0) if start is None else start
     point = problem.at(u, b)
     if n_free == units.usable.size - n_fixed:  # nothing to choose
@@ -117,9 +120,12 @@ def relax(
         wanted = tol if point.objective <= cutoff else FINEST
         if best > cutoff or point.objective - best <= wanted * abs(point.objective):
             break
+        if problem.is_late():
+            break
         following = None
         if n_steps < MAX_NEWTON or problem.n_working:
-            following = problem.newton_step(point, scores, wanted)
+            gap = max(wanted * abs(point.objective), point.objective - cutoff)
+            following = problem.newton_step(point, scores, MODEL_TOL * gap)
         if following is None:
             following = problem.interior(point, scores, wanted, cutoff)
         if following is None:  # rounding: no decrease is left
@@ -127,8 +133,8 @@ def relax(
         point = following
     share = problem.share_of(point.u)
     into = out = np.zeros(share.size)
-    if ahead and best <= cutoff:
-        into, out = problem.rises(point)
+    if ahead and best <= cutoff and not problem.is_late():
+        into, out = problem.rises(point, scores)
     return Relaxed(point.u, point.b, share, best_dual, point.objective, best, into, out)
 
 
@@ -143,13 +149,21 @@ class _Point:
 
 
 class _Problem:
-    def __init__(self, Z: Columns, units: Units, risk: Risk, n_fixed: int, n_free: int) -> None:
-        self._Z, self._units, self._risk = Z, units, risk
+    def __init__(
+        self, Z: Columns, units: Units, risk: Risk, n_fixed: int, n_free: int, deadline: float
+    ) -> None:
+        self._Z, self._units, self._risk, self._deadline = Z, units, risk, deadline
         n_own = int(units.sizes(np.arange(n_fixed)).sum())
         self._fixed, self._free = slice(0, n_own), slice(n_own, Z.shape[1])  # columns
         self._n_fixed, self._q = n_fixed, n_free
         self._free_units = units.take(np.arange(n_fixed, units.usable.size))
         self._working: IndexArray = np.empty(0, np.int64)  # units of the interior-point method
+        # The last Newton step: its units, what it minimised, and where that led.
+        self._last: tuple[IndexArray, Quadratic, FloatArray] | None = None
+
+    def is_late(self) -> bool:
+        """Return whether the time is up."""
+        return time.perf_counter() >= self._deadline
 
     @property
     def n_working(self) -> int:
@@ -194,13 +208,13 @@ class _Problem:
     def newton_step(self, point: _Point, scores: FloatArray, tol: float) -> _Point | None:
         """Return where a Newton step leads; None where it does not descend.
 
-        tol : the wanted gap of (R), relative to the objective.
+        tol : the gap to which the model is minimised.
         """
         near = self._near(point, scores)
         columns = self._units.features(near)
         some = self._Z.take(columns).dense()
         model = self._quadratic(point, near, some)
-        part = model.minimise(point.u[columns], MODEL_TOL * tol * abs(point.objective))
+        part = model.minimise(point.u[columns], tol)
         u, z = np.zeros_like(point.u), some @ part
         u[columns] = part
         step = 1.0
@@ -209,17 +223,21 @@ class _Problem:
                 point.u + step * (u - point.u), point.z + step * (z - point.z), point.b
             )
             if trial.objective < point.objective * (1.0 - 1e-12):
+                self._last = near, model, part
                 return trial
             step *= 0.3
         return None
 
-    def rises(self, point: _Point) -> tuple[FloatArray, FloatArray]:
+    def rises(self, point: _Point, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return by how much the value rises, nearly, if a unit has to be in, or out."""
+        if self._last is None:
+            near = self._near(point, scores)
+            columns = self._units.features(near)
+            model = self._quadratic(point, near, self._Z.take(columns).dense())
+            self._last = near, model, point.u[columns]
+        near, model, part = self._last
         into, out = np.zeros(self._units.usable.size), np.zeros(self._units.usable.size)
-        near = self._near(point, self.bound(point)[1])
-        columns = self._units.features(near)
-        model = self._quadratic(point, near, self._Z.take(columns).dense())
-        into[near], out[near] = model.rises(point.u[columns])
+        into[near], out[near] = model.rises(part)
         return into, out
 
     def _near(self, point: _Point, scores: FloatArray) -> IndexArray:
@@ -258,8 +276,9 @@ class _Problem:
         columns = self._units.features(working)
         part = _Problem(
             DenseColumns(self._Z.take(columns).dense()), self._units.take(working), self._risk,
-            self._n_fixed, self._q,
+            self._n_fixed, self._q, self._deadline,
         )  # fmt: skip
+        self._last = None
         found = part.central_path(part.at(point.u[columns], point.b), 0.5 * tol, cutoff)
         u = np.zeros(point.u.size)
         u[columns] = found.u
@@ -287,7 +306,7 @@ class _Problem:
             _, scores, bound, _ = self.bound(point)
             best = max(best, bound)
             gap = point.objective - best
-            if best > cutoff or gap <= tol * abs(point.objective):
+            if best > cutoff or gap <= tol * abs(point.objective) or self.is_late():
                 break
             mu = min(mu, CENTRE * gap / (2 * share.size + 1))
             u, d, room = point.u[free], share, q - float(share.sum())
