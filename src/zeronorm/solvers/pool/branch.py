@@ -308,8 +308,8 @@ class BranchAndBound:
     def _round(self, chosen: IndexArray, n_fixed: int, answer: Relaxed) -> None:
         """Try the model of the largest coefficients.
 
-        Where it is better, and at nodes 1, 2, 4, 8, ... in any case, units of it are exchanged: from
-        other supports exchanges lead elsewhere.
+        Where it is better, and at nodes 1, 2, 4, 8, ... in any case, units of it are exchanged:
+        from other supports exchanges lead elsewhere.
         """
         problem = self._problem
         strength = problem.units.take(chosen).strength(answer.coef)
