@@ -79,30 +79,48 @@ class Quadratic:
             scores = self._right - image
             if penalty + self._conjugate(scores) - float(u @ scores) <= tol:
                 break
-            system = self._system(u + scores)
-            try:
-                target = solve_scaled(system.matrix, self._right[system.columns])
-            except np.linalg.LinAlgError:
+            for towards in (self._newton_target, self._proximal_point):
+                move = towards(u, scores) - u
+                along = self._matrix @ move
+                slope, bend = -float(move @ scores), float(move @ along)
+                smooth, step = value - penalty, 1.0
+                for _ in range(HALVINGS):
+                    of_trial = self._penalty(u + step * move)
+                    trial = smooth + step * slope + 0.5 * step * step * bend + of_trial
+                    if trial < value - NO_DESCENT * abs(value):
+                        break
+                    step *= 0.5
+                else:
+                    continue
                 break
-            n_inside, part = system.n_inside, target[system.n_inside :]
-            ahead = np.bincount(system.owner, part * system.direction, system.between.size)
-            target[n_inside:] = np.where(ahead[system.owner] > 0, part, 0.0)
-            move = -u
-            move[system.columns] += target
-            along = self._matrix @ move
-            slope = float(move @ (image - self._right))
-            bend = float(move @ along)
-            smooth, step = value - penalty, 1.0
-            for _ in range(HALVINGS):
-                penalty = self._penalty(u + step * move)
-                trial = smooth + step * slope + 0.5 * step * step * bend + penalty
-                if trial < value - NO_DESCENT * abs(value):
-                    break
-                step *= 0.5
             else:
                 break
-            u, image, value = u + step * move, image + step * along, trial
+            u, image = u + step * move, image + step * along
+            value, penalty = trial, of_trial
         return u
+
+    def _newton_target(self, u: FloatArray, scores: FloatArray) -> FloatArray:
+        """Return the minimum given the sets, without what turns against its direction."""
+        system, target = self._system(u + scores), np.zeros_like(u)
+        try:
+            found = solve_scaled(system.matrix, self._right[system.columns])
+        except np.linalg.LinAlgError:
+            return u
+        part = found[system.n_inside :]
+        ahead = np.bincount(system.owner, part * system.direction, system.between.size)
+        found[system.n_inside :] = np.where(ahead[system.owner] > 0, part, 0.0)
+        target[system.columns] = found
+        return target
+
+    def _proximal_point(self, u: FloatArray, scores: FloatArray) -> FloatArray:
+        """Return where a proximal gradient step leads, from which there is always descent."""
+        bend = float(np.abs(self._matrix).sum(axis=1).max())
+        target = u + scores / bend
+        share = np.ones(self._units.usable.size)
+        length = self._free.strength(target[self._others])
+        share[self._n_fixed :] = proximal_shares(length, self._q, bend)
+        share = self._units.spread(share)
+        return target * (bend * share / (bend * share + 1.0))
 
     def rises(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return by how much the value rises if a unit must be in, and if it must be out.
