@@ -23,30 +23,63 @@ if TYPE_CHECKING:
     from .solvers.drive import Solver
 
 
+class _Proving(Method):
+    """A method that goes on to a proof where its option `gap` is given."""
+
+    gap: float | None
+    time_limit: float
+
+    def check(self, loss: Smooth, fit_intercept: bool) -> None:
+        """Raise ValueError where an option breaks a rule."""
+        from . import validate
+
+        super().check(loss, fit_intercept)
+        if self.gap is not None:
+            validate.check_not_negative("gap", self.gap)
+
+    def _goal(self) -> Goal | None:
+        """Return when a proof may end; None: nothing is proven."""
+        from .solvers.certify.prove import Goal
+
+        return None if self.gap is None else Goal(float(self.gap), float(self.time_limit))
+
+
 @dataclass(frozen=True)
-class Pool(Method):
+class Pool(_Proving):
     """A pool of 3k features by the minimax cutting plane, then elimination and splicing: "auto".
 
     Parameters
     ----------
     block_size, max_blocks : int or None
         Features per scan of the pool, or the number of scans; a fifth of the pool by default.
+    gap, time_limit : float or None, float
+        Of a proof, as for `L0`: also of whole groups, and of features that classes or responses
+        share.
     """
 
     name = "pool"
     sentence = "pool: candidates by the minimax cutting plane, reduced to {k} by elimination"
     entered = ("block", "the scan at which it entered")
     budgets = ("features", "groups")
-    rules = {"block_size": "count", "max_blocks": "count"}  # noqa: RUF012
+    rules = {  # noqa: RUF012
+        "block_size": "count",
+        "max_blocks": "count",
+        "time_limit": "positive",
+    }
 
     block_size: int | None = None
     max_blocks: int | None = None
+    gap: float | None = None
+    time_limit: float = 60.0
 
     def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import select
 
-        return select(task, sizes, request, block_size=self.block_size, max_blocks=self.max_blocks)
+        return select(
+            task, sizes, request, block_size=self.block_size, max_blocks=self.max_blocks,
+            goal=self._goal(),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -124,7 +157,7 @@ class Greedy(Method):
 
 
 @dataclass(frozen=True)
-class L0(Method):
+class L0(_Proving):
     """Exchanges among all features for the best k, and on demand a proof that they are the best.
 
     Parameters
@@ -153,12 +186,8 @@ class L0(Method):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate
-
         super().check(loss, fit_intercept)
         self._check_solver()
-        if self.gap is not None:
-            validate.check_not_negative("gap", self.gap)
 
     def _check_solver(self) -> None:
         from . import validate
@@ -171,12 +200,6 @@ class L0(Method):
         from .solvers import select_l0
 
         return select_l0(task, sizes, request, solver=self.solver, goal=self._goal())
-
-    def _goal(self) -> Goal | None:
-        """Return when a proof may end; None: nothing is proven."""
-        from .solvers.certify.prove import Goal
-
-        return None if self.gap is None else Goal(float(self.gap), float(self.time_limit))
 
     def doubts(self, paths: Sequence[Path], size: Any, C: float, tol: float) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""

@@ -135,7 +135,7 @@ def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Esti
     if samples.groups is not None:
         common |= {"n_groups": options.groups, "groups": samples.groups}
     else:
-        method = methods.L0(**plan.proof) if options.prove else plan.method
+        method = _proving(options, plan, samples, task) if options.prove else plan.method
         common |= {"criterion": options.criterion, "method": method}
     if task == "survival":
         del common["fit_intercept"]
@@ -149,14 +149,24 @@ def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Esti
     return BudgetClassifier(**common, **_of_classes(options), multi_class=multi_class)
 
 
+def _proving(options: SelectOptions, plan: Plan, samples: Samples, task: str) -> methods.Method:
+    """Return the method that proves: l0, unless several outputs share their features."""
+    y = samples.y
+    shared = np.ndim(y) == 2
+    if task == "classes":
+        shared = options.shared is not False and np.unique(y).size > 2
+    alone = options.method is not None or not shared or task == "survival"
+    return methods.L0(**plan.proof) if alone else methods.Pool(**plan.proof)
+
+
 def _multi_class(options: SelectOptions, plan: Plan, y: Any) -> str:
     """Return whether several classes share their features; refuse what cannot select for all."""
     if options.shared is False:
         return "ovr"
-    name = "pool" if plan.method == "auto" else plan.method
+    proven = options.prove and options.method is None
+    name = "pool" if proven or plan.method == "auto" else plan.method
     if "groups" not in methods.METHODS[name].budgets and np.unique(y).size > 2:
-        option = "--prove" if options.prove else f"--method {name}"
-        option = "--groups" if name == "bilevel" else option
+        option = "--groups" if name == "bilevel" else f"--method {name}"
         raise ValueError(
             f"{option} selects for each of several classes by itself; say --per-class for "
             f"{options.features} features of each, or leave out {option} for as many in all, which "
@@ -232,8 +242,9 @@ def _named_columns(options: SelectOptions, table: Table) -> dict[str, str]:
 
 def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> dict[str, Any]:
     stated = ("n_features", "n_groups", "groups", "method", "criterion")
+    method = getattr(estimator, "method", None)
     return {
-        "method": plan.method,
+        "method": method.name if isinstance(method, methods.Method) else plan.method,
         "criterion": options.criterion,
         "measure": options.measure,
         "n_groups": options.groups,

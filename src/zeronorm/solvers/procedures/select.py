@@ -19,7 +19,8 @@ import numpy as np
 
 from ..._typing import Columns, IndexArray
 from ...designs._columns import gather
-from ...result import Path
+from ...result import Path, Proof, Status
+from ..certify.prove import Goal, prove_support
 from ..clock import PhaseClock
 from ..drive import Solver
 from ..found import Found
@@ -50,6 +51,7 @@ def select(
     *,
     block_size: int | None = None,
     max_blocks: int | None = None,
+    goal: Goal | None = None,
 ) -> Solver[Path]:
     """Select exactly k features for every k of `sizes`, by a generator of scans.
 
@@ -58,6 +60,8 @@ def select(
     problems.
 
     block_size, max_blocks : of the pool (by default a fifth of the pool).
+    goal : where it is given, every support is proven to it, or a better one found; an interrupt
+        ends that for the sizes that are left. Without certificates nothing is proven.
     """
     clock, C, start = PhaseClock(request.seconds), request.C, request.start
     fits: dict[int, tuple[IndexArray, Refit]] = {}
@@ -87,7 +91,19 @@ def select(
                 support = features[chosen[k]]
                 fit = refit_support(task, Z.take(chosen[k]), support, request.refit_C)
                 fits[k] = support, fit
-    return (yield from finish(task, request, fits, pools, clock))
+    proofs: dict[int, Proof] = {}
+    for k in sorted(fits) if goal is not None and request.certify else ():
+        assert goal is not None
+        proving = prove_support(task, fits[k][0], goal, C=C, report=request.report)
+        proofs[k] = yield from clock.inside("prove", proving)
+        if proofs[k].improved:
+            support = task.columns(proofs[k].support)
+            with clock.phase("refit"):
+                fit = refit_support(task, gather(task.design, support), support, request.refit_C)
+                fits[k] = support, fit
+        if proofs[k].status is Status.INTERRUPTED:
+            break
+    return (yield from finish(task, request, fits, pools, clock, proofs))
 
 
 def _reduced(
