@@ -175,7 +175,7 @@ class SelectOptions:
         typer.Option(
             metavar="METHOD",
             help=f"What finds the features: {', '.join(METHOD_NAMES)}. Default: auto; with "
-            "--prove, l0. With --groups, it is bilevel and no other.",
+            "--prove, l0, or pool where outputs share features. With --groups, it is bilevel.",
         ),
     ] = None
     prove: Annotated[
