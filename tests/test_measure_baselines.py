@@ -337,7 +337,9 @@ def test_bmrm_reads_sparse_data(name):
         (found,) = model.path_.selections.values()
         objectives.append(found.objective)
         assert {0, 1} <= set(model.support_.tolist())
-        np.testing.assert_allclose(model.decision_function(X), model.decision_function(stored))
+        np.testing.assert_allclose(
+            model.decision_function(X), model.decision_function(stored), atol=1e-12
+        )
     assert objectives[0] == pytest.approx(objectives[1], rel=1e-5)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._method import Method
 
@@ -23,63 +23,34 @@ if TYPE_CHECKING:
     from .solvers.drive import Solver
 
 
-class _Proving(Method):
-    """A method that goes on to a proof where its option `gap` is given."""
-
-    gap: float | None
-    time_limit: float
-
-    def check(self, loss: Smooth, fit_intercept: bool) -> None:
-        """Raise ValueError where an option breaks a rule."""
-        from . import validate
-
-        super().check(loss, fit_intercept)
-        if self.gap is not None:
-            validate.check_not_negative("gap", self.gap)
-
-    def _goal(self) -> Goal | None:
-        """Return when a proof may end; None: nothing is proven."""
-        from .solvers.certify.prove import Goal
-
-        return None if self.gap is None else Goal(float(self.gap), float(self.time_limit))
-
-
 @dataclass(frozen=True)
-class Pool(_Proving):
+class Pool(Method):
     """A pool of 3k features by the minimax cutting plane, then elimination and splicing: "auto".
 
     Parameters
     ----------
     block_size, max_blocks : int or None
         Features per scan of the pool, or the number of scans; a fifth of the pool by default.
-    gap, time_limit : float or None, float
-        Of a proof, as for `L0`: also of whole groups, and of features that classes or responses
-        share.
     """
 
     name = "pool"
     sentence = "pool: candidates by the minimax cutting plane, reduced to {k} by elimination"
     entered = ("block", "the scan at which it entered")
     budgets = ("features", "groups")
-    rules = {  # noqa: RUF012
-        "block_size": "count",
-        "max_blocks": "count",
-        "time_limit": "positive",
-    }
+    rules = {"block_size": "count", "max_blocks": "count"}  # noqa: RUF012
 
     block_size: int | None = None
     max_blocks: int | None = None
-    gap: float | None = None
-    time_limit: float = 60.0
+
+    def keeps_signs(self) -> bool:
+        """Return True."""
+        return True
 
     def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import select
 
-        return select(
-            task, sizes, request, block_size=self.block_size, max_blocks=self.max_blocks,
-            goal=self._goal(),
-        )  # fmt: skip
+        return select(task, sizes, request, block_size=self.block_size, max_blocks=self.max_blocks)
 
 
 @dataclass(frozen=True)
@@ -157,8 +128,8 @@ class Greedy(Method):
 
 
 @dataclass(frozen=True)
-class L0(_Proving):
-    """Exchanges among all features for the best k, and on demand a proof that they are the best.
+class L0(Method):
+    """Exchanges among all features or groups for the best k, and on demand a proof that they are.
 
     Parameters
     ----------
@@ -177,6 +148,7 @@ class L0(_Proving):
     name = "l0"
     sentence = "l0: exchanges among all features until none is found that helps"
     entered = ("step", "the scan or round of exchanges at which it became a candidate")
+    budgets: ClassVar[tuple[str, ...]] = ("features", "groups")
     tol = 1e-4
     rules = {"time_limit": "positive"}  # noqa: RUF012
 
@@ -186,8 +158,16 @@ class L0(_Proving):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
+        from . import validate
+
         super().check(loss, fit_intercept)
         self._check_solver()
+        if self.gap is not None:
+            validate.check_not_negative("gap", self.gap)
+
+    def keeps_signs(self) -> bool:
+        """Return True of exchanges."""
+        return self.solver != "iht"
 
     def _check_solver(self) -> None:
         from . import validate
@@ -200,6 +180,12 @@ class L0(_Proving):
         from .solvers import select_l0
 
         return select_l0(task, sizes, request, solver=self.solver, goal=self._goal())
+
+    def _goal(self) -> Goal | None:
+        """Return when a proof may end; None: nothing is proven."""
+        from .solvers.certify.prove import Goal
+
+        return None if self.gap is None else Goal(float(self.gap), float(self.time_limit))
 
     def doubts(self, paths: Sequence[Path], size: Any, C: float, tol: float) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""
@@ -362,6 +348,12 @@ METHODS: dict[str, type[Method]] = {
 }
 
 
+def of_groups() -> str:
+    """Return the names of the methods that select whole groups, so outputs too, as a sentence."""
+    names = [repr(name) for name, kind in METHODS.items() if "groups" in kind.budgets]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def named(method: str | Method, auto: type[Method]) -> Method:
     """Return a method by its name, or as it is; "auto" is that of the problem."""
     from . import validate
@@ -383,4 +375,5 @@ __all__ = [
     "Pool",
     "ReweightedL1",
     "named",
+    "of_groups",
 ]

@@ -108,6 +108,9 @@ class Certificate:
     groups: Groups | None = None  # these
     # The numbers that f is stated with: "width" of "huber", "level" and "width" of "quantile".
     parameters: Mapping[str, float] = field(default_factory=dict)
+    # The signs that coefficients of the features of X may have, -1, 0 for any, or 1: (m,) int8, or
+    # none where any may have any.
+    signs: np.ndarray = field(default_factory=lambda: np.empty(0, np.int8))
 
     def __repr__(self) -> str:
         """Return the figures, without the arrays."""
@@ -123,6 +126,11 @@ class Certificate:
     def n_forced(self) -> int:
         """The number of forced features."""
         return int(self.forced.size)
+
+    @property
+    def n_signed(self) -> int:
+        """The number of features whose coefficients may not have any sign."""
+        return int(np.count_nonzero(self.signs))
 
     @property
     def gap(self) -> float:

@@ -175,7 +175,7 @@ class SelectOptions:
         typer.Option(
             metavar="METHOD",
             help=f"What finds the features: {', '.join(METHOD_NAMES)}. Default: auto; with "
-            "--prove, l0, or pool where outputs share features. With --groups, it is bilevel.",
+            "--prove, l0. With --groups, it is bilevel and no other.",
         ),
     ] = None
     prove: Annotated[
@@ -233,6 +233,14 @@ class SelectOptions:
     force: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A feature that must be in; may be repeated."),
+    ] = None
+    nonnegative: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A feature with a coefficient of at least 0, or all."),
+    ] = None
+    nonpositive: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A feature with a coefficient of at most 0, or all."),
     ] = None
     measure: Annotated[
         str | None,

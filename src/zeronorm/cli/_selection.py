@@ -135,8 +135,9 @@ def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Esti
     if samples.groups is not None:
         common |= {"n_groups": options.groups, "groups": samples.groups}
     else:
-        method = _proving(options, plan, samples, task) if options.prove else plan.method
-        common |= {"criterion": options.criterion, "method": method}
+        method = methods.L0(**plan.proof) if options.prove else plan.method
+        signs = _signs(options, samples.table)
+        common |= {"criterion": options.criterion, "method": method, "signs": signs}
     if task == "survival":
         del common["fit_intercept"]
         return BudgetSurvivalAnalysis(**common, ties=options.ties or "breslow")
@@ -149,24 +150,19 @@ def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Esti
     return BudgetClassifier(**common, **_of_classes(options), multi_class=multi_class)
 
 
-def _proving(options: SelectOptions, plan: Plan, samples: Samples, task: str) -> methods.Method:
-    """Return the method that proves: l0, unless several outputs share their features."""
-    y = samples.y
-    shared = np.ndim(y) == 2
-    if task == "classes":
-        shared = options.shared is not False and np.unique(y).size > 2
-    alone = options.method is not None or not shared or task == "survival"
-    return methods.L0(**plan.proof) if alone else methods.Pool(**plan.proof)
-
-
 def _multi_class(options: SelectOptions, plan: Plan, y: Any) -> str:
     """Return whether several classes share their features; refuse what cannot select for all."""
     if options.shared is False:
         return "ovr"
-    proven = options.prove and options.method is None
-    name = "pool" if proven or plan.method == "auto" else plan.method
+    if (options.nonnegative or options.nonpositive) and np.unique(y).size > 2:
+        raise ValueError(
+            "--nonnegative and --nonpositive are of features with one coefficient; several classes "
+            "that share their features have one in each. Say --per-class."
+        )
+    name = "pool" if plan.method == "auto" else plan.method
     if "groups" not in methods.METHODS[name].budgets and np.unique(y).size > 2:
-        option = "--groups" if name == "bilevel" else f"--method {name}"
+        option = "--prove" if options.prove else f"--method {name}"
+        option = "--groups" if name == "bilevel" else option
         raise ValueError(
             f"{option} selects for each of several classes by itself; say --per-class for "
             f"{options.features} features of each, or leave out {option} for as many in all, which "
@@ -198,7 +194,7 @@ def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict
         "refit_C": plan.refit_C,
         "standardize": options.standardize,
         "fit_intercept": options.intercept,
-        "forced_features": _forced_positions(options.force, table),
+        "forced_features": _positions("--force", options.force, table) or None,
         "n_threads": options.threads,
     }
 
@@ -242,9 +238,8 @@ def _named_columns(options: SelectOptions, table: Table) -> dict[str, str]:
 
 def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> dict[str, Any]:
     stated = ("n_features", "n_groups", "groups", "method", "criterion")
-    method = getattr(estimator, "method", None)
     return {
-        "method": method.name if isinstance(method, methods.Method) else plan.method,
+        "method": plan.method,
         "criterion": options.criterion,
         "measure": options.measure,
         "n_groups": options.groups,
@@ -258,11 +253,31 @@ def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> di
     }
 
 
-def _forced_positions(names: Sequence[str] | None, table: Table) -> list[int] | None:
-    """Return the positions of the features of --force."""
+def _signs(options: SelectOptions, table: Table) -> int | dict[int, int] | None:
+    """Return the sign of all coefficients, or those of some by their positions; None without."""
+    signs: dict[int, int] = {}
+    for option, names, sign in (
+        ("--nonnegative", options.nonnegative, 1),
+        ("--nonpositive", options.nonpositive, -1),
+    ):
+        if names == ["all"] and "all" not in (table.feature_names or ()):
+            if options.nonnegative and options.nonpositive:
+                raise ValueError(f"{option} all leaves no features for the other sign.")
+            return sign
+        for place in _positions(option, names, table):
+            if signs.setdefault(place, sign) != sign:
+                raise ValueError(
+                    f"{option} must not have a feature of --nonnegative: its coefficient would be "
+                    "0. Leave it out of one of them."
+                )
+    return signs or None
+
+
+def _positions(option: str, names: Sequence[str] | None, table: Table) -> list[int]:
+    """Return the positions of the features that an option names."""
+    positions: list[int] = []
     if not names:
-        return None
-    positions = []
+        return positions
     n_features = table.X.shape[1]
     known = table.feature_names
     for name in names:
@@ -273,16 +288,16 @@ def _forced_positions(names: Sequence[str] | None, table: Table) -> list[int] | 
             if len(same) > 1:
                 shown = ", ".join(show(other) for other in same[:8])
                 raise ValueError(
-                    f"--force: {quote(name)} is the name of {len(same)} columns: {shown}; name one "
-                    "of these."
+                    f"{option}: {quote(name)} is the name of {len(same)} columns: {shown}; name "
+                    "one of these."
                 )
-            raise ValueError(f"--force: no feature {quote(name)}.{did_you_mean(name, known)}")
+            raise ValueError(f"{option}: no feature {quote(name)}.{did_you_mean(name, known)}")
         elif name.isdigit() and 0 <= int(name) - table.first_index < n_features:
             positions.append(int(name) - table.first_index)
         else:
             last = n_features - 1 + table.first_index
             raise ValueError(
-                f"--force must be between {table.first_index} and {last} (the features have no "
+                f"{option} must be between {table.first_index} and {last} (the features have no "
                 f"names); got {quote(name)}."
             )
     return positions

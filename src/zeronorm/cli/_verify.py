@@ -89,6 +89,10 @@ def _describe_claims(
                 "claimed": summarize(certificate),
                 "recomputed": None if found is None else dict(found[number]),
                 "forced": [describe_feature(table, j) for j in certificate.forced.tolist()],
+                "signs": {
+                    "nonnegative": int((certificate.signs > 0).sum()),
+                    "nonpositive": int((certificate.signs < 0).sum()),
+                },
                 "equivalents": describe_equivalents(certificate, table),
             }
         )

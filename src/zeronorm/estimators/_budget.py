@@ -12,7 +12,7 @@ from .. import validate
 from .._typing import FloatArray
 from ..losses import Multinomial
 from ..losses._multinomial import classes_as_outputs
-from ..methods import Method, named
+from ..methods import Method, named, of_groups
 from ..result import Path
 from ..solvers.drive import Solver
 from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
@@ -91,6 +91,13 @@ class BudgetClassifier(LinearClassifier):
     forced_features : list of int or str, or None
         Always in the model (with whole groups: their groups), counted in the budgets. With
         groups="columns" they are encoded columns, "column=category".
+    signs : None, -1, 1, (n_features_in_,) of -1, 0 and 1, or a mapping
+        The signs that coefficients may have: 1 is w_j >= 0, -1 is w_j <= 0, 0 any; one number for
+        all features, or {feature: sign} for some, by index or name. Selection, bounds and the final
+        fit keep them, by the methods "pool" and "l0" for single features. Positive coefficients
+        speak for the second of two classes, or for the class of "ovr". There are k features in any
+        case: where fewer can have their sign, a warning says how many have a coefficient that is
+        not 0.
     forced_groups : list of labels, or None
         Of "bilevel": counted as groups of every model, with or without features of theirs.
     criterion : "aic", "bic", "ebic", "gic" or None
@@ -107,8 +114,8 @@ class BudgetClassifier(LinearClassifier):
         one size for all. Sources in `zeronorm.criteria`.
     multi_class : "shared" or "ovr"
         Of more than two classes: n_features in all, in one multinomial model (by the methods
-        "pool", "minimax" and "greedy", with the logistic loss), or so many for each class, in a
-        model against the others.
+        "pool", "minimax", "greedy" and "l0", with the logistic loss), or so many for each class,
+        in a model against the others.
     class_weight : dict, "balanced" or None
     tol : float or None
         What solves single problems stops at this: a certified gap relative to the objective of the
@@ -174,6 +181,7 @@ class BudgetClassifier(LinearClassifier):
         fit_intercept: bool = True,
         standardize: bool = True,
         forced_features: Any = None,
+        signs: Any = None,
         forced_groups: Any = None,
         criterion: str | None = None,
         multi_class: str = "shared",
@@ -193,6 +201,7 @@ class BudgetClassifier(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.forced_features = forced_features
+        self.signs = signs
         self.forced_groups = forced_groups
         self.criterion = criterion
         self.multi_class = multi_class
@@ -246,8 +255,8 @@ class BudgetClassifier(LinearClassifier):
             wrong = f"loss={plan.loss.name!r}"
         if wrong is not None:
             raise ValueError(
-                "multi_class='shared' is of the logistic loss by the methods 'pool', 'minimax' "
-                f"and 'greedy'; got {wrong} for more than two classes. Use multi_class='ovr', "
+                f"multi_class='shared' is of the logistic loss by the methods {of_groups()}; got "
+                f"{wrong} for more than two classes. Use multi_class='ovr', "
                 "which selects for each class against the others."
             )
 

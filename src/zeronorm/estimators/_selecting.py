@@ -20,12 +20,12 @@ from ..criteria import CRITERIA, LEAST_ROWS, criteria_table
 from ..designs._repeated import Repeated
 from ..groups import Groups
 from ..losses import Multinomial, Responses
-from ..methods import L0, Bilevel, Method, Minimax, Pool
+from ..methods import L0, Bilevel, Method, Minimax, Pool, of_groups
 from ..result import Path
 from ..solvers import Request, Task
 from ..solvers.drive import Solver
 from ..solvers.scaling import selection_scaling
-from . import _doubts
+from . import _doubts, _signs
 from ._sparse_linear import Rowwise, SparseLinearModel
 
 
@@ -92,6 +92,7 @@ class Plan:
     n_features: Any
     n_groups: Any
     groups: Any
+    signs: Any
     forced_features: Any
     forced_groups: Any
     criterion: str | None
@@ -134,10 +135,11 @@ class Plan:
             )
         plan = cls(
             method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.groups,
-            model.forced_features, model.forced_groups, model.criterion,
+            model.signs, model.forced_features, model.forced_groups, model.criterion,
             bool(model.fit_intercept), bool(model.standardize), model._report,
         )  # fmt: skip
         plan._check_budget(by_itself=getattr(model, "method", None) == "auto")
+        _signs.check_signs(plan.signs, plan.groups, plan.method)
         method.check(loss, plan.fit_intercept)
         return plan
 
@@ -177,7 +179,7 @@ class Plan:
         if not both and "groups" not in self.method.budgets:
             raise ValueError(
                 f"method={self.method.name!r} selects single features; got groups. Leave them "
-                "out, or use method='minimax', 'greedy' or 'bilevel'."
+                f"out, or use one of the methods {of_groups()}, or 'bilevel'."
             )
         if not both and self.n_features is not None:
             raise ValueError(
@@ -228,9 +230,11 @@ class Plan:
             sizes = self._sizes(groups, usable, forced, weight)
         else:
             validate.check_usable(int(usable.sum()), usable.size)
+        signs = validate.check_signs_of_features(self.signs, usable.size, data.names)
         loss: Smooth = self.loss
         intercept, offset = self.fit_intercept, data.offset
         if outputs is not None:
+            _signs.check_one_output(signs)
             q, loss, intercept = outputs.outputs, cast("Smooth", outputs), False
             design, weight, usable = Repeated(design, q), np.tile(weight, q), np.repeat(usable, q)
             forced = (forced[:, None] * q + np.arange(q)).ravel()
@@ -243,6 +247,7 @@ class Plan:
                 design, y, weight, scaling, loss=loss, intercept=intercept, forced=forced,
                 unit=unit, usable=usable, groups=groups,
                 forced_groups=self._forced_groups(groups), offset=offset,
+                signs=signs,
             )
             for y in targets
         ]  # fmt: skip
@@ -291,6 +296,7 @@ class Plan:
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""
         yield from self.method.doubts(paths, size, self.C, self.tol)
+        yield from _signs.absent(paths, size, self.signs)
         if isinstance(self.method, L0) and self.n_features is not None:
             yield from _doubts.rank(paths, size)
 

@@ -99,8 +99,8 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
 
     Parameters
     ----------
-    n_features, n_groups, groups, method, forced_features, forced_groups, standardize, criterion,
-    tol, warm_start, n_threads
+    n_features, n_groups, groups, method, forced_features, signs, forced_groups, standardize,
+    criterion, tol, warm_start, n_threads
         As in `BudgetClassifier`.
     C : "auto" or float
         Weight of the summed loss during selection. "auto": 0.1, and 1 for "bilevel".
@@ -165,6 +165,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         refit_C: float | str | None = "auto",
         standardize: bool = True,
         forced_features: Any = None,
+        signs: Any = None,
         forced_groups: Any = None,
         criterion: str | None = None,
         tol: float | None = None,
@@ -180,6 +181,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         self.refit_C = refit_C
         self.standardize = standardize
         self.forced_features = forced_features
+        self.signs = signs
         self.forced_groups = forced_groups
         self.criterion = criterion
         self.tol = tol

@@ -38,14 +38,15 @@ from ._saved_certificate import (
 
 # A tree has a GiB of dual points at most, for every class.
 # Files of format 1 have the sizes of dual values; their signs are those of the labels. Those of
-# formats 1 and 2 are of one output.
+# formats 1 and 2 are of one output, and those before 4 of coefficients of any sign.
 CERTIFICATE = FileKind(
-    "certificate", version=3, oldest=1, max_size=1 << 33, error=CertificateFileError
+    "certificate", version=4, oldest=1, max_size=1 << 33, error=CertificateFileError
 )
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
 _SHARED = ("metadata", "classes", "class_weight")
 _OF_GROUPS = ("group_of", "group_labels")  # They are there only where groups were selected.
+_SIGNS = "signs"  # of the coefficients; there only where some may not have any
 # Each array has this type, and one of these numbers of dimensions: two of several outputs.
 _OF_CERTIFICATE = {
     "support": ("<i8", (1,)),
@@ -176,6 +177,11 @@ def save_certificate(
         }  # fmt: skip
         for name, (kind, _) in _OF_CERTIFICATE.items():
             arrays[f"{name}_{number}"] = np.asarray(values[name]).astype(kind, copy=False)
+    signs = given[0].signs
+    if not all(np.array_equal(one.signs, signs) for one in given):
+        raise ValueError("certificate must be of one fit; got certificates of different signs.")
+    if signs.size:
+        arrays[_SIGNS] = signs.astype("<i1", copy=False)
     if groups is not None:
         arrays["group_of"] = groups.code.astype("<i8", copy=False)
         arrays["group_labels"] = groups.labels
@@ -237,7 +243,8 @@ def _members(n_arrays: int) -> list[str]:
     """Return the names of the arrays of a certificate file, given their number."""
     n_certificates, more = divmod(n_arrays - len(_SHARED), len(_OF_CERTIFICATE))
     numbered = [f"{name}_{i}" for i in range(max(1, n_certificates)) for name in _OF_CERTIFICATE]
-    return [*_SHARED, *numbered, *(_OF_GROUPS if more == len(_OF_GROUPS) else ())]
+    extra = {len(_OF_GROUPS): _OF_GROUPS, 1: (_SIGNS,)}.get(more, ())
+    return [*_SHARED, *numbered, *extra]
 
 
 def read_certificate(where: str, data: bytes) -> SavedCertificate:
@@ -270,7 +277,9 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         and (len(arrays) - len(_SHARED)) // len(_OF_CERTIFICATE) == n_certificates,
         f"there must be {n_certificates} certificates for {classes.size} classes",
     )
-    groups = _check_groups(arrays, m, require)
+    groups, signs = _check_groups(arrays, m, require), arrays.get(_SIGNS, np.empty(0, np.int8))
+    sound = signs.dtype == "|i1" and signs.shape in ((m,), (0,))
+    require(sound and bool(np.isin(signs, (-1, 0, 1)).all()), f"signs must be {m} of -1, 0, 1")
     certificates = []
     for number, problem in enumerate(described):
         if isinstance(problem, dict):
@@ -293,7 +302,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
                 "intercept must be a number, or those of all outputs",
             )
             own["intercept"] = np.array(own["intercept"])
-        own |= {"tree": tree, "equivalents": equivalents, "groups": groups}
+        own |= {"tree": tree, "equivalents": equivalents, "groups": groups, "signs": signs}
         certificates.append(Certificate(**own))
         try:
             loss = check_form(certificates[-1]).loss

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from ..estimators._survival import Baseline
 
 # A model of a million features has a hundredth of the size.
-# Files of format 1 are of one response.
-MODEL = FileKind("model", version=2, max_size=1 << 30, error=ModelFileError)
+# Files of format 1 are of one response, and those before 3 of coefficients of any sign.
+MODEL = FileKind("model", version=3, max_size=1 << 30, error=ModelFileError)
 
 _MEMBERS = ("metadata", "classes", "support", "coef", "intercept")
 _SURVIVAL = ("stratum", "time", "hazard")  # of the baseline of a survival model
@@ -253,3 +253,4 @@ def _complete(metadata: dict[str, Any]) -> None:
         if isinstance(certificate, dict):
             certificate.setdefault("loss", "logistic")
             certificate.setdefault("n_groups", None)
+            certificate.setdefault("n_signed", 0)

@@ -13,6 +13,7 @@ from ..designs._operations import select_rows
 from ..groups import Groups
 from ..losses import Logistic
 from .risk import Risk, places_of
+from .signs import free_signs
 from .units import Units, units_of
 
 
@@ -33,6 +34,7 @@ class Task:
     forced_groups: IndexArray  # groups that every model counts, for budgets of both
     origin: Any  # of the target, see Risk: a number, or one of each output
     exposure: FloatArray  # (n,) what an offset of the margins makes of the weight of a row
+    signs: np.ndarray  # (m,) what coefficients may have: -1, 0 for any, 1; of single features
 
     @classmethod
     def of(
@@ -50,6 +52,7 @@ class Task:
         groups: Groups | None = None,
         forced_groups: IndexArray | None = None,
         offset: FloatArray | None = None,
+        signs: np.ndarray | None = None,
     ) -> Task:
         """Return a task; what is not given has no effect: weights of 1, all features usable."""
         n, m = design.shape
@@ -72,6 +75,7 @@ class Task:
             np.empty(0, np.int64) if forced_groups is None else forced_groups,
             risk.origin,
             exposure,
+            free_signs(m) if signs is None else signs,
         )
 
     def risk(self, C: float) -> Risk:
@@ -92,7 +96,7 @@ class Task:
     @cached_property
     def units(self) -> Units:
         """What the budget counts: features, or groups of them."""
-        return units_of(self.usable, self.groups)
+        return units_of(self.usable, self.groups, self.signs)
 
     @property
     def design_of_features(self) -> Design:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._typing import IndexArray
-from ._numbers import dimensions, is_integer, shown
+from ._data import check_signs
+from ._numbers import dimensions, is_integer, number, shown
 
 
 def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -> tuple[int, ...]:
@@ -100,37 +101,75 @@ def check_forced(
         raise ValueError(
             f"forced_features must be a list of indices or of feature names; got {shown(forced)}."
         )
-    index: list[int] = []
-    for item in forced:
-        if isinstance(item, str):
-            if names is None:
-                raise ValueError(
-                    f"forced_features has the name {item!r}, but X has no feature names; "
-                    "pass indices, or X as a data frame."
-                )
-            found = [j for j, name in enumerate(names) if name == item]
-            if len(found) != 1:
-                problem = "unknown" if not found else "not unique"
-                raise ValueError(f"forced_features has the {problem} feature name {item!r}.")
-            index.append(found[0])
-        elif not is_integer(item):
-            raise ValueError(
-                f"forced_features must be a list of indices or of feature names; got {item!r}."
-            )
-        elif not 0 <= int(item) < n_columns:
-            raise ValueError(
-                f"forced_features must be between 0 and {n_columns - 1} "
-                f"(the columns of X); got {shown(item)}."
-            )
-        else:
-            index.append(int(item))
-    result = np.array(sorted(index), dtype=np.int64)
-    twice = result[1:][result[1:] == result[:-1]]
-    if twice.size:
-        raise ValueError(f"forced_features must be distinct; got {twice[0]} twice.")
+    rule = "a list of indices or of feature names"
+    result = np.sort(places_of_features("forced_features", forced, rule, n_columns, names))
     constant = result[~usable[result]]
     if constant.size:
         raise ValueError(
             f"forced_features must not be constant columns of X; got column {constant[0]}."
         )
+    return result
+
+
+def check_signs_of_features(
+    signs: Any, n_columns: int, names: Sequence[str] | None
+) -> np.ndarray | None:
+    """Return the sign that the coefficient of every column may have, int8, 0: any; None: all any.
+
+    They are given for all columns, as `check_signs` takes them, or for some by index or name.
+    """
+    if isinstance(signs, Mapping):
+        rule = "a mapping from indices or feature names to -1, 0 or 1"
+        places = places_of_features("signs", list(signs), rule, n_columns, names)
+        found = np.zeros(n_columns)
+        for (feature, value), place in zip(signs.items(), places, strict=True):
+            if number(value) not in (-1, 0, 1):
+                raise ValueError(
+                    f"signs must be -1, 0 or 1; got {shown(value)} for feature {feature!r:.60}. It "
+                    "is the sign that the coefficient may have, 0 for any."
+                )
+            found[place] = number(value)
+    else:
+        found = check_signs(signs, n_columns)
+    return found.astype(np.int8) if found.any() else None
+
+
+def places_of_features(
+    parameter: str,
+    features: Iterable[Any],
+    rule: str,
+    n_columns: int,
+    names: Sequence[str] | None,
+) -> IndexArray:
+    """Return the indices of distinct features that are given as indices or as names.
+
+    parameter, rule : what messages call it, and what it must be.
+    """
+    index: list[int] = []
+    for item in features:
+        if isinstance(item, str):
+            if names is None:
+                raise ValueError(
+                    f"{parameter} has the name {item!r}, but X has no feature names; "
+                    "pass indices, or X as a data frame."
+                )
+            found = [j for j, name in enumerate(names) if name == item]
+            if len(found) != 1:
+                problem = "unknown" if not found else "not unique"
+                raise ValueError(f"{parameter} has the {problem} feature name {item!r}.")
+            index.append(found[0])
+        elif not is_integer(item):
+            raise ValueError(f"{parameter} must be {rule}; got {item!r}.")
+        elif not 0 <= int(item) < n_columns:
+            raise ValueError(
+                f"{parameter} must be between 0 and {n_columns - 1} "
+                f"(the columns of X); got {shown(item)}."
+            )
+        else:
+            index.append(int(item))
+    result = np.array(index, dtype=np.int64)
+    ordered = np.sort(result)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if twice.size:
+        raise ValueError(f"{parameter} must be distinct; got {twice[0]} twice.")
     return result

@@ -129,7 +129,7 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
         )
     slopes = data.slopes(z)
     dual = data.balanced(slopes)
-    scores = data.scores(dual, columns)
+    scores = data.scores(dual, support)
     conjugate, wrong_conjugate = data.conjugate(dual)
     least = float(-conjugate - 0.5 * (scores**2).sum())
     error = data.error[support][:, None] * np.abs(dual).reshape(data.outputs, -1).sum(axis=1)

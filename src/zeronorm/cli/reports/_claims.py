@@ -34,6 +34,7 @@ def state_claim(certificate: Mapping[str, Any], k: int, wanted: bool = False) ->
         n_groups = certificate["n_groups"]
         what = "single group" if n_groups == 1 else f"{n_groups} groups of features"
     among = f" with the {certificate['n_forced']} forced" if certificate["n_forced"] else ""
+    among += " with the signs asked for" if certificate.get("n_signed") else ""
     lower = "lowers the objective" if what.startswith("single") else "lower the objective"
     if certificate.get("proven"):
         return f"proven: no other {what}{among} {lower}", "bold green"

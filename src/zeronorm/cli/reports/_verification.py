@@ -39,6 +39,10 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
         if claim["forced"]:
             names = [show(row["name"], 40) for row in claim["forced"]]
             facts.append(("", f"forced: {', '.join(names)}"))
+        if any(claim["signs"].values()):
+            limits = {"nonnegative": "at least 0", "nonpositive": "at most 0"}
+            parts = [f"{limits[side]} for {n:,}" for side, n in claim["signs"].items() if n]
+            facts.append(("", f"coefficients: {' and '.join(parts)} of the features of the data"))
     if set(document["class_weight"]) - {1.0}:
         weights = [
             f"{show(str(label), 30)} {weight:.4g}"

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray
+from ..signs import admitted
 from ..units import Units
 from .ridge import solve_positive
 from .support_norm import proximal_shares, support_norm, top_squares
@@ -103,7 +104,9 @@ class Quadratic:
         """Return the minimum given the sets, without what turns against its direction."""
         system, target = self._system(u + scores), np.zeros_like(u)
         try:
-            found = solve_scaled(system.matrix, self._right[system.columns])
+            found = _solve_signed(
+                system.matrix, self._right[system.columns], self._units.signs[system.columns]
+            )
         except np.linalg.LinAlgError:
             return u
         part = found[system.n_inside :]
@@ -115,7 +118,7 @@ class Quadratic:
     def _proximal_point(self, u: FloatArray, scores: FloatArray) -> FloatArray:
         """Return where a proximal gradient step leads, from which there is always descent."""
         bend = float(np.abs(self._matrix).sum(axis=1).max())
-        target = u + scores / bend
+        target = admitted(u + scores / bend, self._units.signs)
         share = np.ones(self._units.usable.size)
         length = self._free.strength(target[self._others])
         share[self._n_fixed :] = proximal_shares(length, self._q, bend)
@@ -155,6 +158,9 @@ class Quadratic:
         share[self._n_fixed :] = proximal_shares(self._free.strength(v[self._others]), self._q, 1.0)
         inside = np.flatnonzero(share == 1.0)
         between = np.flatnonzero((share > 0) & (share < 1))
+        left = self._n_fixed + self._q - inside.size
+        if self._units.signs.any():  # units are features then: those of a wrong sign stay 0
+            inside = inside[admitted(v, self._units.signs)[inside] != 0]
         columns = self._units.features(np.concatenate([inside, between]))
         n_inside = int(self._units.sizes(inside).sum())
         matrix = self._matrix[np.ix_(columns, columns)]
@@ -162,7 +168,6 @@ class Quadratic:
         diagonal[:n_inside] += 1.0
         units, part = self._units.take(between), v[columns[n_inside:]]
         direction = part / units.spread(units.strength(part))
-        left = self._n_fixed + self._q - inside.size
         if between.size:
             corner = matrix[n_inside:, n_inside:]
             corner += np.outer(direction, direction / left)
@@ -177,9 +182,23 @@ class Quadratic:
         return 0.5 * float(own @ own) + rest
 
     def _conjugate(self, scores: FloatArray) -> float:
-        own = scores[self._own]
+        own = admitted(scores[self._own], self._units.signs[self._own])
         rest = top_squares(self._free.strength(scores[self._others]), self._q)
         return 0.5 * (float(own @ own) + rest)
+
+
+def _solve_signed(matrix: FloatArray, right: FloatArray, signs: np.ndarray) -> FloatArray:
+    """Solve a system without the unknowns that come out with a wrong sign, which are 0 then."""
+    if right.size and not signs.any():
+        return solve_scaled(matrix, right)
+    target, left = np.zeros(right.size), np.arange(right.size)
+    while left.size:
+        target[left] = solve_scaled(matrix[np.ix_(left, left)], right[left])
+        stays = admitted(target, signs) == target
+        if stays.all():
+            break
+        left, target = left[stays[left]], np.zeros(right.size)
+    return target
 
 
 def solve_scaled(matrix: FloatArray, right: FloatArray) -> FloatArray:

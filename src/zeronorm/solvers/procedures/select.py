@@ -19,8 +19,7 @@ import numpy as np
 
 from ..._typing import Columns, IndexArray
 from ...designs._columns import gather
-from ...result import Path, Proof, Status
-from ..certify.prove import Goal, prove_support
+from ...result import Path
 from ..clock import PhaseClock
 from ..drive import Solver
 from ..found import Found
@@ -51,7 +50,6 @@ def select(
     *,
     block_size: int | None = None,
     max_blocks: int | None = None,
-    goal: Goal | None = None,
 ) -> Solver[Path]:
     """Select exactly k features for every k of `sizes`, by a generator of scans.
 
@@ -60,8 +58,6 @@ def select(
     problems.
 
     block_size, max_blocks : of the pool (by default a fifth of the pool).
-    goal : where it is given, every support is proven to it, or a better one found; an interrupt
-        ends that for the sizes that are left. Without certificates nothing is proven.
     """
     clock, C, start = PhaseClock(request.seconds), request.C, request.start
     fits: dict[int, tuple[IndexArray, Refit]] = {}
@@ -91,19 +87,7 @@ def select(
                 support = features[chosen[k]]
                 fit = refit_support(task, Z.take(chosen[k]), support, request.refit_C)
                 fits[k] = support, fit
-    proofs: dict[int, Proof] = {}
-    for k in sorted(fits) if goal is not None and request.certify else ():
-        assert goal is not None
-        proving = prove_support(task, fits[k][0], goal, C=C, report=request.report)
-        proofs[k] = yield from clock.inside("prove", proving)
-        if proofs[k].improved:
-            support = task.columns(proofs[k].support)
-            with clock.phase("refit"):
-                fit = refit_support(task, gather(task.design, support), support, request.refit_C)
-                fits[k] = support, fit
-        if proofs[k].status is Status.INTERRUPTED:
-            break
-    return (yield from finish(task, request, fits, pools, clock, proofs))
+    return (yield from finish(task, request, fits, pools, clock))
 
 
 def _reduced(
@@ -112,7 +96,8 @@ def _reduced(
     """Return the columns of a pool, Z, that elimination and splicing leave, sorted, by size."""
     few = [k for k in sizes if task.n_rows >= SPLICE_SAMPLES or k <= SPLICE_FEATURES]
     if task.groups is None:
-        exchanges = Exchanges(Z, task.risk(C), keep=np.searchsorted(features, task.forced))
+        keep = np.searchsorted(features, task.forced)
+        exchanges = Exchanges(Z, task.risk(C), keep=keep, signs=task.signs[features])
         chosen = exchanges.eliminate(np.arange(features.size), sizes)
         for k in few:
             spliced = exchanges.improve(exchanges.fit(chosen[k]), swaps=False)
@@ -121,8 +106,8 @@ def _reduced(
     own, code = np.unique(task.groups.code[features], return_inverse=True)
     keep = np.searchsorted(own, task.units.of(task.forced))
     of_groups = GroupExchanges(Z, code, task.risk(C), keep=keep)
-    chosen = of_groups.eliminate(sizes)
-    return chosen | {k: of_groups.splice(chosen[k]) for k in few}
+    chosen = of_groups.eliminate(np.arange(features.size), sizes)
+    return chosen | {k: of_groups.splice(of_groups.fit(chosen[k])).columns for k in few}
 
 
 def select_nested(
