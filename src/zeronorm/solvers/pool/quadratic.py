@@ -80,7 +80,7 @@ class Quadratic:
             scores = self._right - image
             if penalty + self._conjugate(scores) - float(u @ scores) <= tol:
                 break
-            for towards in (self._newton_target, self._proximal_point):
+            for towards in (self.target, self._proximal_point):
                 move = towards(u, scores) - u
                 along = self._matrix @ move
                 slope, bend = -float(move @ scores), float(move @ along)
@@ -100,8 +100,8 @@ class Quadratic:
             value, penalty = trial, of_trial
         return u
 
-    def _newton_target(self, u: FloatArray, scores: FloatArray) -> FloatArray:
-        """Return the minimum given the sets, without what turns against its direction."""
+    def target(self, u: FloatArray, scores: FloatArray) -> FloatArray:
+        """Return the minimum given the sets at u, without what turns against its direction."""
         system, target = self._system(u + scores), np.zeros_like(u)
         try:
             found = _solve_signed(

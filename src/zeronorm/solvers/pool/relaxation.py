@@ -50,7 +50,7 @@ from ..units import Units
 from .quadratic import Quadratic, solve_scaled
 from .sign_barrier import SignBarrier
 from .signed_ridge import signed_ridge
-from .support_norm import support_norm, top_squares
+from .support_norm import proximal_shares, support_norm, top_squares
 
 MAX_ITERATIONS = 200
 MAX_NEWTON = 8  # steps before the interior-point method
@@ -75,10 +75,8 @@ class Relaxed:
     dual: FloatArray  # (n,) the dual point of the bound
     objective: float
     bound: float  # the best D(v) on the way
-    # (n_units,) by how much the value rises, nearly, if a unit has to be in, or out: 0 of those
-    # whose share is 0 or 1, and of all where that was not asked for.
-    into: FloatArray
-    out: FloatArray
+    into: FloatArray  # (n_units,) by how much the value rises, nearly, if a unit must be in; 0
+    out: FloatArray  # where its share is 0 or 1, or that was not asked for; the same of out
 
 
 def relax(
@@ -93,6 +91,7 @@ def relax(
     cutoff: float = np.inf,
     max_iter: int = MAX_ITERATIONS,
     deadline: float = np.inf,
+    rough: bool = False,
     ahead: bool = False,
 ) -> Relaxed:
     """Solve (R) to a certified gap of `tol` relative to the objective.
@@ -108,6 +107,7 @@ def relax(
         tolerance is that of rounding.
     max_iter : steps; the bound is one after any of them.
     deadline : no further step begins when `time.perf_counter` is there.
+    rough : whether a step solves its model for the sets at its start alone: cheap, where few do.
     ahead : whether to say what dividing by a unit would bring, where the bound is not above.
     """
     problem = _Problem(Z, units, risk, n_fixed, n_free, deadline)
@@ -125,14 +125,13 @@ def relax(
             best, best_dual = bound, scale * dual
         # A value above the cutoff may still be shown to be there.
         wanted = tol if point.objective <= cutoff else FINEST
-        if best > cutoff or point.objective - best <= wanted * abs(point.objective):
-            break
-        if problem.is_late():
+        done = best > cutoff or point.objective - best <= wanted * abs(point.objective)
+        if done or problem.is_late():
             break
         following = None
         if n_steps < MAX_NEWTON or problem.n_working:
             gap = max(wanted * abs(point.objective), point.objective - cutoff)
-            following = problem.newton_step(point, scores, MODEL_TOL * gap)
+            following = problem.newton_step(point, scores, MODEL_TOL * gap, rough)
         if following is None:
             following = problem.interior(point, scores, wanted, cutoff)
         if following is None:  # rounding: no decrease is left
@@ -213,16 +212,15 @@ class _Problem:
         share[self._n_fixed :] = np.minimum(1.0, free / threshold) if threshold > 0 else free > 0
         return share
 
-    def newton_step(self, point: _Point, scores: FloatArray, tol: float) -> _Point | None:
-        """Return where a Newton step leads; None where it does not descend.
-
-        tol : the gap to which the model is minimised.
-        """
-        near = self._near(point, scores)
+    def newton_step(
+        self, point: _Point, scores: FloatArray, tol: float, rough: bool
+    ) -> _Point | None:
+        """Return where a Newton step leads, solved to a gap; None where it does not descend."""
+        near = self._moving(point.u + scores) if rough else self._near(point, scores)
         columns = self._units.features(near)
         some = self._Z.take(columns).dense()
-        model = self._quadratic(point, near, some)
-        part = model.minimise(point.u[columns], tol)
+        model, start = self._quadratic(point, near, some), point.u[columns]
+        part = model.target(start, scores[columns]) if rough else model.minimise(start, tol)
         u, z = np.zeros_like(point.u), some @ part
         u[columns] = part
         step = 1.0
@@ -248,19 +246,23 @@ class _Problem:
         into[near], out[near] = model.rises(part)
         return into, out
 
+    def _moving(self, v: FloatArray) -> IndexArray:
+        """Return the units with a share in the proximal point of v."""
+        free = proximal_shares(self._lengths(v), self._q, 1.0)
+        return np.append(np.arange(self._n_fixed), self._n_fixed + np.flatnonzero(free))
+
     def _near(self, point: _Point, scores: FloatArray) -> IndexArray:
         """Return the units that a Newton step moves: those not at 0, and the next by score."""
         size = self._units.strength(scores)
         size[: self._n_fixed] = np.inf
         size[self._units.strength(point.u) != 0] = np.inf
-        many = int(np.isinf(size).sum())
-        many += max(AHEAD * size.size // scores.size, self._q)
-        return np.sort(largest(size, min(many, size.size)))
+        ahead = max(AHEAD * size.size // scores.size, self._q)
+        return np.sort(largest(size, min(int(np.isinf(size).sum()) + ahead, size.size)))
 
     def _quadratic(self, point: _Point, units: IndexArray, columns: FloatArray) -> Quadratic:
         """Return (R) over some units with the quadratic model of the loss at a point."""
-        chosen = self._units.take(units)
-        return Quadratic(*self._model(point, columns), chosen, self._n_fixed, self._q)
+        matrix, right = self._model(point, columns)
+        return Quadratic(matrix, right, self._units.take(units), self._n_fixed, self._q)
 
     def interior(
         self, point: _Point, scores: FloatArray, tol: float, cutoff: float
