@@ -37,6 +37,7 @@ from .ridge import solve_positive
 from .support_norm import proximal_shares, support_norm, top_squares
 
 MAX_STEPS = 60
+MOST_PROXIMAL = 3  # steps that are none of Newton's: more of them are slow
 HALVINGS = 8
 FLAT = 1e-9  # curvature added for units in between, which may be more than the rows
 NO_DESCENT = 1e-14  # relative to the value
@@ -76,11 +77,13 @@ class Quadratic:
         image = self._matrix @ u
         penalty = self._penalty(u)
         value = 0.5 * float(u @ image) - float(self._right @ u) + penalty
+        left = MOST_PROXIMAL
         for _ in range(MAX_STEPS):
             scores = self._right - image
             if penalty + self._conjugate(scores) - float(u @ scores) <= tol:
                 break
-            for towards in (self.target, self._proximal_point):
+            ways = (self.target, self._proximal_point) if left else (self.target,)
+            for towards in ways:
                 move = towards(u, scores) - u
                 along = self._matrix @ move
                 slope, bend = -float(move @ scores), float(move @ along)
@@ -96,6 +99,7 @@ class Quadratic:
                 break
             else:
                 break
+            left -= towards != self.target
             u, image = u + step * move, image + step * along
             value, penalty = trial, of_trial
         return u
