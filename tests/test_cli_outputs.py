@@ -2,12 +2,13 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
 
 from conftest import write_csv
-from zeronorm import BudgetClassifier, BudgetRegressor, persistence
+from zeronorm import BudgetClassifier, BudgetRegressor, methods, persistence
 
 rng = np.random.default_rng(7)
 X = rng.standard_normal((90, 8))
@@ -105,6 +106,27 @@ def test_models_and_certificates_of_shared_features(run, write):
     assert ["feature", "blue", "green", "red"] in heads
 
 
+def test_proofs_of_shared_features(run, write):
+    """--prove would prove a model for each class, or its tree be lost in the file."""
+    data = write(kind=KINDS)
+    text = run("select", data, "-k", 2, "--target", "kind", "--prove", "--gap", 0, "--no-cv",
+               "--no-calibrate", "-o", "m.npz").stdout  # fmt: skip
+    assert "2 features in all, shared by the 3 classes" in text
+    assert re.search(r"proven: no other 2 features[^.]*lower", " ".join(text.split()))
+    saved = persistence.load_certificate("m.certificate.npz")
+    model = BudgetClassifier(2, method=methods.L0(gap=0.0), calibrate=False).fit(X, KINDS)
+    assert model.certificate_.proven
+    np.testing.assert_array_equal(saved.support_, model.support_)
+    saved.verify(X, KINDS)
+    assert "verified" in run("verify", data, "m.certificate.npz").stdout
+    data = write(fat=TRAITS[:, 0], water=TRAITS[:, 1])
+    document = json.loads(
+        run("select", data, "-k", 1, "--target", "fat,water", "--prove", "--no-cv", "--json").stdout
+    )
+    (proof,) = document["models"][0]["proofs"]
+    assert proof["status"] in ("OPTIMAL", "GAP")
+
+
 def test_many_classes_fit_the_terminal(run):
     """A table of many classes would be broken, or lack the class that a feature speaks for."""
     y = rng.integers(0, 12, 360)
@@ -154,9 +176,8 @@ def test_each_class_by_itself(run, fails, write):
     assert document["outputs"] == []
     assert {row["class"] for row in document["models"][0]["features"]} == {"red", "green", "blue"}
     say = "selects for each of several classes by itself; say --per-class for 2 features of each"
-    for options, option in ((("--method", "l1"), "--method l1"), (("--prove",), "--prove")):
-        message = fails(*command, *options)
-        assert f"{option} {say}, or leave out {option} for as many in all" in message
+    message = fails(*command, "--method", "l1")
+    assert f"--method l1 {say}, or leave out --method l1 for as many in all" in message
     run(*command, "--method", "l1", "--per-class")
     measured = ("--measure", "f1", "--shared")
     assert "a method of its own, which has no --shared" in fails(*command[:6], "--no-cv", *measured)

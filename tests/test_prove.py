@@ -24,8 +24,11 @@ from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.model_selection import cross_validate
 from zeronorm.published import FeatureGeneratingMachine, L0LogisticRegression
 from zeronorm.result import Status
+from zeronorm.solvers.certify import prove
+from zeronorm.solvers.pool import branch, relaxation
 from zeronorm.solvers.pool.bounds import bound_at
 from zeronorm.solvers.pool.branch import BranchAndBound
+from zeronorm.solvers.pool.candidates import Candidates
 from zeronorm.solvers.pool.relaxation import relax
 from zeronorm.solvers.pool.support_norm import proximal_shares, support_norm
 from zeronorm.solvers.risk import Risk
@@ -348,6 +351,58 @@ def test_time_limit_is_reported():
     assert proof.status is Status.TIME_LIMIT
     assert proof.certificate.gap > 0
     zeronorm.verify(X, y, proof.certificate)
+
+
+@pytest.mark.parametrize("descends", [True, False])
+def test_a_relaxation_that_takes_long_is_left(monkeypatch, descends):
+    """A single relaxation could take many times the time limit; what it leaves must be a bound."""
+    X, y = instance(0, n=40, p=60)
+    risk, units = Risk(y, np.full(40, 50.0), Logistic()), Singles(np.ones(60, bool))
+    whole = relax(as_columns(X), units, risk, 1, 3, tol=1e-6)
+    if not descends:  # interior points only
+        monkeypatch.setattr(relaxation._Problem, "newton_step", lambda *_: None)
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
+    short = relax(as_columns(X), units, risk, 1, 3, tol=1e-6, deadline=4.0, ahead=True)
+    assert next(ticks) <= 8
+    assert -np.inf < short.bound < whole.bound - 1e-3 * abs(whole.bound)
+    assert short.objective >= whole.bound
+    assert not short.into.any()
+    none = relax(as_columns(X), units, risk, 1, 3, tol=1e-6, deadline=-np.inf)
+    assert none.bound < short.bound + 1e-9
+
+
+def test_all_relaxations_of_a_proof_know_the_time(monkeypatch):
+    """The tightening before the search, or a node of it, could go on without end."""
+    X, y = load_golub(return_X_y=True)
+    model = L0LogisticRegression(n_features=8, calibrate=False).fit(X, y)
+    begin, known = time.perf_counter(), []
+
+    def noting(*args, deadline=np.inf, ahead=False, **kwargs):
+        known.append((ahead, deadline - begin))
+        return relax(*args, deadline=deadline, ahead=ahead, **kwargs)
+
+    for module in (prove, branch):
+        monkeypatch.setattr(module, "relax", noting)
+    zeronorm.prove(model, X, y, gap=0, time_limit=5000.0, max_nodes=3)
+    assert {ahead for ahead, _ in known} == {False, True}
+    assert all(5000.0 <= left < 5100.0 for _, left in known)
+
+
+def test_further_supports_are_exchanged(monkeypatch):
+    """A better model near the fit would hide those that are far from it."""
+    X, y = load_golub(return_X_y=True)
+    model = L0LogisticRegression(n_features=8, calibrate=False).fit(X, y)
+    tried = []
+    improved = Candidates.improved
+
+    def noting(self, support):
+        tried.append(tuple(support))
+        return improved(self, support)
+
+    monkeypatch.setattr(Candidates, "improved", noting)
+    zeronorm.prove(model, X, y, gap=0, max_nodes=40)
+    assert len(set(tried)) >= 4
 
 
 def test_every_class_has_its_time(monkeypatch):

@@ -166,8 +166,7 @@ def _multi_class(options: SelectOptions, plan: Plan, y: Any) -> str:
         )
     name = "pool" if plan.method == "auto" else plan.method
     if "groups" not in methods.METHODS[name].budgets and np.unique(y).size > 2:
-        option = "--prove" if options.prove else f"--method {name}"
-        option = "--groups" if name == "bilevel" else option
+        option = "--groups" if name == "bilevel" else f"--method {name}"
         raise ValueError(
             f"{option} selects for each of several classes by itself; say --per-class for "
             f"{options.features} features of each, or leave out {option} for as many in all, which "

@@ -62,6 +62,10 @@ class _Clock:
         """The seconds so far."""
         return time.perf_counter() - self._begin - self._others
 
+    def deadline(self, time_limit: float) -> float:
+        """Return when `time.perf_counter` is there, unless others have to be waited for."""
+        return time.perf_counter() + time_limit - self.seconds
+
     def scan(self, request: Scan) -> Solver[FloatArray]:
         """Wait for a scan, and for what other solvers do after it."""
         before = self._searched()
@@ -238,6 +242,7 @@ def _tighten(
         answer = relax(
             pool.columns(), units.take(inside), risk, forced.size,
             min(k, inside.size) - forced.size, start=start, tol=0.1 * TIGHT_TOL,
+            deadline=aim.clock.deadline(aim.time_limit),
         )  # fmt: skip
         start, relaxed = (answer.coef, answer.intercept), answer.objective
         v = answer.dual

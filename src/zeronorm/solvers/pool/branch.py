@@ -3,8 +3,9 @@
 A node has units, features or groups of them, that are fixed in and units that are free. The
 relaxation over them (`pool.relaxation`) gives a dual point: its bound ends the node where no model
 of it can be better than wanted, and else rules out and fixes units (`pool.bounds`). What is left is
-divided by the free unit whose share d_g in the relaxation is nearest to one half. The node of the
-smallest bound comes first; rounded relaxations, with exchanges, give better models on the way.
+divided by the free unit that raises the bounds of both halves most, to second order
+(`pool.quadratic`). The node of the smallest bound comes first; rounded relaxations, with exchanges,
+give better models on the way.
 
 Source: Bertsimas, King and Mazumder, Annals of Statistics 44(2), 2016 (the l0 problem as one for
 branch and bound); Atamturk and Gomez, ICML 2020 (safe screening of its variables).
@@ -30,7 +31,7 @@ PROVEN = 1e-9  # relative gap that counts as none
 NODE_TOL = 1e-4
 TREE_BYTES = 2**30  # of dual points
 REPORT_SECONDS = 0.5
-SWAP_COLUMNS = 2000  # swaps on the way look at as many candidates
+EXCHANGED = 2**23  # numbers in the candidates that exchanges on the way look at, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,7 @@ class BranchAndBound:
             self._replay(tree, Node(bound, 1, fixed, free, dual, nothing))
         self.history: list[Progressed] = []
         self._seconds = 0.0  # of earlier runs
+        self._deadline = np.inf  # of this one
 
     @property
     def target(self) -> float:
@@ -140,6 +142,7 @@ class BranchAndBound:
         report : called with every row that is added to the history.
         """
         begin = time.perf_counter()
+        self._deadline = begin + time_limit
         limit = TREE_BYTES // (8 * self._problem.risk.weight.size)
         limit = limit if max_nodes is None else min(limit, max_nodes)
         reported = -np.inf
@@ -161,7 +164,7 @@ class BranchAndBound:
                 if self.n_nodes >= limit:
                     status = Status.NODE_LIMIT
                     break
-                if time.perf_counter() - begin >= time_limit:
+                if time.perf_counter() >= self._deadline:
                     status = Status.TIME_LIMIT
                     break
                 before = self.objective
@@ -277,7 +280,8 @@ class BranchAndBound:
         columns = problem.units.features(chosen)
         return relax(
             problem.Z.take(columns), problem.units.take(chosen), problem.risk, node.fixed.size,
-            n_free, start=(u[columns], b), tol=tol, cutoff=self.target,
+            n_free, start=(u[columns], b), tol=tol, cutoff=self.target, deadline=self._deadline,
+            ahead=True,
         )  # fmt: skip
 
     def _n_free(self, node: Node) -> int:
@@ -302,13 +306,19 @@ class BranchAndBound:
         )  # fmt: skip
 
     def _round(self, chosen: IndexArray, n_fixed: int, answer: Relaxed) -> None:
-        """Try the model of the largest coefficients; where it is better, exchange units."""
+        """Try the model of the largest coefficients.
+
+        Where it is better, and at nodes 1, 2, 4, 8, ... in any case, units of it are exchanged:
+        from other supports exchanges lead elsewhere.
+        """
         problem = self._problem
         strength = problem.units.take(chosen).strength(answer.coef)
         strength[:n_fixed] = np.inf
         support = np.sort(chosen[largest(strength, min(problem.budget, chosen.size))])
-        if self._offer(support) and problem.Z.shape[1] <= SWAP_COLUMNS:
-            self._offer(problem.improved(self.support))
+        better = self._offer(support)
+        n, now = problem.Z.shape[0] * problem.Z.shape[1], self.n_nodes
+        if n <= EXCHANGED and (better or not now & (now - 1)):
+            self._offer(problem.improved(support))
 
     def _offer(self, support: IndexArray) -> bool:
         """Keep a support where it is better than the best one."""
@@ -335,12 +345,10 @@ class BranchAndBound:
             heapq.heappush(self._open, Node(known.value, number, fixed, free, known.dual, start))
             return
         everywhere = np.zeros(self._problem.n_units)
-        everywhere[chosen] = answer.share
-        share = everywhere[free]
-        place = int(np.argmin(np.abs(share - 0.5)))
-        if not 0.0 < share[place] < 1.0:  # all are 0 or 1
-            place = int(np.argmax(share))
-        unit = int(free[place])
+        everywhere[chosen] = answer.into * answer.out
+        if not everywhere[free].any():  # all shares are 0 or 1
+            everywhere[chosen] = answer.share
+        unit = int(free[np.argmax(everywhere[free])])
         for inside in (True, False):
             half = self._half(fixed, free, unit, inside)
             assert half is not None

@@ -12,10 +12,11 @@ D(v) = -conjugate(v) - 1/2 (sum_A c_j^2 + S_q(c_F^2)), c = Z'v, S_q the sum of t
 
 At the solution with threshold t, features with |c_j| > t have d_j = 1 and u_j = c_j, those with
 d_j = 0 have |c_j| <= t, and in between |c_j| = t and d_j = |u_j| / t. Given which are which and the
-signs in between, (R) is smooth, with penalty 1/2 ||u_T||^2 + (s'u_E)^2 / (2 q'): a Newton step.
-Which are which is read off the proximal point of u + c. That is right near the solution; where C is
-large, or columns are nearly collinear, it is wrong everywhere else, and steps do not descend or are
-many. Then an interior-point method comes near the solution: Newton steps in u, b and d on
+signs in between, the penalty is quadratic, 1/2 ||u_T||^2 + (s'u_E)^2 / (2 q'). A Newton step
+minimises the penalty with the quadratic model of the loss, by guesses of which are which that the
+proximal point of u + c gives (`pool.quadratic`). These are right near the solution; where C is
+large, or columns are nearly collinear, they may be wrong everywhere else, and steps do not descend.
+Then an interior-point method comes near the solution: Newton steps in u, b and d on
 
     1/2 ||u_A||^2 + 1/2 sum_F u_j^2 / d_j + sum_i s_i f(y_i, z_i'u + b)
         - mu (sum_F log d_j + sum_F log(1 - d_j) + log(q - sum_F d_j))
@@ -35,6 +36,7 @@ Nesterov and Nemirovskii, Interior-Point Polynomial Algorithms, SIAM 1994 (barri
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,13 +47,15 @@ from ...ordering import largest
 from ..risk import Risk
 from ..signs import admitted
 from ..units import Units
-from .ridge import solve_positive
+from .quadratic import Quadratic, solve_scaled
 from .sign_barrier import SignBarrier
 from .signed_ridge import signed_ridge
 from .support_norm import proximal_shares, support_norm, top_squares
 
 MAX_ITERATIONS = 200
-MAX_NEWTON = 8  # semismooth steps before the interior-point method
+MAX_NEWTON = 8  # steps before the interior-point method
+MODEL_TOL = 0.1  # to which a Newton step is solved, as a share of the wanted gap
+AHEAD = 10  # columns at 0 that it may move
 FINEST = 1e-10  # relative gap that rounding allows
 DESCENT = 1e-4  # of a step, as a share of what the model promises
 MOST_HALVINGS = 8
@@ -59,7 +63,6 @@ INTERIOR_STEPS, INTERIOR_HALVINGS = 100, 40
 CENTRE = 0.2  # mu, as a share of the one that the gap is due to
 INSIDE = 0.95  # of the way to the boundary that a step goes at most
 WORKING = 100  # columns of the interior-point method at first; and 5 q
-FLAT = 1e-9  # curvature added for features in between, which may be more than the rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ class Relaxed:
     dual: FloatArray  # (n,) the dual point of the bound
     objective: float
     bound: float  # the best D(v) on the way
+    into: FloatArray  # (n_units,) by how much the value rises, nearly, if a unit must be in; 0
+    out: FloatArray  # where its share is 0 or 1, or that was not asked for; the same of out
 
 
 def relax(
@@ -85,6 +90,9 @@ def relax(
     tol: float = 1e-4,
     cutoff: float = np.inf,
     max_iter: int = MAX_ITERATIONS,
+    deadline: float = np.inf,
+    rough: bool = False,
+    ahead: bool = False,
 ) -> Relaxed:
     """Solve (R) to a certified gap of `tol` relative to the objective.
 
@@ -98,8 +106,11 @@ def relax(
     cutoff : stop as soon as the bound is above this value; where the objective is above, the
         tolerance is that of rounding.
     max_iter : steps; the bound is one after any of them.
+    deadline : no further step begins when `time.perf_counter` is there.
+    rough : whether a step solves its model for the sets at its start alone: cheap, where few do.
+    ahead : whether to say what dividing by a unit would bring, where the bound is not above.
     """
-    problem = _Problem(Z, units, risk, n_fixed, n_free)
+    problem = _Problem(Z, units, risk, n_fixed, n_free, deadline)
     u, b = (np.zeros(Z.shape[1]), 0.0) if start is None else start
     point = problem.at(admitted(u, units.signs), b)
     if n_free == units.usable.size - n_fixed:  # nothing to choose
@@ -114,18 +125,23 @@ def relax(
             best, best_dual = bound, scale * dual
         # A value above the cutoff may still be shown to be there.
         wanted = tol if point.objective <= cutoff else FINEST
-        if best > cutoff or point.objective - best <= wanted * abs(point.objective):
+        done = best > cutoff or point.objective - best <= wanted * abs(point.objective)
+        if done or problem.is_late():
             break
         following = None
         if n_steps < MAX_NEWTON or problem.n_working:
-            following = problem.newton_step(point, scores)
+            gap = max(wanted * abs(point.objective), point.objective - cutoff)
+            following = problem.newton_step(point, scores, MODEL_TOL * gap, rough)
         if following is None:
             following = problem.interior(point, scores, wanted, cutoff)
         if following is None:  # rounding: no decrease is left
             break
         point = following
     share = problem.share_of(point.u)
-    return Relaxed(point.u, point.b, share, best_dual, point.objective, best)
+    into = out = np.zeros(share.size)
+    if ahead and best <= cutoff and not problem.is_late():
+        into, out = problem.rises(point, scores)
+    return Relaxed(point.u, point.b, share, best_dual, point.objective, best, into, out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +155,22 @@ class _Point:
 
 
 class _Problem:
-    def __init__(self, Z: Columns, units: Units, risk: Risk, n_fixed: int, n_free: int) -> None:
+    def __init__(
+        self, Z: Columns, units: Units, risk: Risk, n_fixed: int, n_free: int, deadline: float
+    ) -> None:
         self._Z, self._units, self._risk, self._signs = Z, units, risk, units.signs
+        self._deadline = deadline
         n_own = int(units.sizes(np.arange(n_fixed)).sum())
         self._fixed, self._free = slice(0, n_own), slice(n_own, Z.shape[1])  # columns
         self._n_fixed, self._q = n_fixed, n_free
         self._free_units = units.take(np.arange(n_fixed, units.usable.size))
         self._working: IndexArray = np.empty(0, np.int64)  # units of the interior-point method
+        # The last Newton step: its units, what it minimised, and where that led.
+        self._last: tuple[IndexArray, Quadratic, FloatArray] | None = None
+
+    def is_late(self) -> bool:
+        """Return whether the time is up."""
+        return time.perf_counter() >= self._deadline
 
     @property
     def n_working(self) -> int:
@@ -187,52 +212,57 @@ class _Problem:
         share[self._n_fixed :] = np.minimum(1.0, free / threshold) if threshold > 0 else free > 0
         return share
 
-    def _shares(self, v: FloatArray, curvature: float) -> FloatArray:
-        """Return the d_g of the proximal point of v."""
-        share = np.ones(self._units.usable.size)
-        share[self._n_fixed :] = proximal_shares(self._lengths(v), self._q, curvature)
-        return share
-
-    def newton_step(self, point: _Point, scores: FloatArray) -> _Point | None:
-        """Return where a semismooth Newton step leads; None where it does not descend."""
-        v = point.u + scores
-        share = self._shares(v, 1.0)
-        inside = np.flatnonzero(share == 1.0)
-        between = np.flatnonzero((share > 0) & (share < 1))
-        left = self._n_fixed + self._q - inside.size
-        if self._signs.any():  # units are features then: those of a wrong sign stay 0
-            inside = inside[admitted(v, self._signs)[inside] != 0]
-        chosen = self._units.features(np.concatenate([inside, between]))
-        n_inside = int(self._units.sizes(inside).sum())
-        columns = self._Z.take(chosen).dense()
-        matrix, right = self._model(point, columns)
-        diagonal = np.einsum("ii->i", matrix)
-        diagonal[:n_inside] += 1.0
-        others, partly = self._units.take(between), v[chosen[n_inside:]]
-        direction = partly / others.spread(others.strength(partly))
-        if between.size:
-            corner = matrix[n_inside:, n_inside:]
-            corner += np.outer(direction, direction) / left
-            others.bend_across(corner, direction, 1.0 / share[between])
-            diagonal[n_inside:] += FLAT * (1.0 + diagonal[n_inside:])
-        try:
-            target = _solve_signed(matrix, right, self._signs[chosen])
-        except np.linalg.LinAlgError:
-            return None
-        ahead = others.spread(others.sums(target[n_inside:] * direction))
-        target[n_inside:] = np.where(ahead > 0, target[n_inside:], 0)
-        u = np.zeros_like(point.u)
-        u[chosen] = target
-        z = columns @ target
+    def newton_step(
+        self, point: _Point, scores: FloatArray, tol: float, rough: bool
+    ) -> _Point | None:
+        """Return where a Newton step leads, solved to a gap; None where it does not descend."""
+        near = self._moving(point.u + scores) if rough else self._near(point, scores)
+        columns = self._units.features(near)
+        some = self._Z.take(columns).dense()
+        model, start = self._quadratic(point, near, some), point.u[columns]
+        part = model.target(start, scores[columns]) if rough else model.minimise(start, tol)
+        u, z = np.zeros_like(point.u), some @ part
+        u[columns] = part
         step = 1.0
         for _ in range(MOST_HALVINGS + 1):
             trial = self._point(
                 point.u + step * (u - point.u), point.z + step * (z - point.z), point.b
             )
             if trial.objective < point.objective * (1.0 - 1e-12):
+                self._last = near, model, part
                 return trial
             step *= 0.3
         return None
+
+    def rises(self, point: _Point, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return by how much the value rises, nearly, if a unit has to be in, or out."""
+        if self._last is None:
+            near = self._near(point, scores)
+            columns = self._units.features(near)
+            model = self._quadratic(point, near, self._Z.take(columns).dense())
+            self._last = near, model, point.u[columns]
+        near, model, part = self._last
+        into, out = np.zeros(self._units.usable.size), np.zeros(self._units.usable.size)
+        into[near], out[near] = model.rises(part)
+        return into, out
+
+    def _moving(self, v: FloatArray) -> IndexArray:
+        """Return the units with a share in the proximal point of v."""
+        free = proximal_shares(self._lengths(v), self._q, 1.0)
+        return np.append(np.arange(self._n_fixed), self._n_fixed + np.flatnonzero(free))
+
+    def _near(self, point: _Point, scores: FloatArray) -> IndexArray:
+        """Return the units that a Newton step moves: those not at 0, and the next by score."""
+        size = self._units.strength(scores)
+        size[: self._n_fixed] = np.inf
+        size[self._units.strength(point.u) != 0] = np.inf
+        ahead = max(AHEAD * size.size // scores.size, self._q)
+        return np.sort(largest(size, min(int(np.isinf(size).sum()) + ahead, size.size)))
+
+    def _quadratic(self, point: _Point, units: IndexArray, columns: FloatArray) -> Quadratic:
+        """Return (R) over some units with the quadratic model of the loss at a point."""
+        matrix, right = self._model(point, columns)
+        return Quadratic(matrix, right, self._units.take(units), self._n_fixed, self._q)
 
     def interior(
         self, point: _Point, scores: FloatArray, tol: float, cutoff: float
@@ -256,8 +286,9 @@ class _Problem:
         columns = self._units.features(working)
         part = _Problem(
             DenseColumns(self._Z.take(columns).dense()), self._units.take(working), self._risk,
-            self._n_fixed, self._q,
+            self._n_fixed, self._q, self._deadline,
         )  # fmt: skip
+        self._last = None
         found = part.central_path(part.at(point.u[columns], point.b), 0.5 * tol, cutoff)
         u = np.zeros(point.u.size)
         u[columns] = found.u
@@ -288,7 +319,7 @@ class _Problem:
             _, scores, bound, _ = self.bound(point)
             best = max(best, bound)
             gap = point.objective - best
-            if best > cutoff or gap <= tol * abs(point.objective):
+            if best > cutoff or gap <= tol * abs(point.objective) or self.is_late():
                 break
             mu = min(mu, CENTRE * gap / (2 * share.size + 1 + signed.size))
             u, d, room = point.u[free], share, q - float(share.sum())
@@ -322,7 +353,7 @@ class _Problem:
             right = -slope
             right[free] -= across * units.spread(eliminated(slope_d))
             try:
-                move = _solve(matrix, right)
+                move = solve_scaled(matrix, right)
             except np.linalg.LinAlgError:
                 break
             move_d = eliminated(units.sums(across * move[free]) - slope_d)
@@ -362,28 +393,6 @@ class _Problem:
             matrix -= np.outer(cross, cross / total)
             right -= cross / total * float(curvature @ point.z)
         return matrix, right
-
-
-def _solve_signed(matrix: FloatArray, right: FloatArray, signs: np.ndarray) -> FloatArray:
-    """Solve a system without the unknowns that come out with a wrong sign, which are 0 then."""
-    if right.size and not signs.any():
-        return _solve(matrix, right)
-    target, left = np.zeros(right.size), np.arange(right.size)
-    while left.size:
-        target[left] = _solve(matrix[np.ix_(left, left)], right[left])
-        stays = admitted(target, signs) == target
-        if stays.all():
-            break
-        left, target = left[stays[left]], np.zeros(right.size)
-    return target
-
-
-def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve a positive definite system, whose scales may differ by many orders; it is changed."""
-    unit = 1.0 / np.sqrt(np.einsum("ii->i", matrix))
-    matrix *= unit[:, None]
-    matrix *= unit
-    return np.asarray(unit * solve_positive(matrix, unit * right))
 
 
 __all__ = ["Relaxed", "relax"]

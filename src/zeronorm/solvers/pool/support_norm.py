@@ -60,12 +60,12 @@ def proximal_shares(size: FloatArray, q: int, curvature: float) -> FloatArray:
     def total(x: float) -> float:
         return float(np.clip(x * a - base, 0.0, 1.0).sum())
 
-    points = np.sort(np.concatenate([base / a, (1.0 + base) / a]))
-    low, high = 0, int(np.searchsorted(points, (1.0 + base) / qth))
-    high = min(high, points.size - 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if total(points[middle]) <= q else (low, middle)
+    points = np.concatenate([base / a, (1.0 + base) / a])
+    order = np.argsort(points)
+    points, slopes = points[order], np.cumsum(np.concatenate([a, -a])[order])
+    totals = np.cumsum(slopes[:-1] * np.diff(points))  # at all points but the first
+    low = min(int(np.searchsorted(totals, q, side="right")), points.size - 2)
+    high = low + 1
     below, above = total(points[low]), total(points[high])
     x = points[high]
     if above > below:

@@ -1,0 +1,109 @@
+"""The relaxation of a quadratic loss, and what dividing by a unit is said to bring."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from conftest import slow
+from zeronorm.solvers.pool.quadratic import Quadratic
+from zeronorm.solvers.units import Grouped, Singles
+
+
+def value(H, r, code, q, *, inside=(), outside=()):
+    """Return the least value over the shares d of all units, by SLSQP, some of them given."""
+    n_units = code.max() + 1
+    low, high = np.full(n_units, 1e-9), np.ones(n_units)
+    low[list(inside)], high[list(outside)] = 1.0, 1e-9
+
+    def of(d):
+        u = np.linalg.solve(H + np.diag(1.0 / d[code]), r)
+        return -0.5 * float(r @ u), -0.5 * np.bincount(code, u**2, n_units) / d**2
+
+    start = np.clip(np.full(n_units, q / n_units), low, high)
+    room = {"type": "ineq", "fun": lambda d: q - d.sum(), "jac": lambda d: -np.ones(n_units)}
+    found = minimize(
+        of, start, jac=True, method="SLSQP", bounds=list(zip(low, high, strict=True)),
+        constraints=room, options={"ftol": 1e-14, "maxiter": 1000},
+    )  # fmt: skip
+    return float(found.fun)
+
+
+def draw(seed, n, code):
+    """Return H and r of least squares with correlated columns."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, code.size)) + 0.7 * rng.standard_normal((n, 1))
+    y = X[:, :3].sum(axis=1) + 0.5 * rng.standard_normal(n)
+    return 0.3 * X.T @ X, 0.3 * X.T @ y
+
+
+def objective(H, r, code, n_fixed, q, u):
+    """Return the value at u: the penalty is the largest u'c - 1/2 (sum of the largest c^2)."""
+    length = np.sqrt(np.bincount(code, u**2))
+    free = np.sort(length[n_fixed:])[::-1]
+    tails = [free[i:].sum() / (q - i) for i in range(q)]
+    i = next(i for i in range(q) if free.size <= i or free[i] <= tails[i] or i == q - 1)
+    penalty = 0.5 * ((length[:n_fixed] ** 2).sum() + (free[:i] ** 2).sum())
+    penalty += 0.5 * free[i:].sum() ** 2 / (q - i)
+    return 0.5 * float(u @ H @ u) - float(r @ u) + penalty
+
+
+@pytest.mark.parametrize("seed", [*range(3), *slow(*range(3, 20))])
+@pytest.mark.parametrize("size", [1, 2])
+def test_minima_are_those_of_the_shares(seed, size):
+    """A Newton step would lead elsewhere than to the minimum of its model."""
+    code = np.repeat(np.arange(8), size)
+    units = Singles(np.ones(8, bool)) if size == 1 else Grouped(code, 8, np.ones(16, bool))
+    for n, n_fixed, q in ((40, 0, 3), (6, 0, 2), (40, 2, 1), (6, 1, 6)):
+        H, r = draw(seed, n, code)
+        u = Quadratic(H, r, units, n_fixed, q).minimise(np.zeros(code.size), 1e-9)
+        least = value(H, r, code, n_fixed + q, inside=range(n_fixed))
+        assert objective(H, r, code, n_fixed, q, u) == pytest.approx(least, rel=5e-4)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_rises_are_those_of_forced_units_while_the_others_stay(size):
+    """Nodes would be divided by units that bring nothing."""
+    n_units = 9
+    code = np.repeat(np.arange(n_units), size)
+    usable = np.ones(code.size, bool)
+    units = Singles(usable) if size == 1 else Grouped(code, n_units, usable)
+    h = np.array([2.0, 4.0, 5.0, 6.0, 4.5, 4.2, 5.1, 4.8, 5.5])
+    r = np.array([9.0, 1.0, 1.05, 1.1, 0.98, 1.0, 1.02, 1.0, 1.04])[code]
+    r *= np.resize([1.0, -0.5], code.size)
+    H = np.diag(h[code])
+    model = Quadratic(H, r, units, 1, 2)
+    u = model.minimise(np.zeros(code.size), 1e-14)
+    into, out = model.rises(u)
+    known = value(H, r, code, 3, inside=[0])
+    assert into[0] == out[0] == 0
+    for unit in range(1, n_units):
+        inside = value(H, r, code, 3, inside=[0, unit]) - known
+        outside = value(H, r, code, 3, inside=[0], outside=[unit]) - known
+        assert into[unit] == pytest.approx(inside, rel=2e-4)
+        assert out[unit] == pytest.approx(outside, rel=2e-4)
+
+
+def test_rises_of_the_last_place():
+    """Where one feature is to be chosen, a rise would be divided by zero."""
+    H, r = np.array([[3.0, 1.0], [1.0, 3.0]]), np.array([2.0, -1.9])
+    model = Quadratic(H, r, Singles(np.ones(2, bool)), 0, 1)
+    u = model.minimise(np.zeros(2), 1e-14)
+    known = 0.5 * u @ H @ u - r @ u + 0.5 * np.abs(u).sum() ** 2
+    into, out = model.rises(u)
+    alone = -0.5 * r**2 / (np.diag(H) + 1.0)
+    np.testing.assert_allclose(into, alone - known, rtol=1e-6)
+    np.testing.assert_allclose(out, alone[::-1] - known, rtol=1e-6)
+
+
+def test_columns_that_are_equal_bring_nothing():
+    """A tree would be divided by one of two equal columns, and neither half be better."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 4)) + 0.5 * rng.standard_normal((30, 1))
+    X = np.column_stack([X, X[:, 0]])
+    y = X[:, 0] + 0.5 * X[:, 1] + 0.5 * X[:, 2] + 0.5 * rng.standard_normal(30)
+    model = Quadratic(0.3 * X.T @ X, 0.3 * X.T @ y, Singles(np.ones(5, bool)), 0, 2)
+    into, out = model.rises(model.minimise(np.zeros(5), 1e-12))
+    gain = into * out
+    assert gain[[1, 2]].max() > 1e-6 > 1e3 * gain[[0, 4]].max()
