@@ -381,6 +381,8 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     if not all(risk.is_near_inside(dual.ravel()) for dual in duals):
         return False
     coef, intercept = certificate.coef, certificate.intercept - task.origin
+    if task.loss.own_intercepts:  # the loss has its best ones
+        intercept = 0.0
     z = margins(task.design_of_features, certificate.support, coef.T, intercept)
     loss, _ = risk.value_gradient(z.T.ravel())
     objective = loss + 0.5 * coef.ravel() @ coef.ravel()

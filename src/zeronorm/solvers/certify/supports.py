@@ -93,7 +93,7 @@ def certificate_of(
 ) -> Certificate:
     """Return what the fit of a support and one dual point say of it."""
     q, intercept = task.loss.outputs, fit.intercept + task.origin
-    if q > 1:
+    if task.loss.own_intercepts:
         intercept = task.risk(C).intercepts(fit.margins) + task.origin
     groups = task.groups_of_features()
     return Certificate(

@@ -15,7 +15,8 @@ from typing import Any, cast
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
-from ...losses import LossOfOutputs
+from ...losses import LossOfOutputs, Ordinal
+from ...losses._ordinal import losses_of_rows
 from ..risk import Risk
 from ..signs import free_signs
 from .ridge import ROUNDING, Ridge, inverse_factor, leverages
@@ -99,7 +100,7 @@ def refit(
     coef = fit.coef / std
     value = risk.value_gradient(fit.margins)[0]
     intercept: Any = fit.intercept - float(mean @ coef)
-    if risk.loss.outputs > 1:
+    if risk.loss.own_intercepts:
         moved = (mean * coef).reshape(-1, risk.loss.outputs).sum(axis=0)
         intercept = risk.intercepts(fit.margins) - moved
     return Refit(
@@ -128,7 +129,9 @@ class Comparison:
 
     def __post_init__(self) -> None:
         """Make the folds of a loss whose rows depend on each other."""
-        by_folds = not self.risk.loss.separable and self.risk.loss.outputs == 1
+        loss = self.risk.loss
+        self.ordered = isinstance(loss, Ordinal)
+        by_folds = not (loss.separable or self.ordered) and loss.outputs == 1
         self.folds = _folds(self.Z, self.risk) if by_folds else []
 
     def add(self, C: float) -> None:
@@ -143,7 +146,8 @@ class Comparison:
         else:
             at_zero = (signs != 0) & (fit.coef == 0)
             part = Z.take(np.flatnonzero(~at_zero)) if at_zero.any() else Z
-            loss = leave_one_out_loss(part, risk, C, penalty[~at_zero], fit.margins, self.unit)
+            leave_out = leave_ordered_row_out_loss if self.ordered else leave_one_out_loss
+            loss = leave_out(part, risk, C, penalty[~at_zero], fit.margins, self.unit)
         self.values.append(C)
         self.fits.append(fit)
         self.losses.append(loss)
@@ -252,6 +256,47 @@ def leave_one_row_out_loss(
     moved = np.linalg.solve(damping, gradient.T[:, :, None])
     shift = (leverage @ moved)[:, :, 0].T.ravel()
     return float(at.value_gradient(z + shift, risk.y, risk.weight)[0] / risk.weight.sum() * q)
+
+
+def leave_ordered_row_out_loss(
+    Z: Columns,
+    risk: Risk,
+    C: float,
+    penalty: FloatArray,
+    margins: FloatArray,
+    unit: FloatArray | None = None,
+) -> float:
+    """Return the mean loss of each row of ordered classes under the model fitted without it.
+
+    The same Newton step, in coefficients and thresholds. A row has two scores, its margin less the
+    threshold above its class and less that below; A and W are 2 x 2. A row that is all of its class
+    cannot be left out: it counts with the loss that it has.
+    """
+    (n, p), weight = Z.shape, risk.weight
+    rows, b = cast("Ordinal", risk.loss).thresholds(margins, risk.y, weight)
+    place, each = rows.place, np.arange(n)
+    low, high = rows.ends(b)
+    scores = np.stack([margins - high, margins - low])
+    _, slopes, bends = losses_of_rows(*scores)
+    columns = np.zeros((2, n, p + b.size + 2))
+    columns[:, :, :p] = Z.dense()
+    columns[0, each, p + 1 + place] = columns[1, each, p + place] = -1.0
+    # There is no threshold below the first class, and none above the last.
+    columns = np.delete(columns, [p, p + b.size + 1], axis=2)
+    bent = np.einsum("abn,bnj->anj", C * weight * bends, columns)
+    matrix = np.einsum("ani,anj->ij", columns, bent)
+    matrix[np.arange(p), np.arange(p)] += penalty
+    matrix[np.diag_indices_from(matrix)] += 1e-10 * np.einsum("ii->i", matrix)
+    white = columns @ inverse_factor(matrix).T
+    leverage = C * np.einsum("anj,bnj->abn", white, white)
+    one = np.minimum(weight, 1.0 if unit is None else unit)
+    (a, d), (c, e) = np.eye(2)[:, :, None] - np.einsum("abn,bcn->acn", one * bends, leverage)
+    determinant = np.maximum(a * e - c * d, 1e-8)
+    first, second = one * slopes
+    moved = np.stack([e * first - d * second, a * second - c * first]) / determinant
+    alone = rows.total[place] <= one
+    shift = np.where(alone, 0.0, np.einsum("abn,bn->an", leverage, moved))
+    return float(weight @ losses_of_rows(*(scores + shift))[0]) / float(weight.sum())
 
 
 def _folds(Z: Columns, risk: Risk) -> list[tuple[IndexArray, Columns, Risk]]:
