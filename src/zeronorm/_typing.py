@@ -234,6 +234,7 @@ class Smooth(Curved, Protocol):
     # What targets are: "any", "not negative", "positive", "survival" or "ordered".
     target: ClassVar[str]
     largest_offset: ClassVar[float]  # of the margins
+    variance_power: ClassVar[float | None]  # of the Tweedie deviance that is twice the loss, if any
     noise: ClassVar[float]  # the loss of a row that is no more than rounding; 0: it has a scale
 
     @property

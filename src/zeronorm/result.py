@@ -181,7 +181,7 @@ class Result:
 
     support: IndexArray  # (k,) sorted feature indices
     coef: FloatArray  # (k,) values on the support, for the scaling of the design solved on
-    intercept: float
+    intercept: Any  # a number; of several outputs (outputs,)
     objective: float  # of the problem that the solver's docstring states
     bounds: Mapping[str, float]  # certified lower bounds by name: inner, outer, l0
     dual: FloatArray | None  # (n_samples,) what proves them; also the warm start

@@ -44,7 +44,7 @@ def predict(options: PredictOptions) -> None:
         work.progress.phase(f"Reading {data}")
         columns = columns_of(options)
         table = read(data, options.target, options.id, loaded.layout, columns=columns)
-        work.notes.extend(table.notes)
+        work.notes.extend([*table.notes, *_lacking(loaded.metadata["columns"], table)])
         if output is not None:
             refuse_overwriting([output], data, options.target, options.model)
         work.progress.phase("Predicting")
@@ -64,6 +64,14 @@ def predict(options: PredictOptions) -> None:
         "notes": work.notes,
     }
     show_document(document, options, partial(print_predictions, sample_names=table.sample_names))
+
+
+def _lacking(known: Mapping[str, str], table: Table) -> list[str]:
+    """Return a note where a model was trained with an offset or exposure that a table lacks."""
+    given = {"exposure": "predicted for an exposure of 1", "offset": "predicted without an offset"}
+    if given.keys() & table.columns.keys():
+        return []
+    return [f"{said}: no column {known[role]!r}" for role, said in given.items() if role in known]
 
 
 def _times(options: PredictOptions, loaded: LoadedModel) -> list[float]:

@@ -119,7 +119,8 @@ def read_response(
     """Return the data, and the target that they must have; of numbers not only one."""
     survival = task == "survival"
     columns = columns_of(options)
-    table = read(options.data, options.target, options.id, like, not survival, columns)
+    drop = getattr(options, "drop", None) or ()
+    table = read(options.data, options.target, options.id, like, not survival, columns, drop)
     if table.y is None and not survival:
         raise ValueError(f"{options.data}: labels are needed; say where they are with --target.")
     known = {} if like is None else like.columns

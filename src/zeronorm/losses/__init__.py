@@ -22,7 +22,11 @@ from ._outputs import LossOfOutputs, Responses
 from ._rates import Gamma, Poisson
 from ._residuals import Huber, LeastSquares, Quantile
 
+# The losses of numbers that go by their names, in estimators and in model files.
+OF_NUMBERS = (LeastSquares(), Huber(), Quantile(), Poisson(), Gamma())
+
 __all__ = [
+    "OF_NUMBERS",
     "Cox",
     "Gamma",
     "Huber",

@@ -43,7 +43,7 @@ class _Check:
         loss = self.loss
         for name in (
             "name", "kernel", "of_labels", "of_residuals", "quadratic", "has_intercept",
-            "separable", "own_intercepts", "target", "largest_offset", "noise",
+            "separable", "own_intercepts", "target", "largest_offset", "variance_power", "noise",
             "parameters", "final",
         ):  # fmt: skip
             self.require(hasattr(loss, name), f"{name} is missing.")

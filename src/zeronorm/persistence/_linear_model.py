@@ -16,7 +16,7 @@ from ..files import Layout, Table, did_you_mean, quote
 from ..ordering import predicted
 
 if TYPE_CHECKING:
-    from ..estimators._survival import Baseline
+    from ..estimators._baseline import Baseline
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,8 +111,8 @@ class LinearModel:
 
 
 def shares_features(metadata: Mapping[str, Any], n_classes: int) -> bool:
-    """Return whether several classes have one model, with the same features."""
-    return n_classes > 2 and metadata["parameters"].get("multi_class") == "shared"
+    """Return whether several classes have one multinomial model."""
+    return n_classes > 2 and metadata["parameters"].get("multi_class") in ("shared", "multinomial")
 
 
 def is_ordinal(metadata: Mapping[str, Any], n_classes: int) -> bool:

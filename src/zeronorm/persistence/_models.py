@@ -41,7 +41,7 @@ from ._records import (
 from ._saved_certificate import OF_ALL
 
 if TYPE_CHECKING:
-    from ..estimators._survival import Baseline
+    from ..estimators._baseline import Baseline
 
 # A model of a million features has a hundredth of the size.
 # Files of format 1 are of one response, and those before 3 of coefficients of any sign.
@@ -128,7 +128,7 @@ def _members(n_arrays: int) -> tuple[str, ...]:
 
 def _baseline(arrays: Mapping[str, NDArray[Any]], highest: float, require: Require) -> Baseline:
     """Return the baseline of a survival model."""
-    from ..estimators._survival import Baseline, StepFunction
+    from ..estimators._baseline import Baseline, StepFunction
 
     stratum, time, hazard = (arrays[name] for name in _SURVIVAL)
     n = stratum.size

@@ -87,6 +87,16 @@ class Risk:
         """Return the best intercepts that are a part of the loss, for margins without them."""
         return cast("LossOfOutputs", self.loss).intercepts(z, self.y, self.weight)
 
+    def margins(self, z: FloatArray) -> FloatArray:
+        """Return margins as the target has them, of several outputs (n, outputs) with intercepts.
+
+        z : b among them, but for several outputs.
+        """
+        if self.loss.outputs == 1:
+            return np.asarray(z + self.origin)
+        found = z.reshape(self.loss.outputs, -1) + (self.intercepts(z) + self.origin)[:, None]
+        return np.asarray(found.T)
+
     def dual_point(self, gradient: FloatArray) -> FloatArray:
         """Return the dual point v = -gradient, where b is free with a sum of 0."""
         return balance(-gradient) if self.intercept else -gradient
@@ -97,6 +107,8 @@ class Risk:
 
     def is_inside(self, v: FloatArray) -> bool:
         """Return whether the conjugate is finite at -v."""
+        if not self.loss.separable:  # sums of v over rows are 0 but for rounding
+            return bool(np.isfinite(self.conjugate(v)))
         return np.array_equal(self.loss.inside(v, self.y, self.weight), v)
 
     def is_near_inside(self, v: FloatArray) -> bool:
