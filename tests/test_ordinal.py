@@ -129,6 +129,15 @@ def test_the_verifier_bounds_the_conjugate_as_closely_as_solvers(seed):
                 slack = ours.value_gradient(other, y, weight)[0] + parts.sum() + other @ feasible
                 assert slack >= -rounding - 1e-12 * np.abs(other) @ np.abs(feasible)
     assert not np.isfinite(theirs.conjugates(np.where(y == 1, weight, 0.0), y, weight)[0].sum())
+    # Any point is made feasible by taking away from it, and what is so already is left alone.
+    low, high = theirs.limits(y, weight)
+    for point in (low + (high - low) * rng.random(y.size), 0.5 * high, low, v):
+        feasible = theirs.balanced(point, y, weight, True)
+        assert (np.abs(feasible) <= np.abs(point)).all()
+        assert (feasible * point >= 0).all()
+        assert np.isfinite(theirs.conjugates(feasible, y, weight)[0].sum())
+        assert np.isfinite(ours.conjugate(feasible, y, weight))
+    np.testing.assert_allclose(feasible, v, rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, *slow(3, 4, 5, 6, 7)])
