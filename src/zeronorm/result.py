@@ -207,7 +207,7 @@ class Selection:
     support: IndexArray  # (k,) sorted feature indices
     coef: FloatArray  # (k,) or (outputs, k) final refit, times `scale`
     intercept: Any  # a number, or (outputs,)
-    refit_C: float  # the C of the final refit
+    refit_C: float  # the C of the final refit; where "loo" chose it, see docs/theory/select.md
     entered: IndexArray  # (k,) outer step, from 1, at which each feature of the support entered
     certificate: Certificate | None
     loo_loss: float  # mean approximate leave-one-out loss of the refit

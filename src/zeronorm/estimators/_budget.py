@@ -80,8 +80,9 @@ class BudgetClassifier(LinearClassifier):
         "bilevel".
     refit_C : "auto", "loo", float or None
         C of the final logistic fit on the scaling of X; "loo" chooses by approximate leave-one-out
-        log-loss. None, for "bilevel" only: the solution of the problem above is the model. "auto":
-        "loo", and None for "bilevel".
+        log-loss, and penalises the coefficients of standardised columns where deviations of the
+        selected ones differ by more than 100 times. None, for "bilevel" only: the solution of the
+        problem above is the model. "auto": "loo", and None for "bilevel".
     calibrate : "auto" or bool
         Whether the margins are multiplied by a number between 0.02 and 1.2 for each size, so that
         probabilities hold on new rows: the final fit does not know of the selection before it, and

@@ -196,7 +196,8 @@ class BudgetSurvivalAnalysis(SurvivalModel):
         Weight of the summed loss during selection. "auto": 0.1, and 1 for "bilevel".
     refit_C : "auto", "loo", float or None
         C of the final fit on the scaling of X; "loo" chooses by the partial likelihood that each of
-        five folds of the rows adds to that of the others. "auto": "loo", and None for "bilevel".
+        five folds of the rows adds to that of the others, else as in `BudgetClassifier`. "auto":
+        "loo", and None for "bilevel".
     ties : "breslow" or "efron"
         How events at the same time are counted. Efron's are as R's survival has them, d events one
         after the other, each with their mean weight: nearer to the likelihood of times without

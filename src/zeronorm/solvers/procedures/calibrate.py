@@ -258,7 +258,8 @@ def _held_out(
         if free is not None:
             columns = task.columns(place)
             C = free[k] / float(variance[columns].mean())
-            fit = refit_support(task, Z.take(columns), task.columns(model.support), C)
+            support = task.columns(model.support)
+            fit = refit_support(task, Z.take(columns), support, C, chosen=True)
             coef, intercept = task.by_output(fit.coef), fit.intercept
         scores = outside.take(place).times(coef.T)
         margins[k] = scores.reshape(len(fold.test), -1) + intercept
