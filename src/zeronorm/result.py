@@ -89,7 +89,8 @@ class Certificate:
     scaling: str  # "standardized", "scaled" (sparse columns are not centred) or "none"
     support: IndexArray  # (k,) sorted
     coef: FloatArray  # (k,) or (outputs, k), optimal on the support, on the selection scaling
-    intercept: Any  # a number, or (outputs,)
+    # A number, or (outputs,); of the loss "ordinal" minus the thresholds, (n_classes - 1,).
+    intercept: Any
     objective: float  # value of (L0) at coef, intercept: an upper bound of the optimum
     bound: float  # certified lower bound of the optimum
     # v, minus a gradient in the margins, that proves the bound: (n_samples,), (outputs, n_samples).

@@ -56,9 +56,12 @@ class BudgetClassifier(LinearClassifier):
         label. "columns": X is a data frame whose categorical columns (of strings, categories or
         booleans) are one-hot encoded; every column of the frame is a group. Constant columns of a
         group are left out.
-    loss : "logistic" or "squared_hinge"
+    loss : "logistic", "squared_hinge" or "ordinal"
         f, which selects and certifies. The final fit is logistic all the same, unless
-        `refit_C=None`.
+        `refit_C=None`. "ordinal" is of ordered classes: one model of proportional odds,
+        P(class <= k) = sigma(b_k - x_i'u), with thresholds b_1 < b_2 < ... in place of an
+        intercept, by the methods "pool", "l0", "minimax" and "greedy". The classes are numbers, or
+        an ordered categorical of pandas; two of them are those of the logistic loss.
     method : str or a record of `zeronorm.methods`
         What finds the features: a name for its defaults, or a record with options, such as
         `methods.L0(gap=0.01)`.
@@ -141,6 +144,8 @@ class BudgetClassifier(LinearClassifier):
     coef_, intercept_ : the model on all features, (1 or n_classes, n_features_in_); where it is
         calibrated, the final fit times `path_[k].scale`.
     classes_ : labels.
+    ordered_classes_, thresholds_ : of ordered classes, the labels from the lowest to the highest,
+        and b, (n_classes - 1,); intercept_ is -b then, and coef_ has one row.
     size_ : the size of the model: a number of features, of groups, or the pair of both.
     path_ : a `Path`, the models of all sizes asked for; `path_[size]` is a `Selection`, with the
         honest log-loss of rows held out, `cv_log_loss`, where it is calibrated.
