@@ -283,7 +283,7 @@ def test_responses_in_files_of_arrays(run):
          "the target must be 0 or more for counts; got"),
         (("--target", "fat,water"), {"water": ["NA", *TRAITS[1:, 1]]},
          "line 2, column 'water': the target is missing ('NA'); drop the row"),
-        (("--target", "fat,water", "--method", "l0"), {},
+        (("--target", "fat,water", "--method", "l1"), {},
          "several responses share their features by the methods"),
         (("--target", "fat,water", "--per-class"), {}, "classes are one target; got 2 columns"),
     ],
