@@ -20,6 +20,7 @@ sklearn   LogisticRegression(solver="saga")
 
 from __future__ import annotations
 
+import importlib.metadata
 import time
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,12 @@ class Worker(PeerWorker):
     def __init__(self, method: str, threads: int) -> None:
         self.environment, self.call = method, METHODS[method]
         self.threads = threads
+
+    def version(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the version of the library, whose package may have another name."""
+        if self.environment != "sksurv":
+            return super().version(request)
+        return {"version": importlib.metadata.version("scikit-survival")}
 
     def warm(self, request: dict[str, Any]) -> dict[str, Any]:
         """Fit a tiny problem, so that imports and compilation are over."""
