@@ -199,8 +199,9 @@ class L1Regressor(LinearRegressor):
     C, n_features, refit_C, l1_ratio, penalty_factor, signs, fit_intercept, standardize, tol,
     max_iter, warm_start, n_threads
         As in `L1Classifier`; "loo" is exact for least squares.
-    loss : "least_squares", "huber", "quantile", "poisson" or "gamma"
-        As in `BudgetRegressor`; predictions are the means, e^margin of the last two.
+    loss : "least_squares", "huber", "quantile", "poisson", "gamma", or a loss
+        In place of 1/2 (y - z)^2, as in `BudgetRegressor`; predictions are the means, e^margin of
+        the last two. `fit` and `predict` take an `offset` of the margins.
 
     Attributes
     ----------
@@ -239,7 +240,7 @@ class L1Regressor(LinearRegressor):
         n_features: int | None = None,
         refit_C: float | str | None = "loo",
         l1_ratio: float = 1.0,
-        loss: str = "least_squares",
+        loss: Any = "least_squares",
         penalty_factor: Any = None,
         signs: Any = None,
         fit_intercept: bool = True,

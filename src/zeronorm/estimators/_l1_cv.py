@@ -172,7 +172,9 @@ class L1RegressorCV(LinearRegressor):
 
     as in `L1Regressor`, for every C of a growing grid; the model is that of the chosen C. All folds
     and the whole data are followed in the same passes over X, as in `L1ClassifierCV`, whose twin
-    this is. The score is the mean squared error of the held-out rows, with their sample weights.
+    this is. The score is the mean squared error of the held-out rows, with their sample weights; of
+    other losses the mean deviance, twice the loss, with the width of Huber's and of quantiles that
+    follows from all rows.
 
     Parameters
     ----------
@@ -219,7 +221,7 @@ class L1RegressorCV(LinearRegressor):
         rule: str = "1se",
         random_state: int | None = 0,
         l1_ratio: float = 1.0,
-        loss: str = "least_squares",
+        loss: Any = "least_squares",
         penalty_factor: Any = None,
         signs: Any = None,
         fit_intercept: bool = True,
