@@ -111,3 +111,12 @@ def test_what_does_not_fit_is_named():
     with pytest.raises(AttributeError, match="predict_proba"):
         cross_validate(MeasureClassifier("f1", 2), X, z > 0, scoring="neg_log_loss")
     assert cross_validate(BudgetRegressor(1), X, z, cv=60).scores.shape == (1, 60)
+
+
+def test_too_few_events_are_called_events():
+    """A user with three events would be told of the rows of a class 1."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 4))
+    y = np.rec.fromarrays([np.arange(40) < 3, rng.exponential(size=40)], names="event,time")
+    with pytest.raises(ValueError, match=r"between 2 and 3 \(the rows of class 'event'\); got 5"):
+        cross_validate(BudgetSurvivalAnalysis(1), X, y)

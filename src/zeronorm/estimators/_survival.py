@@ -97,8 +97,8 @@ class SurvivalModel(SparseLinearModel):
         return None, [target]
 
     def _strata(self, y: FloatArray, cv: Any) -> np.ndarray:
-        """Return the events, which folds have in equal shares."""
-        return y[:, 1].astype(np.int64)
+        """Return what became of every row, which folds have in equal shares."""
+        return np.where(y[:, 1] > 0, "event", "censored")  # messages name them
 
     @property
     def _score_name(self) -> str:
