@@ -171,8 +171,7 @@ def _multi_class(options: SelectOptions, plan: Plan, y: Any) -> str:
         raise ValueError(
             f"{option} selects for each of several classes by itself; say --per-class for "
             f"{options.features} features of each, or leave out {option} for as many in all, which "
-            "the classes share"
-            + (" (zeronorm.prove of Python proves those)." if options.prove else ".")
+            "the classes share."
         )
     return "shared"
 
