@@ -411,7 +411,7 @@ def test_every_class_has_its_time(monkeypatch):
     X, three = X[:, :200], np.arange(y.size) % 3  # labels without a reason: proofs that do not end
     model = L0LogisticRegression(6, C=1.0, calibrate=False, refit_C=1.0).fit(X, three)
     ticks = itertools.count()  # a clock that a busy machine does not hurry
-    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks) / 50)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks) / 100)
     short = zeronorm.prove(model, X, three, gap=0, time_limit=1)
     onward = zeronorm.prove(model, X, three, gap=0, time_limit=1, resume=short)
     for before, after in zip(short, onward, strict=True):
