@@ -15,11 +15,17 @@ Only supports matter: nothing that is returned here is compared but they.
 
 zeronorm  BudgetRegressor, BudgetSurvivalAnalysis or BudgetClassifier, their defaults: certificate
           and refit included, and for classes the calibration of probabilities by folds
-zeronorm_l0  the same with method="l0", which does not know several outputs
+zeronorm_raw  BudgetClassifier without that calibration, which none of the others does; the same
+          supports
+zeronorm_l0  the defaults with method="l0"
 abess     LinearRegression, PoissonRegression, GammaRegression, CoxPHSurvivalAnalysis,
-          MultinomialRegression or MultiTaskRegression (support_size=k, alpha=1/(2C)), default
-          options otherwise; MultiTaskRegression with alpha=0, as with more it returns features
-          without signal where planted ones are
+          MultinomialRegression or MultiTaskRegression (support_size=k, alpha=1/(2C), of squares
+          1/C), default options otherwise. That is the ridge above: the coefficients that it returns
+          are those of this objective on their support
+abess_0   the same with alpha=0. With a ridge LinearRegression, MultiTaskRegression and often
+          MultinomialRegression return features without signal where planted ones are (of 100 rows
+          with coefficients of 3, -2, 1 and 0 from alpha=1 on; of counts and times they do not), so
+          that its better supports are often these. The better one of the two counts
 adelie    the l1 path of grpnet to the first solution with k features or more, the k largest of it;
           of several outputs its grouped penalty
 skglm     the l1 path of its solvers with ten solutions a decade, warm-started, as above
@@ -44,8 +50,6 @@ def _zeronorm(data: Data, k: int, family: str, C: float, threads: int, method: s
 
     X, y, offset = data
     options = {"C": C, "method": method, "n_threads": threads}
-    if family in OUTPUTS and method == "l0":
-        raise ValueError("it is of one output")
     if family == "multinomial":
         return BudgetClassifier(k, **options).fit(X, y)
     if family == "cox":
@@ -65,8 +69,30 @@ def zeronorm_l0(data: Data, k: int, family: str, C: float, threads: int) -> np.n
     return np.asarray(_zeronorm(data, k, family, C, threads, "l0").support_)
 
 
+def zeronorm_raw(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarray:
+    """Without calibration."""
+    from zeronorm import BudgetClassifier
+
+    if family != "multinomial":
+        raise ValueError("as zeronorm")
+    model = BudgetClassifier(k, C=C, n_threads=threads, calibrate=False)
+    return np.asarray(model.fit(data[0], data[1]).support_)
+
+
 def abess(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarray:
-    """Its defaults. It has no offset."""
+    """Its defaults, with the ridge of the problem."""
+    # Its objective is the summed loss (the sum of squares, not halved) plus alpha ||u||^2.
+    alpha = (1.0 if family in ("gaussian", "multigaussian") else 0.5) / C
+    return _abess(data, k, family, alpha, threads)
+
+
+def abess_0(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarray:
+    """Its defaults."""
+    return _abess(data, k, family, 0.0, threads)
+
+
+def _abess(data: Data, k: int, family: str, alpha: float, threads: int) -> np.ndarray:
+    """Select by it. It has no offset."""
     import abess as library
 
     X, y, offset = data
@@ -80,8 +106,6 @@ def abess(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarray
         "multinomial": library.MultinomialRegression,
         "multigaussian": library.MultiTaskRegression,
     }[family]
-    # Its objective is the summed loss (the sum of squares, not halved) plus alpha ||u||^2.
-    alpha = {"gaussian": 1.0, "multigaussian": 0.0}.get(family, 0.5) / C
     model = kind(support_size=k, alpha=alpha, thread=threads)
     model.fit(X, _indicators(y) if family == "multinomial" else y)
     return np.flatnonzero(np.reshape(model.coef_, (X.shape[1], -1)).any(axis=1))
@@ -185,11 +209,12 @@ def _skglm_responses(data: Data, k: int) -> np.ndarray:
     return _cut(path, k)
 
 
-OUTPUTS = ("multinomial", "multigaussian")
 METHODS = {
     "zeronorm": ("zeronorm", zeronorm),
+    "zeronorm_raw": ("zeronorm", zeronorm_raw),
     "zeronorm_l0": ("zeronorm", zeronorm_l0),
     "abess": ("abess", abess),
+    "abess_0": ("abess", abess_0),
     "adelie": ("adelie", adelie),
     "skglm": ("skglm", skglm),
 }

@@ -30,6 +30,10 @@ class Columns(Protocol):
         """Z where it is stored as an array, which compiled solvers read; else None."""
 
     @property
+    def repeated(self) -> FloatArray | None:
+        """Columns in an array that Z has once for each of several outputs, in order; else None."""
+
+    @property
     def storage(self) -> tuple[NDArray[Any], ...]:
         """The arrays of Z: (x,), or (indptr, indices, data) by column."""
 
@@ -65,6 +69,9 @@ class Columns(Protocol):
 
     def summed(self, factor: FloatArray, outputs: int) -> FloatArray:
         """Return sum_o factor[o n + i] Z[o n + i], (n, p), over the outputs of every row."""
+
+    def of_output(self, output: int) -> Columns:
+        """Return the columns of one of several outputs, in its rows; of one output: Z."""
 
     def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
         """Return the arrays of some rows: (x,), or (indptr, indices, data) by row."""

@@ -111,3 +111,103 @@ def loss_at(
     intercept : whether b moves from `start` to its best value, as in `losses.fit_intercept`.
     gradient, curvature : (n,), overwritten by the first and second derivatives.
     """
+
+def multinomial_ridge(
+    x: _Float,
+    columns: _Places,
+    y: _Float,
+    weight: _Float,
+    penalty: _Float,
+    outputs: int,
+    intercept: bool,
+    tol: float,
+    of_value: bool,
+    cutoff: float,
+    u: _Float,
+    margins: _Float,
+    dual: _Float,
+    scores: _Float,
+) -> tuple[float, float, float, float]:
+    """Minimise 1/2 sum_jo p_jo u_jo^2 + the multinomial loss of the margins z_i'u_o.
+
+    As `dense_ridge`, over columns that q outputs share, at the best intercepts.
+
+    Parameters
+    ----------
+    x : (n, m) float64, any strides.
+    columns : (p,) int64, positions in x.
+    y, weight : (q n,), one output after the other; y is 1 for the class of a row, else 0.
+    penalty, u, scores : (p q,), feature by feature. margins, dual : (q n,), margins without the
+        intercepts.
+
+    Returns
+    -------
+    (0, objective, bound, gap)
+    """
+
+def responses_ridge(
+    x: _Float,
+    columns: _Places,
+    y: _Float,
+    weight: _Float,
+    penalty: _Float,
+    loss: int,
+    parameters: tuple[float, float],
+    outputs: int,
+    intercept: bool,
+    tol: float,
+    of_value: bool,
+    u: _Float,
+    margins: _Float,
+    dual: _Float,
+    scores: _Float,
+) -> tuple[float, float, float, float]:
+    """Minimise the same with the sum of a loss of single rows over the outputs.
+
+    loss, parameters : of that loss, as of `dense_ridge`; the others as of `multinomial_ridge`.
+    """
+
+def multinomial_at(
+    z: _Float,
+    y: _Float,
+    weight: _Float,
+    outputs: int,
+    intercept: bool,
+    intercepts: _Float,
+    shares: _Float,
+    dual: _Float,
+) -> float:
+    """Return the multinomial loss of margins at its best intercepts, or without any.
+
+    z, y, weight : (q n,), one output after the other.
+    intercepts, shares, dual : (q,), (q n,), (q n,), overwritten: b, p, and minus the gradient.
+    """
+
+def multinomial_inside(
+    v: _Float, y: _Float, weight: _Float, outputs: int, intercept: bool, out: _Float
+) -> None:
+    """Put a point near v where the conjugate of that loss is finite into out, (q n,)."""
+
+def multinomial_coupling(
+    x: _Float,
+    columns: _Places,
+    shares: _Float,
+    weight: _Float,
+    outputs: int,
+    intercept: bool,
+    out: _Float,
+) -> None:
+    """Put what the second derivative is less than that of s_i p_io into out, (p q, p q).
+
+    shares, weight : (q n,) p and s at some margins; x and columns as of `multinomial_ridge`.
+    """
+
+def multinomial_conjugate(
+    v: _Float, y: _Float, weight: _Float, outputs: int, intercept: bool
+) -> float:
+    """Return the conjugate of that loss at -v, infinite outside of its domain."""
+
+def multinomial_scale(
+    v: _Float, y: _Float, weight: _Float, outputs: int, quadratic: float
+) -> float:
+    """Return the c that maximises -conjugate(c v) - c^2 quadratic."""

@@ -8,6 +8,7 @@
 #include "bindings.hpp"
 #include "cox.hpp"
 #include "losses.hpp"
+#include "multinomial.hpp"
 #include "risk.hpp"
 
 namespace zeronorm {
@@ -53,6 +54,58 @@ Pair loss_at(const Array<double>& z, const Array<double>& y, const Array<double>
     return with_loss({loss, parameters.first, parameters.second}, visit);
 }
 
+// Margins, or a vector like them, (q n,), with the rows of every output padded.
+void pad(const double* from, std::int64_t n, std::int64_t n_rows, std::int64_t q, double* to) {
+    for (std::int64_t o = 0; o < q; ++o)
+        std::copy_n(from + o * n, n, to + o * n_rows);
+}
+void strip(const double* from, std::int64_t n, std::int64_t n_rows, std::int64_t q, double* to) {
+    for (std::int64_t o = 0; o < q; ++o)
+        std::copy_n(from + o * n_rows, n, to + o * n);
+}
+
+double multinomial_at(const Array<double>& z, const Array<double>& y, const Array<double>& weight,
+                      std::int64_t outputs, bool intercept, const OutArray& intercepts,
+                      const OutArray& shares, const OutArray& dual) {
+    const nb::gil_scoped_release release;
+    const std::int64_t n = length(z, 0) / outputs;
+    MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
+    const std::int64_t n_rows = risk.n_rows();
+    const Buffer part(outputs * n_rows);
+    pad(z.data(), n, n_rows, outputs, part);
+    const double value = risk.evaluate(part);
+    std::copy_n(risk.intercepts(), outputs, intercepts.data());
+    strip(risk.shares(), n, n_rows, outputs, shares.data());
+    risk.dual_point(part);
+    strip(part, n, n_rows, outputs, dual.data());
+    return value;
+}
+
+void multinomial_inside(const Array<double>& v, const Array<double>& y, const Array<double>& weight,
+                        std::int64_t outputs, bool intercept, const OutArray& out) {
+    const nb::gil_scoped_release release;
+    const std::int64_t n = length(v, 0) / outputs;
+    MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
+    const Buffer part(outputs * risk.n_rows());
+    pad(v.data(), n, risk.n_rows(), outputs, part);
+    risk.inside(part);
+    strip(part, n, risk.n_rows(), outputs, out.data());
+}
+
+double multinomial_conjugate(const Array<double>& v, const Array<double>& y,
+                             const Array<double>& weight, std::int64_t outputs, bool intercept) {
+    const nb::gil_scoped_release release;
+    const std::int64_t n = length(v, 0) / outputs;
+    return MultinomialDual{v.data(), y.data(), weight.data(), n, outputs}.conjugate(intercept);
+}
+
+double multinomial_scale(const Array<double>& v, const Array<double>& y,
+                         const Array<double>& weight, std::int64_t outputs, double quadratic) {
+    const nb::gil_scoped_release release;
+    const std::int64_t n = length(v, 0) / outputs;
+    return MultinomialDual{v.data(), y.data(), weight.data(), n, outputs}.best_scale(quadratic);
+}
+
 }  // namespace
 
 void bind_losses(nb::module_& m) {
@@ -62,6 +115,15 @@ void bind_losses(nb::module_& m) {
           "weight"_a.noconvert(), "out"_a.noconvert());
     m.def("logistic_conjugate", &weighted_conjugate<Logistic>, "alpha"_a.noconvert(),
           "weight"_a.noconvert());
+    m.def("multinomial_at", &multinomial_at, "z"_a.noconvert(), "y"_a.noconvert(),
+          "weight"_a.noconvert(), "outputs"_a, "intercept"_a, "intercepts"_a.noconvert(),
+          "shares"_a.noconvert(), "dual"_a.noconvert());
+    m.def("multinomial_inside", &multinomial_inside, "v"_a.noconvert(), "y"_a.noconvert(),
+          "weight"_a.noconvert(), "outputs"_a, "intercept"_a, "out"_a.noconvert());
+    m.def("multinomial_conjugate", &multinomial_conjugate, "v"_a.noconvert(), "y"_a.noconvert(),
+          "weight"_a.noconvert(), "outputs"_a, "intercept"_a);
+    m.def("multinomial_scale", &multinomial_scale, "v"_a.noconvert(), "y"_a.noconvert(),
+          "weight"_a.noconvert(), "outputs"_a, "quadratic"_a);
     m.def("loss_at", &loss_at, "z"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
           "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "gradient"_a.noconvert(),
           "curvature"_a.noconvert());

@@ -9,6 +9,7 @@
 
 #include "bindings.hpp"
 #include "exchange.hpp"
+#include "outputs.hpp"
 #include "ridge.hpp"
 
 namespace zeronorm {
@@ -20,22 +21,28 @@ using Numbers = std::tuple<double, double, double, double>;  // b, objective, bo
 
 using Pair = std::pair<double, double>;
 
-// Returns what solve(risk) does, where its Newton systems are finite.
-template <class Solve>
-Numbers solved(const Solve& solve, const Array<double>& y, const Array<double>& weight, int loss,
-               const Pair& parameters) {
-    const auto of_loss = [&]<class Loss>(const Loss& one) {
-        return solve(Risk<Loss>(one, y.data(), weight.data(), length(weight, 0)));
-    };
+// Returns what run() does, where its Newton systems are finite.
+template <class Run>
+Numbers finite(const Run& run) {
     try {
         const nb::gil_scoped_release release;
-        const RidgeAnswer answer = with_loss({loss, parameters.first, parameters.second}, of_loss);
+        const RidgeAnswer answer = run();
         return {answer.intercept, answer.objective, answer.bound, answer.gap};
     } catch (const NotFinite& error) {
         const nb::object type = nb::module_::import_("numpy.linalg").attr("LinAlgError");
         PyErr_SetString(type.ptr(), error.what());
         throw nb::python_error();
     }
+}
+
+// Returns what solve(risk) does.
+template <class Solve>
+Numbers solved(const Solve& solve, const Array<double>& y, const Array<double>& weight, int loss,
+               const Pair& parameters) {
+    const auto of_loss = [&]<class Loss>(const Loss& one) {
+        return solve(Risk<Loss>(one, y.data(), weight.data(), length(weight, 0)));
+    };
+    return finite([&] { return with_loss({loss, parameters.first, parameters.second}, of_loss); });
 }
 
 Numbers ridge(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
@@ -50,6 +57,48 @@ Numbers ridge(const StridedMatrix<double>& x, const Array<std::int64_t>& columns
                             scores.data());
     };
     return solved(solve, y, weight, loss, parameters);
+}
+
+Numbers multinomial(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
+                    const Array<double>& y, const Array<double>& weight,
+                    const Array<double>& penalty, std::int64_t outputs, bool intercept, double tol,
+                    bool of_value, double cutoff, const OutArray& u, const OutArray& margins,
+                    const OutArray& dual, const OutArray& scores) {
+    return finite([&] {
+        const std::int64_t n = length(x, 0), m = length(columns, 0);
+        MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
+        SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(), m);
+        MultinomialRidge solver(risk, shared, penalty.data());
+        return solver.solve(tol, of_value, cutoff, u.data(), margins.data(), dual.data(),
+                            scores.data());
+    });
+}
+
+void coupling(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
+              const Array<double>& shares, const Array<double>& weight, std::int64_t outputs,
+              bool intercept, const OutMatrix& out) {
+    finite([&]() -> RidgeAnswer {
+        const std::int64_t n = length(x, 0);
+        SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(),
+                             length(columns, 0));
+        multinomial_coupling(shared, shares.data(), weight.data(), n, outputs, intercept,
+                             out.data());
+        return {};
+    });
+}
+
+Numbers responses(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
+                  const Array<double>& y, const Array<double>& weight, const Array<double>& penalty,
+                  int loss, const Pair& parameters, std::int64_t outputs, bool intercept,
+                  double tol, bool of_value, const OutArray& u, const OutArray& margins,
+                  const OutArray& dual, const OutArray& scores) {
+    const auto of_loss = [&]<class Loss>(const Loss& one) {
+        return solve_responses(one, x.data(), x.stride(0), x.stride(1), length(x, 0), y.data(),
+                               weight.data(), outputs, columns.data(), length(columns, 0),
+                               penalty.data(), intercept, tol, of_value, u.data(), margins.data(),
+                               dual.data(), scores.data());
+    };
+    return finite([&] { return with_loss({loss, parameters.first, parameters.second}, of_loss); });
 }
 
 Numbers exchange(const StridedMatrix<double>& x, const Array<double>& y,
@@ -85,6 +134,17 @@ void bind_ridge(nb::module_& m) {
           "weight"_a.noconvert(), "penalty"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a,
           "start"_a, "tol"_a, "of_value"_a, "cutoff"_a, "u"_a.noconvert(), "margins"_a.noconvert(),
           "dual"_a.noconvert(), "scores"_a.noconvert());
+    m.def("multinomial_ridge", &multinomial, "x"_a.noconvert(), "columns"_a.noconvert(),
+          "y"_a.noconvert(), "weight"_a.noconvert(), "penalty"_a.noconvert(), "outputs"_a,
+          "intercept"_a, "tol"_a, "of_value"_a, "cutoff"_a, "u"_a.noconvert(),
+          "margins"_a.noconvert(), "dual"_a.noconvert(), "scores"_a.noconvert());
+    m.def("multinomial_coupling", &coupling, "x"_a.noconvert(), "columns"_a.noconvert(),
+          "shares"_a.noconvert(), "weight"_a.noconvert(), "outputs"_a, "intercept"_a,
+          "out"_a.noconvert());
+    m.def("responses_ridge", &responses, "x"_a.noconvert(), "columns"_a.noconvert(),
+          "y"_a.noconvert(), "weight"_a.noconvert(), "penalty"_a.noconvert(), "loss"_a,
+          "parameters"_a, "outputs"_a, "intercept"_a, "tol"_a, "of_value"_a, "u"_a.noconvert(),
+          "margins"_a.noconvert(), "dual"_a.noconvert(), "scores"_a.noconvert());
     m.def("dense_exchange", &exchange, "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
           "is_kept"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,
           "fit_tol"_a, "swaps"_a, "rule"_a, "won_back"_a, "known"_a.noconvert(), "n_known"_a,

@@ -31,7 +31,7 @@ template <class Loss>
 class RidgeSolver {
   public:
     RidgeSolver(const Risk<Loss>& risk, bool intercept, std::int64_t p, const double* penalty)
-        : risk_(risk),
+        : risk_(&risk),
           intercept_(intercept),
           n_(risk.n()),
           p_(p),
@@ -40,11 +40,23 @@ class RidgeSolver {
           penalty_(penalty),
           zero_value_(risk.null(intercept)) {}
 
+    // Goes on with another loss of the same rows, which has to live as long as this.
+    // is_same_matrix: whether its weights, and the penalty, are those that a Newton system was made
+    // of before.
+    void turn_to(const Risk<Loss>& risk, bool is_same_matrix) {
+        risk_ = &risk;
+        zero_value_ = risk.null(intercept_);
+        is_factored_ = is_factored_ && is_same_matrix;
+    }
+    // The objective of the model without features.
+    double null() const { return zero_value_; }
+
     // Takes p columns of x, n rows by strides in elements: the Z of the next solution.
     void choose(const double* x, std::int64_t row_stride, std::int64_t column_stride,
                 const std::int64_t* columns) {
         const auto column_of = [&](std::int64_t j) { return columns[j]; };
         copy_columns(x, row_stride, column_stride, n_, p_, column_of, n_rows_, z_);
+        is_factored_ = false;
     }
 
     // u: the start, then the solution. margins, dual (n,) and scores (p,) are written: dual is v at
@@ -63,7 +75,7 @@ class RidgeSolver {
         double objective = 0.0, bound = -std::numeric_limits<double>::infinity();
         // Goes to the best intercept and bounds the optimum there.
         const auto certify = [&] {
-            if (intercept_) risk_.fit_intercept(margin_, b, v_, curvature_, totals);
+            if (intercept_) risk_->fit_intercept(margin_, b, v_, curvature_, totals);
             objective = totals.value + half_penalty(u);
             const double kept = dual_point(intercept_, scores);
             const double left = set_slope(u, scores);
@@ -96,7 +108,7 @@ class RidgeSolver {
     }
 
   private:
-    RowTotals evaluate(const double* z, double b) { return risk_.evaluate(z, b, v_, curvature_); }
+    RowTotals evaluate(const double* z, double b) { return risk_->evaluate(z, b, v_, curvature_); }
 
     double half_penalty(const double* u) const {
         double total = 0.0;
@@ -183,11 +195,28 @@ class RidgeSolver {
     // rank-one term eliminates b.
     double newton_direction(const RowTotals& totals) {
         const double total = totals.bend;  // 0 where a constant in the margins changes nothing
+        const bool centre = intercept_ && total > 0.0;
+        // Least squares have one matrix at all margins.
+        if (!(Loss::kQuadratic && is_factored_)) factor_system(total, centre);
+        for (std::int64_t a = 0; a < p_; ++a) {
+            const double pull = centre ? cross_[a] * (totals.slope / total) : 0.0;
+            direction_[a] = unit_[a] * (slope_[a] + pull);
+        }
+        solve_factored(factor_, p_, width_, direction_);
+        double shift = 0.0;
+        for (std::int64_t a = 0; a < p_; ++a) {
+            direction_[a] *= unit_[a];
+            shift += cross_[a] * direction_[a];
+        }
+        return centre ? -(shift + totals.slope) / total : 0.0;
+    }
+
+    // factor_: of the system between unit_ on both sides; cross_ = Z'w.
+    void factor_system(double total, bool centre) {
         weighted_gram(z_, n_rows_, width_, curvature_, gram_, cross_, scaled_);
         for (std::int64_t a = 0; a < p_; ++a)
             unit_[a] = kRounding * gram_[a * width_ + a];
-        risk_.couple(margin_, z_, width_, gram_);
-        const bool centre = intercept_ && total > 0.0;
+        risk_->couple(margin_, z_, width_, gram_);
         for (std::int64_t a = 0; a < p_; ++a) {
             double* const row = gram_ + a * width_;
             if (centre)
@@ -198,20 +227,11 @@ class RidgeSolver {
             row[a] = std::max(row[a] + penalty_[a], unit_[a]);
             unit_[a] = 1.0 / std::sqrt(row[a]);  // the columns may differ in scale by many orders
         }
-        for (std::int64_t a = 0; a < p_; ++a) {
+        for (std::int64_t a = 0; a < p_; ++a)
             for (std::int64_t b = a; b < p_; ++b)
                 gram_[a * width_ + b] = gram_[a * width_ + b] * unit_[a] * unit_[b];
-            const double pull = centre ? cross_[a] * (totals.slope / total) : 0.0;
-            direction_[a] = unit_[a] * (slope_[a] + pull);
-        }
         cholesky(gram_, p_, width_, factor_);
-        solve_factored(factor_, p_, width_, direction_);
-        double shift = 0.0;
-        for (std::int64_t a = 0; a < p_; ++a) {
-            direction_[a] *= unit_[a];
-            shift += cross_[a] * direction_[a];
-        }
-        return centre ? -(shift + totals.slope) / total : 0.0;
+        is_factored_ = true;
     }
 
     // Moves along the direction by halves until the objective falls by enough; false: it does not.
@@ -239,7 +259,9 @@ class RidgeSolver {
         return false;  // rounding: no decrease is left
     }
 
-    const Risk<Loss>& risk_;
+    const Risk<Loss>* risk_;
+    bool is_factored_ =
+        false;  // whether factor_, unit_ and cross_ are of these columns and weights
     bool intercept_;
     std::int64_t n_, p_, n_rows_, width_;  // the last two with padding
     const double* penalty_;

@@ -24,6 +24,8 @@ BLOCK_ROWS = 2048  # rows of one partial sum
 class DenseColumns:
     """Columns in an array, Z = x; see `Columns`."""
 
+    repeated: FloatArray | None = None
+
     def __init__(self, x: FloatArray) -> None:
         self.array = x
 
@@ -99,6 +101,10 @@ class DenseColumns:
         parts = (self.array * factor[:, None]).reshape(outputs, -1, self.shape[1])
         return np.asarray(parts.sum(axis=0))
 
+    def of_output(self, output: int) -> DenseColumns:
+        """Return all columns."""
+        return self
+
     def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
         """Return (x,) of some rows."""
         return (self.array[rows],)
@@ -156,6 +162,7 @@ class SparseColumns:
     """Columns in a csc_array; see `Columns`."""
 
     array: FloatArray | None = None
+    repeated: FloatArray | None = None
 
     def __init__(self, x: sp.csc_array[Any]) -> None:
         self._x: Any = x
@@ -223,6 +230,10 @@ class SparseColumns:
     def summed(self, factor: FloatArray, outputs: int) -> FloatArray:
         """Return the sums over the outputs of every row."""
         return DenseColumns(self.dense()).summed(factor, outputs)
+
+    def of_output(self, output: int) -> SparseColumns:
+        """Return all columns."""
+        return self
 
     def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
         """Return (indptr, indices, data) of some rows, compressed by row."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,7 @@ class RepeatedColumns:
     @classmethod
     def of(cls, design: Repeated, features: IndexArray | slice) -> RepeatedColumns:
         """Return some columns of a design."""
-        columns = np.arange(design.shape[1])[features]
+        columns = np.arange(design.shape[1])[features] if isinstance(features, slice) else features
         own, place = np.unique(columns // design.outputs, return_inverse=True)
         base = as_columns(design.base.gather(own))
         return cls(base, place, columns % design.outputs, design.outputs)
@@ -127,6 +128,21 @@ class RepeatedColumns:
     def shape(self) -> tuple[int, int]:
         """(n q, p)."""
         return self._base.shape[0] * self._q, self._place.size
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        """Whether all outputs have the columns, feature by feature."""
+        place = self._place[:: self._q]
+        outputs = np.tile(np.arange(self._q), place.size)
+        same = np.array_equal(outputs, self._output)
+        return same and np.array_equal(np.repeat(place, self._q), self._place)
+
+    @cached_property
+    def repeated(self) -> FloatArray | None:
+        """The columns of the base, where all outputs have them, feature by feature, in an array."""
+        if self._base.array is None or not self._is_whole:
+            return None
+        return self._base.take(self._place[:: self._q]).array
 
     @property
     def storage(self) -> tuple[NDArray[Any], ...]:
@@ -159,6 +175,13 @@ class RepeatedColumns:
 
     def gram(self, weight: FloatArray) -> FloatArray:
         """Return Z' diag(weight) Z: columns of different outputs have no row in common."""
+        if self._is_whole:
+            m = self._place.size // self._q
+            blocks = np.zeros((m, self._q, m, self._q))
+            base = self._base.take(self._place[:: self._q])
+            for output, part in enumerate(weight.reshape(self._q, -1)):
+                blocks[:, output, :, output] = base.gram(np.ascontiguousarray(part))
+            return blocks.reshape(m * self._q, m * self._q)
         found = np.zeros((self._place.size, self._place.size))
         for own, part in self._by_output(weight):
             place = self._place[own]
@@ -197,6 +220,10 @@ class RepeatedColumns:
         """Return the sums over the outputs of every row: one output has an entry."""
         parts = factor.reshape(outputs, -1)[self._output].T
         return np.asarray(self._base.dense()[:, self._place] * parts)
+
+    def of_output(self, output: int) -> DenseColumns | SparseColumns:
+        """Return the columns of one output, in its rows."""
+        return self._base.take(self._place[self._output == output])
 
     def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
         """Return (x,) of some rows, in all outputs, zeros and all."""

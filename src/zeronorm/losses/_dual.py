@@ -71,6 +71,17 @@ def balance(v: FloatArray) -> FloatArray:
     return np.where(heavier, min(up, down) / max(up, down) * v, v)
 
 
+def balance_each(V: FloatArray) -> FloatArray:
+    """Return the rows of V, each as `balance` has it."""
+    above = np.maximum(V, 0.0)
+    up, down = above.sum(axis=1), (above - V).sum(axis=1)
+    light = np.minimum(up, down)
+    factors = [
+        np.divide(light, one, out=np.ones_like(one), where=one > light) for one in (up, down)
+    ]
+    return np.asarray(np.where(V > 0, factors[0][:, None], factors[1][:, None]) * V)
+
+
 def fit_intercept(
     loss: Curved, z: FloatArray, y: FloatArray, weight: FloatArray, start: float = 0.0
 ) -> tuple[float, float, FloatArray]:
@@ -112,4 +123,4 @@ def fit_intercept(
     return b, value, gradient
 
 
-__all__ = ["balance", "dual_bound", "fit_intercept", "share_of"]
+__all__ = ["balance", "balance_each", "dual_bound", "fit_intercept", "share_of"]

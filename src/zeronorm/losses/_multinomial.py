@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
 
+from .. import _kernels
 from .._typing import Columns, FloatArray, IndexArray
 from ._base import NumericLoss
 from ._dual import share_of
@@ -18,9 +19,29 @@ from ._outputs import ROUNDING, LossOfOutputs
 MAX_NEWTON = 100
 NEAR = 1e-13  # relative: shares that near to what is wanted are made equal to it afterwards
 MAX_BALANCING = 10_000
+ROUNDED = 1e-13  # relative, of what classes give and get: below, what no longer falls is rounding
 
 
-_LATEST = threading.local()  # the intercepts of the last margins
+_LATEST = threading.local()  # the last point: its parts are asked for one after the other
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """The loss at some margins."""
+
+    loss: Multinomial
+    z: FloatArray
+    y: FloatArray
+    weight: FloatArray
+    intercepts: FloatArray  # (outputs,)
+    shares: FloatArray  # (outputs, n) p
+    value: float
+    dual: FloatArray  # minus the gradient
+
+    def is_of(self, loss: Multinomial, z: FloatArray, y: FloatArray, weight: FloatArray) -> bool:
+        """Return whether this is the point of such margins."""
+        same = self.y is y and self.weight is weight and self.loss == loss
+        return same and np.array_equal(self.z, z)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,29 +69,14 @@ class Multinomial(LossOfOutputs):
         """Return the best intercepts, of mean 0; a class without rows has -inf."""
         if not self.free:
             return np.zeros(self.outputs)
-        # Value and derivatives are asked for one after the other, at the same margins.
-        latest: Any = getattr(_LATEST, "entry", (None, None, np.empty(0), np.empty(0)))
-        if latest[0] is y and latest[1] is weight and np.array_equal(latest[2], z):
-            return cast("FloatArray", latest[3])
-        Z, Y, s = self.by_output(z), self.by_output(y), self.by_output(weight)[0]
-        wanted = Y @ s
-        some = wanted > 0
-        found = np.full(self.outputs, -np.inf)
-        found[some] = _best_shifts(Z[some], Y[some], s, wanted[some])
-        found.setflags(write=False)
-        _LATEST.entry = y, weight, z.copy(), found
-        return found
+        return self._at(z, y, weight).intercepts
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[float, FloatArray]:
         """Return the value at the best intercepts, and its gradient s (p - y)."""
-        b = self.intercepts(z, y, weight)
-        Y, s = self.by_output(y), self.by_output(weight)[0]
-        log_p = _log_shares(self.by_output(z), b)
-        value = -float(s @ np.where(Y > 0, log_p, 0.0).sum(axis=0))
-        # p - 1 of the own class has lost its digits where p is near 1, and sums have to be 0.
-        return max(value, 0.0), -self.inside((s * (Y - np.exp(log_p))).ravel(), y, weight)
+        point = self._at(z, y, weight)
+        return point.value, -point.dual
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s_i p_io: the second derivative is diag(s p) less what `coupling` gives."""
@@ -89,6 +95,14 @@ class Multinomial(LossOfOutputs):
     ) -> FloatArray | None:
         """Return what the sums of a row and the intercepts take off."""
         p, s = self._shares(z, y, weight), self.by_output(weight)[0]
+        x = Z.repeated if _is_compiled() else None
+        if x is not None:
+            found = np.empty((x.shape[1] * self.outputs,) * 2)
+            _kernels.multinomial_coupling(
+                x, np.arange(x.shape[1]), p.ravel(), np.ascontiguousarray(weight, np.float64),
+                self.outputs, self.free, found,
+            )  # fmt: skip
+            return found
         rows = Z.summed((np.sqrt(s) * p).ravel(), self.outputs)
         found = np.asarray(rows.T @ rows)
         if self.free:
@@ -98,6 +112,10 @@ class Multinomial(LossOfOutputs):
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return the conjugate at -v, infinite outside of its domain."""
+        if _is_compiled():
+            return _kernels.multinomial_conjugate(
+                *_contiguous(v, y, weight), self.outputs, self.free
+            )
         V, s = self.by_output(v), self.by_output(weight)[0]
         size = np.abs(V).sum(axis=0)
         outside = (np.abs(V.sum(axis=0)) > ROUNDING * size).any()
@@ -121,8 +139,17 @@ class Multinomial(LossOfOutputs):
         """Return by how much minus v / s falls with these margins: p."""
         return np.exp(z)
 
-    # Only log p of the entries that v moves counts, and these are numbers of single entries.
-    best_scale = NumericLoss.best_scale
+    def best_scale(
+        self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+    ) -> float:
+        """Return the c that maximises -conjugate(c v) - c**2 quadratic.
+
+        Only log p of the entries that v moves counts, and these are numbers of single entries.
+        """
+        if _is_compiled():
+            return _kernels.multinomial_scale(*_contiguous(v, y, weight), self.outputs, quadratic)
+        # In Python, of one that has its margins and bends.
+        return float(NumericLoss.best_scale(cast("Any", self), v, y, weight, quadratic))
 
     def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return a point near v where the conjugate is finite.
@@ -131,6 +158,13 @@ class Multinomial(LossOfOutputs):
         positive, up to a factor for each pair of classes where every class has to get what it
         gives; the entry of its own class is the rest of a row.
         """
+        if not _is_compiled():
+            return self._inside_by_steps(v, y, weight)
+        found = np.empty(v.size)
+        _kernels.multinomial_inside(*_contiguous(v, y, weight), self.outputs, self.free, found)
+        return found
+
+    def _inside_by_steps(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         Y, s = self.by_output(y), self.by_output(weight)[0]
         own = Y.argmax(axis=0)
         given = np.where(Y > 0, 0.0, np.maximum(-self.by_output(v), 0.0))
@@ -148,7 +182,52 @@ class Multinomial(LossOfOutputs):
 
     def _shares(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return p at the best intercepts, (outputs, n)."""
-        return np.exp(_log_shares(self.by_output(z), self.intercepts(z, y, weight)))
+        return self._at(z, y, weight).shares
+
+    def _at(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> _Point:
+        """Return the point of some margins."""
+        latest: _Point | None = getattr(_LATEST, "point", None)
+        if latest is not None and latest.is_of(self, z, y, weight):
+            return latest
+        point = self._compiled(z, y, weight) if _is_compiled() else self._by_steps(z, y, weight)
+        for part in (point.intercepts, point.shares, point.dual):
+            part.setflags(write=False)
+        _LATEST.point = point
+        return point
+
+    def _compiled(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> _Point:
+        b, p, dual = np.empty(self.outputs), np.empty(z.size), np.empty(z.size)
+        value = _kernels.multinomial_at(
+            *_contiguous(z, y, weight), self.outputs, self.free, b, p, dual
+        )
+        return _Point(self, z.copy(), y, weight, b, self.by_output(p), value, dual)
+
+    def _by_steps(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> _Point:
+        Z, Y, s = self.by_output(z), self.by_output(y), self.by_output(weight)[0]
+        b = np.zeros(self.outputs)
+        if self.free:
+            wanted = Y @ s
+            some = wanted > 0
+            b = np.full(self.outputs, -np.inf)
+            b[some] = _best_shifts(Z[some], Y[some], s, wanted[some])
+        log_p = _log_shares(Z, b)
+        value = max(-float(s @ np.where(Y > 0, log_p, 0.0).sum(axis=0)), 0.0)
+        p = np.exp(log_p)
+        # p - 1 of the own class has lost its digits where p is near 1, and sums have to be 0.
+        dual = self._inside_by_steps((s * (Y - p)).ravel(), y, weight)
+        return _Point(self, z.copy(), y, weight, b, p, value, dual)
+
+
+def _is_compiled() -> bool:
+    return _kernels.HAS_COMPILED_SOLVERS
+
+
+def _contiguous(
+    z: FloatArray, y: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return arrays as compiled functions take them."""
+    found = [np.ascontiguousarray(one, np.float64) for one in (z, y, weight)]
+    return found[0], found[1], found[2]
 
 
 def _log_shares(z: FloatArray, b: FloatArray) -> FloatArray:
@@ -208,6 +287,7 @@ def _circulating(flow: FloatArray) -> FloatArray:
     _, part = connected_components(flow > 0, connection="strong")
     left = np.where(part[:, None] == part, flow, 0.0)
     x = np.ones(q)
+    before = np.inf
     for _ in range(MAX_BALANCING):
         worst = 0.0
         for o in range(q):
@@ -216,8 +296,9 @@ def _circulating(flow: FloatArray) -> FloatArray:
             if gives > 0.0 and gets > 0.0:
                 worst = max(worst, abs(gives - gets) / (gives + gets))
                 x[o] *= np.sqrt(gets / gives)
-        if worst <= 1e-15:
+        if worst <= 1e-15 or before <= worst <= ROUNDED:
             break
+        before = worst
     factor = np.where(left > 0, x[:, None] / x, 0.0)
     return np.asarray(factor / max(1.0, float(factor.max(initial=0.0))))
 

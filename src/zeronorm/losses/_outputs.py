@@ -14,7 +14,7 @@ import numpy as np
 
 from .._typing import Columns, FloatArray, Smooth
 from ._base import LossOfRows
-from ._dual import balance, fit_intercept
+from ._dual import balance_each, fit_intercept
 
 ROUNDING = 1e-12  # relative: sums of a dual point below this are 0
 
@@ -131,6 +131,9 @@ class Responses(LossOfOutputs):
         """Return the best intercepts."""
         if not self.free:
             return np.zeros(self.outputs)
+        if self.each.quadratic:  # a weighted mean
+            s = self.by_output(weight)
+            return np.asarray(np.vecdot(s, self.by_output(y) - self.by_output(z)) / s.sum(axis=1))
         parts = zip(self.by_output(z), self.by_output(y), self.by_output(weight), strict=True)
         return np.array([fit_intercept(self.each, *part)[0] for part in parts])
 
@@ -159,6 +162,15 @@ class Responses(LossOfOutputs):
         """Return what the intercepts take off."""
         if not self.free:
             return None
+        if Z.repeated is not None:  # of every output by itself: (Z'w)(Z'w)' / sum w
+            bend = self.curvature(z, y, weight)
+            total = self.by_output(bend).sum(axis=1)
+            cross = Z.dot(bend).reshape(-1, self.outputs)
+            cross = cross / np.sqrt(np.where(total > 0, total, np.inf))
+            found = np.zeros((*cross.shape, *cross.shape))
+            for o, own in enumerate(cross.T):
+                found[:, o, :, o] = np.outer(own, own)
+            return found.reshape(cross.size, cross.size)
         block = self.blocks(z, y, weight).transpose(0, 2, 1)
         return self._eliminated(Z, np.ascontiguousarray(block).reshape(-1, self.outputs))
 
@@ -197,7 +209,7 @@ class Responses(LossOfOutputs):
     def _balanced(self, v: FloatArray) -> FloatArray:
         if not self.free:
             return v
-        return np.concatenate([balance(part) for part in self.by_output(v)])
+        return balance_each(self.by_output(v)).ravel()
 
 
 __all__ = ["LossOfOutputs", "Responses"]

@@ -82,7 +82,7 @@ class GroupExchanges:
                 stay = np.ones(left.size, bool)
                 stay[worst] = False
                 left = left[stay]
-                kept = np.isin(self._code[columns], left)
+                kept = self._among(left)[self._code[columns]]
                 start = (fit.coef[kept], fit.intercept)
             found[size] = self._columns(left)
         return found
@@ -106,7 +106,7 @@ class GroupExchanges:
         for _ in range(MAX_ROUNDS):
             inside = np.unique(self._code[current.columns])
             movable = inside[~self._protected[inside]]
-            outside = np.setdiff1d(np.arange(self._protected.size), inside)
+            outside = np.flatnonzero(~self._among(inside))
             count = min(MAX_EXCHANGE, movable.size, outside.size)
             if count == 0:
                 break
@@ -235,7 +235,13 @@ class GroupExchanges:
         return Fitted(columns, fit)
 
     def _columns(self, groups: IndexArray) -> IndexArray:
-        return np.flatnonzero(np.isin(self._code, groups))
+        return np.flatnonzero(self._among(groups)[self._code])
+
+    def _among(self, groups: IndexArray) -> np.ndarray:
+        """Return the mask of some groups, (n_groups,)."""
+        mask = np.zeros(self._protected.size, bool)
+        mask[groups] = True
+        return mask
 
     def _sums(self, values: FloatArray, columns: IndexArray) -> FloatArray:
         """Return the sums of numbers of some columns by group, (n_groups,)."""

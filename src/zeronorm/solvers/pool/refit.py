@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
-from ...losses import LossOfOutputs, Ordinal
+from ...losses import Ordinal, Responses
 from ...losses._ordinal import losses_of_rows
 from ..risk import Risk
 from ..signs import free_signs
@@ -213,8 +213,15 @@ def leave_one_out_loss(
 
     risk : with the sample weights, C not among them.
     """
-    one = replace(risk, weight=np.minimum(risk.weight, 1.0 if unit is None else unit))
     leverage = leverages(Z, C * risk.curvature(margins), penalty, risk.intercept)
+    return _left_out(risk, C, margins, leverage, unit)
+
+
+def _left_out(
+    risk: Risk, C: float, margins: FloatArray, leverage: FloatArray, unit: FloatArray | None
+) -> float:
+    """Return the mean loss of each row at its margin without one unit of it."""
+    one = replace(risk, weight=np.minimum(risk.weight, 1.0 if unit is None else unit))
     gradient = one.value_gradient(margins)[1]
     damping = 1.0 - C * leverage * one.curvature(margins)
     shifted = margins + C * leverage * gradient / np.maximum(damping, 1e-8)
@@ -233,29 +240,69 @@ def leave_one_row_out_loss(
 
     The same Newton step: with A the outputs x outputs leverages of a row, g and W the derivatives
     of one unit of its loss, z <- z + C A (I - C W A)^-1 g. The intercepts are columns of the fit.
+    Responses have models of their own, each with its leverages.
     """
-    loss = cast("LossOfOutputs", risk.loss)
-    q, n = loss.outputs, risk.size
-    z = margins + np.repeat(loss.intercepts(margins, risk.y, risk.weight), n)
-    at: Any = replace(loss, free=False)  # type: ignore[type-var]
-    columns = Z.dense().reshape(q, n, -1)
-    if loss.free:
-        ones = np.broadcast_to(np.eye(q)[:, None, :], (q, n, q))
-        columns, penalty = np.concatenate([columns, ones], axis=2), np.append(penalty, np.zeros(q))
-    bends = C * at.blocks(z, risk.y, risk.weight)
-    flat = columns.reshape(q * n, -1)
-    bent = np.einsum("abn,bnj->anj", bends, columns).reshape(q * n, -1)
-    matrix = flat.T @ bent + np.diag(penalty)
+    loss: Any = risk.loss
+    q = loss.outputs
+    z = margins + np.repeat(loss.intercepts(margins, risk.y, risk.weight), risk.size)
+    if isinstance(loss, Responses):
+        return _loss_of_responses(Z, risk, C, penalty, z, unit)
+    at = replace(loss, free=False)
+    leverage = _shared_leverages(Z, C * at.blocks(z, risk.y, risk.weight), penalty, loss.free)
+    one = np.minimum(risk.weight, 1.0 if unit is None else unit)
+    gradient = at.value_gradient(z, risk.y, one)[1].reshape(q, -1)
+    damping = np.eye(q) - C * at.blocks(z, risk.y, one).transpose(2, 0, 1) @ leverage
+    moved = np.linalg.solve(damping, gradient.T[:, :, None])
+    shift = (C * leverage @ moved)[:, :, 0].T.ravel()
+    return float(at.value_gradient(z + shift, risk.y, risk.weight)[0] / risk.weight.sum() * q)
+
+
+def _shared_leverages(
+    Z: Columns, bends: FloatArray, penalty: FloatArray, intercepts: bool
+) -> FloatArray:
+    """Return the outputs x outputs leverages of every row, (n, outputs, outputs).
+
+    Z : every feature in all outputs. bends : (outputs, outputs, n) second derivatives of the rows.
+    penalty : (p,). intercepts : whether every output has one.
+    """
+    q, _, n = bends.shape
+    x, ridge_of = Z.of_output(0).dense(), penalty.reshape(-1, q).T
+    if intercepts:
+        x, ridge_of = np.column_stack([x, np.ones(n)]), np.column_stack([ridge_of, np.zeros(q)])
+    m = x.shape[1]
+    blocks = x.T @ (bends.reshape(q * q, n, 1) * x)
+    matrix = blocks.reshape(q, q, m, m).transpose(0, 2, 1, 3).reshape(q * m, q * m)
+    matrix[np.diag_indices_from(matrix)] += ridge_of.ravel()
     # Equal shifts of all intercepts may change nothing: a little ridge is on them.
     matrix[np.diag_indices_from(matrix)] += 1e-10 * np.einsum("ii->i", matrix)
-    white = (flat @ inverse_factor(matrix).T).reshape(q, n, -1)
-    leverage = C * np.einsum("anj,bnj->nab", white, white)
-    one = np.minimum(risk.weight, 1.0 if unit is None else unit)
-    gradient = at.value_gradient(z, risk.y, one)[1].reshape(q, n)
-    damping = np.eye(q) - at.blocks(z, risk.y, one).transpose(2, 0, 1) @ leverage
-    moved = np.linalg.solve(damping, gradient.T[:, :, None])
-    shift = (leverage @ moved)[:, :, 0].T.ravel()
-    return float(at.value_gradient(z + shift, risk.y, risk.weight)[0] / risk.weight.sum() * q)
+    factor = inverse_factor(matrix)
+    inverse = (factor.T @ factor).reshape(q, m, q, m).transpose(1, 0, 2, 3).reshape(m, -1)
+    found = (x @ inverse).reshape(n, q * q, m) @ x[:, :, None]
+    return np.asarray(found.reshape(n, q, q))
+
+
+def _loss_of_responses(
+    Z: Columns,
+    risk: Risk,
+    C: float,
+    penalty: FloatArray,
+    margins: FloatArray,
+    unit: FloatArray | None,
+) -> float:
+    """Return the sum of the leave-one-out losses of the responses; margins: with intercepts."""
+    loss: Any = risk.loss
+    parts = [loss.by_output(values) for values in (risk.y, risk.weight, margins)]
+    units = [unit] * loss.outputs if unit is None else loss.by_output(unit)
+    total = 0.0
+    known: tuple[FloatArray, FloatArray, FloatArray] | None = None
+    for o, (y, weight, z) in enumerate(zip(*parts, strict=True)):
+        one, own = Risk(y, weight, loss.each, loss.free), penalty[o :: loss.outputs]
+        bend = C * one.curvature(z)
+        # Least squares have the same leverages in all responses.
+        if known is None or not (np.array_equal(known[0], bend) and np.array_equal(known[1], own)):
+            known = bend, own, leverages(Z.of_output(o), bend, own, loss.free)
+        total += _left_out(one, C, z, known[2], units[o])
+    return total
 
 
 def leave_ordered_row_out_loss(

@@ -21,6 +21,7 @@ from ..._typing import Columns, FloatArray, IndexArray, Smooth
 from ...designs._columns import BLOCK_ROWS, FLOAT32_GRAM
 from ...losses import balance
 from ..risk import Risk
+from .outputs import compiled_outputs
 
 MAX_NEWTON = 100
 WORST_START = 2.0  # the objective of a start, relative to the model without features
@@ -129,6 +130,11 @@ def ridge(
     diagonal = np.full(p, penalty, dtype=np.float64)
     u = np.zeros(p) if start is None else start[0].copy()
     b = 0.0 if start is None or not risk.intercept else start[1]
+    of_outputs = None
+    if risk.loss.outputs > 1:
+        of_outputs = compiled_outputs(Z, risk, columns, diagonal, u, tol, of_value, cutoff)
+    if of_outputs is not None:
+        return bounded(Ridge(*of_outputs), risk, diagonal)
     if not in_kernel(Z, p, risk.loss):
         chosen = Z if columns is None else Z.take(columns)
         fit = newton(chosen, risk, diagonal, (u, b), tol, of_value, cutoff)

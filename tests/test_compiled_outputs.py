@@ -1,0 +1,215 @@
+"""Losses and ridge problems of several outputs in the compiled solvers, against Python."""
+
+import numpy as np
+import pytest
+
+from zeronorm import _kernels
+from zeronorm.designs import as_design
+from zeronorm.designs._repeated import Repeated
+from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
+from zeronorm.losses._dual import balance, balance_each
+from zeronorm.losses._multinomial import classes_as_outputs
+from zeronorm.solvers.pool.outputs import compiled_outputs
+from zeronorm.solvers.pool.ridge import ridge
+from zeronorm.solvers.risk import Risk
+
+each_free = pytest.mark.parametrize("free", [True, False], ids=["intercepts", "origin"])
+
+
+@pytest.fixture
+def numpy_only(monkeypatch):
+    """A function that leaves NumPy alone to the calls that follow."""
+    return lambda: monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", False)
+
+
+def classes(rng, n, q, *, some=None):
+    """The target and the weights of rows of q classes, `some` of which have rows."""
+    codes = np.concatenate([np.arange(some or q), rng.integers(0, some or q, n)])[:n]
+    return classes_as_outputs(codes, q), np.tile(rng.gamma(2.0, 1.0, n) + 1e-3, q)
+
+
+@each_free
+@pytest.mark.parametrize("scale", [0.0, 1.0, 30.0])
+@pytest.mark.parametrize(("n", "q", "some"), [(3, 2, 2), (9, 3, 3), (64, 5, 4), (70, 12, 12)])
+def test_multinomial(n, q, some, scale, free, numpy_only):
+    """A fit would descend on another loss than its certificate is of."""
+    rng = np.random.default_rng(n)
+    y, weight = classes(rng, n, q, some=some)
+    loss, z = Multinomial(q, free), scale * rng.standard_normal(q * n)
+    v = rng.standard_normal(q * n)
+    value, gradient = loss.value_gradient(z, y, weight)
+    bend, found, b = (
+        loss.curvature(z, y, weight),
+        loss.inside(v, y, weight),
+        loss.intercepts(z, y, weight),
+    )
+    assert np.isfinite(loss.conjugate(-gradient, y, weight))
+    numpy_only()
+    y = y.copy()  # what is known of the target is forgotten
+    expected, slope = loss.value_gradient(z, y, weight)
+    assert value == pytest.approx(expected, rel=1e-11, abs=1e-13)
+    np.testing.assert_allclose(gradient, slope, atol=1e-8 * weight.max())
+    np.testing.assert_allclose(bend, loss.curvature(z, y, weight), atol=1e-8 * weight.max())
+    np.testing.assert_allclose(found, loss.inside(v, y, weight), atol=1e-12)
+    if scale < 30:  # where classes separate, intercepts may be anywhere
+        np.testing.assert_allclose(b, loss.intercepts(z, y, weight), atol=1e-9)
+
+
+def test_margins_that_are_not_numbers_have_no_loss():
+    """A fit of data that overflow would go on as if nothing were."""
+    y, weight = classes(np.random.default_rng(0), 12, 3)
+    for bad in (np.nan, np.inf):
+        z = np.zeros(36)
+        z[7] = bad
+        with np.errstate(invalid="ignore"):
+            assert np.isnan(Multinomial(3).value_gradient(z, y, weight)[0])
+
+
+PROBLEMS = ["multinomial", "least_squares", "poisson", "huber"]
+
+
+def problem(kind, seed, n, m, q, free):
+    """The repeated columns and the loss of a small problem."""
+    rng = np.random.default_rng(seed)
+    X = np.asfortranarray(rng.standard_normal((n, m)))
+    z = (X @ rng.standard_normal((m, q)) / max(m, 1) ** 0.5).T
+    weight = np.tile(rng.gamma(2.0, 0.5, n), q)
+    if kind == "multinomial":
+        y = classes_as_outputs((z + rng.gumbel(size=z.shape)).argmax(axis=0), q)
+        loss = Multinomial(q, free)
+    else:
+        each = {"least_squares": LeastSquares(), "poisson": Poisson(), "huber": Huber()}[kind]
+        y = rng.poisson(np.exp(z)) * 1.0 if kind == "poisson" else z + rng.standard_normal(z.shape)
+        y, loss = y.ravel(), Responses(each, q, free)
+    return Repeated(as_design(X), q).gathered(slice(None)), Risk.centred(y, weight, loss, False)
+
+
+@each_free
+@pytest.mark.parametrize("kind", PROBLEMS)
+@pytest.mark.parametrize(("n", "m", "q"), [(9, 0, 2), (8, 3, 2), (40, 7, 3), (65, 4, 6)])
+def test_ridge(kind, n, m, q, free, numpy_only):
+    """Elimination, splicing and certificates would rest on the solution of another problem."""
+    Z, risk = problem(kind, n, n, m + 2, q, free)
+    features = np.random.default_rng(n).permutation(m + 2)[:m]
+    columns = (q * np.sort(features)[:, None] + np.arange(q)).ravel()
+    penalty = np.repeat(np.geomspace(0.1, 10.0, m), q)
+    options = {"columns": columns, "penalty": penalty, "tol": 1e-10, "of_value": True}
+    start = np.zeros(columns.size)
+    assert compiled_outputs(Z, risk, columns, penalty, start, 1e-3, False, np.inf) is not None
+    found = ridge(Z, risk, **options)
+    value = risk.value_gradient(found.margins)[0]
+    assert value + 0.5 * penalty @ found.coef**2 == pytest.approx(found.objective, rel=1e-10)
+    bound = risk.bound(found.dual, 0.5 * float(found.scores**2 @ (1.0 / penalty)))[0]
+    assert found.bound == pytest.approx(bound, rel=1e-7)
+    assert 0.0 <= found.objective - found.bound <= 1e-10 * found.objective
+    np.testing.assert_allclose(Z.take(columns).times(found.coef), found.margins, atol=1e-9)
+    warm = ridge(Z, risk, start=(found.coef, 0.0), **options)
+    np.testing.assert_allclose(warm.coef, found.coef, atol=1e-4)
+    numpy_only()
+    expected = ridge(Z, risk, **options)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+    np.testing.assert_allclose(found.coef, expected.coef, atol=2e-4)
+    np.testing.assert_allclose(found.margins, expected.margins, atol=1e-3)
+
+
+def test_responses_of_other_penalties_have_other_systems():
+    """Least squares would solve all responses with the matrix of the first one."""
+    Z, risk = problem("least_squares", 5, 30, 4, 3, True)
+    penalty = np.random.default_rng(1).uniform(0.1, 9.0, 12)
+    weight = risk.weight * np.repeat([1.0, 2.0, 0.3], 30)
+    risk = Risk(risk.y, weight, risk.loss, False)
+    found = ridge(Z, risk, penalty=penalty, tol=1e-12)
+    X, Y = Z.repeated, risk.y.reshape(3, 30)
+    for o, s in enumerate(weight.reshape(3, 30)):
+        centred = X - s @ X / s.sum()
+        system = centred.T @ (s[:, None] * centred) + np.diag(penalty[o::3])
+        expected = np.linalg.solve(system, centred.T @ (s * Y[o]))
+        np.testing.assert_allclose(found.coef[o::3], expected, atol=1e-10)
+
+
+def test_a_fit_ends_where_its_bound_passes_a_value():
+    """Exchanges would pay for exact fits of supports that cannot help."""
+    Z, risk = problem("multinomial", 3, 60, 5, 4, True)
+    best = ridge(Z, risk, tol=1e-10, of_value=True)
+    cut = ridge(Z, risk, tol=1e-10, of_value=True, cutoff=0.5 * best.objective)
+    assert 0.5 * best.objective <= cut.bound <= best.objective <= cut.objective
+
+
+def test_parts_of_features_are_left_to_python():
+    """Columns of some outputs alone would be taken for whole features."""
+    Z, risk = problem("multinomial", 3, 30, 4, 3, True)
+    options = 1.0, False, np.inf
+    for columns in (np.arange(1, 4), np.array([0, 1]), np.array([0, 2, 1])):
+        ones, start = np.ones(columns.size), np.zeros(columns.size)
+        assert compiled_outputs(Z, risk, columns, ones, start, *options) is None
+    part = Z.take(np.array([0, 1, 3, 4]))
+    assert part.repeated is None
+    assert ridge(part, risk).gap <= 1e-6
+
+
+@pytest.mark.parametrize("size", [1e3, np.inf, np.nan])
+def test_a_bad_start_is_left(size):
+    """A solver would return NaN, or never end."""
+    Z, risk = problem("multinomial", 3, 30, 2, 3, True)
+    expected = ridge(Z, risk, tol=1e-9)
+    with np.errstate(invalid="ignore"):
+        found = ridge(Z, risk, start=(np.full(6, size), 0.0), tol=1e-9)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-8)
+
+
+def test_data_that_overflow_are_refused():
+    """A solver would return NaN, or never end."""
+    _, risk = problem("multinomial", 3, 30, 2, 3, True)
+    Z = Repeated(as_design(np.asfortranarray(np.full((30, 2), 1e200))), 3).gathered(slice(None))
+    with pytest.raises(np.linalg.LinAlgError, match="not finite"):
+        ridge(Z, risk, tol=0.0)
+
+
+@each_free
+@pytest.mark.parametrize("kind", ["multinomial", "least_squares", "poisson"])
+@pytest.mark.parametrize(("n", "m", "q"), [(9, 1, 2), (20, 4, 3), (65, 6, 5)])
+def test_coupling(kind, n, m, q, free, numpy_only):
+    """Newton steps would be those of another curvature, and many."""
+    Z, risk = problem(kind, n, n, m, q, free)
+    z = np.random.default_rng(0).standard_normal(q * n)
+    found = risk.coupling(Z, z)
+    # Values of the loss along lines tell the second derivative.
+    gram = Z.gram(risk.curvature(z))
+    matrix = gram if found is None else gram - found
+    for direction in np.random.default_rng(1).standard_normal((3, q * m)):
+        step = 1e-3 * Z.times(direction)
+        values = [risk.value_gradient(z + t * step)[0] for t in (-1.0, 0.0, 1.0)]
+        bend = (values[0] - 2.0 * values[1] + values[2]) / 1e-6
+        assert direction @ matrix @ direction == pytest.approx(bend, rel=1e-3)
+    numpy_only()
+    part = Z.take(np.arange(q * m)[::-1])  # of which no array is known
+    expected = risk.coupling(part, z.copy())
+    if found is not None:
+        np.testing.assert_allclose(found[::-1, ::-1], expected, atol=1e-8 * np.abs(gram).max())
+
+
+def test_every_output_is_balanced_by_itself():
+    """A dual point of several outputs would not be feasible, and its bound none."""
+    V = np.random.default_rng(0).standard_normal((6, 40))
+    V[0], V[1], V[2], V[3, 1:] = 0.0, np.abs(V[1]), -np.abs(V[2]), 0.0
+    np.testing.assert_allclose(balance_each(V), [balance(v) for v in V], atol=1e-14)
+    np.testing.assert_allclose(balance_each(V).sum(axis=1), 0.0, atol=1e-12)
+
+
+@each_free
+@pytest.mark.parametrize("share", [1.0, 0.3, 1e-3, 1.5, 0.0])
+@pytest.mark.parametrize("quadratic", [1e-6, 1.0, 300.0])
+def test_dual(share, quadratic, free, numpy_only):
+    """A bound would be another number than the one that the formulas prove."""
+    rng = np.random.default_rng(0)
+    y, weight = classes(rng, 30, 4)
+    loss = Multinomial(4, free)
+    v = -share * loss.value_gradient(3.0 * rng.standard_normal(120), y, weight)[1]
+    scale, value = loss.best_scale(v, y, weight, quadratic), loss.conjugate(v, y, weight)
+    at_best = loss.conjugate(scale * v, y, weight)
+    uneven = loss.conjugate(v + np.eye(1, 120, 3)[0], y, weight)
+    numpy_only()
+    assert scale == pytest.approx(loss.best_scale(v, y, weight, quadratic), rel=1e-6)
+    assert value == pytest.approx(loss.conjugate(v, y, weight), rel=1e-11, abs=1e-13)
+    assert at_best == pytest.approx(loss.conjugate(scale * v, y, weight), rel=1e-11, abs=1e-13)
+    assert uneven == np.inf
