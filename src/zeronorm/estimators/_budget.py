@@ -175,6 +175,7 @@ class BudgetClassifier(LinearClassifier):
         standardize: bool = True,
         forced_features: Any = None,
         forced_groups: Any = None,
+        covariates: Any = None,
         criterion: str | None = None,
         multi_class: str = "shared",
         class_weight: Any = None,
@@ -194,6 +195,7 @@ class BudgetClassifier(LinearClassifier):
         self.standardize = standardize
         self.forced_features = forced_features
         self.forced_groups = forced_groups
+        self.covariates = covariates
         self.criterion = criterion
         self.multi_class = multi_class
         self.class_weight = class_weight

@@ -87,6 +87,7 @@ class BudgetRegressor(LinearRegressor):
         standardize: bool = True,
         forced_features: Any = None,
         forced_groups: Any = None,
+        covariates: Any = None,
         criterion: str | None = None,
         tol: float | None = None,
         warm_start: bool = False,
@@ -103,6 +104,7 @@ class BudgetRegressor(LinearRegressor):
         self.standardize = standardize
         self.forced_features = forced_features
         self.forced_groups = forced_groups
+        self.covariates = covariates
         self.criterion = criterion
         self.tol = tol
         self.warm_start = warm_start

@@ -17,9 +17,10 @@ import numpy as np
 from .. import validate
 from .._typing import FloatArray, IndexArray, Smooth
 from ..criteria import CRITERIA, LEAST_ROWS, criteria_table
+from ..designs._columns import gather
 from ..designs._repeated import Repeated
 from ..groups import Groups
-from ..losses import Multinomial, Responses
+from ..losses import Adjusted, Multinomial, Responses
 from ..methods import L0, Bilevel, Method, Minimax, Pool
 from ..result import Path
 from ..solvers import Request, Task
@@ -94,6 +95,7 @@ class Plan:
     groups: Any
     forced_features: Any
     forced_groups: Any
+    covariates: Any
     criterion: str | None
     fit_intercept: bool
     standardize: bool
@@ -134,7 +136,7 @@ class Plan:
             )
         plan = cls(
             method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.groups,
-            model.forced_features, model.forced_groups, model.criterion,
+            model.forced_features, model.forced_groups, model.covariates, model.criterion,
             bool(model.fit_intercept), bool(model.standardize), model._report,
         )  # fmt: skip
         plan._check_budget(by_itself=getattr(model, "method", None) == "auto")
@@ -154,6 +156,12 @@ class Plan:
         by_itself : whether the method follows from the budgets.
         """
         validate.check_option("criterion", self.criterion, [None, *CRITERIA])
+        if self.covariates is not None and not self.method.adjusts:
+            raise ValueError(
+                "covariates are of the methods 'pool', 'minimax', 'greedy' and 'l0'; got "
+                f"method={self.method.name!r}. Pass them as forced_features, which are counted and "
+                "penalised, or use one of these."
+            )
         if self.groups is None and self.forced_groups is not None:
             raise ValueError(
                 f"forced_groups names groups, but groups is None; got {self.forced_groups!r}. Pass "
@@ -223,7 +231,10 @@ class Plan:
             data.design, weight, center=self.fit_intercept, standardize=self.standardize
         )
         groups = self.partition(data.encoding, usable.size, data.names)
-        forced = validate.check_forced(self.forced_features, usable.size, data.names, usable)
+        beside = self._covariates(data, usable)
+        forced = validate.check_features(
+            "forced_features", self.forced_features, usable, data.names
+        )
         if sizes is None:
             sizes = self._sizes(groups, usable, forced, weight)
         else:
@@ -238,15 +249,32 @@ class Plan:
             own = np.arange(usable.size // q)
             groups = Groups(own, own) if groups is None else groups
             groups = Groups(groups.labels, np.repeat(groups.code, q))
+        adjusting = None
+        if beside.size:
+            columns = gather(data.design, beside).dense()
+            adjusting = beside, columns
         tasks = [
             Task.of(
                 design, y, weight, scaling, loss=loss, intercept=intercept, forced=forced,
                 unit=unit, usable=usable, groups=groups,
-                forced_groups=self._forced_groups(groups), offset=offset,
+                forced_groups=self._forced_groups(groups), offset=offset, covariates=adjusting,
             )
             for y in targets
         ]  # fmt: skip
+        for task in tasks:
+            if isinstance(task.loss, Adjusted):
+                validate.check_adjustable(task.loss, task.y, task.risk(1.0).weight)
         return Problem(tasks, data.labels, classes, sizes, self.select, self.C)
+
+    def _covariates(self, data: Rowwise, usable: np.ndarray) -> IndexArray:
+        """Return the covariates, sorted, and take them from what may be selected."""
+        names = data.names
+        found = validate.check_features("covariates", self.covariates, usable, names)
+        if self.covariates is not None and found.size:
+            both = validate.check_features("forced_features", self.forced_features, usable, names)
+            validate.check_apart(found, both)
+            usable[found] = False
+        return found
 
     def _sizes(
         self, groups: Groups | None, usable: np.ndarray, forced: IndexArray, weight: FloatArray

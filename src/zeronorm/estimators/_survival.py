@@ -17,7 +17,14 @@ from ..losses import Cox
 from ..losses._ties import ties_of
 from ..methods import Method
 from . import _budget_selection
-from ._sparse_linear import CALLER_OF_FIT, Model, Rowwise, SparseLinearModel, with_callbacks
+from ._sparse_linear import (
+    CALLER_OF_FIT,
+    Model,
+    Rowwise,
+    SparseLinearModel,
+    terms_of,
+    with_callbacks,
+)
 
 TIED = 1e-8  # risk scores that near count as tied
 LARGEST_SCORE = 700.0  # above that of all training rows: the survival is 0 by then
@@ -166,6 +173,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         standardize: bool = True,
         forced_features: Any = None,
         forced_groups: Any = None,
+        covariates: Any = None,
         criterion: str | None = None,
         tol: float | None = None,
         warm_start: bool = False,
@@ -181,6 +189,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         self.standardize = standardize
         self.forced_features = forced_features
         self.forced_groups = forced_groups
+        self.covariates = covariates
         self.criterion = criterion
         self.tol = tol
         self.warm_start = warm_start
@@ -283,10 +292,11 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         return np.asarray(self._all_coef()[0])
 
     def _scores(self, X: Any) -> FloatArray:
-        """Return X[:, support_] @ coef, (n_samples, 1)."""
+        """Return X @ coef, (n_samples, 1)."""
         check_is_fitted(self)
         design = self._prediction_design(X)
-        return margins(design, self.support_, self._support_coef.T, np.zeros(1))
+        features, coef = self._terms()
+        return margins(design, features, coef.T, np.zeros(1))
 
     def predict(self, X: Any) -> FloatArray:
         """Return the risk scores X[:, support_] @ coef, (n_samples,): the higher, the sooner."""
@@ -350,7 +360,8 @@ def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:
 
 def _risk(design: Design, model: Model) -> FloatArray:
     """Return the risk scores of a model, (n_samples,)."""
-    return margins(design, model.support, model.coef[:, None], np.zeros(1))[:, 0]
+    features, coef = terms_of(model)
+    return margins(design, features, coef[:, None], np.zeros(1))[:, 0]
 
 
 def _baseline(z: FloatArray, y: FloatArray, weight: FloatArray, ties: str) -> Baseline:

@@ -10,6 +10,7 @@ variables are v = -gradient in the margins, signed: v is the scan vector of the 
 stable for any finite margin.
 """
 
+from ._adjusted import Adjusted, adjusted, rows_of
 from ._base import NumericLoss
 from ._check import check_loss
 from ._cox import Cox
@@ -21,6 +22,7 @@ from ._rates import Gamma, Poisson
 from ._residuals import Huber, LeastSquares, Quantile
 
 __all__ = [
+    "Adjusted",
     "Cox",
     "Gamma",
     "Huber",
@@ -33,9 +35,11 @@ __all__ = [
     "Quantile",
     "Responses",
     "SquaredHinge",
+    "adjusted",
     "balance",
     "check_loss",
     "dual_bound",
     "fit_intercept",
     "probabilities",
+    "rows_of",
 ]

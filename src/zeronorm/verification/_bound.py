@@ -70,7 +70,7 @@ class Units:
         if not self._grouped:
             X, error = X[:, units], error[units]
         score = data.scores(dual, X)
-        error = error[:, None] * np.abs(dual).reshape(data.outputs, -1).sum(axis=1)
+        error = error[:, None] * data.reach(dual)
         square = (score**2).sum(axis=1)
         wrong = (error * (2.0 * np.abs(score) + error)).sum(axis=1)
         # A score that is no number may be any: its feature is in the best set then.

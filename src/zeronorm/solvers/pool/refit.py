@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
-from ...losses import LossOfOutputs
+from ...losses import Adjusted, LossOfOutputs
 from ..risk import Risk
 from .ridge import Ridge, inverse_factor, leverages, ridge
 
@@ -35,6 +35,7 @@ class Refit:
     loss: float  # summed over the rows with their weights, log-loss for the logistic loss
     loo_loss: float  # mean approximate leave-one-out loss, or that of folds, of the same kind
     gap: float  # certified, relative to the objective of the model without features
+    effects: FloatArray  # (q,) or (outputs, q), coefficients of the covariates
 
 
 def refit(
@@ -67,7 +68,9 @@ def refit(
     else:
         candidates = [float(C)]
     penalty = 1.0 / std**2
-    by_folds = not risk.loss.separable and risk.loss.outputs == 1
+    adjusted = isinstance(risk.loss, Adjusted)
+    base = risk.loss.each if isinstance(risk.loss, Adjusted) else risk.loss
+    by_folds = not base.separable and base.outputs == 1
     folds = _folds(Z, risk) if by_folds else []
     fits: list[Ridge] = []
     losses: list[float] = []
@@ -75,9 +78,9 @@ def refit(
     for value in candidates:
         start = (fits[-1].coef, fits[-1].intercept) if fits else None
         fits.append(ridge(Z, risk.times(value), penalty=penalty, start=start, tol=coarse))
-        if risk.loss.outputs > 1:
+        if base.outputs > 1 or (adjusted and base.separable):
             losses.append(leave_one_row_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
-        elif risk.loss.separable:
+        elif base.separable:
             losses.append(leave_one_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
         else:
             losses.append(held_out_loss(Z, risk, folds, value, penalty, fits[-1], coarse))
@@ -88,10 +91,11 @@ def refit(
         fit = ridge(Z, risk.times(candidates[best]), penalty=penalty, start=start, tol=tol)
     coef = fit.coef / std
     value = risk.value_gradient(fit.margins)[0]
-    intercept: Any = fit.intercept - float(mean @ coef)
+    intercept, effects = risk.unpenalised(fit.margins, fit.intercept)
     if risk.loss.outputs > 1:
-        moved = (mean * coef).reshape(-1, risk.loss.outputs).sum(axis=0)
-        intercept = risk.intercepts(fit.margins) - moved
+        intercept = intercept - (mean * coef).reshape(-1, risk.loss.outputs).sum(axis=0)
+    else:
+        intercept = intercept - float(mean @ coef)
     return Refit(
         coef,
         intercept + risk.origin,
@@ -99,6 +103,7 @@ def refit(
         value,
         losses[best],
         fit.gap,
+        effects,
     )
 
 
@@ -137,16 +142,17 @@ def leave_one_row_out_loss(
     """Return the mean loss of each row of several outputs under the model fitted without it.
 
     The same Newton step: with A the outputs x outputs leverages of a row, g and W the derivatives
-    of one unit of its loss, z <- z + C A (I - C W A)^-1 g. The intercepts are columns of the fit.
+    of one unit of its loss, z <- z + C A (I - C W A)^-1 g. Intercepts and covariates are columns of
+    the fit. With covariates there may be one output.
     """
-    loss = cast("LossOfOutputs", risk.loss)
+    loss = cast("LossOfOutputs | Adjusted", risk.loss)
     q, n = loss.outputs, risk.size
-    z = margins + np.repeat(loss.intercepts(margins, risk.y, risk.weight), n)
-    at: Any = replace(loss, free=False)  # type: ignore[type-var]
-    columns = Z.dense().reshape(q, n, -1)
-    if loss.free:
-        ones = np.broadcast_to(np.eye(q)[:, None, :], (q, n, q))
-        columns, penalty = np.concatenate([columns, ones], axis=2), np.append(penalty, np.zeros(q))
+    z, at = loss.moved(margins, risk.y, risk.weight), loss.at_margins
+    columns, free = Z.dense().reshape(q, n, -1), loss.free_columns(n)
+    if free.shape[1]:
+        beside = np.einsum("ab,nr->anbr", np.eye(q), free).reshape(q, n, -1)
+        columns = np.concatenate([columns, beside], axis=2)
+        penalty = np.append(penalty, np.zeros(beside.shape[2]))
     bends = C * at.blocks(z, risk.y, risk.weight)
     flat = columns.reshape(q * n, -1)
     bent = np.einsum("abn,bnj->anj", bends, columns).reshape(q * n, -1)
@@ -193,7 +199,12 @@ def held_out_loss(
     for train, columns, part in folds:
         found = ridge(columns, part.times(C), penalty=penalty, start=start, tol=tol)
         z = Z.times(found.coef) + found.intercept
-        total += risk.value_gradient(z)[0] - part.value_gradient(z[train])[0]
+        whole = risk
+        if isinstance(part.loss, Adjusted):  # the coefficients of covariates are those of the part
+            own = part.loss.solution(z[train], part.y, part.weight)
+            z = z + cast("Adjusted", risk.loss).shift(own)
+            whole, part = (replace(one, loss=part.loss.each) for one in (risk, part))
+        total += whole.value_gradient(z)[0] - part.value_gradient(z[train])[0]
     return total / float(risk.weight.sum())
 
 
