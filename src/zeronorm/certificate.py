@@ -338,7 +338,7 @@ def _resumed(
         if not _is_of(one, certificate):
             raise ValueError(
                 "resume is a proof of another problem (size, groups, C, scaling, loss, intercept, "
-                "forced features, X, y or weights differ, or the order of the rows). Pass the "
+                "forced features, covariates, X, y or weights differ, or the order of the rows). Pass the "
                 "model and the data of the earlier call."
             )
         support = one.task.columns(certificate.support)
@@ -362,6 +362,7 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
         and certificate.parameters == task.loss.parameters
         and certificate.fit_intercept == task.has_intercept
         and np.array_equal(certificate.forced, task.features(task.forced))
+        and np.array_equal(certificate.covariates, task.covariates[task.kept_covariates])
         and _are_same(certificate.groups, task.groups_of_features())
         and certificate.support[-1] < task.design_of_features.shape[1]
     )
@@ -377,7 +378,11 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     if not all(risk.is_near_inside(dual.ravel()) for dual in duals):
         return False
     coef, intercept = certificate.coef, certificate.intercept - task.origin
-    z = margins(task.design_of_features, certificate.support, coef.T, intercept)
+    features, own = certificate.support, coef
+    if certificate.covariates.size:
+        features = np.append(features, certificate.covariates)
+        own = np.concatenate([coef, certificate.effects], axis=-1)
+    z = margins(task.design_of_features, features, own.T, intercept)
     loss, _ = risk.value_gradient(z.T.ravel())
     objective = loss + 0.5 * coef.ravel() @ coef.ravel()
     return bool(abs(objective - certificate.objective) <= 1e-6 * abs(certificate.objective))

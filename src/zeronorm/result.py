@@ -132,6 +132,11 @@ class Certificate:
         return int(self.forced.size)
 
     @property
+    def n_covariates(self) -> int:
+        """The number of covariates."""
+        return int(self.covariates.size)
+
+    @property
     def gap(self) -> float:
         """(objective - bound) / objective, not negative."""
         return max(0.0, self.objective - self.bound) / max(abs(self.objective), SMALLEST)

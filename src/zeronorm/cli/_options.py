@@ -234,6 +234,14 @@ class SelectOptions:
         list[str] | None,
         typer.Option(metavar="NAME", help="A feature that must be in; may be repeated."),
     ] = None
+    covariates: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Columns in every model that --features does not count, free of any penalty, with "
+            "commas between them, as age,sex.",
+        ),
+    ] = None
     measure: Annotated[
         str | None,
         typer.Option(

@@ -110,6 +110,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         "classes": getattr(estimator, "classes_", np.empty(0)).tolist(),
         "outputs": outputs_of(estimator, samples.table),
         "models": models,
+        "n_covariates": len(getattr(estimator, "covariates_", ())),
         "criteria": persistence.tabulate(getattr(estimator, "criteria_", None)),
         "chosen": feature_budget(estimator.size_),
         "n_scans": int(estimator.n_scans_),
@@ -188,9 +189,20 @@ def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict
         "refit_C": plan.refit_C,
         "standardize": options.standardize,
         "fit_intercept": options.intercept,
-        "forced_features": _forced_positions(options.force, table),
+        "forced_features": _positions("--force", options.force, table),
         "n_threads": options.threads,
+        **_covariates(options, table),
     }
+
+
+def _covariates(options: SelectOptions, table: Table) -> dict[str, Any]:
+    """Return the parameter of --covariates: names with commas between them, or one with commas."""
+    text = options.covariates
+    if text is None:
+        return {}
+    whole = table.feature_names is not None and text in table.feature_names
+    names = [text] if whole else [name.strip() for name in text.split(",")]
+    return {"covariates": _positions("--covariates", names, table)}
 
 
 def _write(
@@ -247,8 +259,8 @@ def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> di
     }
 
 
-def _forced_positions(names: Sequence[str] | None, table: Table) -> list[int] | None:
-    """Return the positions of the features of --force."""
+def _positions(option: str, names: Sequence[str] | None, table: Table) -> list[int] | None:
+    """Return the positions of the features that an option names."""
     if not names:
         return None
     positions = []
@@ -262,16 +274,16 @@ def _forced_positions(names: Sequence[str] | None, table: Table) -> list[int] | 
             if len(same) > 1:
                 shown = ", ".join(show(other) for other in same[:8])
                 raise ValueError(
-                    f"--force: {quote(name)} is the name of {len(same)} columns: {shown}; name one "
+                    f"{option}: {quote(name)} is the name of {len(same)} columns: {shown}; name one "
                     "of these."
                 )
-            raise ValueError(f"--force: no feature {quote(name)}.{did_you_mean(name, known)}")
+            raise ValueError(f"{option}: no feature {quote(name)}.{did_you_mean(name, known)}")
         elif name.isdigit() and 0 <= int(name) - table.first_index < n_features:
             positions.append(int(name) - table.first_index)
         else:
             last = n_features - 1 + table.first_index
             raise ValueError(
-                f"--force must be between {table.first_index} and {last} (the features have no "
+                f"{option} must be between {table.first_index} and {last} (the features have no "
                 f"names); got {quote(name)}."
             )
     return positions

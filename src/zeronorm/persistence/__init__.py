@@ -31,11 +31,11 @@ are in groups, `groups` has the label of the group of every feature of the suppo
 `target_name` is the name of the target, of several responses the list of theirs. Where several
 classes, or responses, share their features, there is one entry of what there is for each model.
 
-Its archive comment, the last bytes of the file, is `zeronorm model 2 sha256 <digest of all bytes
+Its archive comment, the last bytes of the file, is `zeronorm model 3 sha256 <digest of all bytes
 before>`. The digest finds damage; it proves nothing about who wrote the file, so every size, type,
 range and order is verified as well, before anything is allocated for it.
 
-A certificate file is such an archive too (`zeronorm certificate 3 sha256 ...`), with all that
+A certificate file is such an archive too (`zeronorm certificate 4 sha256 ...`), with all that
 somebody who has the data needs to check it:
 
 ============ ========================= =========================================================
@@ -49,7 +49,8 @@ and for every certificate i (one for two classes, whose second counts as +1, for
 classes that share their features; else one for each class against the others) support_i, coef_i,
 dual_i, forced_i and, of its tree, parent_i, feature_i, inside_i, row_i and tree_dual_i, without
 rows where there is no tree. What they mean is said by `zeronorm.result`. Files of earlier formats
-are read: models of format 1 are of one response, certificates of formats 1 and 2 of one output.
+are read: models of format 1 are of one response, certificates of formats 1 and 2 of one output;
+models of formats 1 and 2 and certificates of formats 1 to 3 have no covariates.
 """
 
 from __future__ import annotations

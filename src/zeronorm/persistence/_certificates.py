@@ -33,14 +33,14 @@ from ._saved_certificate import (
     MULTINOMIAL,
     SavedCertificate,
     count_certificates,
-    union_support,
+    union_columns,
 )
 
 # A tree has a GiB of dual points at most, for every class.
 # Files of format 1 have the sizes of dual values; their signs are those of the labels. Those of
-# formats 1 and 2 are of one output.
+# formats 1 and 2 are of one output, and those of formats 1 to 3 have no covariates.
 CERTIFICATE = FileKind(
-    "certificate", version=3, oldest=1, max_size=1 << 33, error=CertificateFileError
+    "certificate", version=4, oldest=1, max_size=1 << 33, error=CertificateFileError
 )
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
@@ -77,6 +77,8 @@ _PROBLEM = {
     "equivalents": list,
     "n_groups": (int, type(None)),
     "parameters": dict,
+    "covariates": list,
+    "effects": list,
 }
 
 
@@ -152,7 +154,7 @@ def save_certificate(
         **describe_versions(CERTIFICATE),
         "n_samples": int(n),
         **describe_features(
-            union_support(given),
+            union_columns(given),
             int(m),
             feature_names,
             first_index,
@@ -215,9 +217,17 @@ def _describe_certificate(certificate: Certificate) -> dict[str, Any]:
     equivalents = [
         [int(feature), others.tolist()] for feature, others in certificate.equivalents.items()
     ]
-    record = as_record(certificate, _PROBLEM | {"intercept": np.asarray})
+    arrays = dict.fromkeys(("intercept", "covariates", "effects"), np.asarray)
+    record = as_record(certificate, _PROBLEM | arrays)
     intercept = record["intercept"].astype(np.float64).tolist()  # of several outputs a list
-    return record | {"equivalents": equivalents, "intercept": intercept}
+    covariates = record["covariates"].astype(np.int64).tolist()
+    effects = record["effects"].astype(np.float64).tolist()
+    return record | {
+        "equivalents": equivalents,
+        "intercept": intercept,
+        "covariates": covariates,
+        "effects": effects,
+    }
 
 
 def load_certificate(path: PathLike) -> SavedCertificate:
@@ -276,6 +286,8 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         if isinstance(problem, dict):
             problem.setdefault("n_groups", None)  # files of earlier versions
             problem.setdefault("parameters", {})
+            problem.setdefault("covariates", [])
+            problem.setdefault("effects", [])
         check_record("a certificate", problem, _PROBLEM, require)
         n_groups = problem["n_groups"]
         require(
@@ -293,6 +305,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
                 "intercept must be a number, or those of all outputs",
             )
             own["intercept"] = np.array(own["intercept"])
+        own |= _check_covariates(own, m, require)
         own |= {"tree": tree, "equivalents": equivalents, "groups": groups}
         certificates.append(Certificate(**own))
         try:
@@ -302,15 +315,16 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         labelled = loss in LABELLED or loss == MULTINOMIAL
         require(labelled == (classes.size > 0), f"classes must not go with the loss {loss}")
         _check_outputs(certificates[-1], metadata, classes.size, require)
-    for name in ("C", "scaling", "loss", "fit_intercept", "n_groups", "parameters"):
-        same = all(getattr(one, name) == getattr(certificates[0], name) for one in certificates)
+    for name in ("C", "scaling", "loss", "fit_intercept", "n_groups", "parameters", "covariates"):
+        values = [getattr(one, name) for one in certificates]
+        same = all(np.array_equal(one, values[0]) for one in values)
         require(same, f"the certificates of all classes must have the same {name}")
     sizes = {one.dual.shape[-1] for one in certificates}
     require(
         len(sizes) == 1 and 2 <= max(sizes) <= n,
         f"dual must be of one number of samples, at most {n} (n_samples), in all certificates",
     )
-    names = names_in(metadata, union_support(certificates).size, require)
+    names = names_in(metadata, union_columns(certificates).size, require)
     return SavedCertificate(
         classes,
         tuple(certificates),
@@ -369,6 +383,24 @@ def _check_groups(arrays: Mapping[str, NDArray[Any]], m: int, require: Require) 
     within = bool(((code >= 0) & (code < labels.size)).all())
     require(within, f"group_of must be between 0 and {labels.size - 1}")
     return Groups(labels, code.astype(np.int64))
+
+
+def _check_covariates(
+    own: Mapping[str, Any], m: int, require: Require
+) -> dict[str, NDArray[Any]]:
+    """Return covariates and their coefficients as arrays."""
+    covariates, effects = own["covariates"], own["effects"]
+    known = all(type(one) is int and 0 <= one < m for one in covariates)
+    require(known, f"covariates must be features, from 0 to {m - 1}")
+    rows = effects if own["coef"].ndim == 2 and covariates else [effects]
+    sound = all(
+        isinstance(row, list)
+        and len(row) == len(covariates)
+        and all(type(value) is float for value in row)
+        for row in rows
+    )
+    require(sound, "effects must be numbers, one for each covariate (and output)")
+    return {"covariates": np.array(covariates, np.int64), "effects": np.array(effects, np.float64)}
 
 
 def _check_equivalents(listed: list[Any], m: int, require: Require) -> dict[int, IndexArray]:

@@ -21,6 +21,7 @@ from ._claims import (
     search_end,
     state_claim,
 )
+from ._covariates import print_covariates
 from ._outputs import print_outputs
 from ._tables import (
     count_groups,
@@ -68,6 +69,7 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
         print_outputs(console, model["features"], outputs, words, bool(classes))
     else:
         print_models(console, model["features"], classes, entered, words, data["n_groups"])
+    print_covariates(console, model["covariates"], outputs, words, classes)
     if not quiet:
         effect = words.effect.replace("log-odds", "score") if model["measure"] else words.effect
         legend = f"{words.head}: {effect}"
@@ -178,7 +180,7 @@ def _facts(
 
     certificates, proofs = model["certificates"], model["proofs"]
     gap = document["parameters"].get("gap")
-    total = document["data"]["n_features"]
+    total = document["data"]["n_features"] - document["n_covariates"]
     labels = (classes if len(classes) > 2 else classes[1:]) or [None]
     if document["outputs"]:
         labels = [None]

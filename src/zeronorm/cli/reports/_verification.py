@@ -39,6 +39,10 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
         if claim["forced"]:
             names = [show(row["name"], 40) for row in claim["forced"]]
             facts.append(("", f"forced: {', '.join(names)}"))
+    if claims[0]["covariates"]:
+        names = [show(row["name"], 40) for row in claims[0]["covariates"]]
+        more = f" and {len(names) - _MAX_CLAIMED:,} more" if len(names) > _MAX_CLAIMED else ""
+        facts.append(("", f"covariates: {', '.join(names[:_MAX_CLAIMED])}{more}"))
     if set(document["class_weight"]) - {1.0}:
         weights = [
             f"{show(str(label), 30)} {weight:.4g}"
