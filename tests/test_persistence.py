@@ -589,7 +589,7 @@ def step(**changes):
         (meta(n_features_in=-40), "n_features_in must be positive"),
         (meta(n_features_in=10**30), "n_features_in must be positive"),
         (meta(first_index=7), "first_index must be 0 or 1"),
-        (meta(format=3), "metadata says format 3"),
+        (meta(format=4), "metadata says format 4"),
         (meta(feature_names=["a"]), "feature_names must be 5 distinct strings"),
         (meta(feature_names=["a"] * 5), "feature_names must be 5 distinct strings"),
         (meta(feature_names=[1, 2, 3, 4, 5]), "feature_names must be 5 distinct strings"),
@@ -777,9 +777,9 @@ def test_newer_format(path):
     data = path.read_bytes()
     body = data[: data.rindex(b"zeronorm model")]
     digest = hashlib.sha256(body).hexdigest().encode()
-    path.write_bytes(body + b"zeronorm model 3 sha256 " + digest)
+    path.write_bytes(body + b"zeronorm model 4 sha256 " + digest)
     with pytest.raises(
-        ModelFileError, match=r"newer zeronorm \(format 3, this one reads 2\); upgrade"
+        ModelFileError, match=r"newer zeronorm \(format 4, this one reads 3\); upgrade"
     ):
         load(path)
 
@@ -1002,7 +1002,7 @@ def claim(**changes):
         (lambda a: change(feature_0=a["feature_0"] + 40)(a), "feature must be below 40"),
         (lambda a: change(row_0=a["row_0"] + 10**6)(a), "row must be rows of tree.dual"),
         (lambda a: change(row_0=a["row_0"] * 0 - 1)(a), "row must be rows of tree.dual"),
-        (meta(format=4), "metadata says format 4"),
+        (meta(format=5), "metadata says format 5"),
         (meta(n_samples="a"), "metadata has a wrong type of n_samples"),
         (meta(n_samples=119), "dual must be of one number of samples, at most 119"),
         (meta(certificates=[]), "there must be 1 certificates for 2 classes"),

@@ -338,8 +338,8 @@ def _resumed(
         if not _is_of(one, certificate):
             raise ValueError(
                 "resume is a proof of another problem (size, groups, C, scaling, loss, intercept, "
-                "forced features, covariates, X, y or weights differ, or the order of the rows). Pass the "
-                "model and the data of the earlier call."
+                "forced features, covariates, X, y or weights differ, or the order of the rows). "
+                "Pass the model and the data of the earlier call."
             )
         support = one.task.columns(certificate.support)
         resumed.append(replace(one, support=support, dual=certificate.dual.ravel()))

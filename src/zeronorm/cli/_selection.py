@@ -274,8 +274,8 @@ def _positions(option: str, names: Sequence[str] | None, table: Table) -> list[i
             if len(same) > 1:
                 shown = ", ".join(show(other) for other in same[:8])
                 raise ValueError(
-                    f"{option}: {quote(name)} is the name of {len(same)} columns: {shown}; name one "
-                    "of these."
+                    f"{option}: {quote(name)} is the name of {len(same)} columns: {shown}; name "
+                    "one of these."
                 )
             raise ValueError(f"{option}: no feature {quote(name)}.{did_you_mean(name, known)}")
         elif name.isdigit() and 0 <= int(name) - table.first_index < n_features:

@@ -88,9 +88,7 @@ def _describe_claims(
                 "features": [describe_feature(table, j) for j in certificate.support.tolist()],
                 "claimed": summarize(certificate),
                 "recomputed": None if found is None else dict(found[number]),
-                "covariates": [
-                    describe_feature(table, j) for j in certificate.covariates.tolist()
-                ],
+                "covariates": [describe_feature(table, j) for j in certificate.covariates.tolist()],
                 "forced": [describe_feature(table, j) for j in certificate.forced.tolist()],
                 "equivalents": describe_equivalents(certificate, table),
             }

@@ -20,7 +20,7 @@ from ..criteria import CRITERIA, LEAST_ROWS, criteria_table
 from ..designs._columns import gather
 from ..designs._repeated import Repeated
 from ..groups import Groups
-from ..losses import Adjusted, Multinomial, Responses
+from ..losses import Multinomial, Responses, as_adjusted
 from ..methods import L0, Bilevel, Method, Minimax, Pool
 from ..result import Path
 from ..solvers import Request, Task
@@ -262,8 +262,9 @@ class Plan:
             for y in targets
         ]  # fmt: skip
         for task in tasks:
-            if isinstance(task.loss, Adjusted):
-                validate.check_adjustable(task.loss, task.y, task.risk(1.0).weight)
+            loss_with_them = as_adjusted(task.loss)
+            if loss_with_them is not None:
+                validate.check_adjustable(loss_with_them, task.y, task.risk(1.0).weight)
         return Problem(tasks, data.labels, classes, sizes, self.select, self.C)
 
     def _covariates(self, data: Rowwise, usable: np.ndarray) -> IndexArray:

@@ -16,15 +16,9 @@ from ..designs._operations import margins
 from ..losses import Cox
 from ..losses._ties import ties_of
 from ..methods import Method
+from ..result import Selection
 from . import _budget_selection
-from ._sparse_linear import (
-    CALLER_OF_FIT,
-    Model,
-    Rowwise,
-    SparseLinearModel,
-    terms_of,
-    with_callbacks,
-)
+from ._sparse_linear import CALLER_OF_FIT, Model, Rowwise, SparseLinearModel, with_callbacks
 
 TIED = 1e-8  # risk scores that near count as tied
 LARGEST_SCORE = 700.0  # above that of all training rows: the survival is 0 by then
@@ -358,9 +352,9 @@ def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:
     return right / total
 
 
-def _risk(design: Design, model: Model) -> FloatArray:
+def _risk(design: Design, model: Selection) -> FloatArray:
     """Return the risk scores of a model, (n_samples,)."""
-    features, coef = terms_of(model)
+    features, coef = model.terms
     return margins(design, features, coef[:, None], np.zeros(1))[:, 0]
 
 

@@ -10,7 +10,7 @@ variables are v = -gradient in the margins, signed: v is the scan vector of the 
 stable for any finite margin.
 """
 
-from ._adjusted import Adjusted, adjusted, rows_of
+from ._adjusted import Adjusted, adjusted, as_adjusted, rows_of
 from ._base import NumericLoss
 from ._check import check_loss
 from ._cox import Cox
@@ -36,6 +36,7 @@ __all__ = [
     "Responses",
     "SquaredHinge",
     "adjusted",
+    "as_adjusted",
     "balance",
     "check_loss",
     "dual_bound",

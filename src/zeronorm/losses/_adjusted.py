@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from ..designs._columns import DenseColumns
 from ._base import LossOfRows
 from ._dual import fit_intercept
 
-DEPENDENT = 1e-6  # A column with a smaller part of its own, relative to its size, depends on others.
+DEPENDENT = (
+    1e-6  # A column with a smaller part of its own, relative to its size, depends on others.
+)
 FLAT = 1e-12  # relative: directions of less curvature are left alone
 SEPARATED = 1e-10  # relative curvature at the best coefficients, less of which is none
 ORTHOGONAL = 1e-11  # relative: sums of a dual point below this are 0
@@ -39,7 +41,9 @@ class Adjusted(LossOfRows):
     """
 
     each: Smooth  # f, without intercepts
-    basis: FloatArray  # (n, r), orthonormal in the weights: spans the covariates, and 1 if b is free
+    basis: (
+        FloatArray  # (n, r), orthonormal in the weights: spans the covariates, and 1 if b is free
+    )
     back: FloatArray  # (1 + q, r) what the coefficients of the basis say of b and g
     kept: np.ndarray  # (q,) mask: the other covariates depend on these, and have coefficients of 0
     free: bool  # whether there are intercepts
@@ -104,9 +108,11 @@ class Adjusted(LossOfRows):
         """Return the best coefficients of the basis at margins, (outputs, r)."""
         # Value and derivatives are asked for one after the other, at the same margins.
         latest: Any = getattr(_LATEST, "entry", None)
-        if latest is not None and latest[0] is self and latest[1] is y and latest[2] is weight:
-            if np.array_equal(latest[3], z):
-                return np.asarray(latest[4])
+        same = latest is not None and all(
+            own is given for own, given in zip(latest, (self, y, weight), strict=False)
+        )
+        if same and np.array_equal(latest[3], z):
+            return np.asarray(latest[4])
         found = self._newton(z, y, weight)
         found.setflags(write=False)
         _LATEST.entry = self, y, weight, z.copy(), found
@@ -170,7 +176,7 @@ class Adjusted(LossOfRows):
         return self.each.conjugate(v, y, weight)
 
     def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return a point near v that is inside for f, and orthogonal to the basis if v is nearly so.
+        """Return a point near v that is inside for f, and orthogonal to the basis if v nearly is.
 
         What is taken off is in proportion to the entries of v, whose signs stay where it is little.
         """
@@ -204,7 +210,11 @@ class Adjusted(LossOfRows):
 
         Along a direction in which the loss falls for ever its curvature is lost.
         """
-        moved = self.moved(np.zeros_like(weight), y, weight)
+        zero = np.zeros_like(weight)
+        moved = self.moved(zero, y, weight)
+        start, end = (self.each.value_gradient(z, y, weight)[0] for z in (zero, moved))
+        if end <= SEPARATED * start:
+            return True
         values = np.linalg.eigvalsh(self._own(moved, y, weight))
         flat = int((values <= SEPARATED * max(float(values[-1]), 1e-300)).sum())
         # Equal coefficients of all classes change nothing.
@@ -233,7 +243,7 @@ class Adjusted(LossOfRows):
         if self._is_joint():
             off = self.each.coupling(DenseColumns(self.basis), moved, y, weight)
             found = found if off is None else found - off
-        return 0.5 * (found + found.T)
+        return np.asarray(0.5 * (found + found.T))
 
     def _newton(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         q, r = self.outputs, self.basis.shape[1]
@@ -247,29 +257,28 @@ class Adjusted(LossOfRows):
             rows = gradient.reshape(q, -1)
             return value, rows @ self.basis, np.abs(rows) @ np.abs(self.basis)
 
-        now = at(found)
+        now, total = at(found), float(weight.sum())
         for _ in range(MAX_NEWTON):
             if (np.abs(now[1]) <= NEAR * now[2]).all():
                 break
-            own, total = self._own(z + self.shift(found), y, weight), float(weight.sum())
-            for damping in DAMPINGS:
-                # Where few rows have a curvature there are directions without any.
+            own = self._own(z + self.shift(found), y, weight)
+            done = bool((np.abs(now[1]) <= ORTHOGONAL * now[2]).all())
+            # Where few rows have a curvature there are directions without any.
+            for damping in DAMPINGS[: 1 if done else None]:
                 root = _inverse_root(own + damping * total * np.eye(q * r))
                 step = (root @ (root.T @ now[1].ravel())).reshape(q, r)
-                trial = None
+                trial = at(found - step)
                 for _ in range(MAX_HALVINGS):
-                    trial = at(found - step)
                     if trial[0] <= now[0] + LEVEL * abs(now[0]):
                         break
                     step *= 0.5
-                assert trial is not None
-                falls = np.abs(trial[1]).max() < 0.9 * np.abs(now[1]).max()
-                lower = trial[0] < now[0] - LEVEL * abs(now[0])
-                done = (np.abs(now[1]) <= ORTHOGONAL * now[2]).all()
+                    trial = at(found - step)
                 # Where rounding hides a decrease the sums still fall.
-                if lower or falls or done:
+                ahead = trial[0] < now[0] - LEVEL * abs(now[0])
+                ahead |= bool(np.abs(trial[1]).max() < 0.9 * np.abs(now[1]).max())
+                if ahead:
                     break
-            if not (lower or falls):
+            if not ahead:
                 break
             found, now = found - step, trial
         return found
@@ -315,9 +324,15 @@ def adjusted(
     return Adjusted(each, np.ascontiguousarray(used @ inverse), back, kept, free)
 
 
+def as_adjusted(loss: object) -> Adjusted | None:
+    """Return a loss with covariates; None: it has none."""
+    return loss if isinstance(loss, Adjusted) else None
+
+
 def rows_of(loss: Smooth, index: IndexArray) -> Smooth:
     """Return the loss of some rows; only one with covariates is another one there."""
-    return loss.rows(index) if isinstance(loss, Adjusted) else loss
+    own = as_adjusted(loss)
+    return loss if own is None else cast("Smooth", own.rows(index))
 
 
 def _strata(y: FloatArray) -> list[IndexArray]:
@@ -332,4 +347,4 @@ def _inverse_root(matrix: FloatArray) -> FloatArray:
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
 
 
-__all__ = ["Adjusted", "adjusted", "rows_of"]
+__all__ = ["Adjusted", "adjusted", "as_adjusted", "rows_of"]

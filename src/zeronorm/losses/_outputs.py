@@ -50,7 +50,7 @@ class LossOfOutputs(LossOfRows):
         return z + np.repeat(self.intercepts(z, y, weight), z.size // self.outputs)
 
     def free_columns(self, n: int) -> FloatArray:
-        """Return the columns whose coefficients are not penalised: 1, where there are intercepts."""
+        """Return the columns without a penalty: 1, where there are intercepts."""
         return np.ones((n, 1 if self.free else 0))
 
     def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:

@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import FloatArray, IndexArray
-from ..files import PathLike, is_text
+from .._typing import FloatArray
+from ..files import PathLike
 from ..groups import Groups
 from ..result import Certificate, Tree
 from ..verification import CertificateError, check_form
 from ._archive import CertificateFileError, FileKind, Require, pack, read_file, unpack, write_file
+from ._certificate_parts import (
+    OF_CERTIFICATE,
+    OF_GROUPS,
+    check_certificate,
+    check_covariates,
+    check_equivalents,
+    check_groups,
+)
 from ._header import (
     FEATURES,
     VERSIONS,
@@ -45,19 +53,6 @@ CERTIFICATE = FileKind(
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
 _SHARED = ("metadata", "classes", "class_weight")
-_OF_GROUPS = ("group_of", "group_labels")  # They are there only where groups were selected.
-# Each array has this type, and one of these numbers of dimensions: two of several outputs.
-_OF_CERTIFICATE = {
-    "support": ("<i8", (1,)),
-    "coef": ("<f8", (1, 2)),
-    "dual": ("<f8", (1, 2)),
-    "forced": ("<i8", (1,)),
-    "parent": ("<i8", (1,)),
-    "feature": ("<i8", (1,)),
-    "inside": ("|b1", (1,)),
-    "row": ("<i8", (1,)),
-    "tree_dual": ("<f8", (2,)),
-}
 _ENTRIES = {
     **VERSIONS,
     "n_samples": int,
@@ -176,7 +171,7 @@ def save_certificate(
             "parent": tree.parent, "feature": tree.feature, "inside": tree.inside,
             "row": tree.row, "tree_dual": tree.dual,
         }  # fmt: skip
-        for name, (kind, _) in _OF_CERTIFICATE.items():
+        for name, (kind, _) in OF_CERTIFICATE.items():
             arrays[f"{name}_{number}"] = np.asarray(values[name]).astype(kind, copy=False)
     if groups is not None:
         arrays["group_of"] = groups.code.astype("<i8", copy=False)
@@ -245,9 +240,9 @@ def load_certificate(path: PathLike) -> SavedCertificate:
 
 def _members(n_arrays: int) -> list[str]:
     """Return the names of the arrays of a certificate file, given their number."""
-    n_certificates, more = divmod(n_arrays - len(_SHARED), len(_OF_CERTIFICATE))
-    numbered = [f"{name}_{i}" for i in range(max(1, n_certificates)) for name in _OF_CERTIFICATE]
-    return [*_SHARED, *numbered, *(_OF_GROUPS if more == len(_OF_GROUPS) else ())]
+    n_certificates, more = divmod(n_arrays - len(_SHARED), len(OF_CERTIFICATE))
+    numbered = [f"{name}_{i}" for i in range(max(1, n_certificates)) for name in OF_CERTIFICATE]
+    return [*_SHARED, *numbered, *(OF_GROUPS if more == len(OF_GROUPS) else ())]
 
 
 def read_certificate(where: str, data: bytes) -> SavedCertificate:
@@ -277,10 +272,10 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
     n_certificates = count_certificates(loss, classes)
     require(
         len(described) == n_certificates
-        and (len(arrays) - len(_SHARED)) // len(_OF_CERTIFICATE) == n_certificates,
+        and (len(arrays) - len(_SHARED)) // len(OF_CERTIFICATE) == n_certificates,
         f"there must be {n_certificates} certificates for {classes.size} classes",
     )
-    groups = _check_groups(arrays, m, require)
+    groups = check_groups(arrays, m, require)
     certificates = []
     for number, problem in enumerate(described):
         if isinstance(problem, dict):
@@ -294,9 +289,9 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
             (n_groups is None) == (groups is None),
             "n_groups must be there exactly where groups are",
         )
-        values = {name: arrays[f"{name}_{number}"] for name in _OF_CERTIFICATE}
-        tree = _check_certificate(values, m, require)
-        equivalents = _check_equivalents(problem["equivalents"], m, require)
+        values = {name: arrays[f"{name}_{number}"] for name in OF_CERTIFICATE}
+        tree = check_certificate(values, m, require)
+        equivalents = check_equivalents(problem["equivalents"], m, require)
         own: dict[str, Any] = {key: problem[key] for key in _PROBLEM}
         own |= {name: values[name] for name in ("support", "coef", "dual", "forced")}
         if isinstance(own["intercept"], list):
@@ -305,7 +300,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
                 "intercept must be a number, or those of all outputs",
             )
             own["intercept"] = np.array(own["intercept"])
-        own |= _check_covariates(own, m, require)
+        own |= check_covariates(own, m, require)
         own |= {"tree": tree, "equivalents": equivalents, "groups": groups}
         certificates.append(Certificate(**own))
         try:
@@ -316,8 +311,8 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         require(labelled == (classes.size > 0), f"classes must not go with the loss {loss}")
         _check_outputs(certificates[-1], metadata, classes.size, require)
     for name in ("C", "scaling", "loss", "fit_intercept", "n_groups", "parameters", "covariates"):
-        values = [getattr(one, name) for one in certificates]
-        same = all(np.array_equal(one, values[0]) for one in values)
+        stated = [getattr(one, name) for one in certificates]
+        same = all(np.array_equal(one, stated[0]) for one in stated)
         require(same, f"the certificates of all classes must have the same {name}")
     sizes = {one.dual.shape[-1] for one in certificates}
     require(
@@ -344,78 +339,3 @@ def _check_outputs(
         found == n_outputs,
         f"the certificate must be of {n_outputs} outputs; it has the dual points of {found}",
     )
-
-
-def _check_certificate(values: dict[str, NDArray[Any]], m: int, require: Require) -> Tree | None:
-    """Check the arrays of a certificate; return its tree."""
-    for name, (kind, n_dimensions) in _OF_CERTIFICATE.items():
-        array = values[name]
-        require(
-            array.dtype == kind and array.ndim in n_dimensions,
-            f"{name} must be {np.dtype(kind)} of {' or '.join(map(str, n_dimensions))} dimensions; "
-            f"got {array.dtype} of shape {array.shape}",
-        )
-        require(bool(np.isfinite(array).all()), f"{name} must be finite")
-    for name in ("support", "forced", "feature"):
-        require(bool((values[name] < m).all()), f"{name} must be below {m}")
-    parent, dual = values["parent"], values["tree_dual"]
-    require(
-        dual.shape[1] == values["dual"].size and (parent.size > 0 or not len(dual)),
-        "the arrays of a tree must fit each other",
-    )
-    if not parent.size:
-        return None
-    return Tree(parent, values["feature"], values["inside"], values["row"], dual)
-
-
-def _check_groups(arrays: Mapping[str, NDArray[Any]], m: int, require: Require) -> Groups | None:
-    """Return the groups of the features, None in the file of a budget of features."""
-    if _OF_GROUPS[0] not in arrays:
-        return None
-    code, labels = (arrays[name] for name in _OF_GROUPS)
-    require(code.dtype == "<i8" and code.shape == (m,), f"group_of must be {m} indices")
-    require(
-        labels.ndim == 1
-        and labels.dtype.kind in "iuU"
-        and (labels.dtype.kind != "U" or is_text(labels)),
-        "group_labels must be integers or valid text",
-    )
-    within = bool(((code >= 0) & (code < labels.size)).all())
-    require(within, f"group_of must be between 0 and {labels.size - 1}")
-    return Groups(labels, code.astype(np.int64))
-
-
-def _check_covariates(
-    own: Mapping[str, Any], m: int, require: Require
-) -> dict[str, NDArray[Any]]:
-    """Return covariates and their coefficients as arrays."""
-    covariates, effects = own["covariates"], own["effects"]
-    known = all(type(one) is int and 0 <= one < m for one in covariates)
-    require(known, f"covariates must be features, from 0 to {m - 1}")
-    rows = effects if own["coef"].ndim == 2 and covariates else [effects]
-    sound = all(
-        isinstance(row, list)
-        and len(row) == len(covariates)
-        and all(type(value) is float for value in row)
-        for row in rows
-    )
-    require(sound, "effects must be numbers, one for each covariate (and output)")
-    return {"covariates": np.array(covariates, np.int64), "effects": np.array(effects, np.float64)}
-
-
-def _check_equivalents(listed: list[Any], m: int, require: Require) -> dict[int, IndexArray]:
-    """Return the equivalent features that the metadata list."""
-
-    def is_feature(value: Any) -> bool:
-        return type(value) is int and 0 <= value < m
-
-    for entry in listed:
-        require(
-            isinstance(entry, list)
-            and len(entry) == 2
-            and is_feature(entry[0])
-            and isinstance(entry[1], list)
-            and all(map(is_feature, entry[1])),
-            "equivalents must be features, each with a list of features",
-        )
-    return {feature: np.array(others, np.int64) for feature, others in listed}

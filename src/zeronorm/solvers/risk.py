@@ -9,9 +9,9 @@ import numpy as np
 
 from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..losses import (
-    Adjusted,
     LossOfOutputs,
     Responses,
+    as_adjusted,
     balance,
     dual_bound,
     fit_intercept,
@@ -98,8 +98,9 @@ class Risk:
         b : what the solver knows as the intercept. Of several outputs the intercepts are (outputs,)
         and the coefficients (outputs, q), else a number and (q,).
         """
-        if isinstance(self.loss, Adjusted):
-            found = self.loss.effects(z, self.y, self.weight)
+        adjusted = as_adjusted(self.loss)
+        if adjusted is not None:
+            found = adjusted.effects(z, self.y, self.weight)
             if self.loss.outputs > 1:
                 return found[:, 0], found[:, 1:]
             return float(found[0, 0]), found[0, 1:]

@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import Design, FloatArray, IndexArray, Smooth, Wrapper
 from ..designs._operations import select_rows
 from ..groups import Groups
-from ..losses import Adjusted, Logistic, adjusted, rows_of
+from ..losses import Logistic, adjusted, as_adjusted, rows_of
 from .risk import Risk, places_of
 from .units import Units, units_of
 
@@ -68,9 +68,8 @@ class Task:
             own, columns = covariates
             free = bool(getattr(loss, "free", intercept))
             rows = risk.weight.reshape(loss.outputs, -1).sum(axis=0)
-            risk = replace(
-                risk, loss=adjusted(risk.loss, risk.y, columns, rows, free), intercept=False
-            )
+            with_them: Any = adjusted(risk.loss, risk.y, columns, rows, free)
+            risk = replace(risk, loss=with_them, intercept=False)
         return cls(
             design,
             risk.y,
@@ -111,8 +110,8 @@ class Task:
     @property
     def kept_covariates(self) -> np.ndarray:
         """(q,) which covariates have coefficients: the others depend on them."""
-        loss = self.loss
-        return loss.kept if isinstance(loss, Adjusted) else np.empty(0, bool)
+        loss = as_adjusted(self.loss)
+        return np.empty(0, bool) if loss is None else loss.kept
 
     @property
     def design_of_features(self) -> Design:

@@ -51,8 +51,10 @@ class Covariates:
         weight: FloatArray,
         free: bool,
         outputs: int,
-    ) -> Covariates:
-        """Return those of the columns of a certificate; error: as of `Data`."""
+    ) -> Covariates | None:
+        """Return those of the columns of a certificate, if any; error: as of `Data`."""
+        if not columns.shape[1]:
+            return None
         n, ones, n_strata = len(columns), list[FloatArray](), 0
         if loss.survival and y.shape[1] == 4:
             raise CertificateError("a certificate of rows that enter late has no covariates.")
@@ -170,8 +172,8 @@ class Covariates:
             for o in range(counted):
                 blocks[o, o] = room[o]
         bent = np.einsum("abn,nr->anbr", blocks, self.columns).reshape(-1, counted * p)
-        rows = self._parts(np.arange(dual.size))[:counted]
-        matrix = np.concatenate([self.columns.T @ bent[own] for own in rows])
+        rows = bent.reshape(self.outputs, n, -1)[:counted]
+        matrix = np.concatenate([self.columns.T @ own for own in rows])
         values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
         if not values[0] > LEAST_ROOM * values[-1]:
             raise CertificateError(

@@ -220,21 +220,23 @@ def read_data(
     values, told = (away if centred or moved else Z), (away if centred else Z)
     # A score is a sum of n products, and so are the mean and the deviation in its entries.
     error = ROUNDOFF * (4 * n + 8) * np.abs(values).max(axis=0)
-    own = certificate.covariates
-    for name, chosen in (("support", certificate.support), ("covariates", own)):
-        if constant[chosen].any():
+    own, weight = certificate.covariates, certificate.C * np.tile(s, q) * exposure
+    free = bool(certificate.fit_intercept)
+    _check_features(certificate, constant)
+    constant[own] = True  # they are no features either
+    beside = Covariates.of(values[:, own], error[own], loss, target, weight, free, q)
+    return Data(
+        values, target, centre, blur, weight, ~constant,
+        (mean + rest) / scale if moved else np.zeros(m), error, told,
+        loss, free, q, beside,
+    )  # fmt: skip
+
+
+def _check_features(certificate: Certificate, constant: np.ndarray) -> None:
+    """Raise CertificateError where columns that are no features are named as ones."""
+    for name, own in (("support", certificate.support), ("covariates", certificate.covariates)):
+        if constant[own].any():
             raise CertificateError(
                 f"the {name} of the certificate must have no constant columns of X, which are no "
                 "features."
             )
-    weight, beside, usable = certificate.C * np.tile(s, q) * exposure, None, ~constant
-    if own.size:
-        usable[own] = False
-        beside = Covariates.of(
-            values[:, own], error[own], loss, target, weight, bool(certificate.fit_intercept), q
-        )
-    return Data(
-        values, target, centre, blur, weight, usable,
-        (mean + rest) / scale if moved else np.zeros(m), error, told,
-        loss, bool(certificate.fit_intercept), q, beside,
-    )  # fmt: skip

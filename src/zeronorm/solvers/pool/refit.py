@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
-from ...losses import Adjusted, LossOfOutputs
+from ...losses import Adjusted, LossOfOutputs, as_adjusted
 from ..risk import Risk
 from .ridge import Ridge, inverse_factor, leverages, ridge
 
@@ -68,8 +68,8 @@ def refit(
     else:
         candidates = [float(C)]
     penalty = 1.0 / std**2
-    adjusted = isinstance(risk.loss, Adjusted)
-    base = risk.loss.each if isinstance(risk.loss, Adjusted) else risk.loss
+    adjusted = as_adjusted(risk.loss)
+    base = risk.loss if adjusted is None else adjusted.each
     by_folds = not base.separable and base.outputs == 1
     folds = _folds(Z, risk) if by_folds else []
     fits: list[Ridge] = []
@@ -78,7 +78,7 @@ def refit(
     for value in candidates:
         start = (fits[-1].coef, fits[-1].intercept) if fits else None
         fits.append(ridge(Z, risk.times(value), penalty=penalty, start=start, tol=coarse))
-        if base.outputs > 1 or (adjusted and base.separable):
+        if base.outputs > 1 or (adjusted is not None and base.separable):
             losses.append(leave_one_row_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
         elif base.separable:
             losses.append(leave_one_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
@@ -199,11 +199,11 @@ def held_out_loss(
     for train, columns, part in folds:
         found = ridge(columns, part.times(C), penalty=penalty, start=start, tol=tol)
         z = Z.times(found.coef) + found.intercept
-        whole = risk
-        if isinstance(part.loss, Adjusted):  # the coefficients of covariates are those of the part
-            own = part.loss.solution(z[train], part.y, part.weight)
-            z = z + cast("Adjusted", risk.loss).shift(own)
-            whole, part = (replace(one, loss=part.loss.each) for one in (risk, part))
+        whole, own = risk, as_adjusted(part.loss)
+        if own is not None:  # the coefficients of covariates are those of the part
+            solution = own.solution(z[train], part.y, part.weight)
+            z = z + cast("Adjusted", risk.loss).shift(solution)
+            whole, part = (replace(one, loss=own.each) for one in (risk, part))
         total += whole.value_gradient(z)[0] - part.value_gradient(z[train])[0]
     return total / float(risk.weight.sum())
 
