@@ -91,6 +91,11 @@ class BudgetClassifier(LinearClassifier):
     forced_features : list of int or str, or None
         Always in the model (with whole groups: their groups), counted in the budgets. With
         groups="columns" they are encoded columns, "column=category".
+    covariates : list of int or str, or None
+        Columns in every model beside the selected features: not counted in the budgets, and free
+        of any penalty, as the intercept is, in selection, certificate and final fit. With a_i their
+        entries, z_i = x_i'u + b + a_i'g in the problem above, which is over u, b and g. One that
+        depends on earlier ones has the coefficient 0. By "pool", "l0", "minimax" and "greedy".
     forced_groups : list of labels, or None
         Of "bilevel": counted as groups of every model, with or without features of theirs.
     criterion : "aic", "bic", "ebic", "gic" or None
@@ -101,7 +106,8 @@ class BudgetClassifier(LinearClassifier):
             criterion = 2 l + k a,   a = 2 (aic), log n (bic), log n + 2 log p (ebic),
                                          log(p) log(log n) (gic)
 
-        with l the log-loss of the final fit summed over the rows with their weights, k the size,
+        with l the log-loss of the final fit summed over the rows with their weights, k the size
+        (and the coefficients of covariates),
         n the sum of the weights (which count rows) and p the number of columns that are not
         constant. Of several classes, the sum over the models of each class against the others, and
         one size for all. Sources in `zeronorm.criteria`.
@@ -124,8 +130,10 @@ class BudgetClassifier(LinearClassifier):
 
     Attributes
     ----------
-    support_ : (k,) sorted indices of the selected features (of all classes).
-    coef_, intercept_ : the model on all features, (1 or n_classes, n_features_in_); where it is
+    support_ : (k,) sorted indices of the selected features (of all classes), covariates not among
+        them.
+    covariates_ : (q,) sorted indices of the covariates; where there are some.
+    coef_, intercept_ : the model on all features, covariates among them, (1 or n_classes, n_features_in_); where it is
         calibrated, the final fit times `path_[k].scale`.
     classes_ : labels.
     size_ : the size of the model: a number of features, of groups, or the pair of both.

@@ -28,8 +28,8 @@ class BudgetRegressor(LinearRegressor):
 
     Parameters
     ----------
-    n_features, n_groups, groups, method, forced_features, forced_groups, fit_intercept,
-    standardize, criterion, tol, warm_start, n_threads
+    n_features, n_groups, groups, method, forced_features, forced_groups, covariates,
+    fit_intercept, standardize, criterion, tol, warm_start, n_threads
         As in `BudgetClassifier`.
     loss : "least_squares", "huber", "quantile", "poisson", "gamma", or a loss
         What is small in the best model. "huber" is least squares that outliers pull less at;

@@ -100,9 +100,9 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
 
     Parameters
     ----------
-    n_features, n_groups, groups, method, forced_features, forced_groups, standardize, criterion,
-    tol, warm_start, n_threads
-        As in `BudgetClassifier`.
+    n_features, n_groups, groups, method, forced_features, forced_groups, covariates, standardize,
+    criterion, tol, warm_start, n_threads
+        As in `BudgetClassifier`; no covariates with late entries.
     C : "auto" or float
         Weight of the summed loss during selection. "auto": 0.1, and 1 for "bilevel".
     refit_C : "auto", "loo", float or None

@@ -14,10 +14,14 @@ from ._multinomial import Multinomial
 NEAR = 1e-9  # A dual point is moved by this share of it at most, to be feasible.
 DEPENDENT = 1e-9  # A column with a smaller part of its own depends on others.
 # Where entries are at the ends of their intervals a dual point is that much smaller, so that they
-# have room, and less of that than such a share is none.
-SHRUNK, LEAST_ROOM = 1e-11, 1e-14
+# have room.
+SHRUNK = 1e-11
 # A dual point is moved on by such shares of its way to the ends, where rounding is bounded.
 FURTHER = (1e-3, 1e-6, 0.5)
+NO_ROOM = (
+    "the dual point of the certificate leaves its covariates no room: too few rows are away from "
+    "the ends of their intervals."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +29,15 @@ class Covariates:
     """The columns without a penalty, with 1 where an intercept is free, and the dual points at 0.
 
     With N these columns and f* the conjugate, a dual point v is feasible where N'v = 0. A point
-    near that is moved by -E M^-1 N'v, M = N'E, E = HN, where H is diagonal with the way of every
-    row to the nearest end of its interval (of classes s (diag(p) - pp')): no row leaves it. What
-    rounding leaves, r = N'v with |r_k| <= e_k, is covered by convexity: the feasible point is the
-    mean of the v + p r_k d_k, k = 1, ..., p, with d_k the columns of -E M^-1, and so, for t >= 1,
+    near that is moved by -E (N'E)^-1 N'v, E = HN, where H is diagonal with the way of every row to
+    the nearest end of its interval (of classes s (diag(p) - pp')): no row leaves it.
 
-        f*(feasible) <= f*(v) + 1/p sum_k max over +- of (f*(v +- t p e_k d_k) - f*(v)) / t.
+    Rounding leaves r = N'v. With D what is computed of E (N'E)^-1, the point v + D w is feasible
+    where N'D w = -r; the largest row sum of |N'D - I| is at most 1/2, so that there is such a w,
+    with |w_k| <= e, e twice the largest |r_k|. It is the mean of the v + p w_k d_k, k = 1, ..., p,
+    d_k the columns of D, so that by convexity, for t >= 1,
+
+        f*(v + D w) <= f*(v) + 1/p sum_k max over +- of (f*(v +- t p e d_k) - f*(v)) / t.
     """
 
     columns: FloatArray  # (n, p) orthonormal
@@ -99,21 +106,24 @@ class Covariates:
     def moved(self, dual: FloatArray) -> FloatArray:
         """Return by how much the feasible point may differ, the sum over the rows, (outputs,)."""
         directions, left = self._left(dual)
-        return np.asarray((np.abs(directions) @ left).reshape(self.outputs, -1).sum(axis=1))
+        sizes = np.abs(directions).sum(axis=1) * left
+        return np.asarray(sizes.reshape(self.outputs, -1).sum(axis=1))
 
     def rounding(self, dual: FloatArray) -> float:
         """Return by how much the conjugate of the feasible point may be above that of this one."""
         directions, left = self._left(dual)
         room, total = self._room(dual), 0.0
         value = float(self.loss.conjugates(dual, self.y, self.weight)[0].sum())
-        for k in np.flatnonzero(self._is_ours()):
-            step = left.size * left[k] * directions[:, k]
+        p = directions.shape[1]
+        for direction in directions.T:
+            step = p * left * direction
             moving = step != 0
             share = float((np.abs(step[moving]) / room[moving]).max(initial=0.0))
-            rises = (self._rise(dual, h / share * step, h / share, value) for h in FURTHER
-                     if share < h)  # fmt: skip
+            rises = (
+                self._rise(dual, h / share * step, h / share, value) for h in FURTHER if share < h
+            )
             total += next((rise for rise in rises if rise < np.inf), np.inf)
-        return total / left.size
+        return total / p
 
     def _rise(self, dual: FloatArray, step: FloatArray, t: float, value: float) -> float:
         """Return by how much the conjugate rises on a step to either side, divided by t."""
@@ -125,10 +135,24 @@ class Covariates:
             worst = max(worst, (found - value) / t)
         return worst
 
-    def _left(self, dual: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the directions d_k, (outputs n, p), and the e_k, (p,), twice what they are."""
+    def _left(self, dual: FloatArray) -> tuple[FloatArray, float]:
+        """Return the directions D, (outputs n, p), and e.
+
+        The sums that the loss itself asks for are those of `Loss.balanced`.
+        """
         bent, inverse = self._system(dual)
-        return bent @ inverse, 2.0 * (np.abs(self._sums(dual)) + self._errors(dual))
+        ours = np.tile(
+            np.arange(self.columns.shape[1]) < self.columns.shape[1] - self.n_strata,
+            self._counted(),
+        )
+        directions = (bent @ inverse)[:, ours]
+        each = [(self._sums(one)[ours], self._errors(one)[ours]) for one in directions.T]
+        away = [
+            np.abs(own[0] - one) + own[1] for own, one in zip(each, np.eye(len(each)), strict=True)
+        ]
+        if not np.array(away).sum(axis=0).max(initial=0.0) <= 0.5:
+            raise CertificateError(NO_ROOM)
+        return directions, 2.0 * float((np.abs(self._sums(dual)) + self._errors(dual))[ours].max())
 
     def _parts(self, dual: FloatArray) -> FloatArray:
         return dual.reshape(self.outputs, -1)
@@ -145,11 +169,6 @@ class Covariates:
         """Return the rounding of these."""
         sizes = np.abs(self._parts(dual)[: self._counted()]).sum(axis=1)
         return np.asarray(np.outer(sizes, self.error).ravel())
-
-    def _is_ours(self) -> np.ndarray:
-        """Return which of the sums are not those that the loss itself asks for."""
-        ours = np.arange(self.columns.shape[1]) < self.columns.shape[1] - self.n_strata
-        return np.tile(ours, self._counted())
 
     def _room(self, dual: FloatArray) -> FloatArray:
         """Return the way of every entry to the nearest end of its interval."""
@@ -175,11 +194,8 @@ class Covariates:
         rows = bent.reshape(self.outputs, n, -1)[:counted]
         matrix = np.concatenate([self.columns.T @ own for own in rows])
         values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-        if not values[0] > LEAST_ROOM * values[-1]:
-            raise CertificateError(
-                "the dual point of the certificate leaves its covariates no room: too few rows are "
-                "away from the ends of their intervals."
-            )
+        if not values[0] > 0.0:
+            raise CertificateError(NO_ROOM)
         return bent, (vectors / values) @ vectors.T
 
     def _is_inside(self, dual: FloatArray) -> bool:
