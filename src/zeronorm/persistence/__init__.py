@@ -6,7 +6,8 @@ A model file is a zip archive in the form of `numpy.savez` (any NumPy reads it) 
 metadata  (length,) uint8              JSON in UTF-8: versions, names, parameters, certificates,
                                        what the solver did (`history`: a row per step)
 classes   (n_classes,) number or str   sorted; none of numbers, counts and survival times
-support   (k,) int64                   sorted, each in [0, n_features_in); empty for l1 at most
+support   (k,) int64                   sorted, each in [0, n_features_in); empty for l1 at most;
+                                       covariates, which the metadata list, are among them
 coef      (n_scores, k) float64        finite; a score is of two classes, of numbers, of times,
                                        else of every class or response
 intercept (n_scores,) float64          finite; 0 of survival times
@@ -48,9 +49,10 @@ class_weight (n_classes,) float64      positive: the weight of a row of each cla
 and for every certificate i (one for two classes, whose second counts as +1, for none, and for
 classes that share their features; else one for each class against the others) support_i, coef_i,
 dual_i, forced_i and, of its tree, parent_i, feature_i, inside_i, row_i and tree_dual_i, without
-rows where there is no tree. What they mean is said by `zeronorm.result`. Files of earlier formats
-are read: models of format 1 are of one response, certificates of formats 1 and 2 of one output;
-models of formats 1 and 2 and certificates of formats 1 to 3 have no covariates.
+rows where there is no tree; covariates and their coefficients are in the metadata. What they mean
+is said by `zeronorm.result`. Files of earlier formats are read: models of format 1 are of one
+response, certificates of formats 1 and 2 of one output; models of formats 1 and 2 and certificates
+of formats 1 to 3 have no covariates.
 """
 
 from __future__ import annotations
