@@ -133,8 +133,8 @@ class BudgetClassifier(LinearClassifier):
     support_ : (k,) sorted indices of the selected features (of all classes), covariates not among
         them.
     covariates_ : (q,) sorted indices of the covariates; where there are some.
-    coef_, intercept_ : the model on all features, covariates among them, (1 or n_classes, n_features_in_); where it is
-        calibrated, the final fit times `path_[k].scale`.
+    coef_, intercept_ : the model on all features, covariates among them, (1 or n_classes,
+        n_features_in_); where it is calibrated, the final fit times `path_[k].scale`.
     classes_ : labels.
     size_ : the size of the model: a number of features, of groups, or the pair of both.
     path_ : a `Path`, the models of all sizes asked for; `path_[size]` is a `Selection`, with the
