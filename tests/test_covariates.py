@@ -236,6 +236,7 @@ FORGED = {
     "dual": lambda c: replace(c, dual=c.dual * np.linspace(0.9, 1.0, c.dual.size)),
     "centred": lambda c: replace(c, dual=c.dual * 0.0 + _apart(c.dual)),
     "candidates": lambda c: replace(c, candidates=c.candidates - 1),
+    "zero": lambda c: replace(c, dual=0.0 * c.dual, candidates=11, fixed_in=0),
 }
 
 
@@ -257,6 +258,28 @@ def test_forged_certificates_are_refused(forged, loss):
     verify(X, y, certificate)
     with pytest.raises(CertificateError):
         verify(X, y, FORGED[forged](certificate))
+
+
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "responses"])
+def test_coefficients_of_covariates_have_to_be_the_best(loss):
+    """A model whose covariates are not at their best, with its true objective, is verified."""
+    X, z, rng = drawn(21, n=50)
+    y = target(loss, z, rng)
+    one = estimator(loss, 2, covariates=COVARIATES).fit(X, y).certificate_
+    for size, sound in ((1e-5, True), (0.05, False)):
+        effects = one.effects * (1.0 + size * rng.choice([-1.0, 1.0], one.effects.shape))
+        Z = (X - X.mean(axis=0)) / X.std(axis=0)
+        features = [*one.support, *one.covariates]
+        W = np.concatenate([one.coef, effects], axis=-1)
+        margins = Z[:, features] @ np.atleast_2d(W).T + one.intercept
+        objective = 0.5 * (one.coef**2).sum()
+        objective += losses_of_margins(loss, margins, y, np.full(50, one.C), one.parameters)
+        forged = replace(one, effects=effects, objective=float(objective))
+        if sound:
+            verify(X, y, forged)
+            continue
+        with pytest.raises(CertificateError, match=r"not optimal|no room|sum 0"):
+            verify(X, y, forged)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

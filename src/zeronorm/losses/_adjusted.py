@@ -13,15 +13,13 @@ from ..designs._columns import DenseColumns
 from ._base import LossOfRows
 from ._dual import fit_intercept
 
-DEPENDENT = (
-    1e-6  # A column with a smaller part of its own, relative to its size, depends on others.
-)
+DEPENDENT = 1e-6  # A column with a smaller part of its own, relative to it, depends on others.
 FLAT = 1e-12  # relative: directions of less curvature are left alone
 SEPARATED = 1e-10  # relative curvature at the best coefficients, less of which is none
 ORTHOGONAL = 1e-11  # relative: sums of a dual point below this are 0
 NEAR = 1e-14  # relative: Newton's method ends at such sums of a gradient
 LEVEL = 1e-13  # relative: values that differ by less are equal
-DAMPINGS = (0.0, 1e-6, 1e-4, 1e-2, 1.0)  # of Newton steps, relative to the sum of the weights
+DAMPINGS = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 1.0)  # of Newton steps, relative to the sum of the weights
 MAX_NEWTON, MAX_HALVINGS = 100, 60
 
 _LATEST = threading.local()  # the best coefficients of the last margins
@@ -41,9 +39,7 @@ class Adjusted(LossOfRows):
     """
 
     each: Smooth  # f, without intercepts
-    basis: (
-        FloatArray  # (n, r), orthonormal in the weights: spans the covariates, and 1 if b is free
-    )
+    basis: FloatArray  # (n, r) orthonormal in the weights; of the covariates, and 1 if b is free
     back: FloatArray  # (1 + q, r) what the coefficients of the basis say of b and g
     kept: np.ndarray  # (q,) mask: the other covariates depend on these, and have coefficients of 0
     free: bool  # whether there are intercepts

@@ -112,6 +112,8 @@ class Covariates:
     def rounding(self, dual: FloatArray) -> float:
         """Return by how much the conjugate of the feasible point may be above that of this one."""
         directions, left = self._left(dual)
+        if not left > 0.0:  # of 0 there is no rounding
+            return 0.0
         room, total = self._room(dual), 0.0
         value = float(self.loss.conjugates(dual, self.y, self.weight)[0].sum())
         p = directions.shape[1]
