@@ -125,7 +125,7 @@ class Covariates:
                 self._rise(dual, h / share * step, h / share, value) for h in FURTHER if share < h
             )
             total += next((rise for rise in rises if rise < np.inf), np.inf)
-        return total / p
+        return float(total / p)
 
     def _rise(self, dual: FloatArray, step: FloatArray, t: float, value: float) -> float:
         """Return by how much the conjugate rises on a step to either side, divided by t."""

@@ -221,7 +221,9 @@ def _held_out(
     task = fold.tasks[column]
     features, Z, variance = _gathered(task, path)
     outside = gather(Rows(fold.storage, fold.test), features)
-    beside = gather(Rows(fold.storage, fold.test), task.covariates)
+    beside = np.empty((fold.test.size, 0))
+    if task.covariates.size:
+        beside = gather(Rows(fold.storage, fold.test), task.covariates).dense()
     margins: dict[int, FloatArray] = {}
     for k in sizes:
         model = path[min(k, fold.n_units)]
@@ -234,7 +236,7 @@ def _held_out(
             coef, intercept, effects = task.by_output(fit.coef), fit.intercept, fit.effects
         margins[k] = outside.take(place).times(coef.T) + intercept
         if task.covariates.size:
-            margins[k] = margins[k] + beside.times(effects.T)
+            margins[k] = margins[k] + beside @ effects.T
         margins[k] = margins[k].reshape(len(fold.test), -1)
     return margins
 
