@@ -22,7 +22,8 @@ from zeronorm import (
 )
 from zeronorm.groups import Groups
 from zeronorm.losses import Cox, Huber, LeastSquares, Logistic, Multinomial, Poisson, adjusted
-from zeronorm.verification import CertificateError
+from zeronorm.verification import CertificateError, check_form
+from zeronorm.verification._data import read_data
 
 COVARIATES = [3, 6]
 LOSSES = ["logistic", "squared_hinge", "least_squares", "huber", "poisson", "gamma", "cox",
@@ -580,3 +581,78 @@ def test_the_derivatives_of_a_loss_at_the_best_coefficients(base):
     np.testing.assert_allclose(bend[:, 0], along, rtol=1e-4, atol=1e-5)
     assert loss.conjugate(-gradient, y, weight) == pytest.approx(gradient @ at - value, rel=1e-6)
     assert loss.conjugate(1.0 - gradient, y, weight) == np.inf
+
+
+def posed(loss, seed=40, n=40):
+    """The data of a certificate as the verifier has them, and a dual point."""
+    X, z, rng = drawn(seed, n=n)
+    y = target(loss, z, rng)
+    one = check_form(estimator(loss, 2, covariates=COVARIATES).fit(X, y).certificate_)
+    return read_data(X, y, None, one), one.dual.ravel(), rng
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_points_are_made_feasible(loss):
+    """A dual point that is nearly feasible stays as it is, leaves its interval, or moves far."""
+    data, dual, rng = posed(loss)
+    own = data.covariates
+    moved = dual * (1.0 + 3e-10 * rng.standard_normal(dual.size))
+    found = data.feasible(moved)
+    left = found.reshape(own.outputs, -1) @ own.columns
+    before = moved.reshape(own.outputs, -1) @ own.columns
+    assert np.abs(left).max() < 1e-4 * np.abs(before).max()
+    low, high = own.loss.limits(own.y, own.weight)
+    assert ((low <= found) & (found <= high)).all()
+    np.testing.assert_allclose(found, moved, rtol=1e-6, atol=1e-9 * np.abs(dual).max())
+    far = dual * (1.0 + 1e-6 * rng.standard_normal(dual.size))
+    with pytest.raises(CertificateError, match="sum 0 times its covariates"):
+        own.feasible(np.clip(far, low, high))
+    np.testing.assert_allclose(
+        own.columns.T @ own.columns, np.eye(own.columns.shape[1]), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("size", [1e-7, 1e-11])
+def test_rounding_covers_the_point_that_is_feasible(loss, size):
+    """What rounding hides of the conjugate is more than the verifier says."""
+    data, dual, rng = posed(loss, seed=41)
+    own = replace(data.covariates, error=np.full_like(data.covariates.error, size))
+    base = own.feasible(dual)
+    value = data.loss.conjugates(base, data.y, data.weight)[0].sum()
+    most, reach = own.rounding(base), own.moved(base)
+    bent, inverse = own._system(base)
+    p = own.columns.shape[1] - own.n_strata
+    ours = np.tile(np.arange(own.columns.shape[1]) < p, inverse.shape[0] // own.columns.shape[1])
+    D, e = (bent @ inverse)[:, ours], own._errors(base)[ours]
+    worst = 0.0
+    for _ in range(200):
+        point = base + D @ (e * rng.choice([-1.0, 1.0], e.size))
+        worst = max(worst, data.loss.conjugates(point, data.y, data.weight)[0].sum() - value)
+        away = np.abs(point - base).reshape(own.outputs, -1).sum(axis=1)
+        assert (away <= reach).all()
+    assert 0.0 < worst <= most <= 20.0 * worst + 1e-13 * abs(value)
+
+
+def test_a_point_without_room_is_refused():
+    """Where hardly a row can move a feasible point is claimed to be near all the same."""
+    data, dual, _ = posed("logistic")
+    own = data.covariates
+    alone = np.zeros_like(dual)
+    alone[[0, 1]] = dual[[0, 1]]
+    with pytest.raises(CertificateError, match="no room"):
+        own.feasible(alone)
+    coarse = replace(own, error=np.full_like(own.error, 1.0))
+    with pytest.raises(CertificateError, match="no room"):
+        coarse.rounding(own.feasible(dual))
+
+
+def test_dependent_covariates_of_a_certificate_are_refused():
+    """The verifier divides by next to nothing where a covariate is there twice."""
+    X, z, rng = drawn(42, n=40)
+    y = target("logistic", z, rng)
+    one = estimator("logistic", 2, covariates=COVARIATES).fit(X, y).certificate_
+    X = np.column_stack([X, X[:, 3] + 1e-11 * X[:, 6]])
+    forged = replace(one, covariates=np.array([3, 6, 8]), effects=np.append(one.effects, 0.0))
+    with pytest.raises(CertificateError, match="depend on each other"):
+        verify(X, y, forged)
