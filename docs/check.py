@@ -9,6 +9,11 @@ would type them. In the output shown, `...` stands for anything (seconds differ)
 space count as one space. A command without output shown only has to succeed; one with output is
 compared and may fail: pages show the exit code with `echo "exit code $?"`.
 
+A page about data that are not in the repository says so in its first line, as in
+`<!-- data: tecator riboflavin -->`. It finds them in its folder as `tecator.npz` and
+`riboflavin.npz`, links to `tecator/arrays.npz` and so on below `$ZERONORM_DATA`; where one is not
+there, the page is skipped.
+
 A Python file is run in an empty folder, with warnings as errors, and has to end with exit code 0.
 
 `--write` puts the real output where it differs: look at the difference before you keep it.
@@ -34,6 +39,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NEEDED = re.compile(r"\A<!-- data: (.*) -->\n")
+DATA = Path(os.environ.get("ZERONORM_DATA", "none")).resolve()
 TIMEOUT = 300  # seconds for one command or one example script
 
 
@@ -117,6 +124,15 @@ def check_page(page: Path, write: bool) -> Iterator[str]:
         page.write_text("".join([*pieces, text[end:]]), encoding="utf-8")
 
 
+def link_data(page: Path, folder: Path) -> list[str]:
+    """Put the data that a page needs into its folder; return the names of those that lack."""
+    found = NEEDED.match(page.read_text(encoding="utf-8")) if page.suffix == ".md" else None
+    files = {name: DATA / name / "arrays.npz" for name in (found[1].split() if found else ())}
+    for name, file in files.items():
+        (folder / f"{name}.npz").symlink_to(file)
+    return [name for name, file in files.items() if not file.is_file()]
+
+
 def check_script(script: Path) -> Iterator[str]:
     """Yield a report if an example script fails."""
     done = shell(f'"{sys.executable}" -W error "{script}"')
@@ -144,9 +160,13 @@ def main(arguments: list[str]) -> int:
         start = time.perf_counter()
         with tempfile.TemporaryDirectory() as scratch, chdir(scratch):
             (Path(scratch) / "examples").symlink_to(ROOT / "examples")
+            lacking = link_data(file, Path(scratch))
+            if lacking:
+                print(f"skipped {file.relative_to(ROOT)}, no {', '.join(lacking)} in ZERONORM_DATA")
+                continue
             reports = list(check_script(file) if file.suffix == ".py" else check_page(file, write))
         seconds = time.perf_counter() - start
-        print(f"{'FAILED' if reports else 'ok':7}{file.relative_to(ROOT)} ({seconds:.1f} s)")
+        print(f"{'FAILED' if reports else 'ok':8}{file.relative_to(ROOT)} ({seconds:.1f} s)")
         print("".join(f"\n{report}\n" for report in reports), end="", flush=True)
         failed += len(reports)
     print(f"{len(files)} files, {failed} examples failed")

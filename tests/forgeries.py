@@ -241,6 +241,22 @@ def _other_groups(rng, c, m):
     return _replaced(c, groups=Groups(c.groups.labels, code))
 
 
+def other_signs(rng, c, m):
+    """Claim other signs, or none; not among the changes of certificates without signs."""
+    signs = np.resize(np.array(c.signs if len(c.signs) else np.zeros(m), np.int8), m)
+    draw = rng.integers(5)
+    if draw == 0:
+        return _replaced(c, signs=np.empty(0, np.int8))
+    if draw == 1:
+        return _replaced(c, signs=-signs)
+    if draw == 2:
+        return _replaced(c, signs=signs[:-1])
+    if draw == 3:
+        return _replaced(c, signs=np.zeros(m, np.int8))
+    signs[rng.integers(m, size=rng.integers(1, 4))] = rng.integers(-1, 3)
+    return _replaced(c, signs=signs)
+
+
 def _no_tree(rng, c, m):
     return _replaced(c, tree=None)
 
@@ -349,6 +365,7 @@ def accepted(rng, true, X, y, n_draws, optimum):
         found.append(forged)
         supports = admissible(forged, X.shape[1])
         problem = float(forged.C), bool(forged.fit_intercept), str(supports), str(forged.parameters)
+        problem += (str(forged.signs),)
         if problem not in known:
             known[problem] = min(optimum(forged, one) for one in supports)
         assert float(forged.bound) <= known[problem] * (1.0 + 1e-6) + 1e-12

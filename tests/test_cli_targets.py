@@ -248,6 +248,11 @@ def test_strata_and_roles_of_other_formats(run, fails, write):
         # A value that occurs once, among many others, is no class.
         (np.append(np.arange(12), np.zeros(68, int)), "numbers", "12 distinct whole numbers"),
         (X[:, 0], "numbers", "taken for numbers: 80 distinct values in 80 rows"),
+        (
+            np.where(X[:, 0] > 0, 0.5, 1.5),
+            "numbers",
+            "taken for numbers: 2 distinct values in 80 rows",
+        ),
     ],
 )
 def test_the_task_is_guessed_aloud(run, write, values, task, guess):
@@ -408,3 +413,40 @@ def test_path_of_numbers(run, fails, write):
     )
     message = fails("path", data, "--target", "price")
     assert "cannot be classes; say --loss least_squares, or --loss poisson if" in message
+
+
+def test_signs_are_asked_for_by_name(run, write):
+    """The options would be ignored, ask for the other sign, or not be told in the reports."""
+    path, common = write("price"), ["--target", "price", "-k", 2, "--no-cv"]
+    text = " ".join(
+        run("select", path, *common, "--nonnegative", "all", "--prove", "--gap", 0,
+            "--output", "m.npz", "--certificate", "c.npz").stdout.split()
+    )  # fmt: skip
+    assert "no other 2 features with the signs asked for lower the objective" in text
+    said = " ".join(run("verify", path, "c.npz", "--target", "price").stdout.split())
+    assert "coefficients: at least 0 for 6 of the features of the data" in said
+    by_name = ["--nonnegative", "x4", "--nonpositive", "x0", "--nonpositive", "x1"]
+    document = json.loads(run("select", path, *common, *by_name, "--no-save", "--json").stdout)
+    wanted = BudgetRegressor([2], signs={4: 1, 0: -1, 1: -1}).fit(X, COLUMNS["price"])
+    found = [row["index"] for row in document["models"][0]["features"]]
+    assert sorted(found) == wanted.support_.tolist()
+    assert document["models"][0]["certificates"][0]["n_signed"] == 3
+
+
+def test_signs_that_cannot_be(fails, write):
+    """Contradictions and methods without signs would be found out after the work, or never."""
+    path = write("price", "grade")
+    common = ["select", path, "--target", "price", "-k", 2, "--no-save"]
+    for options, message in (
+        (
+            ["--nonnegative", "x1", "--nonpositive", "x1"],
+            "must not have a feature of --nonnegative",
+        ),
+        (["--nonnegative", "x1", "--nonpositive", "all"], "all leaves no features for the other"),
+        (["--nonnegative", "x9"], "--nonnegative: no feature 'x9'"),
+        (["--nonnegative", "x1", "--method", "greedy"], "--nonnegative needs --method pool or l0"),
+    ):
+        assert message in fails(*common, *options)
+    measured = ["select", path, "--target", "grade", "-k", 2, "--no-save", "--nonnegative", "x1"]
+    assert "which has no --nonnegative" in fails(*measured, "--measure", "f1")
+    assert "Say --per-class" in fails(*measured, "--task", "classes")

@@ -115,6 +115,21 @@ def test_ridge(loss, intercept, n, p, numpy_only):
 
 
 @each_loss
+@pytest.mark.parametrize("away", [200.0, 1e4])
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "numpy"])
+def test_ridge_from_a_start_that_overflows(loss, away, compiled, numpy_only):
+    """A fit of counts without one of two features that cancelled would end with an error."""
+    if not compiled:
+        numpy_only()
+    Z = as_columns(np.asfortranarray(np.random.default_rng(3).standard_normal((40, 3))))
+    risk = Risk(target(loss, 3, 40), weights(3, 40), loss, True)
+    expected = ridge(Z, risk, tol=1e-12)
+    found = ridge(Z, risk, start=(np.full(3, away), 0.0), tol=1e-12)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-10)
+    assert found.objective - found.bound <= 1e-10 * risk.null()
+
+
+@each_loss
 @pytest.mark.parametrize("seed", range(3))
 def test_exchanges(loss, seed, numpy_only):
     """The search would end at other supports than the specification says."""

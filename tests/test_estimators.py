@@ -107,6 +107,7 @@ def test_defaults_are_the_documented_ones():
     own = {
         **{name: value for name, value in common.items() if name not in OPTIONS}, **grouped,
         "forced_groups": None, "method": "auto", "C": "auto", "refit_C": "auto", "tol": None,
+            "signs": None,
     }  # fmt: skip
     classifier = {"loss": "logistic", "criterion": None}
     assert BudgetClassifier().get_params() == {**own, **classifier, "multi_class": "shared"}

@@ -460,10 +460,10 @@ def test_methods_groups_and_errors():
     assert certificate.n_groups == 1
     assert certificate.groups.code.tolist() == groups
     verify(X, y, certificate)
-    for method in ("greedy", "minimax"):
+    for method in ("greedy", "minimax", "l0"):
         assert BudgetClassifier(2, method=method).fit(X, y).support_.size == 2
     with pytest.raises(ValueError, match="multi_class='ovr'"):
-        BudgetClassifier(2, method="l0").fit(X, y)
+        BudgetClassifier(2, method="l1").fit(X, y)
     with pytest.raises(ValueError, match="squared_hinge"):
         BudgetClassifier(2, loss="squared_hinge").fit(X, y)
     with pytest.raises(ValueError, match="multi_class must be"):
@@ -472,7 +472,7 @@ def test_methods_groups_and_errors():
     assert len(by_class.path_) == Q
     Y = np.column_stack([y, y == 1]) + 0.0
     with pytest.raises(ValueError, match="several responses"):
-        BudgetRegressor(2, method="l0").fit(X, Y)
+        BudgetRegressor(2, method="l1").fit(X, Y)
     with pytest.raises(ValueError, match="only zeros"):
         BudgetRegressor(2, loss="poisson").fit(X, Y * [1.0, 0.0])
     Y[3, 1] = np.nan
@@ -507,3 +507,13 @@ def test_offsets_of_several_responses():
     mean = model.predict(X, offset=offset)
     np.testing.assert_allclose(mean.sum(axis=0), Y.sum(axis=0), rtol=1e-6)  # free intercepts
     verify(X, Y, certify(model, X, Y, offset=offset), offset=offset)
+
+
+def test_targets_of_another_estimator_are_named():
+    """A user with responses or events, and the class of something else, would have to guess."""
+    X = np.random.default_rng(0).standard_normal((N, 4))
+    with pytest.raises(ValueError, match=r"got 2 columns. Several columns .* BudgetRegressor"):
+        BudgetClassifier(2).fit(X, X[:, :2])
+    seen = np.rec.fromarrays([X[:, 0] > 0, X[:, 1] ** 2], names="event,time")
+    with pytest.raises(ValueError, match=r"fields event, time.* BudgetSurvivalAnalysis for events"):
+        BudgetRegressor(2).fit(X, seen)

@@ -288,6 +288,8 @@ def test_data_frames_of_event_and_time():
     np.testing.assert_array_equal(one.coef_, other.coef_)
     coded = pandas.DataFrame({"dead": y["event"].astype(int), "days": y["time"]})
     np.testing.assert_array_equal(BudgetSurvivalAnalysis(2).fit(X, coded).coef_, one.coef_)
+    objects = y.astype([("event", object), ("time", object)])  # as rows of Python make it
+    np.testing.assert_array_equal(BudgetSurvivalAnalysis(2).fit(X, objects).coef_, one.coef_)
 
 
 @pytest.mark.parametrize(
@@ -303,6 +305,12 @@ def test_data_frames_of_event_and_time():
         (lambda e, t: survival(np.zeros_like(e), t), "censored"),
         (lambda e, t: survival(np.ones_like(e), np.ones_like(t)), "nothing to compare"),
         (lambda e, t: survival(t == t.max(), t), "nothing to compare"),
+        (lambda e, t: survival(e, t * 1e300), r"at most 1e\+100"),
+        (
+            lambda e, t: survival(e, t + 0j),
+            r"must be numbers; got an array of shape \(40,\) of comp",
+        ),
+        (lambda e, t: np.column_stack([e, t]), r"got an array of shape \(40, 2\) of float64"),
         (lambda e, t: survival(e[:-1], t[:-1]), "one time per row"),
         (lambda e, t: survival(e, np.array([str(one) + "d" for one in t])), "must be numbers"),
     ],

@@ -43,6 +43,10 @@ class Method(ABC):
         for name, rule in self.rules.items():
             getattr(validate, f"check_{rule}")(name, getattr(self, name))
 
+    def keeps_signs(self) -> bool:
+        """Return whether coefficients may be asked to have signs."""
+        return False
+
     def check_weight(self, weight: FloatArray) -> None:  # noqa: B027
         """Raise ValueError where a constant of the method is too large for these weights."""
 

@@ -26,6 +26,7 @@ from .result import Certificate, Progressed, Proof, Tree
 from .solvers import Task, run_together
 from .solvers.certify.groups import tighten_groups
 from .solvers.certify.prove import Goal, prove_support
+from .solvers.certify.supports import signs_of
 
 
 def certify(
@@ -252,6 +253,8 @@ def _pose(
         if not np.isin(tasks[0].features(tasks[0].forced), support).all():
             raise ValueError("the support lacks forced features of the model.")
     if groups is not None:
+        if tasks[0].signs.any():
+            raise ValueError("groups must be None for a model with signs, of single features.")
         partition = Groups.of(groups, m, data.names)
         tasks = [task.with_groups(partition) for task in tasks]
     if len(tasks) != len(supports):
@@ -338,8 +341,8 @@ def _resumed(
         if not _is_of(one, certificate):
             raise ValueError(
                 "resume is a proof of another problem (size, groups, C, scaling, loss, intercept, "
-                "forced features, covariates, X, y or weights differ, or the order of the rows). "
-                "Pass the model and the data of the earlier call."
+                "forced features, covariates, signs, X, y or weights differ, or the order of the "
+                "rows). Pass the model and the data of the earlier call."
             )
         support = one.task.columns(certificate.support)
         resumed.append(replace(one, support=support, dual=certificate.dual.ravel()))
@@ -364,6 +367,7 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
         and np.array_equal(certificate.forced, task.features(task.forced))
         and np.array_equal(certificate.covariates, task.covariates[task.kept_covariates])
         and _are_same(certificate.groups, task.groups_of_features())
+        and np.array_equal(certificate.signs, signs_of(task))
         and certificate.support[-1] < task.design_of_features.shape[1]
     )
     if not same:
@@ -378,10 +382,7 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     if not all(risk.is_near_inside(dual.ravel()) for dual in duals):
         return False
     coef, intercept = certificate.coef, certificate.intercept - task.origin
-    features, own = certificate.support, coef
-    if certificate.covariates.size:
-        features = np.append(features, certificate.covariates)
-        own = np.concatenate([coef, certificate.effects], axis=-1)
+    features, own = certificate.terms
     z = margins(task.design_of_features, features, own.T, intercept)
     loss, _ = risk.value_gradient(z.T.ravel())
     objective = loss + 0.5 * coef.ravel() @ coef.ravel()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._method import Method
 
@@ -41,6 +41,10 @@ class Pool(Method):
 
     block_size: int | None = None
     max_blocks: int | None = None
+
+    def keeps_signs(self) -> bool:
+        """Return True."""
+        return True
 
     def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
@@ -125,7 +129,7 @@ class Greedy(Method):
 
 @dataclass(frozen=True)
 class L0(Method):
-    """Exchanges among all features for the best k, and on demand a proof that they are the best.
+    """Exchanges among all features or groups for the best k, and on demand a proof that they are.
 
     Parameters
     ----------
@@ -144,6 +148,7 @@ class L0(Method):
     name = "l0"
     sentence = "l0: exchanges among all features until none is found that helps"
     entered = ("step", "the scan or round of exchanges at which it became a candidate")
+    budgets: ClassVar[tuple[str, ...]] = ("features", "groups")
     tol = 1e-4
     rules = {"time_limit": "positive"}  # noqa: RUF012
 
@@ -159,6 +164,10 @@ class L0(Method):
         self._check_solver()
         if self.gap is not None:
             validate.check_not_negative("gap", self.gap)
+
+    def keeps_signs(self) -> bool:
+        """Return True of exchanges."""
+        return self.solver != "iht"
 
     def _check_solver(self) -> None:
         from . import validate
@@ -341,6 +350,12 @@ METHODS: dict[str, type[Method]] = {
 }
 
 
+def of_groups() -> str:
+    """Return the names of the methods that select whole groups, so outputs too, as a sentence."""
+    names = [repr(name) for name, kind in METHODS.items() if "groups" in kind.budgets]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def named(method: str | Method, auto: type[Method]) -> Method:
     """Return a method by its name, or as it is; "auto" is that of the problem."""
     from . import validate
@@ -362,4 +377,5 @@ __all__ = [
     "Pool",
     "ReweightedL1",
     "named",
+    "of_groups",
 ]

@@ -113,6 +113,9 @@ class Certificate:
     covariates: IndexArray = field(default_factory=lambda: np.empty(0, np.int64))
     # (q,) or (outputs, q): g, on the selection scaling.
     effects: FloatArray = field(default_factory=lambda: np.empty(0))
+    # The signs that coefficients of the features of X may have, -1, 0 for any, or 1: (m,) int8, or
+    # none where any may have any.
+    signs: np.ndarray = field(default_factory=lambda: np.empty(0, np.int8))
 
     def __repr__(self) -> str:
         """Return the figures, without the arrays."""
@@ -132,9 +135,22 @@ class Certificate:
         return int(self.forced.size)
 
     @property
+    def terms(self) -> tuple[IndexArray, FloatArray]:
+        """The features of the support and then the covariates; and their coefficients."""
+        if not self.covariates.size:
+            return self.support, self.coef
+        features = np.concatenate([self.support, self.covariates])
+        return features, np.concatenate([self.coef, self.effects], axis=-1)
+
+    @property
     def n_covariates(self) -> int:
         """The number of covariates."""
         return int(self.covariates.size)
+
+    @property
+    def n_signed(self) -> int:
+        """The number of features whose coefficients may not have any sign."""
+        return int(np.count_nonzero(self.signs))
 
     @property
     def gap(self) -> float:

@@ -19,6 +19,7 @@ namespace zeronorm {
 
 inline constexpr double kBalanced = 1.0 - 1e-9;  // less is kept only where b has not its best value
 inline constexpr int kMaxNewton = 100, kMaxHalvings = 40;
+inline constexpr double kWorstStart = 2.0;  // relative to the model without features
 
 // What a solution has besides its arrays.
 struct RidgeAnswer {
@@ -51,6 +52,13 @@ class RidgeSolver {
                       double* margins, double* dual, double* scores) {
         combine(u, margin_);
         RowTotals totals = evaluate(margin_, b);
+        // From where an exponential is huge, Newton's steps come back by about 1 in the margins
+        // each, and from where it overflows not at all: no start is better then.
+        if (!(totals.value + half_penalty(u) <= kWorstStart * zero_value_)) {
+            std::fill_n(u, p_, 0.0);
+            std::fill_n(static_cast<double*>(margin_), n_rows_, 0.0);
+            totals = evaluate(margin_, b = 0.0);
+        }
         double objective = 0.0, bound = -std::numeric_limits<double>::infinity();
         // Goes to the best intercept and bounds the optimum there.
         const auto certify = [&] {

@@ -236,11 +236,15 @@ class SelectOptions:
     ] = None
     covariates: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Columns in every model that --features does not count, free of any penalty, with "
-            "commas between them, as age,sex.",
-        ),
+        typer.Option(metavar="NAMES", help="Columns in any model, uncounted and unpenalised: a,b."),
+    ] = None
+    nonnegative: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A feature with a coefficient of at least 0, or all."),
+    ] = None
+    nonpositive: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A feature with a coefficient of at most 0, or all."),
     ] = None
     measure: Annotated[
         str | None,

@@ -19,6 +19,8 @@ _NOT_OF_GROUPS = {
     "--prove": "and there are no proofs for budgets of features and groups at once",
     "--certificate": "which gives no certificate",
     "--calibrate": "whose probabilities are not scaled",
+    "--nonnegative": "whose coefficients have any sign",
+    "--nonpositive": "whose coefficients have any sign",
 }
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zip"}
 
@@ -43,6 +45,8 @@ def plan_selection(options: SelectOptions) -> Plan:
         "--prove": options.prove,
         "--certificate": options.certificate is not None,
         "--calibrate": bool(options.calibrate),
+        "--nonnegative": bool(options.nonnegative),
+        "--nonpositive": bool(options.nonpositive),
     }
     _check_groups(options.groups, options.group_file, others)
     grouped, refitted = options.groups is not None, options.refit_c != "loo"
@@ -51,6 +55,9 @@ def plan_selection(options: SelectOptions) -> Plan:
     measured["--covariates"] = options.covariates is not None
     _check_measure(options.measure, options.positive, measured)
     method, proof = _proof_options(options)
+    for option in ("--nonnegative", "--nonpositive"):
+        if others[option] and method not in ("auto", "pool", "l0"):
+            raise ValueError(f"{option} needs --method pool or l0; got {method!r}.")
     if options.measure is not None:
         method = "measure"
     elif grouped:

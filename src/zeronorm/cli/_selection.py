@@ -137,7 +137,8 @@ def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Esti
         common |= {"n_groups": options.groups, "groups": samples.groups}
     else:
         method = methods.L0(**plan.proof) if options.prove else plan.method
-        common |= {"criterion": options.criterion, "method": method}
+        signs = _signs(options, samples.table)
+        common |= {"criterion": options.criterion, "method": method, "signs": signs}
     if task == "survival":
         del common["fit_intercept"]
         return BudgetSurvivalAnalysis(**common, ties=options.ties or "breslow")
@@ -154,6 +155,11 @@ def _multi_class(options: SelectOptions, plan: Plan, y: Any) -> str:
     """Return whether several classes share their features; refuse what cannot select for all."""
     if options.shared is False:
         return "ovr"
+    if (options.nonnegative or options.nonpositive) and np.unique(y).size > 2:
+        raise ValueError(
+            "--nonnegative and --nonpositive are of features with one coefficient; several classes "
+            "that share their features have one in each. Say --per-class."
+        )
     name = "pool" if plan.method == "auto" else plan.method
     if "groups" not in methods.METHODS[name].budgets and np.unique(y).size > 2:
         option = "--prove" if options.prove else f"--method {name}"
@@ -189,7 +195,7 @@ def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict
         "refit_C": plan.refit_C,
         "standardize": options.standardize,
         "fit_intercept": options.intercept,
-        "forced_features": _positions("--force", options.force, table),
+        "forced_features": _positions("--force", options.force, table) or None,
         "n_threads": options.threads,
         **_covariates(options, table),
     }
@@ -259,11 +265,31 @@ def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> di
     }
 
 
-def _positions(option: str, names: Sequence[str] | None, table: Table) -> list[int] | None:
+def _signs(options: SelectOptions, table: Table) -> int | dict[int, int] | None:
+    """Return the sign of all coefficients, or those of some by their positions; None without."""
+    signs: dict[int, int] = {}
+    for option, names, sign in (
+        ("--nonnegative", options.nonnegative, 1),
+        ("--nonpositive", options.nonpositive, -1),
+    ):
+        if names == ["all"] and "all" not in (table.feature_names or ()):
+            if options.nonnegative and options.nonpositive:
+                raise ValueError(f"{option} all leaves no features for the other sign.")
+            return sign
+        for place in _positions(option, names, table):
+            if signs.setdefault(place, sign) != sign:
+                raise ValueError(
+                    f"{option} must not have a feature of --nonnegative: its coefficient would be "
+                    "0. Leave it out of one of them."
+                )
+    return signs or None
+
+
+def _positions(option: str, names: Sequence[str] | None, table: Table) -> list[int]:
     """Return the positions of the features that an option names."""
+    positions: list[int] = []
     if not names:
-        return None
-    positions = []
+        return positions
     n_features = table.X.shape[1]
     known = table.feature_names
     for name in names:

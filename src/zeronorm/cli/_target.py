@@ -199,10 +199,12 @@ def _guess(y: Any) -> tuple[str, str | None]:
     from ..validate import MANY_CLASSES, ROWS_OF_CLASS
 
     values, counts = np.unique(y, return_counts=True)
-    if y.dtype.kind not in "iuf" or values.size <= 2:
+    if y.dtype.kind not in "iuf":
         return "classes", None
-    if y.dtype.kind == "f":
+    if y.dtype.kind == "f":  # not whole: no classes, however few
         return "numbers", f"{values.size:,} distinct values in {y.size:,} rows"
+    if values.size <= 2:
+        return "classes", None
     found = f"{values.size:,} distinct whole numbers in {y.size:,} rows"
     counted = ", or --task counts if they count something" if values[0] >= 0 else ""
     few = values.size <= max(MANY_CLASSES, y.size / ROWS_OF_CLASS)

@@ -90,6 +90,10 @@ def _describe_claims(
                 "recomputed": None if found is None else dict(found[number]),
                 "covariates": [describe_feature(table, j) for j in certificate.covariates.tolist()],
                 "forced": [describe_feature(table, j) for j in certificate.forced.tolist()],
+                "signs": {
+                    "nonnegative": int((certificate.signs > 0).sum()),
+                    "nonpositive": int((certificate.signs < 0).sum()),
+                },
                 "equivalents": describe_equivalents(certificate, table),
             }
         )

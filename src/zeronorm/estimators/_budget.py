@@ -12,7 +12,7 @@ from .. import validate
 from .._typing import FloatArray
 from ..losses import Multinomial
 from ..losses._multinomial import classes_as_outputs
-from ..methods import Method, named
+from ..methods import Method, named, of_groups
 from ..result import Path
 from ..solvers.drive import Solver
 from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
@@ -91,11 +91,19 @@ class BudgetClassifier(LinearClassifier):
     forced_features : list of int or str, or None
         Always in the model (with whole groups: their groups), counted in the budgets. With
         groups="columns" they are encoded columns, "column=category".
+    signs : None, -1, 1, (n_features_in_,) of -1, 0 and 1, or a mapping
+        The signs that coefficients may have: 1 is w_j >= 0, -1 is w_j <= 0, 0 any; one number for
+        all features, or {feature: sign} for some, by index or name. Selection, bounds and the final
+        fit keep them, by the methods "pool" and "l0" for single features. Positive coefficients
+        speak for the second of two classes, or for the class of "ovr". There are k features in any
+        case: where fewer can have their sign, a warning says how many have a coefficient that is
+        not 0.
     covariates : list of int or str, or None
         Columns in every model beside the selected features: not counted in the budgets, and free
         of any penalty, as the intercept is, in selection, certificate and final fit. With a_i their
         entries, z_i = x_i'u + b + a_i'g in the problem above, which is over u, b and g. One that
-        depends on earlier ones has the coefficient 0. By "pool", "l0", "minimax" and "greedy".
+        depends on earlier ones has the coefficient 0; all have any sign. By "pool", "l0", "minimax"
+        and "greedy".
     forced_groups : list of labels, or None
         Of "bilevel": counted as groups of every model, with or without features of theirs.
     criterion : "aic", "bic", "ebic", "gic" or None
@@ -113,8 +121,8 @@ class BudgetClassifier(LinearClassifier):
         one size for all. Sources in `zeronorm.criteria`.
     multi_class : "shared" or "ovr"
         Of more than two classes: n_features in all, in one multinomial model (by the methods
-        "pool", "minimax" and "greedy", with the logistic loss), or so many for each class, in a
-        model against the others.
+        "pool", "minimax", "greedy" and "l0", with the logistic loss), or so many for each class,
+        in a model against the others.
     class_weight : dict, "balanced" or None
     tol : float or None
         What solves single problems stops at this: a certified gap relative to the objective of the
@@ -182,6 +190,7 @@ class BudgetClassifier(LinearClassifier):
         fit_intercept: bool = True,
         standardize: bool = True,
         forced_features: Any = None,
+        signs: Any = None,
         forced_groups: Any = None,
         covariates: Any = None,
         criterion: str | None = None,
@@ -202,6 +211,7 @@ class BudgetClassifier(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.forced_features = forced_features
+        self.signs = signs
         self.forced_groups = forced_groups
         self.covariates = covariates
         self.criterion = criterion
@@ -256,8 +266,8 @@ class BudgetClassifier(LinearClassifier):
             wrong = f"loss={plan.loss.name!r}"
         if wrong is not None:
             raise ValueError(
-                "multi_class='shared' is of the logistic loss by the methods 'pool', 'minimax' "
-                f"and 'greedy'; got {wrong} for more than two classes. Use multi_class='ovr', "
+                f"multi_class='shared' is of the logistic loss by the methods {of_groups()}; got "
+                f"{wrong} for more than two classes. Use multi_class='ovr', "
                 "which selects for each class against the others."
             )
 

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 
 from .. import validate
 from ..losses import NumericLoss, Responses
-from ..methods import Method
+from ..methods import Method, of_groups
 from . import _budget_selection
 from ._linear import LinearRegressor
 from ._selecting import Problem
@@ -28,7 +28,7 @@ class BudgetRegressor(LinearRegressor):
 
     Parameters
     ----------
-    n_features, n_groups, groups, method, forced_features, forced_groups, covariates,
+    n_features, n_groups, groups, method, forced_features, signs, forced_groups, covariates,
     fit_intercept, standardize, criterion, tol, warm_start, n_threads
         As in `BudgetClassifier`.
     loss : "least_squares", "huber", "quantile", "poisson", "gamma", or a loss
@@ -86,6 +86,7 @@ class BudgetRegressor(LinearRegressor):
         fit_intercept: bool = True,
         standardize: bool = True,
         forced_features: Any = None,
+        signs: Any = None,
         forced_groups: Any = None,
         covariates: Any = None,
         criterion: str | None = None,
@@ -103,6 +104,7 @@ class BudgetRegressor(LinearRegressor):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.forced_features = forced_features
+        self.signs = signs
         self.forced_groups = forced_groups
         self.covariates = covariates
         self.criterion = criterion
@@ -134,9 +136,9 @@ class BudgetRegressor(LinearRegressor):
         plan, q = self._plan(), data.labels.shape[1]
         if "groups" not in plan.method.budgets:
             raise ValueError(
-                "several responses share their features by the methods 'pool', 'minimax' and "
-                f"'greedy'; got method={plan.method.name!r} for y of {q} columns. Fit a model for "
-                "each column for the others."
+                f"several responses share their features by the methods {of_groups()}; got "
+                f"method={plan.method.name!r} for y of {q} columns. Fit a model for each column "
+                "for the others."
             )
         outputs = Responses(plan.loss, q, plan.fit_intercept)
         return plan.pose(data, [data.labels.T.ravel()], None, unit, sizes, outputs)

@@ -17,16 +17,15 @@ import numpy as np
 from .. import validate
 from .._typing import FloatArray, IndexArray, Smooth
 from ..criteria import CRITERIA, LEAST_ROWS, criteria_table
-from ..designs._columns import gather
 from ..designs._repeated import Repeated
 from ..groups import Groups
-from ..losses import Multinomial, Responses, as_adjusted
-from ..methods import L0, Bilevel, Method, Minimax, Pool
+from ..losses import Multinomial, Responses
+from ..methods import L0, Bilevel, Method, Minimax, Pool, of_groups
 from ..result import Path
 from ..solvers import Request, Task
 from ..solvers.drive import Solver
 from ..solvers.scaling import selection_scaling
-from . import _doubts
+from . import _covariates, _doubts, _signs
 from ._sparse_linear import Rowwise, SparseLinearModel
 
 
@@ -93,6 +92,7 @@ class Plan:
     n_features: Any
     n_groups: Any
     groups: Any
+    signs: Any
     forced_features: Any
     forced_groups: Any
     covariates: Any
@@ -136,10 +136,12 @@ class Plan:
             )
         plan = cls(
             method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.groups,
-            model.forced_features, model.forced_groups, model.covariates, model.criterion,
+            model.signs, model.forced_features, model.forced_groups, model.covariates,
+            model.criterion,
             bool(model.fit_intercept), bool(model.standardize), model._report,
         )  # fmt: skip
         plan._check_budget(by_itself=getattr(model, "method", None) == "auto")
+        _signs.check_signs(plan.signs, plan.groups, plan.method)
         method.check(loss, plan.fit_intercept)
         return plan
 
@@ -156,12 +158,7 @@ class Plan:
         by_itself : whether the method follows from the budgets.
         """
         validate.check_option("criterion", self.criterion, [None, *CRITERIA])
-        if self.covariates is not None and not self.method.adjusts:
-            raise ValueError(
-                "covariates are of the methods 'pool', 'minimax', 'greedy' and 'l0'; got "
-                f"method={self.method.name!r}. Pass them as forced_features, which are counted and "
-                "penalised, or use one of these."
-            )
+        _covariates.check_method(self.covariates, self.method)
         if self.groups is None and self.forced_groups is not None:
             raise ValueError(
                 f"forced_groups names groups, but groups is None; got {self.forced_groups!r}. Pass "
@@ -185,7 +182,7 @@ class Plan:
         if not both and "groups" not in self.method.budgets:
             raise ValueError(
                 f"method={self.method.name!r} selects single features; got groups. Leave them "
-                "out, or use method='minimax', 'greedy' or 'bilevel'."
+                f"out, or use one of the methods {of_groups()}, or 'bilevel'."
             )
         if not both and self.n_features is not None:
             raise ValueError(
@@ -231,7 +228,7 @@ class Plan:
             data.design, weight, center=self.fit_intercept, standardize=self.standardize
         )
         groups = self.partition(data.encoding, usable.size, data.names)
-        beside = self._covariates(data, usable)
+        beside = _covariates.taken(self.covariates, self.forced_features, data, usable)
         forced = validate.check_features(
             "forced_features", self.forced_features, usable, data.names
         )
@@ -239,9 +236,11 @@ class Plan:
             sizes = self._sizes(groups, usable, forced, weight)
         else:
             validate.check_usable(int(usable.sum()), usable.size)
+        signs = validate.check_signs_of_features(self.signs, usable.size, data.names)
         loss: Smooth = self.loss
         intercept, offset = self.fit_intercept, data.offset
         if outputs is not None:
+            _signs.check_one_output(signs)
             q, loss, intercept = outputs.outputs, cast("Smooth", outputs), False
             design, weight, usable = Repeated(design, q), np.tile(weight, q), np.repeat(usable, q)
             forced = (forced[:, None] * q + np.arange(q)).ravel()
@@ -249,33 +248,17 @@ class Plan:
             own = np.arange(usable.size // q)
             groups = Groups(own, own) if groups is None else groups
             groups = Groups(groups.labels, np.repeat(groups.code, q))
-        adjusting = None
-        if beside.size:
-            columns = gather(data.design, beside).dense()
-            adjusting = beside, columns
         tasks = [
             Task.of(
                 design, y, weight, scaling, loss=loss, intercept=intercept, forced=forced,
                 unit=unit, usable=usable, groups=groups,
-                forced_groups=self._forced_groups(groups), offset=offset, covariates=adjusting,
+                forced_groups=self._forced_groups(groups), offset=offset, covariates=beside,
+                signs=signs,
             )
             for y in targets
         ]  # fmt: skip
-        for task in tasks:
-            loss_with_them = as_adjusted(task.loss)
-            if loss_with_them is not None:
-                validate.check_adjustable(loss_with_them, task.y, task.risk(1.0).weight)
+        _covariates.check_tasks(tasks)
         return Problem(tasks, data.labels, classes, sizes, self.select, self.C)
-
-    def _covariates(self, data: Rowwise, usable: np.ndarray) -> IndexArray:
-        """Return the covariates, sorted, and take them from what may be selected."""
-        names = data.names
-        found = validate.check_features("covariates", self.covariates, usable, names)
-        if self.covariates is not None and found.size:
-            both = validate.check_features("forced_features", self.forced_features, usable, names)
-            validate.check_apart(found, both)
-            usable[found] = False
-        return found
 
     def _sizes(
         self, groups: Groups | None, usable: np.ndarray, forced: IndexArray, weight: FloatArray
@@ -320,6 +303,7 @@ class Plan:
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""
         yield from self.method.doubts(paths, size, self.C, self.tol)
+        yield from _signs.absent(paths, size, self.signs)
         if isinstance(self.method, L0) and self.n_features is not None:
             yield from _doubts.rank(paths, size)
 

@@ -109,6 +109,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     # Parameters that some have, and what the others do without them.
     groups: Any = None
     n_groups: Any = None
+    signs: Any = None
     forced_features: Any = None
     forced_groups: Any = None
     covariates: Any = None

@@ -100,8 +100,8 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
 
     Parameters
     ----------
-    n_features, n_groups, groups, method, forced_features, forced_groups, covariates, standardize,
-    criterion, tol, warm_start, n_threads
+    n_features, n_groups, groups, method, forced_features, signs, forced_groups, covariates,
+    standardize, criterion, tol, warm_start, n_threads
         As in `BudgetClassifier`; no covariates with late entries.
     C : "auto" or float
         Weight of the summed loss during selection. "auto": 0.1, and 1 for "bilevel".
@@ -166,6 +166,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         refit_C: float | str | None = "auto",
         standardize: bool = True,
         forced_features: Any = None,
+        signs: Any = None,
         forced_groups: Any = None,
         covariates: Any = None,
         criterion: str | None = None,
@@ -182,6 +183,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         self.refit_C = refit_C
         self.standardize = standardize
         self.forced_features = forced_features
+        self.signs = signs
         self.forced_groups = forced_groups
         self.covariates = covariates
         self.criterion = criterion

@@ -68,6 +68,13 @@ def check_groups(arrays: Mapping[str, NDArray[Any]], m: int, require: Require) -
     return Groups(labels, code.astype(np.int64))
 
 
+def check_signs(signs: NDArray[Any], m: int, require: Require) -> NDArray[Any]:
+    """Return the signs of coefficients, of all features or none."""
+    sound = signs.dtype == "|i1" and signs.shape in ((m,), (0,))
+    require(sound and bool(np.isin(signs, (-1, 0, 1)).all()), f"signs must be {m} of -1, 0, 1")
+    return signs
+
+
 def check_covariates(own: Mapping[str, Any], m: int, require: Require) -> dict[str, NDArray[Any]]:
     """Return covariates and their coefficients as arrays."""
     covariates, effects = own["covariates"], own["effects"]

@@ -22,6 +22,7 @@ from ._certificate_parts import (
     check_covariates,
     check_equivalents,
     check_groups,
+    check_signs,
 )
 from ._header import (
     FEATURES,
@@ -46,13 +47,15 @@ from ._saved_certificate import (
 
 # A tree has a GiB of dual points at most, for every class.
 # Files of format 1 have the sizes of dual values; their signs are those of the labels. Those of
-# formats 1 and 2 are of one output, and those of formats 1 to 3 have no covariates.
+# formats 1 and 2 are of one output, and those before 4 of coefficients of any sign and without
+# covariates.
 CERTIFICATE = FileKind(
     "certificate", version=4, oldest=1, max_size=1 << 33, error=CertificateFileError
 )
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
 _SHARED = ("metadata", "classes", "class_weight")
+_SIGNS = "signs"  # of the coefficients; there only where some may not have any
 _ENTRIES = {
     **VERSIONS,
     "n_samples": int,
@@ -173,6 +176,11 @@ def save_certificate(
         }  # fmt: skip
         for name, (kind, _) in OF_CERTIFICATE.items():
             arrays[f"{name}_{number}"] = np.asarray(values[name]).astype(kind, copy=False)
+    signs = given[0].signs
+    if not all(np.array_equal(one.signs, signs) for one in given):
+        raise ValueError("certificate must be of one fit; got certificates of different signs.")
+    if signs.size:
+        arrays[_SIGNS] = signs.astype("<i1", copy=False)
     if groups is not None:
         arrays["group_of"] = groups.code.astype("<i8", copy=False)
         arrays["group_labels"] = groups.labels
@@ -242,7 +250,8 @@ def _members(n_arrays: int) -> list[str]:
     """Return the names of the arrays of a certificate file, given their number."""
     n_certificates, more = divmod(n_arrays - len(_SHARED), len(OF_CERTIFICATE))
     numbered = [f"{name}_{i}" for i in range(max(1, n_certificates)) for name in OF_CERTIFICATE]
-    return [*_SHARED, *numbered, *(OF_GROUPS if more == len(OF_GROUPS) else ())]
+    extra = {len(OF_GROUPS): OF_GROUPS, 1: (_SIGNS,)}.get(more, ())
+    return [*_SHARED, *numbered, *extra]
 
 
 def read_certificate(where: str, data: bytes) -> SavedCertificate:
@@ -276,6 +285,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         f"there must be {n_certificates} certificates for {classes.size} classes",
     )
     groups = check_groups(arrays, m, require)
+    signs = check_signs(arrays.get(_SIGNS, np.empty(0, np.int8)), m, require)
     certificates = []
     for number, problem in enumerate(described):
         if isinstance(problem, dict):
@@ -301,7 +311,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
             )
             own["intercept"] = np.array(own["intercept"])
         own |= check_covariates(own, m, require)
-        own |= {"tree": tree, "equivalents": equivalents, "groups": groups}
+        own |= {"tree": tree, "equivalents": equivalents, "groups": groups, "signs": signs}
         certificates.append(Certificate(**own))
         try:
             loss = check_form(certificates[-1]).loss
@@ -320,13 +330,8 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         f"dual must be of one number of samples, at most {n} (n_samples), in all certificates",
     )
     names = names_in(metadata, union_columns(certificates).size, require)
-    return SavedCertificate(
-        classes,
-        tuple(certificates),
-        class_weight.astype(np.float64),
-        names,
-        metadata,
-    )
+    weights = class_weight.astype(np.float64)
+    return SavedCertificate(classes, tuple(certificates), weights, names, metadata)
 
 
 def _check_outputs(

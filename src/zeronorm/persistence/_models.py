@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from ..estimators._survival import Baseline
 
 # A model of a million features has a hundredth of the size.
-# Files of format 1 are of one response, those of formats 1 and 2 have no covariates.
+# Files of format 1 are of one response, and those before 3 of coefficients of any sign and without
+# covariates.
 MODEL = FileKind("model", version=3, max_size=1 << 30, error=ModelFileError)
 
 _MEMBERS = ("metadata", "classes", "support", "coef", "intercept")
@@ -265,3 +266,4 @@ def _complete(metadata: dict[str, Any]) -> None:
             certificate.setdefault("loss", "logistic")
             certificate.setdefault("n_groups", None)
             certificate.setdefault("n_covariates", 0)
+            certificate.setdefault("n_signed", 0)

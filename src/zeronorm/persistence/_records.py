@@ -31,6 +31,7 @@ _CERTIFICATE = {
     "loss": str,
     "fit_intercept": bool,
     "n_groups": (int, type(None)),
+    "n_signed": int,
 }
 _SOLUTION = {
     "C": (float, type(None)),

@@ -69,11 +69,17 @@ class L0By(L0):
         in memory only: of more than 10^7 numbers the strongest.
     """
 
+    budgets = ("features",)
+
     solver: Any = "auto"
 
     def _check_solver(self) -> None:
         if not isinstance(self.solver, Splitting):
             validate.check_option("solver", self.solver, [*SOLVERS, *METHODS])
+
+    def keeps_signs(self) -> bool:
+        """Return True of exchanges."""
+        return self._splitting is None and super().keeps_signs()
 
     @property
     def _splitting(self) -> Splitting | None:

@@ -13,6 +13,7 @@ from ..designs._operations import select_rows
 from ..groups import Groups
 from ..losses import Logistic, adjusted, as_adjusted, rows_of
 from .risk import Risk, places_of
+from .signs import free_signs
 from .units import Units, units_of
 
 
@@ -34,6 +35,7 @@ class Task:
     origin: Any  # of the target, see Risk: a number, or one of each output
     exposure: FloatArray  # (n,) what an offset of the margins makes of the weight of a row
     covariates: IndexArray  # (q,) features of X in every model, free of any penalty, see `Adjusted`
+    signs: np.ndarray  # (m,) what coefficients may have: -1, 0 for any, 1; of single features
 
     @classmethod
     def of(
@@ -52,6 +54,7 @@ class Task:
         forced_groups: IndexArray | None = None,
         offset: FloatArray | None = None,
         covariates: tuple[IndexArray, FloatArray] | None = None,
+        signs: np.ndarray | None = None,
     ) -> Task:
         """Return a task; what is not given has no effect: weights of 1, all features usable.
 
@@ -85,6 +88,7 @@ class Task:
             risk.origin,
             exposure,
             own,
+            free_signs(m) if signs is None else signs,
         )
 
     def risk(self, C: float) -> Risk:
@@ -105,7 +109,7 @@ class Task:
     @cached_property
     def units(self) -> Units:
         """What the budget counts: features, or groups of them."""
-        return units_of(self.usable, self.groups)
+        return units_of(self.usable, self.groups, self.signs)
 
     @property
     def kept_covariates(self) -> np.ndarray:

@@ -8,12 +8,15 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..groups import Groups
+from .signs import admitted, free_signs
 
 
 class Units(Protocol):
     """The features, in units of which each is in a model as a whole or not at all."""
 
     usable: np.ndarray  # (n_units,) mask
+    # (n_features,) the sign that the coefficient of each feature may have, 0: any.
+    signs: np.ndarray
 
     def features(self, units: IndexArray) -> IndexArray:
         """Return the usable features of some units, unit by unit, ascending in each."""
@@ -44,13 +47,15 @@ class Units(Protocol):
 
 
 class Singles:
-    """Every feature by itself: |c_j|.
+    """Every feature by itself: |c_j|, and 0 where c_j has a sign that its coefficient may not have.
 
     usable : (m,) mask of the features that may be selected.
+    signs : (m,) of their coefficients, by default any.
     """
 
-    def __init__(self, usable: np.ndarray) -> None:
+    def __init__(self, usable: np.ndarray, signs: np.ndarray | None = None) -> None:
         self.usable = usable
+        self.signs = free_signs(usable.size) if signs is None else signs
 
     def features(self, units: IndexArray) -> IndexArray:
         """Return the features, which are the units."""
@@ -65,8 +70,8 @@ class Singles:
         return _unique(features)
 
     def strength(self, scores: FloatArray) -> FloatArray:
-        """Return |c_j|."""
-        return np.abs(scores)
+        """Return |c_j| of the scores that signs admit, 0 of others."""
+        return np.abs(admitted(scores, self.signs))
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Return the numbers."""
@@ -81,7 +86,7 @@ class Singles:
 
     def take(self, units: IndexArray) -> Singles:
         """Return some features."""
-        return Singles(self.usable[units])
+        return Singles(self.usable[units], self.signs[units])
 
 
 class Grouped:
@@ -89,7 +94,7 @@ class Grouped:
 
     def __init__(self, code: IndexArray, n_units: int, usable: np.ndarray) -> None:
         """Begin with the group of every feature, 0, 1, ..., and the mask of the usable ones."""
-        self._code = code
+        self._code, self.signs = code, free_signs(code.size)
         features = np.flatnonzero(usable)
         owner = code[features]
         order = np.argsort(owner, kind="stable")
@@ -139,9 +144,9 @@ class Grouped:
         return Grouped(code, units.size, np.ones(code.size, bool))
 
 
-def units_of(usable: np.ndarray, groups: Groups | None) -> Units:
+def units_of(usable: np.ndarray, groups: Groups | None, signs: np.ndarray) -> Units:
     """Return what a budget counts where there are these groups, or none."""
-    return Singles(usable) if groups is None else Grouped(groups.code, len(groups), usable)
+    return Singles(usable, signs) if groups is None else Grouped(groups.code, len(groups), usable)
 
 
 def _unique(values: IndexArray) -> IndexArray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._typing import FloatArray, IndexArray
-from ._numbers import dimensions, is_integer, shown
+from ._data import check_signs
+from ._numbers import dimensions, is_integer, number, shown
 
 if TYPE_CHECKING:
     from ..losses import Adjusted
@@ -107,34 +108,8 @@ def check_features(
         raise ValueError(
             f"{parameter} must be a list of indices or of feature names; got {shown(given)}."
         )
-    index: list[int] = []
-    for item in given:
-        if isinstance(item, str):
-            if names is None:
-                raise ValueError(
-                    f"{parameter} has the name {item!r}, but X has no feature names; "
-                    "pass indices, or X as a data frame."
-                )
-            found = [j for j, name in enumerate(names) if name == item]
-            if len(found) != 1:
-                problem = "unknown" if not found else "not unique"
-                raise ValueError(f"{parameter} has the {problem} feature name {item!r}.")
-            index.append(found[0])
-        elif not is_integer(item):
-            raise ValueError(
-                f"{parameter} must be a list of indices or of feature names; got {item!r}."
-            )
-        elif not 0 <= int(item) < n_columns:
-            raise ValueError(
-                f"{parameter} must be between 0 and {n_columns - 1} "
-                f"(the columns of X); got {shown(item)}."
-            )
-        else:
-            index.append(int(item))
-    result = np.array(sorted(index), dtype=np.int64)
-    twice = result[1:][result[1:] == result[:-1]]
-    if twice.size:
-        raise ValueError(f"{parameter} must be distinct; got {twice[0]} twice.")
+    rule = "a list of indices or of feature names"
+    result = np.sort(places_of_features(parameter, given, rule, n_columns, names))
     constant = result[~usable[result]]
     if constant.size:
         raise ValueError(
@@ -179,3 +154,67 @@ def check_adjustable(loss: Adjusted, y: FloatArray, weight: FloatArray) -> None:
             "coefficients without a penalty then (a category in which all rows are of one class, "
             "or have no event). Leave out that covariate, or pass it as one of forced_features."
         )
+
+
+def check_signs_of_features(
+    signs: Any, n_columns: int, names: Sequence[str] | None
+) -> np.ndarray | None:
+    """Return the sign that the coefficient of every column may have, int8, 0: any; None: all any.
+
+    They are given for all columns, as `check_signs` takes them, or for some by index or name.
+    """
+    if isinstance(signs, Mapping):
+        rule = "a mapping from indices or feature names to -1, 0 or 1"
+        places = places_of_features("signs", list(signs), rule, n_columns, names)
+        found = np.zeros(n_columns)
+        for (feature, value), place in zip(signs.items(), places, strict=True):
+            if number(value) not in (-1, 0, 1):
+                raise ValueError(
+                    f"signs must be -1, 0 or 1; got {shown(value)} for feature {feature!r:.60}. It "
+                    "is the sign that the coefficient may have, 0 for any."
+                )
+            found[place] = number(value)
+    else:
+        found = check_signs(signs, n_columns)
+    return found.astype(np.int8) if found.any() else None
+
+
+def places_of_features(
+    parameter: str,
+    features: Iterable[Any],
+    rule: str,
+    n_columns: int,
+    names: Sequence[str] | None,
+) -> IndexArray:
+    """Return the indices of distinct features that are given as indices or as names.
+
+    parameter, rule : what messages call it, and what it must be.
+    """
+    index: list[int] = []
+    for item in features:
+        if isinstance(item, str):
+            if names is None:
+                raise ValueError(
+                    f"{parameter} has the name {item!r}, but X has no feature names; "
+                    "pass indices, or X as a data frame."
+                )
+            found = [j for j, name in enumerate(names) if name == item]
+            if len(found) != 1:
+                problem = "unknown" if not found else "not unique"
+                raise ValueError(f"{parameter} has the {problem} feature name {item!r}.")
+            index.append(found[0])
+        elif not is_integer(item):
+            raise ValueError(f"{parameter} must be {rule}; got {item!r}.")
+        elif not 0 <= int(item) < n_columns:
+            raise ValueError(
+                f"{parameter} must be between 0 and {n_columns - 1} "
+                f"(the columns of X); got {shown(item)}."
+            )
+        else:
+            index.append(int(item))
+    result = np.array(index, dtype=np.int64)
+    ordered = np.sort(result)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if twice.size:
+        raise ValueError(f"{parameter} must be distinct; got {twice[0]} twice.")
+    return result

@@ -34,6 +34,12 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
             "and times are for BudgetSurvivalAnalysis."
         )
     check_unmasked("y", y)
+    columns = responses(y)
+    if columns is not None:
+        raise ValueError(
+            f"y should be a 1d array, one label per {sample}; got {len(columns)} columns. Several "
+            "columns of numbers are for BudgetRegressor."
+        )
     # A sequence would become an array of strings, None and NaN too.
     if isinstance(y, Sequence) and not isinstance(y, str):
         _check_labels(y, sample)
@@ -81,7 +87,8 @@ def check_response(y: Any, n_samples: int) -> FloatArray:
     if values is None:
         raise ValueError(
             f"y must be numbers, one per row of X; got {shown(y)}. Convert strings, complex and "
-            "missing values to floats, or use a classifier."
+            "missing values to floats, or use BudgetClassifier for labels, BudgetSurvivalAnalysis "
+            "for events and times."
         )
     assert_all_finite(values, input_name="y")
     if len(values) != n_samples:
@@ -138,7 +145,8 @@ def check_offset(offset: Any, n_samples: int, largest: float) -> FloatArray:
         values = np.full(n_samples, float(values))
     if values is None or values.shape != (n_samples,):
         raise ValueError(
-            f"offset must be numbers, one per row of X ({n_samples}); got {shown(offset)}."
+            f"offset must be numbers, one per row of X ({n_samples}, or one for all); got "
+            f"{shown(offset)}."
         )
     bad = np.flatnonzero(~(np.abs(values) <= largest))
     if bad.size:

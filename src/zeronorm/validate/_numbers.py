@@ -59,7 +59,13 @@ def shown(value: Any) -> str:
         text = repr(plain(value))
     except ValueError:  # Python does not print integers of more than 4300 digits
         return "an integer of thousands of digits"
-    return text if len(text) <= 80 else f"{text[:60]}... ({type(value).__name__})"
+    if len(text) <= 80 and "\n" not in text:
+        return text
+    if isinstance(value, np.ndarray):
+        names = value.dtype.names
+        fields = value.dtype if names is None else f"fields {', '.join(names)}"
+        return f"an array of shape {value.shape} of {fields}"
+    return f"{text[:60]}... ({type(value).__name__})"
 
 
 def dimensions(value: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -34,18 +35,20 @@ def check_survival(y: Any, n_samples: int) -> FloatArray:
             "Found input variables with inconsistent numbers of samples: y must have one time per "
             f"row of X; got {len(event)} times for {n_samples} rows."
         )
-    if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
+    if not all(isinstance(one, (bool, Real)) and one in (0, 1) for one in event.tolist()):
         known = [plain(one) for one in np.unique(event.astype(str))[:5]]
         raise ValueError(
             f"the event of y, its first column, must be True or False (or 1 and 0); got {known}. "
             "Compare it with what stands for an event: status == 2, for example."
         )
     if time is None or time.shape != (n_samples,):
-        raise ValueError(f"the time of y, its second column, must be numbers; got {shown(time)}.")
+        raise ValueError(
+            f"the time of y, its second column, must be numbers; got {shown(columns[1])}."
+        )
     bad = np.flatnonzero(~((time >= 0) & (time <= LARGEST)))
     if bad.size:
         raise ValueError(
-            "the time of y must be finite and not negative; got "
+            f"the time of y must be finite and not negative, at most {LARGEST:g}; got "
             f"{time[bad[0]]:g} at row {bad[0]}. Remove such rows."
         )
     stratum = np.zeros(n_samples)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -66,10 +67,8 @@ class Units:
     def _squares(self, dual: FloatArray, units: IndexArray) -> tuple[FloatArray, FloatArray]:
         """Return c_j^2 of units, summed in groups, and what rounding can have changed of it."""
         data = self._data
-        X, error = data.X, data.error
-        if not self._grouped:
-            X, error = X[:, units], error[units]
-        score = data.scores(dual, X)
+        own: Any = slice(None) if self._grouped else units
+        error, score = data.error[own], data.scores(dual, own)
         error = error[:, None] * data.reach(dual)
         square = (score**2).sum(axis=1)
         wrong = (error * (2.0 * np.abs(score) + error)).sum(axis=1)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IndexArray
 from ..result import Certificate
 from ._covariates import Covariates
 from ._form import CertificateError, check_range
@@ -43,11 +43,19 @@ class Data:
     loss: Loss
     intercept: bool
     outputs: int = 1
+    signs: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # (m,), or none
     covariates: Covariates | None = None
 
-    def scores(self, dual: FloatArray, columns: FloatArray) -> FloatArray:
-        """Return X'v of some columns, (k, outputs)."""
-        return np.asarray(columns.T @ dual.reshape(self.outputs, -1).T)
+    def scores(self, dual: FloatArray, features: IndexArray | slice) -> FloatArray:
+        """Return X'v of some features, (k, outputs); 0 where its sign is that of no coefficient.
+
+        With u >= 0 the largest value of u c - u^2 / 2 is that of max(0, c)^2 / 2, and a score
+        that is known to some error is so after this, too.
+        """
+        found = np.asarray(self.X[:, features].T @ dual.reshape(self.outputs, -1).T)
+        if not self.signs.size:
+            return found
+        return np.where(self.signs[features][:, None] * found < 0.0, 0.0, found)
 
     def feasible(self, dual: FloatArray) -> FloatArray:
         """Return a dual point that is feasible; the given one must be so but for rounding."""
@@ -228,7 +236,7 @@ def read_data(
     return Data(
         values, target, centre, blur, weight, ~constant,
         (mean + rest) / scale if moved else np.zeros(m), error, told,
-        loss, free, q, beside,
+        loss, free, q, certificate.signs, beside,
     )  # fmt: skip
 
 

@@ -64,6 +64,7 @@ def _copied(given: Any) -> Certificate:
         values[name] = int(values[name])
     for name in ("support", "forced", "covariates"):
         values[name] = _indices(name, values[name])
+    values["signs"] = _signs(values["signs"])
     for name in ("coef", "dual", "effects"):
         values[name] = _copy(values[name], "iuf")
     tree, groups = values["tree"], values["groups"]
@@ -115,6 +116,14 @@ def _parameters(given: Any) -> dict[str, float]:
                 f"{value!r:.60}."
             )
     return {name: float(value) for name, value in given.items()}
+
+
+def _signs(given: Any) -> np.ndarray:
+    """Return the signs that coefficients may have, as int64."""
+    found = _copy(given, "i")
+    if found.shape != given.shape or found.ndim != 1 or not np.isin(found, (-1, 0, 1)).all():
+        raise CertificateError("signs of the certificate must be integers: -1, 0 or 1.")
+    return found
 
 
 def _copy(values: Any, kinds: str) -> np.ndarray:
@@ -180,6 +189,8 @@ def _check_fields(certificate: Certificate) -> None:
         _finite("effects", certificate.effects, (*outputs, certificate.covariates.size))
     if several and certificate.equivalents:
         raise CertificateError("a certificate of several outputs has no equivalents.")
+    if certificate.signs.size:
+        _check_signs(certificate)
     if (certificate.groups is None) != (certificate.n_groups is None):
         raise CertificateError("the certificate has groups without their number, or the reverse.")
     if certificate.groups is not None:
@@ -226,6 +237,14 @@ def _finite(name: str, found: FloatArray, shape: tuple[int | None, ...]) -> None
         )
 
 
+def _check_signs(certificate: Certificate) -> None:
+    if certificate.groups is not None or certificate.dual.ndim == 2:
+        raise CertificateError("signs of the certificate are of single features with one output.")
+    check_range(certificate, certificate.signs.size)
+    if (certificate.signs[certificate.support] * certificate.coef < 0).any():
+        raise CertificateError("coefficients of the certificate break the signs that it names.")
+
+
 def _check_groups(certificate: Certificate, groups: Groups) -> None:
     code, budget = groups.code, certificate.n_groups
     if budget is None or not is_count(budget):
@@ -249,6 +268,10 @@ def check_range(certificate: Certificate, m: int) -> None:
         raise CertificateError(
             f"the covariates of the certificate must be of {m} features; got feature "
             f"{int(np.max(certificate.covariates))}."
+        )
+    if certificate.signs.size not in (0, m):
+        raise CertificateError(
+            f"the signs of the certificate are of {certificate.signs.size} features, not of {m}."
         )
 
 

@@ -116,7 +116,6 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
 def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
     """Return the objective at the coefficients, which must be optimal, and its rounding."""
     support, coef = certificate.support, certificate.coef.reshape(data.outputs, -1)
-    columns = data.X[:, support]
     intercept = np.atleast_1d(certificate.intercept) - data.centre
     features = np.append(support, certificate.covariates)
     every = np.hstack([coef, certificate.effects.reshape(data.outputs, -1)])
@@ -131,7 +130,7 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
         )
     slopes = data.slopes(z)
     dual = data.balanced(slopes)
-    scores = data.scores(dual, columns)
+    scores = data.scores(dual, support)
     conjugate, wrong_conjugate = data.conjugate(dual)
     least = float(-conjugate - 0.5 * (scores**2).sum())
     error = data.error[support][:, None] * data.reach(dual)

@@ -37,6 +37,7 @@ def state_claim(certificate: Mapping[str, Any], k: int, wanted: bool = False) ->
     if certificate.get("n_covariates"):
         number = certificate["n_covariates"]
         among += f" beside the {number} covariates" if number > 1 else " beside the covariate"
+    among += " with the signs asked for" if certificate.get("n_signed") else ""
     lower = "lowers the objective" if what.startswith("single") else "lower the objective"
     if certificate.get("proven"):
         return f"proven: no other {what}{among} {lower}", "bold green"

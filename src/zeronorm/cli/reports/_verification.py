@@ -39,6 +39,10 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
         if claim["forced"]:
             names = [show(row["name"], 40) for row in claim["forced"]]
             facts.append(("", f"forced: {', '.join(names)}"))
+        if any(claim["signs"].values()):
+            limits = {"nonnegative": "at least 0", "nonpositive": "at most 0"}
+            parts = [f"{limits[side]} for {n:,}" for side, n in claim["signs"].items() if n]
+            facts.append(("", f"coefficients: {' and '.join(parts)} of the features of the data"))
     if claims[0]["covariates"]:
         names = [show(row["name"], 40) for row in claims[0]["covariates"]]
         more = f" and {len(names) - _MAX_CLAIMED:,} more" if len(names) > _MAX_CLAIMED else ""

@@ -25,7 +25,7 @@ from ..pool.bounds import Bound, bound_at
 from ..pool.branch import BranchAndBound
 from ..pool.candidates import Candidates
 from ..pool.relaxation import relax
-from ..pool.ridge import ridge
+from ..pool.signed_ridge import signed_ridge
 from ..risk import Risk
 from ..task import Task
 from .supports import REFIT_TOL, certificate_of, safe_magnitudes
@@ -129,9 +129,10 @@ def prove_support(
     inside = np.concatenate([forced, np.setdiff1d(own, forced)])
     pool = GatheredColumns(task.design, 0)
     pool.add(units.features(inside))
-    known = ridge(
-        pool.columns(), risk, columns=pool.position(support), tol=REFIT_TOL, of_value=True
-    )
+    known = signed_ridge(
+        pool.columns(), risk, task.signs[support], columns=pool.position(support), tol=REFIT_TOL,
+        of_value=True,
+    )  # fmt: skip
     objective = known.objective
     target = objective - max(goal.gap or 0.0, 0.0) * abs(objective)
     v = known.dual if dual is None else dual
@@ -252,7 +253,9 @@ def _certificate(
 ) -> Certificate:
     """Certify a support by the best dual point alone: a verifier has no other for its figures."""
     risk = task.risk(C)
-    fit = ridge(gather(task.design, support), risk, tol=REFIT_TOL, of_value=True)
+    fit = signed_ridge(
+        gather(task.design, support), risk, task.signs[support], tol=REFIT_TOL, of_value=True
+    )
     size = task.units.of(support).size
     known = bound_at(
         risk, tight.dual, tight.magnitude, size, task.forced, fit.objective, task.groups
@@ -265,6 +268,7 @@ def _certificate(
 
 def _equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict[int, IndexArray]:
     """Return the features with the column of one of the support, up to the sign."""
+    magnitude = np.abs(magnitude)
     near = np.zeros(magnitude.size, bool)
     order = np.argsort(magnitude[support])
     known = magnitude[support][order]
@@ -274,6 +278,8 @@ def _equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict
             closest = known[np.clip(place + step, 0, known.size - 1)]
             near |= np.abs(magnitude - closest) <= SAME_SCORE * closest
     near &= task.usable
+    if task.signs.any():  # scores that are 0 for their sign tell nothing of the columns
+        near &= magnitude > 0
     near[support] = False
     others = np.flatnonzero(near)[:MOST_COMPARED]
     if not others.size:

@@ -14,7 +14,9 @@ from ..clock import Stopwatch
 from ..drive import Scan, Solver
 from ..found import BestDual
 from ..pool.bounds import Bound, bound_at
-from ..pool.ridge import Ridge, ridge
+from ..pool.ridge import Ridge
+from ..pool.signed_ridge import signed_ridge
+from ..signs import admitted, oriented
 from ..task import Task
 
 REFIT_TOL = 1e-12
@@ -48,7 +50,10 @@ def certify_supports(
     design, risk = task.design, task.risk(C)
     sizes = [task.units.of(support).size for support in supports]
     fits = [
-        ridge(gather(design, support), risk, tol=REFIT_TOL, of_value=True) for support in supports
+        signed_ridge(
+            gather(design, support), risk, task.signs[support], tol=REFIT_TOL, of_value=True
+        )
+        for support in supports
     ]
     owners: list[int] = []
     duals: list[FloatArray] = []
@@ -118,7 +123,13 @@ def certificate_of(
         n_groups=None if groups is None else task.units.of(support).size,
         covariates=covariates,
         effects=effects,
+        signs=signs_of(task),
     )
+
+
+def signs_of(task: Task) -> np.ndarray:
+    """Return the signs that a certificate names: (m,), none where coefficients may have any."""
+    return task.signs if task.signs.any() else task.signs[:0]
 
 
 def safe_magnitudes(
@@ -130,21 +141,25 @@ def safe_magnitudes(
 ) -> FloatArray:
     """Return upper bounds of |c_j|, exact to float64 where they decide the largest units.
 
+    A score counts where its feature's coefficient may have its sign, and keeps it there.
+
     norms : (m,) error of a score over ||v||, None where scans are exact to float64.
     support : as many units as it has are in question.
     """
-    units, upper = task.units, np.abs(scores)
+    units, signs = task.units, task.signs
+    upper = np.abs(admitted(scores, signs))
     if norms is not None:
         error = float(np.linalg.norm(v)) * norms
         n = units.of(support).size
-        lower = units.strength(np.maximum(upper - error, 0.0))
+        lower = units.strength(oriented(np.maximum(upper - error, 0.0), signs))
         kth = np.partition(lower, -n)[-n]
         upper += error
-        doubtful = np.flatnonzero(units.strength(upper) >= kth)
+        doubtful = np.flatnonzero(units.strength(oriented(upper, signs)) >= kth)
         most = MAX_RECOMPUTED + 4 * support.size
         if units.sizes(doubtful).sum() > most:
             doubtful = top_features(units.strength(scores), most)
         doubtful = np.union1d(units.features(doubtful)[:most], support)
-        upper[doubtful] = np.abs(gather(task.design, doubtful).dot(v))
+        exact = gather(task.design, doubtful).dot(v)
+        upper[doubtful] = np.abs(admitted(exact, signs[doubtful]))
     upper[~task.usable] = 0.0
-    return upper
+    return oriented(upper, signs)

@@ -93,7 +93,7 @@ class Point:
 
 def zero_point(objective: Objective) -> Point:
     """Return the model without features."""
-    z = np.zeros(objective.risk.size)
+    z = np.zeros_like(objective.risk.weight)
     value, b, gradient = objective.place(z, np.empty(0))
     return Point(np.empty(0, np.int64), np.empty(0), z, b, value, gradient)
 

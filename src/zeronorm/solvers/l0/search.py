@@ -1,9 +1,9 @@
-"""The search for the best k features by exchanges: candidates by scans, on a pool that grows.
+"""The search for the best k features or groups by exchanges: candidates by scans, a growing pool.
 
 Exchanges work on a pool of gathered candidates. A scan at their result, c = X'v with v the dual
 point, shows the features outside the pool that would lower the objective most: they join it, and
 the exchanges go on until a scan shows nothing that helps. So all features compete, at a scan a
-round.
+round. Where a budget counts groups, all this is of whole groups.
 
 Sources: Zhu et al., PNAS 117(52), 2020 (splicing); Hazimeh and Mazumder, Operations Research 68(5),
 2020 (swaps).
@@ -23,9 +23,10 @@ from ..clock import PhaseClock
 from ..drive import Scan, Solver
 from ..found import BestDual
 from ..pool.exchange import POOL_FACTOR, Exchanges, Fitted
+from ..pool.group_exchange import GroupExchanges
 from ..pool.relaxation import relax
 from ..task import Task
-from ..units import Singles
+from ..units import Units
 
 # With next to no ridge the objective has many poor local optima: the search begins with this much
 # of it, and goes on from what it finds there.
@@ -50,42 +51,60 @@ class Search:
         C: float,
         sizes: Sequence[int],
         tol: float,
-        pool: GatheredColumns | None = None,
+        before: Search | None = None,
     ) -> None:
+        """Begin with the pool of another search, or with the forced features."""
         self.task, self.C, self.sizes, self.tol = task, C, sorted(set(sizes)), tol
-        self.risk, self.forced = task.risk(C), task.forced
-        self.pool = GatheredColumns(task.design, 0) if pool is None else pool
+        self.risk, self.forced = task.risk(C), task.units.of(task.forced)
+        self.pool: GatheredColumns
+        self.inside: IndexArray  # the units of the pool, in its order
+        self.pool, self.inside = GatheredColumns(task.design, 0), np.empty(0, np.int64)
+        if before is not None:
+            self.pool, self.inside = before.pool, before.inside
         self.best: dict[int, Fitted] = {}
         self.history: list[Step] = []
         self.status = Status.BUDGET
         self.zero_dual = self.risk.first()[1]
-        self._exchanges: Exchanges | None = None
-        if pool is None:
+        self._exchanges: Exchanges | GroupExchanges | None = None
+        if before is None:
             self.add(self.forced)  # first, as in every pool
 
     @property
-    def exchanges(self) -> Exchanges:
+    def exchanges(self) -> Exchanges | GroupExchanges:
         """Exchanges on the pool as it is."""
-        Z = self.pool.columns()
-        if self._exchanges is None:
-            keep = np.arange(self.forced.size)
-            self._exchanges = Exchanges(Z, self.risk, keep=keep, tol=self.tol)
-        self._exchanges.extend(Z)
+        Z, keep = self.pool.columns(), np.arange(self.forced.size)
+        if self.task.groups is None:
+            signs = self.task.signs[self.pool.features]
+            if not isinstance(self._exchanges, Exchanges):
+                self._exchanges = Exchanges(Z, self.risk, keep=keep, tol=self.tol)
+            self._exchanges.extend(Z, signs)
+            return self._exchanges
+        code = np.repeat(np.arange(self.inside.size), self.task.units.sizes(self.inside))
+        if not isinstance(self._exchanges, GroupExchanges):
+            self._exchanges = GroupExchanges(Z, code, self.risk, keep=keep, tol=self.tol)
+        self._exchanges.extend(Z, code)
         return self._exchanges
 
-    def add(self, features: IndexArray) -> IndexArray:
-        """Gather what is not in the pool; return what that was."""
-        fresh = features[self.pool.position(features) < 0]
-        if fresh.size:
-            self.pool.add(np.sort(fresh))  # so that ties keep the smaller index
-        return fresh
+    @property
+    def units(self) -> Units:
+        """Those of the pool, features or groups of them, in its order."""
+        return self.task.units.take(self.inside)
 
-    def place(self, features: IndexArray) -> IndexArray:
-        """Return where features are in the pool, sorted."""
-        return np.sort(self.pool.position(features))
+    def add(self, units: IndexArray) -> IndexArray:
+        """Gather the columns of units that are not in the pool; return the columns."""
+        fresh = np.sort(units[~np.isin(units, self.inside)])  # so that ties keep the smaller index
+        columns = self.task.units.features(fresh)
+        if fresh.size:
+            self.pool.add(columns)
+            self.inside = np.concatenate([self.inside, fresh])
+        return columns
+
+    def place(self, units: IndexArray) -> IndexArray:
+        """Return where the columns of units are in the pool, sorted."""
+        return np.sort(self.pool.position(self.task.units.features(units)))
 
     def support(self, k: int) -> IndexArray:
-        """Return the best features of a size, sorted."""
+        """Return the columns of the best model of a size, sorted."""
         return np.sort(self.pool.features[self.best[k].columns])
 
     def offer(
@@ -101,7 +120,7 @@ class Search:
         improve, swaps : whether to improve them before by exchanges, and by which.
         tol : the share by which they have to be better, by default that of the search.
         """
-        known = self.best.get(columns.size)
+        known = self.best.get(self._size(columns))
         if known is not None and np.array_equal(known.columns, columns):
             return
         found = self.exchanges.fit(columns)
@@ -112,10 +131,15 @@ class Search:
         self._keep(self.exchanges.improve(self.best[k], swaps=swaps))
 
     def _keep(self, found: Fitted, tol: float | None = None) -> None:
-        known = self.best.get(found.columns.size)
+        size = self._size(found.columns)
+        known = self.best.get(size)
         tol = self.tol if tol is None else tol
         if known is None or found.objective < known.objective * (1.0 - tol):
-            self.best[found.columns.size] = found
+            self.best[size] = found
+
+    def _size(self, columns: IndexArray) -> int:
+        """Return how many units columns of the pool are."""
+        return columns.size if self.task.groups is None else self.units.of(columns).size
 
     def regrow(self, k: int) -> None:
         """Double the best of a size by the most promising of the pool, and eliminate to the size.
@@ -123,7 +147,7 @@ class Search:
         Many features change at once, each beside all the others: where exchanges end, this may
         still find a better support.
         """
-        columns = self._filled(self.best[k], min(2 * k, self.pool.size))
+        columns = self._filled(self.best[k], min(2 * k, self.inside.size))
         self.offer(self.exchanges.eliminate(columns, [k])[k], improve=True)
 
     def neighbours(self) -> None:
@@ -137,34 +161,49 @@ class Search:
             self.offer(filled, tol=0.0 if rises else None)
 
     def _cut(self, found: Fitted, k: int) -> IndexArray:
-        strength = np.abs(found.fit.coef)
-        strength[found.columns < self.forced.size] = np.inf
-        return np.sort(found.columns[largest(strength, k)])
+        strength = self._lengths(found)
+        strength[: self.forced.size] = np.inf
+        return self._columns(largest(strength, k))
 
     def _filled(self, found: Fitted, k: int) -> IndexArray:
-        scores = np.abs(self.pool.columns().dot(found.fit.dual))
-        scores[found.columns] = -1.0
-        return np.sort(np.append(found.columns, largest(scores, k - found.columns.size)))
+        units = self.units
+        scores = units.strength(self.pool.columns().dot(found.fit.dual))
+        own = units.of(found.columns)
+        scores[own] = -1.0
+        return self._columns(np.append(own, largest(scores, k - own.size)))
+
+    def _columns(self, units: IndexArray) -> IndexArray:
+        """Return the columns of some units of the pool, sorted."""
+        return np.sort(self.units.features(units))
+
+    def _lengths(self, found: Fitted) -> FloatArray:
+        """Return the lengths of the coefficients of the units of the pool, -1 of those outside."""
+        units, coef = self.units, np.zeros(self.pool.size)
+        coef[found.columns] = found.fit.coef
+        lengths, outside = units.strength(coef), np.ones(self.inside.size, bool)
+        outside[units.of(found.columns)] = False
+        lengths[outside] = -1.0
+        return lengths
 
     def candidates(self, scores: FloatArray, k: int) -> IndexArray:
-        """Return the strongest features outside of the pool, at most max(k, NEW_MIN)."""
+        """Return the strongest units outside of the pool, at most max(k, NEW_MIN)."""
         return self._fresh(scores, max(k, NEW_MIN))
 
     def replacements(self, scores: FloatArray) -> IndexArray:
-        """Return the strongest features outside of the pool for each of some scan vectors."""
+        """Return the strongest units outside of the pool for each of some scan vectors."""
         found = [self._fresh(column, REPLACEMENTS) for column in np.ascontiguousarray(scores.T)]
         return np.unique(np.concatenate(found))
 
     def _fresh(self, scores: FloatArray, most: int) -> IndexArray:
         strength = self.strength(scores)
-        strength[self.pool.features] = -1.0
+        strength[self.inside] = -1.0
         top = largest(strength, min(most, strength.size))
         return top[strength[top] > 0]
 
     def strength(self, scores: FloatArray) -> FloatArray:
-        """Return |c_j|, -1 for features that may not be used."""
-        strength = np.abs(scores)
-        strength[~self.task.usable] = -1.0
+        """Return the strength of scores of all units, -1 for those that may not be used."""
+        strength = self.task.units.strength(scores)
+        strength[~self.task.units.usable] = -1.0
         return strength
 
     def left_out(self, k: int) -> FloatArray:
@@ -174,11 +213,12 @@ class Search:
         is left out it shows.
         """
         found = self.best[k]
-        movable = np.flatnonzero(found.columns >= self.forced.size)
-        weakest = movable[np.argsort(np.abs(found.fit.coef[movable]), kind="stable")]
+        inside = np.sort(self.units.of(found.columns))
+        movable = inside[inside >= self.forced.size]
+        weakest = movable[np.argsort(self._lengths(found)[movable], kind="stable")]
         n, m = self.task.design.shape
         afforded = max(LEAST_LEFT_OUT, int(LEFT_OUT_PRODUCTS / (n * m)))
-        return self.exchanges.without(found, weakest[: min(MOST_LEFT_OUT, afforded)])[1]
+        return self.exchanges.left_out(found, weakest[: min(MOST_LEFT_OUT, afforded)])
 
     def relaxed(self, *, improve: bool) -> dict[int, BestDual]:
         """Solve the relaxation over the pool roughly, where that is cheap; return its dual points.
@@ -197,14 +237,14 @@ class Search:
             u = np.zeros(self.pool.size)
             u[best.columns] = best.fit.coef
             answer = relax(
-                self.pool.columns(), Singles(np.ones(self.pool.size, bool)), self.risk, n_forced,
+                self.pool.columns(), self.units, self.risk, n_forced,
                 k - n_forced, start=(u, best.fit.intercept), tol=0.01, max_iter=RELAXED_STEPS,
             )  # fmt: skip
             found[k] = BestDual(answer.bound, answer.dual)
             if improve:
-                strength = np.abs(answer.coef)
+                strength = self.units.strength(answer.coef)
                 strength[:n_forced] = np.inf
-                self.offer(np.sort(largest(strength, k)), improve=True)
+                self.offer(self._columns(largest(strength, k)), improve=True)
         return found
 
     def record(self, k: int, entered: IndexArray) -> None:
@@ -229,7 +269,7 @@ def explore(
 ) -> Solver[Search]:
     """Search for the best features of all sizes, from the strongest ones.
 
-    given : features that the pool has from the start.
+    given : features that the pool has from the start, of groups with all of theirs.
     swaps : whether to swap, to begin with more ridge where there is next to none, and to look for
         replacements; else there is only splicing.
     """
@@ -238,11 +278,11 @@ def explore(
     scores = yield Scan(task.design, search.zero_dual)
     with clock.phase("gather"):
         for features in given:
-            search.add(features)
+            search.add(task.units.of(features))
     _begin(search, scores, clock, swaps=swaps)
     yield from _exchange(search, clock, swaps=swaps, replace=swaps and len(stages) == 1)
     for stage in stages[1:]:
-        before, search = search, Search(task, stage, sizes, tol, search.pool)
+        before, search = search, Search(task, stage, sizes, tol, search)
         with clock.phase("select"):
             for k in search.sizes:
                 search.offer(before.best[k].columns, improve=True)
@@ -261,7 +301,8 @@ def _begin(search: Search, scores: FloatArray, clock: PhaseClock, *, swaps: bool
     """
     strength = search.strength(scores)
     strength[search.forced] = np.inf
-    ranked = largest(strength, min(POOL_FACTOR * search.sizes[-1] + NEW_MIN, search.task.n_usable))
+    most = int(search.task.units.usable.sum())
+    ranked = largest(strength, min(POOL_FACTOR * search.sizes[-1] + NEW_MIN, most))
     with clock.phase("gather"):
         entered = search.add(ranked if swaps else ranked[: search.sizes[-1]])
     with clock.phase("select"):

@@ -36,6 +36,7 @@ from ..risk import Risk
 from ..task import Task
 from ..ties import ranked
 from . import Blocks, InnerSolver, State, newton
+from .signed import solve_signed
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +235,12 @@ class _Generated:
         for t, members in enumerate(self.blocks):
             membership[self._pool.position(self._units.features(members)), t] = 1.0
         problem = Blocks(self._pool.columns(), membership, self._risk, self.scale)
-        answer = self._options.inner(problem, self._state, self._options.inner_tol)
+        inner, tol = self._options.inner, self._options.inner_tol
+        signs = self._units.signs[self._pool.features]
+        if signs.any():
+            answer = solve_signed(inner, problem, signs, self._state, tol)
+        else:
+            answer = inner(problem, self._state, tol)
         self._state, self.dual = answer.state, answer.dual
         self.objective, self._bound = answer.objective, answer.bound
         gap = (answer.objective - answer.bound) / self.scale

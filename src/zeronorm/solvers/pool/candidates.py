@@ -11,7 +11,8 @@ from ..risk import Risk
 from ..units import Singles, Units
 from .exchange import Exchanges
 from .group_exchange import GroupExchanges
-from .ridge import Ridge, ridge
+from .ridge import Ridge
+from .signed_ridge import signed_ridge
 
 LEAF_TOL = 1e-11  # of the fit of a model
 
@@ -35,18 +36,21 @@ class Candidates:
     def fit(self, support: IndexArray, tol: float = LEAF_TOL) -> Ridge:
         """Solve the problem on some units."""
         columns = self.units.features(support)
-        return ridge(self.Z, self.risk, columns=columns, tol=tol, of_value=True)
+        return signed_ridge(
+            self.Z, self.risk, self.units.signs[columns], columns=columns, tol=tol, of_value=True
+        )
 
     def improved(self, support: IndexArray) -> IndexArray:
         """Return where exchanges of single units lead from some."""
         forced = np.arange(self.n_forced)
         if isinstance(self.units, Singles):
-            exchanges = Exchanges(self.Z, self.risk, keep=forced)
+            exchanges = Exchanges(self.Z, self.risk, keep=forced, signs=self.units.signs)
             return exchanges.swap(exchanges.fit(support)).columns
         units = np.arange(self.n_units)
         code = np.repeat(units, self.units.sizes(units))
         of_groups = GroupExchanges(self.Z, code, self.risk, keep=forced)
-        return np.unique(code[of_groups.splice(self.units.features(support))])
+        found = of_groups.splice(of_groups.fit(np.sort(self.units.features(support))))
+        return np.unique(code[found.columns])
 
 
 __all__ = ["LEAF_TOL", "Candidates"]

@@ -15,7 +15,9 @@ from ... import _kernels
 from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import GrowingColumns
 from ..risk import Risk
-from .ridge import Ridge, bounded, in_kernel, ridge
+from ..signs import admitted, free_signs
+from .ridge import Ridge, bounded, in_kernel
+from .signed_ridge import signed_ridge
 
 # A pool has so many times the features that are wanted, and so many at least.
 POOL_FACTOR, POOL_MIN = 3, 30
@@ -64,6 +66,7 @@ class Exchanges:
         risk: Risk,
         *,
         keep: IndexArray | None = None,
+        signs: np.ndarray | None = None,
         tol: float = 1e-7,
         fit_tol: float | None = None,
     ) -> None:
@@ -71,6 +74,7 @@ class Exchanges:
 
         Z : (n, p) the pool; columns on the selection scaling, so that |u_j| are comparable.
         keep : columns of Z that stay in every support.
+        signs : (p,) that coefficients may have, by default any.
         tol : decrease of the objective that counts, as a share of it.
         fit_tol : certified gap of the fits, as a share of their objective.
         """
@@ -81,10 +85,11 @@ class Exchanges:
         # By size, the best support where swaps ended, and the number of columns that were there.
         self._settled: dict[int, tuple[Fitted, int]] = {}
         self._squares = GrowingColumns()
-        self.extend(Z)
+        self.extend(Z, signs)
 
-    def extend(self, Z: Columns) -> None:
-        """Go on with a pool that begins with the columns of the one so far."""
+    def extend(self, Z: Columns, signs: np.ndarray | None = None) -> None:
+        """Go on with a pool that begins with the columns of the one so far; signs: of all."""
+        self._signs = free_signs(Z.shape[1]) if signs is None else signs
         self._Z, self._protected = Z, np.zeros(Z.shape[1], bool)
         self._protected[self._keep] = True
 
@@ -108,9 +113,9 @@ class Exchanges:
         of_value: bool,
         cutoff: float,
     ) -> Ridge:
-        return ridge(
-            self._Z, self._risk, columns=columns, start=start, tol=tol, of_value=of_value,
-            cutoff=cutoff,
+        return signed_ridge(
+            self._Z, self._risk, self._signs[columns], columns=columns, start=start, tol=tol,
+            of_value=of_value, cutoff=cutoff,
         )  # fmt: skip
 
     def eliminate(
@@ -158,7 +163,7 @@ class Exchanges:
             most = min(MAX_EXCHANGE, movable.size, outside.size)
             if most == 0:
                 break
-            scores = self._Z.dot(fit.dual)
+            scores = admitted(self._Z.dot(fit.dual), self._signs)
             bend = self._bend(self._curvature(fit.margins))
             backward = bend[support[movable]] * fit.coef[movable] ** 2
             forward = scores[outside] ** 2 / bend[outside]
@@ -197,7 +202,7 @@ class Exchanges:
                 movable = self._weakest(current, movable)
                 promise, step = self._promises(current, movable, outside)
                 limit = self._limit(current)
-                for leaving, entering in _best_pairs(promise):
+                for leaving, entering in best_pairs(promise):
                     following = self._exchanged(
                         current, movable[[leaving]], outside[[entering]],
                         step[leaving, [entering]], limit,
@@ -212,7 +217,8 @@ class Exchanges:
     def improve(self, current: Fitted, *, swaps: bool = True) -> Fitted:
         """Splice and swap until neither helps; without swaps, splice."""
         (n, p), k = self._Z.shape, current.columns.size
-        if k == 0 or n * p > KERNEL_POOL or not in_kernel(self._Z, k, self._risk.loss):
+        compiled = n * p <= KERNEL_POOL and in_kernel(self._Z, k, self._risk.loss)
+        if k == 0 or not compiled or self._signs.any():
             return self.improve_by_steps(current, swaps=swaps)
         known, n_known = self._settled.get(k, (current, 0))
         columns, u = current.columns.copy(), current.fit.coef.copy()
@@ -257,6 +263,10 @@ class Exchanges:
         known, n_known = self._settled.get(current.columns.size, (current, 0))
         return n_known if np.array_equal(known.columns, current.columns) else 0
 
+    def left_out(self, current: Fitted, columns: IndexArray) -> FloatArray:
+        """Return minus the gradients of the loss without each of some columns inside, (n, p)."""
+        return self.without(current, np.searchsorted(current.columns, columns))[1]
+
     def without(
         self, current: Fitted, places: IndexArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -294,7 +304,8 @@ class Exchanges:
         for place, z in enumerate(margins.T):
             curvature[:, place] = self._curvature(z)
         first = int(outside[0])  # a part of the pool is enough where swaps have seen the rest
-        scores = self._Z.take(slice(first, None)).dot(descent)[outside - first].T
+        scores = self._Z.take(slice(first, None)).dot(descent)[outside - first]
+        scores = admitted(scores, self._signs[outside]).T
         bend = self._bend(curvature, first)[outside - first].T
         gain = scores**2 / (2.0 * bend)
         lost = (objective - current.objective)[:, None]
@@ -361,7 +372,7 @@ class Exchanges:
         return np.flatnonzero(outside)
 
 
-def _best_pairs(promise: FloatArray) -> list[tuple[int, int]]:
+def best_pairs(promise: FloatArray) -> list[tuple[int, int]]:
     """Return (leaving, entering) of the smallest finite estimates, few of each that leaves."""
     each = min(TRIALS_EACH, promise.shape[1])
     best = np.argpartition(promise, each - 1, axis=1)[:, :each]

@@ -1,4 +1,4 @@
-"""Backward elimination and splicing of whole groups of gathered columns, as `pool.exchange` does.
+"""Backward elimination, splicing and swaps of whole groups of gathered columns, as `pool.exchange`.
 
 The l0 problem over groups counts the groups of which any column has a coefficient; a group enters
 and leaves with all its columns.
@@ -19,8 +19,11 @@ from .exchange import (
     FIT_TOL,
     MAX_EXCHANGE,
     MAX_ROUNDS,
+    MOST_LEAVING,
     ONE_BY_ONE,
+    WON_BACK,
     Fitted,
+    best_pairs,
 )
 from .ridge import ridge
 
@@ -43,16 +46,28 @@ class GroupExchanges:
         keep : groups that stay in every support.
         tol : decrease of the objective that counts, as a share of it.
         """
-        self._Z, self._code, self._risk, self._tol = Z, code, risk, tol
-        self._protected = np.zeros(int(code.max(initial=-1)) + 1, bool)
-        self._protected[keep] = True
+        self._risk, self._keep, self._tol = risk, keep, tol
+        self._failed: dict[bytes, float] = {}  # objectives that supports are known to reach
+        self._settled: set[bytes] = set()  # supports that no swap in the pool as it is helps
+        self._Z = Z
+        self.extend(Z, code)
 
-    def eliminate(self, sizes: Sequence[int]) -> dict[int, IndexArray]:
+    def extend(self, Z: Columns, code: IndexArray) -> None:
+        """Go on with a pool that begins with the columns of the one so far."""
+        if Z.shape[1] > self._Z.shape[1]:
+            self._settled.clear()
+        self._Z, self._code = Z, code
+        self._protected = np.zeros(int(code.max(initial=-1)) + 1, bool)
+        self._protected[self._keep] = True
+
+    def eliminate(self, columns: IndexArray, sizes: Sequence[int]) -> dict[int, IndexArray]:
         """Eliminate the groups of smallest ||u_g|| until each of the sizes is reached.
+
+        columns : of the groups to begin with.
 
         Returns the columns of nested supports, sorted, by the number of groups.
         """
-        left = np.arange(self._protected.size)
+        left = np.unique(self._code[columns])
         found: dict[int, IndexArray] = {}
         start: tuple[FloatArray, float] | None = None
         for size in sorted(set(sizes), reverse=True):
@@ -72,13 +87,22 @@ class GroupExchanges:
             found[size] = self._columns(left)
         return found
 
-    def splice(self, columns: IndexArray) -> IndexArray:
-        """Exchange groups of a support with others while the objective falls; return its columns.
+    def improve(self, current: Fitted, *, swaps: bool = True) -> Fitted:
+        """Splice and swap until neither helps; without swaps, splice."""
+        while True:
+            spliced = self.splice(current)
+            if not swaps:
+                return spliced
+            current = self.swap(spliced)
+            if current is spliced:
+                return current
+
+    def splice(self, current: Fitted) -> Fitted:
+        """Exchange groups of a support with others while the objective falls.
 
         The sacrifice of a group inside and the gain of one outside are sums over its columns of
         those of `pool.exchange`: of the quadratic model with the diagonal of the curvature.
         """
-        current = self._fit(columns)
         for _ in range(MAX_ROUNDS):
             inside = np.unique(self._code[current.columns])
             movable = inside[~self._protected[inside]]
@@ -87,7 +111,7 @@ class GroupExchanges:
             if count == 0:
                 break
             fit = current.fit
-            bend = 1.0 + self._Z.squares(self._risk.curvature(fit.margins))
+            bend = self._bend(fit.margins)
             scores = self._Z.dot(fit.dual)
             everything = np.arange(self._code.size)
             loss = self._sums(bend[current.columns] * fit.coef**2, current.columns)[movable]
@@ -97,19 +121,101 @@ class GroupExchanges:
             best: Fitted | None = None
             limit = current.objective * (1.0 - self._tol)
             while count >= 1:
-                groups = np.setdiff1d(inside, weakest[:count])
-                trial = self._fit(
-                    self._columns(np.union1d(groups, strongest[:count])), current, limit
-                )
-                if trial.objective < limit:
+                trial = self._exchanged(current, weakest[:count], strongest[:count], limit)
+                if trial is not None:
                     best, limit = trial, trial.objective
                 count //= 2
             if best is None:
                 break
             current = best
-        return current.columns
+        return current
 
-    def _fit(
+    def swap(self, current: Fitted) -> Fitted:
+        """Exchange one group of the support for another while the objective falls.
+
+        Which pairs promise most is told by the margins without the one that leaves, as of columns
+        in `Exchanges.swap`.
+        """
+        while current.columns.tobytes() not in self._settled:
+            inside = np.unique(self._code[current.columns])
+            movable = inside[~self._protected[inside]]
+            outside = np.flatnonzero(~np.isin(np.arange(self._protected.size), inside))
+            following = None
+            if movable.size and outside.size:
+                movable = self._weakest(current, movable)
+                limit = current.objective * (1.0 - self._tol)
+                for leaving, entering in best_pairs(self._promises(current, movable, outside)):
+                    following = self._exchanged(
+                        current, movable[[leaving]], outside[[entering]], limit
+                    )
+                    if following is not None:
+                        break
+            if following is None:
+                self._settled.add(current.columns.tobytes())
+                break
+            current = following
+        return current
+
+    def left_out(self, current: Fitted, groups: IndexArray) -> FloatArray:
+        """Return minus the gradients of the loss without each of some groups, (n, n_groups)."""
+        return self._without(current, groups)[1]
+
+    def _without(
+        self, current: Fitted, groups: IndexArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return what the model is without each of some groups, as `Exchanges.without`."""
+        fit, own = current.fit, self._code[current.columns]
+        Z = self._Z.take(current.columns)
+        removed = np.where(own[:, None] == groups, fit.coef[:, None], 0.0)
+        margins = np.asfortranarray(fit.margins[:, None] - Z.times(removed))
+        descent = np.empty_like(margins)
+        objective = np.empty(groups.size)
+        penalty = 0.5 * (float(fit.coef @ fit.coef) - (removed**2).sum(axis=0))
+        for place, z in enumerate(margins.T):
+            value, gradient = self._risk.value_gradient(z)
+            objective[place] = value + penalty[place]
+            np.negative(gradient, out=descent[:, place])
+        return objective, descent, margins
+
+    def _promises(self, current: Fitted, leaving: IndexArray, outside: IndexArray) -> FloatArray:
+        """Return estimates of the objective with one group for another, (leaving, outside)."""
+        objective, descent, margins = self._without(current, leaving)
+        scores = self._Z.dot(descent)
+        everything = np.arange(self._code.size)
+        gain = np.array([
+            self._sums(own**2 / (2.0 * self._bend(z)), everything)[outside]
+            for own, z in zip(scores.T, margins.T, strict=True)
+        ])  # fmt: skip
+        lost = (objective - current.objective)[:, None]
+        return np.where(gain < WON_BACK * lost, np.inf, objective[:, None] - gain)
+
+    def _weakest(self, current: Fitted, movable: IndexArray) -> IndexArray:
+        """Return those of some groups inside that may leave: the least sacrifices."""
+        bend = self._bend(current.fit.margins)[current.columns]
+        sacrifice = self._sums(bend * current.fit.coef**2, current.columns)[movable]
+        return np.sort(movable[np.argsort(sacrifice, kind="stable")[:MOST_LEAVING]])
+
+    def _exchanged(
+        self, current: Fitted, leaving: IndexArray, entering: IndexArray, limit: float
+    ) -> Fitted | None:
+        """Return the support with some groups exchanged where its objective is below a limit."""
+        own = self._code[current.columns]
+        stay = current.columns[~np.isin(own, leaving)]
+        columns = np.union1d(stay, self._columns(entering))
+        key = columns.tobytes()
+        if self._failed.get(key, -np.inf) >= limit:
+            return None
+        found = self.fit(columns, current, limit)
+        if found.objective < limit:
+            return found
+        self._failed[key] = limit
+        return None
+
+    def _bend(self, margins: FloatArray) -> FloatArray:
+        """Return 1 + sum_i w_i z_ij^2 of all columns."""
+        return 1.0 + self._Z.squares(self._risk.curvature(margins))
+
+    def fit(
         self, columns: IndexArray, near: Fitted | None = None, cutoff: float = np.inf
     ) -> Fitted:
         """Solve the problem on some sorted columns, from the coefficients of another support.

@@ -16,7 +16,9 @@ import numpy as np
 from ..._typing import Columns, FloatArray, IndexArray
 from ...losses import Adjusted, LossOfOutputs, as_adjusted
 from ..risk import Risk
-from .ridge import Ridge, inverse_factor, leverages, ridge
+from ..signs import free_signs
+from .ridge import Ridge, inverse_factor, leverages
+from .signed_ridge import signed_ridge
 
 # Values of C for "loo", divided by the mean variance of the selected columns: from prior standard
 # deviations of 0.05 to 7 of the coefficient of a column with that variance.
@@ -46,6 +48,7 @@ def refit(
     *,
     C: float | str = "loo",
     unit: FloatArray | None = None,
+    signs: np.ndarray | None = None,
     tol: float = 1e-9,
 ) -> Refit:
     """Fit the model on the columns mean + std * Z, for one C or for the best of a grid.
@@ -61,7 +64,10 @@ def refit(
     unit : (n,) what leaving one row out removes at most of its weight, 1 by default: the class
         weight of a row, so that integer weights equal repetition.
     C : a positive number, or "loo": from LOO_GRID / (mean variance of the columns of X).
+    signs : (k,) that coefficients may have, by default any. What a sign keeps at 0 counts as absent
+        in leave-one-out losses.
     """
+    own = free_signs(std.size) if signs is None else signs
     if C == "loo":
         variance = risk.loss.outputs * mean_variance(Z, std, risk.weight)
         candidates = [c / variance for c in LOO_GRID]
@@ -77,18 +83,23 @@ def refit(
     coarse = tol if len(candidates) == 1 else max(tol, GRID_TOL)
     for value in candidates:
         start = (fits[-1].coef, fits[-1].intercept) if fits else None
-        fits.append(ridge(Z, risk.times(value), penalty=penalty, start=start, tol=coarse))
-        if base.outputs > 1 or (adjusted is not None and base.separable):
-            losses.append(leave_one_row_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
-        elif base.separable:
-            losses.append(leave_one_out_loss(Z, risk, value, penalty, fits[-1].margins, unit))
+        fits.append(
+            signed_ridge(Z, risk.times(value), own, penalty=penalty, start=start, tol=coarse)
+        )
+        if base.outputs > 1 or base.separable:
+            at_zero = (own != 0) & (fits[-1].coef == 0)
+            part = Z.take(np.flatnonzero(~at_zero)) if at_zero.any() else Z
+            several = base.outputs > 1 or adjusted is not None
+            left_out = leave_one_row_out_loss if several else leave_one_out_loss
+            losses.append(left_out(part, risk, value, penalty[~at_zero], fits[-1].margins, unit))
         else:
-            losses.append(held_out_loss(Z, risk, folds, value, penalty, fits[-1], coarse))
+            losses.append(held_out_loss(Z, risk, folds, value, penalty, fits[-1], coarse, own))
     best = int(np.argmin(np.nan_to_num(losses, nan=np.inf)))
     fit = fits[best]
     if coarse > tol:
         start = fit.coef, fit.intercept
-        fit = ridge(Z, risk.times(candidates[best]), penalty=penalty, start=start, tol=tol)
+        at_best = risk.times(candidates[best])
+        fit = signed_ridge(Z, at_best, own, penalty=penalty, start=start, tol=tol)
     coef = fit.coef / std
     value = risk.value_gradient(fit.margins)[0]
     intercept, effects = risk.unpenalised(fit.margins, fit.intercept)
@@ -185,6 +196,7 @@ def held_out_loss(
     penalty: FloatArray,
     fit: Ridge,
     tol: float,
+    signs: np.ndarray,
 ) -> float:
     """Return the mean loss of a row under models fitted without its fold.
 
@@ -197,7 +209,9 @@ def held_out_loss(
     """
     total, start = 0.0, (fit.coef, fit.intercept)
     for train, columns, part in folds:
-        found = ridge(columns, part.times(C), penalty=penalty, start=start, tol=tol)
+        found = signed_ridge(
+            columns, part.times(C), signs, penalty=penalty, start=start, tol=tol
+        )  # fmt: skip
         z = Z.times(found.coef) + found.intercept
         whole, own = risk, as_adjusted(part.loss)
         if own is not None:  # the coefficients of covariates are those of the part

@@ -25,6 +25,9 @@ for mu that falls with the gap, over the columns of large scores.
 Where a budget counts groups, |u_j| and |c_j| are the lengths of their parts, s is the directions
 of those of u + c, and a Newton step has the curvature across these too, (I - s_g s_g') / d_g.
 
+Where coefficients have signs, u and c count as far as they have them, and the interior-point method
+has a barrier for these, too.
+
 Sources: Argyriou, Foygel and Srebro, Sparse prediction with the k-support norm, NIPS 2012; Li, Sun
 and Toh, SIAM Journal on Optimization 28(1), 2018 (semismooth Newton steps for proximal problems);
 Nesterov and Nemirovskii, Interior-Point Polynomial Algorithms, SIAM 1994 (barriers, central paths).
@@ -40,8 +43,11 @@ from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import DenseColumns
 from ...ordering import largest
 from ..risk import Risk
+from ..signs import admitted
 from ..units import Units
-from .ridge import ridge, solve_positive
+from .ridge import solve_positive
+from .sign_barrier import SignBarrier
+from .signed_ridge import signed_ridge
 from .support_norm import proximal_shares, support_norm, top_squares
 
 MAX_ITERATIONS = 200
@@ -95,10 +101,12 @@ def relax(
     """
     problem = _Problem(Z, units, risk, n_fixed, n_free)
     u, b = (np.zeros(Z.shape[1]), 0.0) if start is None else start
-    point = problem.at(u, b)
+    point = problem.at(admitted(u, units.signs), b)
     if n_free == units.usable.size - n_fixed:  # nothing to choose
-        fit = ridge(Z, risk, start=(u, point.b), tol=tol, of_value=True, cutoff=cutoff)
-        point = problem.at(fit.coef, fit.intercept)
+        fit = signed_ridge(
+            Z, risk, units.signs, start=(u, point.b), tol=tol, of_value=True, cutoff=cutoff
+        )
+        point = problem.at(fit.coef, fit.intercept)  # above the cutoff signs may be wrong
     best, best_dual = -np.inf, np.zeros(risk.size)
     for n_steps in range(max_iter):
         dual, scores, bound, scale = problem.bound(point)
@@ -132,7 +140,7 @@ class _Point:
 
 class _Problem:
     def __init__(self, Z: Columns, units: Units, risk: Risk, n_fixed: int, n_free: int) -> None:
-        self._Z, self._units, self._risk = Z, units, risk
+        self._Z, self._units, self._risk, self._signs = Z, units, risk, units.signs
         n_own = int(units.sizes(np.arange(n_fixed)).sum())
         self._fixed, self._free = slice(0, n_own), slice(n_own, Z.shape[1])  # columns
         self._n_fixed, self._q = n_fixed, n_free
@@ -168,7 +176,7 @@ class _Problem:
 
     def quadratic(self, scores: FloatArray) -> float:
         """Return 1/2 (sum_A ||c_g||^2 + S_q(||c_g||^2 of the others))."""
-        fixed = scores[self._fixed]
+        fixed = admitted(scores[self._fixed], self._signs[self._fixed])
         return 0.5 * (float(fixed @ fixed) + top_squares(self._lengths(scores), self._q))
 
     def share_of(self, u: FloatArray) -> FloatArray:
@@ -191,6 +199,9 @@ class _Problem:
         share = self._shares(v, 1.0)
         inside = np.flatnonzero(share == 1.0)
         between = np.flatnonzero((share > 0) & (share < 1))
+        left = self._n_fixed + self._q - inside.size
+        if self._signs.any():  # units are features then: those of a wrong sign stay 0
+            inside = inside[admitted(v, self._signs)[inside] != 0]
         chosen = self._units.features(np.concatenate([inside, between]))
         n_inside = int(self._units.sizes(inside).sum())
         columns = self._Z.take(chosen).dense()
@@ -200,13 +211,12 @@ class _Problem:
         others, partly = self._units.take(between), v[chosen[n_inside:]]
         direction = partly / others.spread(others.strength(partly))
         if between.size:
-            left = self._n_fixed + self._q - inside.size
             corner = matrix[n_inside:, n_inside:]
             corner += np.outer(direction, direction) / left
             others.bend_across(corner, direction, 1.0 / share[between])
             diagonal[n_inside:] += FLAT * (1.0 + diagonal[n_inside:])
         try:
-            target = _solve(matrix, right)
+            target = _solve_signed(matrix, right, self._signs[chosen])
         except np.linalg.LinAlgError:
             return None
         ahead = others.spread(others.sums(target[n_inside:] * direction))
@@ -261,6 +271,9 @@ class _Problem:
         share = 0.5 * (share + q / share.size)
         share *= INSIDE * min(1.0, q / float(share.sum()))
         best, mu = -np.inf, np.inf
+        signed = SignBarrier(self._signs)
+        if signed.size:
+            point = self.at(signed.inside(point.u), point.b)
 
         def barrier(d: FloatArray) -> float:
             return -mu * float(np.log(d).sum() + np.log1p(-d).sum() + np.log(q - d.sum()))
@@ -269,7 +282,7 @@ class _Problem:
             fixed, u = at.u[self._fixed], at.u[free]
             ridge = float(fixed @ fixed + (units.sums(u**2) / d).sum())
             smooth = at.loss + 0.5 * ridge
-            return smooth + barrier(d)
+            return smooth + barrier(d) + mu * signed.value(at.u)
 
         for _ in range(INTERIOR_STEPS):
             _, scores, bound, _ = self.bound(point)
@@ -277,11 +290,12 @@ class _Problem:
             gap = point.objective - best
             if best > cutoff or gap <= tol * abs(point.objective):
                 break
-            mu = min(mu, CENTRE * gap / (2 * share.size + 1))
+            mu = min(mu, CENTRE * gap / (2 * share.size + 1 + signed.size))
             u, d, room = point.u[free], share, q - float(share.sum())
             slope = -scores
             slope[self._fixed] += point.u[self._fixed]
             slope[free] += u / units.spread(d)
+            slope[signed.places] -= mu / point.u[signed.places]
             size = units.strength(u)
             slope_d = -0.5 * (size / d) ** 2 - mu / d + mu / (1.0 - d) + mu / room
             # The curvature in d is diag(bend) + mu / room^2 11'; it is eliminated.
@@ -302,6 +316,7 @@ class _Problem:
             diagonal = np.einsum("ii->i", matrix)
             diagonal[self._fixed] += 1.0
             diagonal[free] += units.spread(wall / bend / d)
+            diagonal[signed.places] += mu / point.u[signed.places] ** 2
             long = units.spread(np.where(size > 0, size, 1.0))
             units.bend_across(matrix[free, free], u / long, 1.0 / d - wall / bend / d)
             right = -slope
@@ -314,6 +329,7 @@ class _Problem:
             with np.errstate(divide="ignore"):
                 limits = np.where(move_d < 0, -d, 1.0 - d) / move_d
             step = min(1.0, INSIDE * float(np.min(limits, initial=np.inf, where=move_d != 0)))
+            step = min(step, INSIDE * signed.reach(point.u, move))
             if move_d.sum() > 0:
                 step = min(step, INSIDE * room / float(move_d.sum()))
             descent = float(slope @ move + slope_d @ move_d)
@@ -346,6 +362,20 @@ class _Problem:
             matrix -= np.outer(cross, cross / total)
             right -= cross / total * float(curvature @ point.z)
         return matrix, right
+
+
+def _solve_signed(matrix: FloatArray, right: FloatArray, signs: np.ndarray) -> FloatArray:
+    """Solve a system without the unknowns that come out with a wrong sign, which are 0 then."""
+    if right.size and not signs.any():
+        return _solve(matrix, right)
+    target, left = np.zeros(right.size), np.arange(right.size)
+    while left.size:
+        target[left] = _solve(matrix[np.ix_(left, left)], right[left])
+        stays = admitted(target, signs) == target
+        if stays.all():
+            break
+        left, target = left[stays[left]], np.zeros(right.size)
+    return target
 
 
 def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:

@@ -23,6 +23,7 @@ from ...losses import balance
 from ..risk import Risk
 
 MAX_NEWTON = 100
+WORST_START = 2.0  # the objective of a start, relative to the model without features
 BALANCED = 1.0 - 1e-9  # less of a dual point is kept only where b has not its best value
 # Dense problems of at most so many multiply-adds in a Gram matrix, and no more columns than rows,
 # are solved by one call of a kernel; above it the BLAS is faster.
@@ -159,9 +160,13 @@ def newton(
     zero_value = risk.null()
     z = Z.times(u)
     best_bound = -np.inf
-    value, gradient = risk.value_gradient(z + b)
-    if np.isnan(value):
-        raise np.linalg.LinAlgError("the Newton system is not finite: the data overflow.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        value, gradient = risk.value_gradient(z + b)
+    if not value + 0.5 * float((diagonal * u) @ u) <= WORST_START * zero_value:
+        # From where an exponential is huge, Newton's steps come back by about 1 in the margins
+        # each, and from where it overflows not at all: no start is better then.
+        u, b, z = np.zeros(p), 0.0, np.zeros_like(z)
+        value, gradient = risk.value_gradient(z)
     objective = value
     scores = descent = dual = np.empty(0)
 

@@ -25,7 +25,8 @@ def refit_support(task: Task, Z: Columns, support: IndexArray, C: float | str | 
     assert C is not None  # the solution itself would be the model
     mean, scale = column_scaling(task.design, support)
     risk = replace(task.risk(1.0), loss=task.loss.final)
-    return refit(Z, mean, 1.0 / scale, risk, C=C, unit=task.unit)
+    signs = task.signs[support]
+    return refit(Z, mean, 1.0 / scale, risk, C=C, unit=task.unit, signs=signs)
 
 
 def negative_log_likelihood(task: Task, fit: Refit) -> float:

@@ -1,4 +1,4 @@
-"""Exactly k features by the l0 problem: exchanges, or hard thresholding.
+"""Exactly k features or groups by the l0 problem: exchanges, or hard thresholding.
 
     min_{u, b}  1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)   subject to  ||u||_0 <= k          (L0)
 
@@ -38,6 +38,8 @@ def select_l0(
     goal: Goal | None = None,
 ) -> Solver[Path]:
     """Select exactly k features for every k of `sizes` by solving (L0), by a generator of scans.
+
+    Where the task has groups, k counts these, and they enter as a whole.
 
     Parameters
     ----------
@@ -93,8 +95,9 @@ def conclude(
                 task, search.support(k), goal, C=request.C, report=request.report
             )
             proofs[k] = yield from clock.inside("prove", proving)
-            search.add(proofs[k].support)
-            search.offer(search.place(proofs[k].support))
+            units = task.units.of(task.columns(proofs[k].support))
+            search.add(units)
+            search.offer(search.place(units))
             if proofs[k].status is Status.INTERRUPTED:
                 break
     elif request.certify:
@@ -103,29 +106,29 @@ def conclude(
     fits = {}
     with clock.phase("refit"):
         for k in search.sizes:
-            support = proofs[k].support if k in proofs else search.support(k)
+            support = task.columns(proofs[k].support) if k in proofs else search.support(k)
             Z = search.pool.columns().take(search.pool.position(support))
             fits[k] = (support, refit_support(task, Z, support, request.refit_C))
     return (yield from finish(task, request, fits, [_answer(search, duals)], clock, proofs))
 
 
 def _threshold(search: Search, k: int) -> Solver[None]:
-    """Offer the support of k features where hard thresholding ends."""
-    task = search.task
+    """Offer the support of k features or groups where hard thresholding ends."""
+    task, units = search.task, search.task.units
 
     def columns(features: IndexArray) -> Columns:
-        search.add(features)
+        search.add(units.of(features))
         return search.pool.columns().take(search.pool.position(features))
 
     def admit(target: FloatArray) -> IndexArray:
         strength = search.strength(target)
         strength[search.forced] = np.inf
-        return np.sort(largest(strength, k))
+        return np.sort(units.features(largest(strength, k)))
 
     objective = Objective(search.risk, 1.0)
     state = Thresholding(objective, admit, VARIANTS["ista"], search.tol)
     yield from hard_threshold(state, task.design, columns, MAX_STEPS)
-    search.offer(search.place(state.best.support))
+    search.offer(search.place(units.of(state.best.support)))
     search.record(k, state.best.support)
 
 

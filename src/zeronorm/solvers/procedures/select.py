@@ -96,7 +96,8 @@ def _reduced(
     """Return the columns of a pool, Z, that elimination and splicing leave, sorted, by size."""
     few = [k for k in sizes if task.n_rows >= SPLICE_SAMPLES or k <= SPLICE_FEATURES]
     if task.groups is None:
-        exchanges = Exchanges(Z, task.risk(C), keep=np.searchsorted(features, task.forced))
+        keep = np.searchsorted(features, task.forced)
+        exchanges = Exchanges(Z, task.risk(C), keep=keep, signs=task.signs[features])
         chosen = exchanges.eliminate(np.arange(features.size), sizes)
         for k in few:
             spliced = exchanges.improve(exchanges.fit(chosen[k]), swaps=False)
@@ -105,8 +106,8 @@ def _reduced(
     own, code = np.unique(task.groups.code[features], return_inverse=True)
     keep = np.searchsorted(own, task.units.of(task.forced))
     of_groups = GroupExchanges(Z, code, task.risk(C), keep=keep)
-    chosen = of_groups.eliminate(sizes)
-    return chosen | {k: of_groups.splice(chosen[k]) for k in few}
+    chosen = of_groups.eliminate(np.arange(features.size), sizes)
+    return chosen | {k: of_groups.splice(of_groups.fit(chosen[k])).columns for k in few}
 
 
 def select_nested(

@@ -1,0 +1,39 @@
+"""The checker of the documentation, on pages that need data which are not in the repository."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch):
+    """The checker as a module, for pages in a folder of its own; its data are below `data`."""
+    spec = importlib.util.spec_from_file_location("check", ROOT / "docs" / "check.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(__import__("sys").modules, "check", module)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(module, "DATA", tmp_path / "data")
+    return module
+
+
+def test_pages_run_on_data_that_are_there_and_are_skipped_elsewhere(check, tmp_path, capsys):
+    """A page on real data would fail for everyone else, or never be run."""
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- data: meat -->\n```python\n>>> import numpy as np\n"
+        '>>> np.load("meat.npz")["y"].sum()\nnp.int64(4)\n```\n'
+    )
+    assert check.main([str(page)]) == 0
+    assert "skipped page.md, no meat in ZERONORM_DATA" in capsys.readouterr().out
+    (tmp_path / "data" / "meat").mkdir(parents=True)
+    np.savez(tmp_path / "data" / "meat" / "arrays.npz", y=np.arange(4))
+    assert check.main([str(page)]) == 1
+    assert "np.int64(6)" in capsys.readouterr().out
+    assert check.main(["--write", str(page)]) == 1
+    assert check.main([str(page)]) == 0
+    assert page.read_text().startswith("<!-- data: meat -->\n")
