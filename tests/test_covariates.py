@@ -656,3 +656,16 @@ def test_dependent_covariates_of_a_certificate_are_refused():
     forged = replace(one, covariates=np.array([3, 6, 8]), effects=np.append(one.effects, 0.0))
     with pytest.raises(CertificateError, match="depend on each other"):
         verify(X, y, forged)
+
+
+def test_signs_are_of_the_selected_features_alone():
+    """A sign of all features is one of covariates too, or is lost beside them."""
+    X, z, rng = drawn(43, n=60)
+    y = target("logistic", z, rng)
+    model = estimator("logistic", 2, covariates=COVARIATES, signs=1).fit(X, y)
+    assert (model.coef_[0, model.support_] > 0).all()
+    assert model.coef_[0, 6] < 0 < model.coef_[0, 3]
+    verify(X, y, model.certificate_)
+    proof = prove(model, X, y, gap=0.0).certificate
+    assert proof.proven
+    verify(X, y, proof)
