@@ -1419,7 +1419,10 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["path", "golub", "--ratio", "nan"], "--ratio must be a finite number above 1; got nan"),
         (["path", "golub", "--max-features", "0"], "--max-features must be at least 1; got 0"),
         (["path", "golub", "--l1-ratio", "0"], "l1_ratio must be above 0"),
-        (["path", "golub", "--loss", "hinge"], "loss must be one of 'logistic', 'squared_hinge'"),
+        (
+            ["path", "golub", "--loss", "hinge"],
+            "--loss must be one of logistic, squared_hinge",
+        ),
         (["path", "golub", "--tol", "0"], "tol must be a positive finite number"),
         (["path", "golub", "--class-weight", "x"], "class_weight must be"),
         (["path", "golub", "--threads", "0"], "n_threads must be"),

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from conftest import write_csv
-from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis
-from zeronorm.losses import Quantile
+from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis, L1SurvivalAnalysisCV, l1_path
+from zeronorm.cli._options import LOSSES
+from zeronorm.cli.reports._words import _OF_RATES
+from zeronorm.losses import OF_NUMBERS, Quantile
 from zeronorm.model_selection import cross_validate
 
 rng = np.random.default_rng(3)
@@ -314,7 +316,10 @@ def test_bad_targets(fails, write, arguments, changes, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--task", "number"), "--task must be one of auto, classes, numbers, counts, survival"),
+        (
+            ("--task", "number"),
+            "--task must be one of auto, classes, ordered, ",
+        ),
         (
             ("--loss", "logistic"),
             "--loss must be one of least_squares, huber, quantile, gamma",
@@ -450,3 +455,94 @@ def test_signs_that_cannot_be(fails, write):
     measured = ["select", path, "--target", "grade", "-k", 2, "--no-save", "--nonnegative", "x1"]
     assert "which has no --nonnegative" in fails(*measured, "--measure", "f1")
     assert "Say --per-class" in fails(*measured, "--task", "classes")
+
+
+def test_paths_of_survival_times_and_of_counts(run, fails, write):
+    """The l1 path would not know times, or leave the exposure out."""
+    data = write("days", "died", "claims", "years")
+    survival = ["--time", "days", "--event", "died"]
+    document = json.loads(run("path", data, *survival, "--cv", 3, "--points", 10, "--json").stdout)
+    names = [f"x{j}" for j in range(6)] + ["claims", "years"]
+    columns = np.column_stack([X, COLUMNS["claims"], COLUMNS["years"]])
+    model = L1SurvivalAnalysisCV(10, cv=3, standardize=True).fit(columns, SURVIVAL)
+    assert document["parameters"]["loss"] == "cox"
+    assert document["parameters"]["scoring"] == "deviance"
+    assert document["chosen"]["C"] == pytest.approx(model.C_)
+    found = {row["name"]: row["coefficient"] for row in document["chosen"]["features"]}
+    assert found == pytest.approx({names[j]: model.coef_[j] for j in model.support_})
+    text = words(run("path", data, *survival, "--ties", "efron", "--points", 5))
+    assert "C weighs the cox efron loss" in text
+    text = words(run("path", data, *survival, "--cv", 3, "--scoring", "c_index", "--points", 5))
+    assert "hazard ratio" in text
+    counts = ["--loss", "poisson", "--target", "claims", "--exposure", "years"]
+    document = json.loads(run("path", data, *counts, "--points", 8, "--json").stdout)
+    columns = np.column_stack([X, COLUMNS["days"], COLUMNS["died"]])
+    path = l1_path(
+        columns, COLUMNS["claims"], offset=np.log(YEARS), loss="poisson", Cs=8, standardize=True
+    )
+    explained = [point["explained"] for point in document["path"]]
+    np.testing.assert_allclose(explained, path.explained, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--loss", "cox", "--time", "days"], "--loss cox is of survival times: say --event"),
+        (["--loss", "poisson", "--time", "days"], "--time is of --loss cox; got --loss poisson"),
+        (["--offset", "years"], "--offset and --exposure are one or the other"),
+        (["--loss", "lasso"], "--loss must be one of logistic, squared_hinge"),
+        (["--time", "days", "--event", "died", "--ties", "exact"], "--ties must be breslow or"),
+        (["--time", "days", "--event", "died", "--target", "price"], "--target is not of surv"),
+        (["--time", "days", "--event", "died", "--no-intercept"], "--no-intercept is not of"),
+        (
+            ["--time", "days", "--event", "died", "--class-weight", "balanced"],
+            "--class-weight is of classes, but --loss cox says survival",
+        ),
+    ],
+)
+def test_a_path_refuses_what_its_loss_has_not(fails, write, arguments, message):
+    """Half of a target would be left out without a word."""
+    assert message in fails("path", write("days", "died", "price", "years"), *arguments)
+
+
+def test_the_command_has_words_for_every_loss():
+    """A loss would be added to the estimators alone, or have no words in reports."""
+    assert set(LOSSES) == {loss.name for loss in OF_NUMBERS}
+    assert {loss.name for loss in OF_NUMBERS if loss.variance_power is not None} <= set(_OF_RATES)
+
+
+def test_dropped_columns_are_no_features(run, fails, write):
+    """A cost that is known only afterwards, or a column with gaps, would be in the model."""
+    gaps = ["", *map(str, COLUMNS["price"][1:])]
+    data = write("claims", "years", "died", "status", "price", price=gaps)
+    command = ("select", data, "--target", "claims", "--exposure", "years", "-k", 2, "--no-cv")
+    assert "features must be numbers" in fails(*command)
+    dropped = ("--drop", "status", "--drop", "price", "--drop", "died")
+    file = ("--certificate", "c.npz", "--output", "m.npz")
+    found = json.loads(run(*command, *dropped, *file, "--json").stdout)
+    assert found["data"]["n_features"] == X.shape[1]
+    assert "verified" in run("verify", data, "c.npz", *dropped).stdout
+    assert "Drop those that were dropped there (--drop NAME)" in fails(
+        "verify", data, "c.npz", "--drop", "status", "--drop", "price"
+    )
+    run("predict", "m.npz", data)  # which has its features by their names
+    assert "column 'claims' is asked for" in fails(*command, "--drop", "claims")
+    assert "no column 'dead'. Did you mean 'died'?" in fails(*command, "--drop", "dead")
+    assert "only columns of CSV or Parquet can be dropped" in fails(
+        "select", save_arrays(), "-k", 2, "--drop", "a"
+    )
+    assert "leave out --drop" in fails("select", "golub", "-k", 2, "--drop", "a")
+
+
+def save_arrays():
+    np.savez("arrays.npz", X=X, y=COLUMNS["died"])
+    return "arrays.npz"
+
+
+def test_predictions_without_their_exposure_say_so(run, write):
+    """Rates of one year would be taken for counts, and a score of them for that of the model."""
+    command = ("--target", "claims", "--exposure", "years", "-k", 2, "--no-cv", "--output", "m.npz")
+    run("select", write("claims", "years"), *command)
+    assert run("predict", "m.npz", write("claims", "years")).stderr.count("exposure") == 0
+    said = run("predict", "m.npz", write("claims")).stderr
+    assert "Note: predicted for an exposure of 1: no column 'years'" in said

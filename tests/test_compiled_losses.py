@@ -200,3 +200,24 @@ def test_coordinate_steps_are_of_losses_that_have_them():
 def test_labels_and_squares_have_ways_of_their_own():
     """What is known of them to the bit would change."""
     assert not is_compiled(LeastSquares())
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("margin", [50.0, 60.0, 80.0])
+def test_one_row_with_all_the_curvature(compiled, margin, numpy_only):
+    """A fit would fail as "not finite": rounding leaves less than nothing of a centred column.
+
+    The start, as that of an exchange may, predicts a huge count for the one outlying row.
+    """
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((80, 5))
+    Z[3] = rng.uniform(5.0, 9.0, 5)
+    risk = Risk(rng.poisson(1.0, 80).astype(float), rng.uniform(0.5, 2.0, 80), Poisson())
+    start = np.full(5, margin / Z[3].sum()), 0.0
+    columns = as_columns(np.asfortranarray(Z))
+    if not compiled:
+        numpy_only()
+    found = ridge(columns, risk, start=start, tol=1e-9)
+    expected = ridge(columns, risk, tol=1e-9)
+    assert found.gap <= 1e-8
+    np.testing.assert_allclose(found.coef, expected.coef, atol=1e-6)

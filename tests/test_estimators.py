@@ -213,11 +213,13 @@ def test_several_sizes_from_one_fit(make, binary):
         assert (selection.entered >= 1).all()
         assert selection.certificate.support.size == k
         assert np.isfinite(selection.loo_loss)
-        expected = oracles.ridge(
-            X[:, selection.support], 2 * y - 1, selection.refit_C, intercept=True
-        )
-        decision = X[:, selection.support] @ selection.coef + selection.intercept
-        reference = X[:, selection.support] @ expected.coef + expected.intercept
+        columns = X[:, selection.support]
+        variance = columns.var(axis=0)
+        assert variance.max() > 1e4 * variance.min()  # the ridge is that of standardised columns
+        like = columns * np.sqrt(variance.mean() / variance)
+        expected = oracles.ridge(like, 2 * y - 1, selection.refit_C, intercept=True)
+        decision = columns @ selection.coef + selection.intercept
+        reference = like @ expected.coef + expected.intercept
         np.testing.assert_allclose(decision, reference, atol=0.02 * np.abs(reference).max())
     np.testing.assert_array_equal(model.path_[10].support, model.support_)
     np.testing.assert_array_equal(model.coef_[0, model.support_], model.path_[10].coef)

@@ -395,7 +395,7 @@ def test_csv_names_that_occur_twice(write):
         ("a,b,c\n1,2,3\n1,2\n", "a", "line 3 has 2 fields; the lines before have 3"),
         ("a,b\n", "a", "a header line and no samples under it"),
         ("\n\n", None, r"no samples in it \(only blank lines\)"),
-        ("ALL,1.5,2\nAML,3,4\n", "0", "the first line mixes names and numbers"),
+        ("ALL,1.5,2\nAML,3,4\n", "0", r"names and numbers \(such as '1.5'\), so it"),
         ("y\n1\n", "y", r"no features in it \(one column, which is the target\)"),
         ('a,b\n1,"2\n', "a", "not a table in CSV form"),
     ],

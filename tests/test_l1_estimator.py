@@ -852,11 +852,26 @@ def test_bad_refit(value, message, data):
 
 def test_refit_with_signs(data):
     """A refit would break the promise of signs."""
-    model = L1Classifier(n_features=3, signs=1)
-    with pytest.raises(ValueError, match=r"refit_C must be None with signs .*; got 'loo'\. Use"):
-        model.fit(*data)
-    model.set_params(refit_C=None).fit(*data)
-    assert (model.coef_ >= 0).all()
+    X, y = data
+    for kind in (L1Classifier, ReweightedL1LogisticRegression):
+        for sign in (1, -1, np.resize([-1, 0, 1], X.shape[1])):
+            solution = kind(n_features=3, signs=sign, refit_C=None).fit(X, y)
+            refitted = kind(n_features=3, signs=sign, refit_C=1.0).fit(X, y)
+            np.testing.assert_array_equal(refitted.support_, solution.support_)
+            assert (sign * refitted.coef_ >= 0).all()
+            assert (sign * solution.coef_ >= 0).all()
+            support = refitted.support_
+            bounds = [(0, None) if s > 0 else (None, 0) if s < 0 else (None, None)
+                      for s in np.broadcast_to(sign, X.shape[1])[support]]  # fmt: skip
+            labels = np.where(y == refitted.classes_[1], 1.0, -1.0)
+
+            def value(w, support=support, labels=labels):
+                z = labels * (X[:, support] @ w[:-1] + w[-1])
+                return 0.5 * w[:-1] @ w[:-1] + np.logaddexp(0.0, -z).sum()
+
+            best = minimize(value, np.zeros(4), bounds=[*bounds, (None, None)])
+            own = np.append(refitted.coef_[0, support], refitted.intercept_)
+            assert value(own) <= best.fun * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize("value", [0, -1, 2.5, "5", True, [3, 5]])
@@ -1041,7 +1056,7 @@ def test_integers_that_cannot_be_printed(data):
     ("weight", "message"),
     [
         (["1"] * 100, r"sample_weight must be numbers.*; got \['1', '1'"),
-        (np.ones(100, complex), "sample_weight must be numbers.*; got array"),
+        (np.ones(100, complex), "sample_weight must be numbers.*; got an array"),
         (pd.Series([1.0] * 99 + [None], dtype=object), "sample_weight must be numbers"),
         ([HUGE] * 100, "sample_weight must be finite and not negative; got inf at row 0"),
     ],

@@ -30,6 +30,8 @@ from zeronorm import (
     L1ClassifierCV,
     L1Regressor,
     L1RegressorCV,
+    L1SurvivalAnalysis,
+    L1SurvivalAnalysisCV,
     MeasureClassifier,
     persistence,
     published,
@@ -118,6 +120,10 @@ SETTINGS = {
     "l1-regressor": L1Regressor(0.05, l1_ratio=0.8, **TIGHT),
     "l1-regressor-size": L1Regressor(n_features=4, refit_C=1.0, standardize=True, tol=1e-8),
     "l1-regressor-cv": L1RegressorCV(np.geomspace(0.002, 0.1, 5), cv=FOLDS, **TIGHT),
+    "poisson-l1": L1Regressor(0.2, loss="poisson", **TIGHT),
+    "survival-l1": L1SurvivalAnalysis(0.05, l1_ratio=0.8, **TIGHT),
+    "survival-l1-size": L1SurvivalAnalysis(n_features=4, refit_C=1.0, tol=1e-8),
+    "survival-l1-cv": L1SurvivalAnalysisCV(np.geomspace(0.005, 0.1, 5), cv=FOLDS, **TIGHT),
     "reweighted": ReweightedL1LogisticRegression(n_features=4, refit_C=1.0, tol=1e-8),
     "measure": MeasureClassifier("f1", 4, C=0.05, tol=1e-6),
     "measure-auc": MeasureClassifier("auc", 3, C=1.0, tol=1e-6),
@@ -209,11 +215,11 @@ def numbers(n=48, seed=0):
 def target(name, score):
     """Return what a setting fits: the scores, or labels, counts or times from them."""
     if name.startswith("survival"):
-        event = np.resize([True, True, False], score.size)
+        event = np.resize([True, True, False, True], score.size)
         return np.rec.fromarrays([event, np.exp(-0.1 * score)], names="event,time")
-    if name in ("poisson", "gamma"):
+    if name in ("poisson", "poisson-l1", "gamma"):
         y = np.exp(0.08 * score)
-        return np.floor(y) if name == "poisson" else y
+        return y if name == "gamma" else np.floor(y)
     regressor = isinstance(SETTINGS[name], BilevelCV) or not is_classifier(SETTINGS[name])
     return score if regressor else np.where(score > 2, "yes", "no")
 

@@ -19,6 +19,8 @@ from zeronorm import (
     L1ClassifierCV,
     L1Regressor,
     L1RegressorCV,
+    L1SurvivalAnalysis,
+    L1SurvivalAnalysisCV,
     MeasureClassifier,
     methods,
     published,
@@ -65,7 +67,7 @@ def test_the_documentation_has_every_method() -> None:
 
 def test_public_names() -> None:
     """A name that is not there, or one that nobody has decided to make public."""
-    assert len(zeronorm.__all__) <= 21
+    assert len(zeronorm.__all__) <= 23
     for name in zeronorm.__all__:
         assert getattr(zeronorm, name) is not None
 
@@ -80,6 +82,8 @@ CERTIFIED = f"{SELECTED} certificate_ optimality_gap_ criteria_"
 CURVES = "unique_times_ cum_baseline_hazard_ baseline_survival_"
 SOLVED = "C_ objective_ dual_gap_ history_ n_iter_ n_scans_ seconds_"
 # Every estimator with the results that it has, beside those of a linear model.
+FOLDED = f"{SOLVED} Cs_ C_best_ C_1se_ scores_ mean_score_ standard_error_ n_selected_ l1_path_"
+SURVIVAL = (BudgetSurvivalAnalysis, L1SurvivalAnalysis, L1SurvivalAnalysisCV)
 TABLE = [
     (BudgetClassifier(3), CERTIFIED),
     (BudgetClassifier(3, loss="squared_hinge", refit_C=1.0), CERTIFIED),
@@ -109,16 +113,16 @@ TABLE = [
     (L1Classifier(0.2), SOLVED),
     (L1Classifier(n_features=3), f"{SOLVED} refit_C_"),
     (L1Classifier(n_features=3, refit_C=None), SOLVED),
-    (
-        L1ClassifierCV(10, cv=2),
-        f"{SOLVED} Cs_ C_best_ C_1se_ scores_ mean_score_ standard_error_ n_selected_ l1_path_",
-    ),
+    (L1Classifier(0.2, multi_class="multinomial"), SOLVED),
+    (L1ClassifierCV(10, cv=2), FOLDED),
     (L1Regressor(0.2), SOLVED),
     (L1Regressor(n_features=3), f"{SOLVED} refit_C_"),
-    (
-        L1RegressorCV(10, cv=2),
-        f"{SOLVED} Cs_ C_best_ C_1se_ scores_ mean_score_ standard_error_ n_selected_ l1_path_",
-    ),
+    (L1RegressorCV(10, cv=2), FOLDED),
+    (L1Regressor(0.2, loss="poisson"), SOLVED),
+    (L1RegressorCV(10, cv=2, loss="poisson"), FOLDED),
+    (L1SurvivalAnalysis(0.2), f"{SOLVED} {CURVES}"),
+    (L1SurvivalAnalysis(n_features=3, refit_C=1.0), f"{SOLVED} refit_C_ {CURVES}"),
+    (L1SurvivalAnalysisCV(10, cv=2), f"{FOLDED} {CURVES}"),
     (MeasureClassifier("f1", 3), f"{SELECTED} optimality_gap_"),
     (MeasureClassifier("f1", 3, refit=False), SELECTED),
     (published.L0LogisticRegression(3), CERTIFIED),
@@ -171,7 +175,7 @@ def table_data(model, n_classes=2):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((90, 12))
     z = X[:, 2] - X[:, 5] + 0.5 * X[:, 7] + 0.3 * rng.standard_normal(90)
-    if isinstance(model, BudgetSurvivalAnalysis):
+    if isinstance(model, SURVIVAL):
         event = np.resize([True, True, False], 90)
         return X, np.rec.fromarrays([event, np.exp(-z)], names="event,time")
     if is_regressor(model):
@@ -191,7 +195,7 @@ def test_every_estimator_has_the_results_of_the_table(model, results):
     assert not results_of(clone(model))
     fitted = clone(model).fit(X, y)
     classes = {"classes_"} if is_classifier(model) else set()
-    linear = LINEAR - ({"intercept_"} if isinstance(model, BudgetSurvivalAnalysis) else set())
+    linear = LINEAR - ({"intercept_"} if isinstance(model, SURVIVAL) else set())
     assert results_of(fitted) == linear | classes | set(results.split())
     for name, kind in {**PER_CLASS, **OVERALL}.items():
         if name in results.split():

@@ -290,6 +290,8 @@ def test_data_frames_of_event_and_time():
     np.testing.assert_array_equal(BudgetSurvivalAnalysis(2).fit(X, coded).coef_, one.coef_)
     objects = y.astype([("event", object), ("time", object)])  # as rows of Python make it
     np.testing.assert_array_equal(BudgetSurvivalAnalysis(2).fit(X, objects).coef_, one.coef_)
+    listed = pandas.DataFrame({"dead": pandas.Series([*y["event"]], dtype=object), "t": y["time"]})
+    np.testing.assert_array_equal(BudgetSurvivalAnalysis(2).fit(X, listed).coef_, one.coef_)
 
 
 @pytest.mark.parametrize(
@@ -523,3 +525,33 @@ def test_resumed_proofs_hold(seed):
     verify(X, y, proof.certificate)
     fresh = prove(model, X, y, gap=0.0).certificate
     assert proof.certificate.objective == pytest.approx(fresh.objective, rel=1e-9)
+
+
+def test_scikit_survival_takes_models_and_agrees():
+    """Its metrics, its scorers in searches of scikit-learn or its curves would not work."""
+    metrics = pytest.importorskip("sksurv.metrics")
+    from sklearn.model_selection import KFold, cross_val_score
+    from sksurv.linear_model import CoxPHSurvivalAnalysis
+
+    X, y = good()
+    model = BudgetSurvivalAnalysis(2, refit_C=1e9).fit(X, y)
+    found = metrics.concordance_index_censored(y["event"], y["time"], model.predict(X))[0]
+    assert found == pytest.approx(model.score(X, y), abs=1e-12)
+    theirs = CoxPHSurvivalAnalysis().fit(X[:, model.support_], y)
+    np.testing.assert_allclose(model.coef_[model.support_], theirs.coef_, rtol=1e-5)
+    curve = model.predict_survival_function(X)[0]
+    expected = theirs.predict_survival_function(X[:, model.support_])[0]
+    np.testing.assert_array_equal(curve.x, expected.x)
+    np.testing.assert_allclose(curve.y, expected.y, atol=1e-6)
+    assert curve.domain == expected.domain
+    scorer = metrics.as_concordance_index_ipcw_scorer(BudgetSurvivalAnalysis(2))
+    folds = KFold(2, shuffle=True, random_state=0)
+    assert np.isfinite(cross_val_score(scorer, X, y, cv=folds)).all()
+
+
+def test_curves_end_where_times_do():
+    """Code that plots the curves of scikit-survival would not find where they end."""
+    X, y = good()
+    curve = BudgetSurvivalAnalysis(2).fit(X, y).predict_survival_function(X[:1])[0]
+    assert curve.domain == (0.0, y["time"].max())
+    assert curve(2.0 * curve.domain[1]) == curve.y[-1]

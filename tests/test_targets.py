@@ -11,11 +11,12 @@ from scipy.optimize import minimize
 from scipy.stats import gamma as gamma_distribution
 from scipy.stats import poisson as poisson_distribution
 from sklearn.linear_model import GammaRegressor, HuberRegressor, PoissonRegressor, QuantileRegressor
+from sklearn.metrics import r2_score
 
 import forgeries
 import zeronorm
 from conftest import slow
-from zeronorm import BudgetRegressor, L1Regressor, certify, methods, prove, verify
+from zeronorm import BudgetRegressor, L1Regressor, certify, cross_validate, methods, prove, verify
 from zeronorm.losses import (
     Cox,
     Gamma,
@@ -467,6 +468,8 @@ def test_a_loss_of_someone_else():
     proof = prove(model, X, y, gap=0.0)
     assert proof.certificate.proven
     assert zeronorm.certify(model, X, y).loss == "log_cosh"
+    assert model.score(X, y) == r2_score(y, model.predict(X))
+    assert cross_validate(model, X, y).measure == "r2"  # not a deviance of another loss
 
 
 @each_new
@@ -587,3 +590,15 @@ def test_an_l1_fit_that_ends_early_says_so():
     X, y = draw("quantile", 1, n=60, p=30)
     with pytest.warns(UserWarning, match="certified gap"):
         L1Regressor(1e3, loss="quantile", max_iter=1, tol=1e-12).fit(X, y)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_of_equal_numbers_are_numbers(name):
+    """A fold without an event of a rare count would make a mean of NaN."""
+    X, y = draw(name, 3)
+    model = BudgetRegressor(2, loss=name).fit(X, y)
+    same = np.zeros(30) if name != "gamma" else np.ones(30)
+    assert model.score(X, same) == 0.0
+    if name == "poisson":
+        rare = (np.arange(30) < 3).astype(float)
+        assert np.isfinite(cross_validate(BudgetRegressor(1, loss=name), X, rare).scores).all()

@@ -229,9 +229,12 @@ class Smooth(Curved, Protocol):
     of_labels: ClassVar[bool]  # whether targets are -1 and 1
     of_residuals: ClassVar[bool]  # whether it is a function of y - z
     separable: ClassVar[bool]  # whether it is a sum over rows, of which one can be left out
+    own_intercepts: ClassVar[bool]  # whether its value is that at its best `intercepts`
     counts_rows: ClassVar[bool]  # whether a weight of 2 is another thing than two rows
-    target: ClassVar[str]  # what targets are: "any", "not negative", "positive" or "survival"
+    # What targets are: "any", "not negative", "positive", "survival" or "ordered".
+    target: ClassVar[str]
     largest_offset: ClassVar[float]  # of the margins
+    variance_power: ClassVar[float | None]  # of the Tweedie deviance that is twice the loss, if any
     noise: ClassVar[float]  # the loss of a row that is no more than rounding; 0: it has a scale
 
     @property

@@ -382,6 +382,8 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     if not all(risk.is_near_inside(dual.ravel()) for dual in duals):
         return False
     coef, intercept = certificate.coef, certificate.intercept - task.origin
+    if task.loss.own_intercepts:  # the loss has its best ones
+        intercept = 0.0
     features, own = certificate.terms
     z = margins(task.design_of_features, features, own.T, intercept)
     loss, _ = risk.value_gradient(z.T.ravel())

@@ -21,7 +21,7 @@ from .estimators._linear import gives_probabilities
 from .estimators._selecting import Selector
 from .estimators._sparse_linear import margins_of
 from .measures import Measure, macro_average, parse_measure
-from .ordering import predicted
+from .ordering import numbered, predicted
 from .result import Path
 from .solvers import Progress, run_together
 from .solvers.drive import Solver
@@ -83,7 +83,8 @@ def cross_validate(
     scoring : in place of it, of classifiers and regressors, a scorer of scikit-learn: its name
         ("neg_log_loss", "balanced_accuracy", "neg_mean_absolute_error", ...), or a function of an
         estimator, its X and y. None: of a regressor R^2, of "poisson", "gamma" and "quantile" the
-        share of the deviance or pinball loss (D^2); of survival times Harrell's C.
+        share of the deviance or pinball loss (D^2); of survival times Harrell's C. Of an ordered
+        categorical the classes are numbers, from 0, for a scorer.
     pos_label : of a measure, the positive of two classes; by default that of the estimator, or the
         second in sorted order.
     random_state : of the shuffle of stratified folds, an integer from 0 to 2^32 - 1; None shuffles
@@ -136,7 +137,12 @@ def cross_validate(
         owners, run_together(solvers, callback, estimator.n_threads), strict=True
     ):
         paths[owner].append(path)
-    sizes = problems[0].sizes
+    sizes, labels = problems[0].sizes, data.labels
+    if data.order is not None and min(map(len, classes)) > 2:
+        # Scorers that measure distances of classes want their numbers, and sort the names.
+        labels = numbered(labels, data.order)
+        classes = [numbered(own, data.order) for own in classes]
+        ordered = [(own, False) for own in classes]
     scores = np.empty((len(sizes), len(folds)))
     for column, (_, test) in enumerate(folds):
         held_out = Rows(data.design, test)
@@ -144,7 +150,7 @@ def cross_validate(
             z = model_scores(paths[column], k, held_out)
             moved = None if data.offset is None else data.offset[test]
             scores[row, column] = judge.score(
-                z, data.labels[test], data.sample_weight[test], classes[column], ordered[column],
+                z, labels[test], data.sample_weight[test], classes[column], ordered[column],
                 moved,
             )  # fmt: skip
     return CrossValidation(sizes, scores, judge.name)
@@ -206,6 +212,7 @@ class _Judge:
             moved = z if offset is None else z + offset[:, None]
             moved = moved[:, 0] if moved.shape[1] == 1 else moved
             return float(self.estimator._score_of_margins(moved, labels, weight))
+        z = self.estimator._class_scores(z)
         if self.measure is None:
             found = classes[predicted(z)]
             return float(np.average(found == labels, weights=weight))
@@ -226,7 +233,10 @@ class _HeldOut(BaseEstimator):  # type: ignore[misc]
         found = _HeldOutNumbers()
         if is_classifier(estimator):
             found = _HeldOutClasses()
-            found.classes_ = classes
+            z, found.classes_ = estimator._class_scores(z), classes
+            if z.shape[1] > 1:  # scorers take the sorted classes for the columns
+                order = np.argsort(classes, kind="stable")
+                z, found.classes_ = z[:, order], classes[order]
         found.estimator = estimator
         found.z = z if offset is None else z + offset[:, None]
         return found

@@ -1,4 +1,4 @@
-"""The order of scores: the largest ones, ties by the smaller index; the class with the largest."""
+"""The order of scores: the largest ones, ties by the smaller index; that of classes."""
 
 from __future__ import annotations
 
@@ -34,3 +34,9 @@ def predicted(scores: FloatArray) -> IndexArray:
     if scores.ndim == 2 and scores.shape[1] > 1:
         return np.asarray(scores.argmax(axis=1))
     return (np.ravel(scores) > 0).astype(np.int64)
+
+
+def numbered(labels: np.ndarray, classes: np.ndarray) -> IndexArray:
+    """Return the number of the class of each label, from 0, (n,); classes in any order."""
+    order = np.argsort(classes, kind="stable")
+    return np.asarray(order[np.searchsorted(classes[order], labels)], np.int64)

@@ -200,7 +200,7 @@ class Result:
 
     support: IndexArray  # (k,) sorted feature indices
     coef: FloatArray  # (k,) values on the support, for the scaling of the design solved on
-    intercept: float
+    intercept: Any  # a number; of several outputs (outputs,)
     objective: float  # of the problem that the solver's docstring states
     bounds: Mapping[str, float]  # certified lower bounds by name: inner, outer, l0
     dual: FloatArray | None  # (n_samples,) what proves them; also the warm start
@@ -226,7 +226,7 @@ class Selection:
     support: IndexArray  # (k,) sorted feature indices
     coef: FloatArray  # (k,) or (outputs, k) final refit, times `scale`
     intercept: Any  # a number, or (outputs,)
-    refit_C: float  # the C of the final refit
+    refit_C: float  # the C of the final refit; where "loo" chose it, see docs/theory/select.md
     entered: IndexArray  # (k,) outer step, from 1, at which each feature of the support entered
     certificate: Certificate | None
     loo_loss: float  # mean approximate leave-one-out loss of the refit

@@ -18,6 +18,7 @@
 namespace zeronorm {
 
 inline constexpr double kBalanced = 1.0 - 1e-9;  // less is kept only where b has not its best value
+inline constexpr double kRounding = 1e-14;       // of a diagonal, what may be left by subtraction
 inline constexpr int kMaxNewton = 100, kMaxHalvings = 40;
 inline constexpr double kWorstStart = 2.0;  // relative to the model without features
 
@@ -183,6 +184,8 @@ class RidgeSolver {
     double newton_direction(const RowTotals& totals) {
         const double total = totals.bend;  // 0 where a constant in the margins changes nothing
         weighted_gram(z_, n_rows_, width_, curvature_, gram_, cross_, scaled_);
+        for (std::int64_t a = 0; a < p_; ++a)
+            unit_[a] = kRounding * gram_[a * width_ + a];
         risk_.couple(margin_, z_, width_, gram_);
         const bool centre = intercept_ && total > 0.0;
         for (std::int64_t a = 0; a < p_; ++a) {
@@ -190,7 +193,9 @@ class RidgeSolver {
             if (centre)
                 for (std::int64_t b = a; b < p_; ++b)
                     row[b] -= cross_[a] * (cross_[b] / total);
-            row[a] += penalty_[a];
+            // Where one row has nearly all the curvature, nothing is left of a centred column, and
+            // rounding may leave less.
+            row[a] = std::max(row[a] + penalty_[a], unit_[a]);
             unit_[a] = 1.0 / std::sqrt(row[a]);  // the columns may differ in scale by many orders
         }
         for (std::int64_t a = 0; a < p_; ++a) {

@@ -8,7 +8,7 @@ once.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ def read(
     like: Layout | None = None,
     need_labels: bool = False,
     columns: Mapping[str, str] | None = None,
+    drop: Sequence[str] = (),
 ) -> Table:
     """Return the built-in data or a file; a file of that name comes first."""
     from ..files import ROLES, FileError, SampleNamesError, Table, read_table
@@ -39,7 +40,7 @@ def read(
             raise ValueError(f"golub has its labels built in; leave out --target {target!r}.")
         if id is not None:
             raise ValueError(f"golub has no names of samples; leave out --id {id!r}.")
-        for role, name in (columns or {}).items():
+        for role, name in [*(columns or {}).items(), *(("drop", name) for name in drop)]:
             raise ValueError(f"golub has no column of that name; leave out --{role} {name!r}.")
         golub = load_golub()
         return Table(
@@ -51,7 +52,9 @@ def read(
         )
     try:
         others = {role: name for role, name in (columns or {}).items() if role in ROLES}
-        return read_table(data, target, id=id, like=like, need_labels=need_labels, columns=others)
+        return read_table(
+            data, target, id=id, like=like, need_labels=need_labels, columns=others, drop=drop
+        )
     except SampleNamesError as error:
         option = f"--id {shlex.quote(error.column)}"
         raise FileError(str(error).replace(error.argument, option)) from None

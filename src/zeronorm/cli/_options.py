@@ -12,8 +12,28 @@ from typing import Annotated
 import typer
 
 from ..methods import METHODS
+from ._shared_options import (
+    ClassWeight,
+    Data,
+    Debug,
+    Drop,
+    Event,
+    Exposure,
+    Id,
+    Intercept,
+    Json,
+    Offset,
+    Quiet,
+    Standardize,
+    Start,
+    Strata,
+    Target,
+    Threads,
+    Ties,
+    Time,
+)
 
-TASKS = ("auto", "classes", "numbers", "counts", "survival")
+TASKS = ("auto", "classes", "ordered", "numbers", "counts", "survival")
 # The losses that can be asked for, and the task of each.
 LOSSES = {
     "least_squares": "numbers",
@@ -26,73 +46,6 @@ METHOD_NAMES = [
     "auto",
     *(name for name, method in METHODS.items() if "features" in method.budgets),
 ]
-
-
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, Parquet; "
-        "also .gz .bz2 .xz .zip.",
-    ),
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Labels: a column (name or index), an array, or a file of their own. Several "
-        "responses: columns of numbers with commas between them, or such an array.",
-    ),
-]
-Id = Annotated[
-    str | None,
-    typer.Option("--id", metavar="NAME", help="The column that names the samples; no feature."),
-]
-Time = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Of survival: the time until the event, or to the end."),
-]
-Event = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN[=VALUE]",
-        help="Of survival: 1 where the event was observed, 0 where the row is censored; or the "
-        "value that stands for the event.",
-    ),
-]
-Start = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Of survival: when a row comes under observation."),
-]
-Strata = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Of survival: rows are compared within a stratum only."),
-]
-Offset = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Of numbers and counts: a known part of the margins."),
-]
-Exposure = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Of counts: the time, area or people that they are of. Its logarithm is the offset.",
-    ),
-]
-Standardize = Annotated[
-    bool,
-    typer.Option(
-        help="Select as if columns were standardised; coefficients are for DATA as it is."
-    ),
-]
-Intercept = Annotated[bool, typer.Option(help="Fit an intercept.")]
-ClassWeight = Annotated[
-    str | None, typer.Option(metavar="balanced", help="Give all classes the same weight.")
-]
-Threads = Annotated[int | None, typer.Option(metavar="N", help="Threads of a scan. Default: all.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Results only.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +64,23 @@ class SelectOptions:
     ]
     target: Target = None
     id: Id = None
+    drop: Drop = None
     task: Annotated[
         str,
         typer.Option(
             metavar="TASK",
-            help="What the target is: classes, numbers, counts or survival; auto: as it looks.",
+            help="The target: classes, ordered, numbers, counts or survival; auto: as it looks.",
         ),
     ] = "auto"
+    order: Annotated[
+        str | None,
+        typer.Option(metavar="LABELS", help="Of ordered text: its classes, lowest first."),
+    ] = None
     time: Time = None
     event: Event = None
     start: Start = None
     strata: Strata = None
-    ties: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of survival: breslow (default) or efron.")
-    ] = None
+    ties: Ties = None
     offset: Offset = None
     exposure: Exposure = None
     loss: Annotated[
@@ -286,6 +242,7 @@ class VerifyOptions:
     ]
     target: Target = None
     id: Id = None
+    drop: Drop = None
     time: Time = None
     event: Event = None
     start: Start = None
@@ -322,11 +279,20 @@ class PathOptions:
         float, typer.Option(metavar="R", help="Share of l1 in the penalty; the rest is ridge.")
     ] = 1.0
     loss: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="LOSS", help=f"Of classes logistic or squared_hinge; else {', '.join(LOSSES)}."
+            metavar="LOSS",
+            help=f"Of classes logistic or squared_hinge; of others {', '.join(LOSSES)}, cox. "
+            "Default: logistic; with --time and --event cox.",
         ),
-    ] = "logistic"
+    ] = None
+    time: Time = None
+    event: Event = None
+    start: Start = None
+    strata: Strata = None
+    ties: Ties = None
+    offset: Offset = None
+    exposure: Exposure = None
     standardize: Standardize = True
     intercept: Intercept = True
     class_weight: ClassWeight = None
@@ -343,8 +309,8 @@ class PathOptions:
         str | None,
         typer.Option(
             metavar="SCORE",
-            help="Of the cross-validation: log_loss, accuracy or auc. Default: log_loss; accuracy "
-            "for squared_hinge.",
+            help="Of the cross-validation: of classes log_loss, accuracy or auc, of survival "
+            "deviance or c_index. Default: log_loss, deviance; accuracy for squared_hinge.",
         ),
     ] = None
     threads: Threads = None

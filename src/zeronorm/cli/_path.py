@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ._input import (
@@ -13,10 +14,10 @@ from ._options import LOSSES, PathOptions
 from ._output import show_document
 from ._progress import Work, watched
 from ._takes import takes
-from ._target import read_response, usable_folds
+from ._target import Response, read_response, usable_folds
 
 if TYPE_CHECKING:
-    from ..estimators import L1ClassifierCV, L1Path, L1RegressorCV
+    from ..estimators import L1Path
     from ..files import Table
 
 
@@ -25,6 +26,7 @@ def path(options: PathOptions) -> None:
     """Follow the l1 regularisation path: which features enter as C grows, and which C to choose."""
     with watched(options.quiet) as work:
         with work.timed("imports"):
+            options = _settled(options)
             _check_options(options)
             work.progress.phase("Starting")
             from .. import __version__, persistence
@@ -35,7 +37,7 @@ def path(options: PathOptions) -> None:
         data, output = options.data, options.output
         work.progress.phase(f"Reading {data}")
         with work.timed("read"):
-            table, response = read_response(options, LOSSES.get(options.loss, "classes"))
+            table, response = read_response(options, _task_of(options))
         y = response.y
         work.notes.extend(table.notes)
         if output is not None:
@@ -43,7 +45,7 @@ def path(options: PathOptions) -> None:
         folds = None if options.cv is None else usable_folds(options.cv, response, work.notes)
         if response.task == "classes":
             _check_classes(y, options, folds)
-        paths, model, n_scans = _follow(options, table, y, folds, work)
+        paths, model, n_scans = _follow(options, table, response, folds, work)
         work.progress.phase("Writing")
         rows = describe_path(paths, model)
         chosen = None
@@ -74,37 +76,46 @@ def path(options: PathOptions) -> None:
 
 
 def _follow(
-    options: PathOptions, table: Table, y: Any, folds: int | None, work: Work
-) -> tuple[list[L1Path], L1ClassifierCV | L1RegressorCV | None, int]:
+    options: PathOptions, table: Table, response: Response, folds: int | None, work: Work
+) -> tuple[list[L1Path], Any, int]:
     """Return the path of each class, the model that folds choose, and the number of scans."""
-    from .. import L1ClassifierCV, L1RegressorCV, l1_path
+    from .. import l1_path
 
+    y, moved = response.y, {} if response.offset is None else {"offset": response.offset}
     work.progress.phase("Following the path")
     problem = _problem(options)
     paths: list[L1Path] = []
     n_scans = 0
     if folds is None or _is_limited(options):
         with work.timed("path"):
-            paths = [l1_path(table.X, y, **_grid(options), **problem)]
+            paths = [l1_path(table.X, y, **moved, **_grid(options), **problem)]
         n_scans += paths[0].n_scans
     if folds is None:
         return paths, None, int(n_scans)
-    scoring = options.scoring
-    if scoring is None:
-        scoring = "log_loss" if options.loss == "logistic" else "accuracy"
     # Where the grid has limits, it is the one that the path has gone.
-    Cs = paths[0].Cs if paths else options.points
-    model: L1ClassifierCV | L1RegressorCV
-    if options.loss in LOSSES:
-        del problem["class_weight"]
-        model = L1RegressorCV(Cs, cv=folds, **problem)
-    else:
-        model = L1ClassifierCV(Cs, cv=folds, scoring=scoring, **problem)
+    model = _model_of(options, paths[0].Cs if paths else options.points, folds)
     work.progress.phase("Cross-validating")
-    work.fit(model, table.X, y)
+    work.fit(model, table.X, y, **moved)
     found = model.l1_path_
     paths = list(found) if isinstance(found, tuple) else [found]
     return paths, model, int(n_scans + model.n_scans_)
+
+
+def _model_of(options: PathOptions, Cs: Any, folds: int) -> Any:
+    """Return the estimator that folds choose a C for."""
+    from .. import L1ClassifierCV, L1RegressorCV, L1SurvivalAnalysisCV
+
+    problem, task = _problem(options), _task_of(options)
+    scoring: dict[str, Any] = {} if options.scoring is None else {"scoring": options.scoring}
+    if task == "classes":
+        default = "log_loss" if options.loss == "logistic" else "accuracy"
+        return L1ClassifierCV(Cs, cv=folds, **{"scoring": default, **scoring}, **problem)
+    del problem["class_weight"]
+    if task == "survival":
+        del problem["loss"], problem["fit_intercept"]
+        ties = options.ties or "breslow"
+        return L1SurvivalAnalysisCV(Cs, cv=folds, ties=ties, **scoring, **problem)
+    return L1RegressorCV(Cs, cv=folds, **problem)
 
 
 def _problem(options: PathOptions) -> dict[str, Any]:
@@ -134,6 +145,44 @@ def _is_limited(options: PathOptions) -> bool:
     return options.ratio is not None or options.max_features is not None
 
 
+def _settled(options: PathOptions) -> PathOptions:
+    """Return the options with their loss; refuse columns of a target that it has not."""
+    of_survival = {
+        f"--{name}": getattr(options, name)
+        for name in ("time", "event", "start", "strata", "ties")
+        if getattr(options, name) is not None
+    }
+    loss = options.loss or ("cox" if of_survival else "logistic")
+    known = ("logistic", "squared_hinge", *LOSSES, "cox")
+    if loss not in known:
+        raise ValueError(f"--loss must be one of {', '.join(known)}; got {loss!r}.")
+    if loss == "cox":
+        for option in ("--time", "--event"):
+            if option not in of_survival:
+                raise ValueError(f"--loss cox is of survival times: say {option} COLUMN.")
+        if options.ties not in (None, "breslow", "efron"):
+            raise ValueError(f"--ties must be breslow or efron; got {options.ties!r}.")
+        if options.target is not None or not options.intercept:
+            wrong = "--no-intercept" if options.target is None else "--target"
+            raise ValueError(f"{wrong} is not of survival times. Leave it out.")
+        loss = "cox_efron" if options.ties == "efron" else "cox"
+    elif of_survival:
+        raise ValueError(f"{next(iter(of_survival))} is of --loss cox; got --loss {loss}.")
+    moved = [name for name in ("offset", "exposure") if getattr(options, name) is not None]
+    if moved and (loss not in LOSSES or len(moved) == 2):
+        raise ValueError(
+            f"--offset and --exposure are one or the other, of --loss {', '.join(LOSSES)}; got "
+            f"{' and '.join(f'--{name}' for name in moved)} with --loss {loss}."
+        )
+    return replace(options, loss=loss)
+
+
+def _task_of(options: PathOptions) -> str:
+    """Return the task of the loss."""
+    loss = str(options.loss)
+    return "survival" if loss.startswith("cox") else LOSSES.get(loss, "classes")
+
+
 def _check_options(options: PathOptions) -> None:
     """Refuse what is no grid of a path, and half of a cross-validation."""
     points, ratio, max_features = options.points, options.ratio, options.max_features
@@ -147,15 +196,16 @@ def _check_options(options: PathOptions) -> None:
         check_folds(options.cv, "Leave it out for a path without cross-validation.")
     elif options.scoring is not None:
         raise ValueError(f"--scoring {options.scoring!r} needs a cross-validation; say --cv 5.")
-    if options.loss in LOSSES:
-        for option, given in (
-            ("--scoring", options.scoring), ("--class-weight", options.class_weight)
-        ):  # fmt: skip
-            if given is not None:
-                raise ValueError(
-                    f"{option} is of classes, but --loss {options.loss} says {LOSSES[options.loss]}"
-                    ". Leave out one of them."
-                )
+    task = _task_of(options)
+    for option, given, of_survival in (
+        ("--scoring", options.scoring, True),
+        ("--class-weight", options.class_weight, False),
+    ):
+        if given is None or task == "classes" or (of_survival and task == "survival"):
+            continue
+        raise ValueError(
+            f"{option} is of classes, but --loss {options.loss} says {task}. Leave out one of them."
+        )
     if options.output is not None:
         check_folder(options.output)
 

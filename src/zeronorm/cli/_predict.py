@@ -24,7 +24,7 @@ from ._target import Response, columns_of, offset_of, response_of
 
 if TYPE_CHECKING:
     from ..files import Table
-    from ..persistence import LoadedClassifier, LoadedModel, LoadedRegressor
+    from ..persistence import LoadedModel, LoadedRegressor
 
 
 @takes(PredictOptions)
@@ -44,7 +44,7 @@ def predict(options: PredictOptions) -> None:
         work.progress.phase(f"Reading {data}")
         columns = columns_of(options)
         table = read(data, options.target, options.id, loaded.layout, columns=columns)
-        work.notes.extend(table.notes)
+        work.notes.extend([*table.notes, *_lacking(loaded.metadata["columns"], table)])
         if output is not None:
             refuse_overwriting([output], data, options.target, options.model)
         work.progress.phase("Predicting")
@@ -64,6 +64,14 @@ def predict(options: PredictOptions) -> None:
         "notes": work.notes,
     }
     show_document(document, options, partial(print_predictions, sample_names=table.sample_names))
+
+
+def _lacking(known: Mapping[str, str], table: Table) -> list[str]:
+    """Return a note where a model was trained with an offset or exposure that a table lacks."""
+    given = {"exposure": "predicted for an exposure of 1", "offset": "predicted without an offset"}
+    if given.keys() & table.columns.keys():
+        return []
+    return [f"{said}: no column {known[role]!r}" for role, said in given.items() if role in known]
 
 
 def _times(options: PredictOptions, loaded: LoadedModel) -> list[float]:
@@ -122,6 +130,8 @@ def _predictions(
     notes: list[str],
 ) -> dict[str, Any]:
     """Return what a document says of predictions, and how good they are."""
+    import numpy as np
+
     from ..persistence import LoadedClassifier, LoadedSurvivalModel
 
     found: dict[str, Any] = {
@@ -131,11 +141,13 @@ def _predictions(
     }  # fmt: skip
     if isinstance(loaded, LoadedClassifier):
         predicted = loaded.predict(table)
-        found |= {"classes": loaded.classes_.tolist(), "predictions": predicted.tolist()}
+        classes = loaded.ordered_classes_ if loaded.ordered_classes_.size else loaded.classes_
+        found |= {"classes": classes.tolist(), "predictions": predicted.tolist()}
         if options.proba:
-            found["probabilities"] = loaded.predict_proba(table).tolist()
+            columns = np.searchsorted(loaded.classes_, classes)
+            found["probabilities"] = loaded.predict_proba(table)[:, columns].tolist()
         if response is not None:
-            compared = _compare(response.y, predicted, loaded, notes)
+            compared = _compare(response.y, predicted, classes, notes)
             found["accuracy"], found["confusion"] = compared
         return found
     from ..estimators import BudgetRegressor, BudgetSurvivalAnalysis
@@ -190,23 +202,23 @@ def _score(judge: Any, response: Response, predicted: Any, notes: list[str]) -> 
 
 
 def _compare(
-    y: Any, predicted: Any, model: LoadedClassifier, notes: list[str]
+    y: Any, predicted: Any, classes: Any, notes: list[str]
 ) -> tuple[float | None, list[list[int]] | None]:
     """Return accuracy and confusion of predictions, None where the labels are of other classes."""
     import numpy as np
 
-    truth = comparable(y, model.classes_)
-    unknown = int((~np.isin(truth, model.classes_)).sum())
+    truth = comparable(y, classes)
+    unknown = int((~np.isin(truth, classes)).sum())
     if unknown == len(truth):
         notes.append(
             f"no accuracy: the model does not know the classes {listed(np.unique(y))}"
-            f"; it knows {listed(model.classes_)}"
+            f"; it knows {listed(classes)}"
         )
         return None, None
     if unknown:
         notes.append(f"{unknown} samples have classes that the model does not know")
     accuracy = float(np.mean(truth == predicted))
-    return accuracy, _confusion(truth, predicted, model.classes_)
+    return accuracy, _confusion(truth, predicted, classes)
 
 
 def _confusion(truth: Any, predicted: Any, classes: Any) -> list[list[int]]:

@@ -25,11 +25,13 @@ from ..measures import parse_measure
 from ._input import listed
 from ._messages import show
 from ._options import SelectOptions
+from ._order import Ordered
 from ._plan import Plan
 from ._progress import Work
 from ._target import Response, columns_of, usable_folds
 from .documents._data import describe_data
 from .documents._selection import (
+    classes_of,
     describe_model,
     describe_parameters,
     feature_budget,
@@ -51,8 +53,9 @@ class Samples:
 
     @property
     def y(self) -> Any:
-        """The target."""
-        return self.response.y
+        """The target, of ordered classes with their order."""
+        order = self.response.order
+        return self.response.y if order is None else Ordered(self.response.y, order)
 
 
 def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dict[str, Any]:
@@ -107,7 +110,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         "data": describe_data(options.data, samples.table, response, samples.groups),
         "score": getattr(estimator, "_score_name", "accuracy"),
         "parameters": _parameters(options, plan, estimator),
-        "classes": getattr(estimator, "classes_", np.empty(0)).tolist(),
+        "classes": classes_of(estimator).tolist(),
         "outputs": outputs_of(estimator, samples.table),
         "models": models,
         "n_covariates": len(getattr(estimator, "covariates_", ())),
@@ -142,6 +145,8 @@ def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Esti
     if task == "survival":
         del common["fit_intercept"]
         return BudgetSurvivalAnalysis(**common, ties=options.ties or "breslow")
+    if task == "ordered":
+        return BudgetClassifier(**common, **_of_classes(options), loss="ordinal")
     if task != "classes":
         loss: Any = options.loss or ("poisson" if task == "counts" else "least_squares")
         return BudgetRegressor(
@@ -167,7 +172,8 @@ def _multi_class(options: SelectOptions, plan: Plan, y: Any) -> str:
         raise ValueError(
             f"{option} selects for each of several classes by itself; say --per-class for "
             f"{options.features} features of each, or leave out {option} for as many in all, which "
-            "the classes share."
+            "the classes share"
+            + (" (zeronorm.prove of Python proves those)." if options.prove else ".")
         )
     return "shared"
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._input import FEWER_FOLDS, NO_VALIDATION, read
 from ._messages import show
 from ._options import PathOptions, PredictOptions, SelectOptions, VerifyOptions
+from ._order import in_order
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
@@ -28,6 +29,12 @@ class Response:
     y: Any
     offset: Any = None  # (n_samples,) of the margins
     guess: str | None = None  # why this task, where there may be doubts
+    order: Any = None  # of ordered classes, the labels from the lowest to the highest
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the target is classes, ordered or not."""
+        return self.task in ("classes", "ordered")
 
 
 def columns_of(
@@ -50,7 +57,7 @@ def usable_folds(cv: int, response: Response, notes: list[str]) -> int | None:
     The smallest class must have a sample for every fold; held-out numbers must differ, and
     held-out survival times have a pair to compare, for a score of them.
     """
-    if response.task == "classes":
+    if response.labelled:
         return _folds_of_classes(cv, response.y, notes)
     import numpy as np
 
@@ -112,12 +119,14 @@ def read_response(
     """Return the data, and the target that they must have; of numbers not only one."""
     survival = task == "survival"
     columns = columns_of(options)
-    table = read(options.data, options.target, options.id, like, not survival, columns)
+    drop = getattr(options, "drop", None) or ()
+    table = read(options.data, options.target, options.id, like, not survival, columns, drop)
     if table.y is None and not survival:
         raise ValueError(f"{options.data}: labels are needed; say where they are with --target.")
     known = {} if like is None else like.columns
     by_loss = isinstance(options, PathOptions)
-    response = response_of(table, task, options.data, {**known, **columns}, by_loss)
+    order = getattr(options, "order", None)
+    response = response_of(table, task, options.data, {**known, **columns}, by_loss, order)
     if by_loss and response.task != "survival" and response.y.ndim == 2:
         raise ValueError(
             f"{options.data}: a path is for one target; got {response.y.shape[1]} responses. Name "
@@ -160,12 +169,17 @@ def _check_range(task: str, y: Any, loss: str | None, data: str) -> None:
 
 
 def response_of(
-    table: Table, task: str, data: str, columns: Mapping[str, str], by_loss: bool = False
+    table: Table,
+    task: str,
+    data: str,
+    columns: Mapping[str, str],
+    by_loss: bool = False,
+    order: str | None = None,
 ) -> Response:
     """Return the target of a task in a table.
 
     task : "auto" where the target itself tells. columns : as of `columns_of`.
-    by_loss : as of `_labels`.
+    by_loss : as of `_labels`. order : the labels of ordered classes, with commas between them.
     """
     import numpy as np
 
@@ -174,7 +188,7 @@ def response_of(
     if task == "survival":
         return Response(task, _survival(table, data, columns.get("event_value")))
     y: Any = table.y
-    if y.ndim == 2 and task == "classes":
+    if y.ndim == 2 and task in ("classes", "ordered"):
         raise ValueError(
             f"{data}: classes are one target; got {y.shape[1]} columns. Name one of them with "
             "--target, or say --task numbers."
@@ -186,8 +200,10 @@ def response_of(
         if offset is not None and task == "classes":
             task, guess = "numbers", None
     targets = targets_of(table, y)
-    if task == "classes":
-        return Response(task, _labels(y, targets[0][0], data, by_loss), guess=guess)
+    if task in ("classes", "ordered"):
+        labels = _labels(y, targets[0][0], data, by_loss)
+        known = in_order(labels, order, targets[0][0], data) if task == "ordered" else None
+        return Response(task, labels, guess=guess, order=known)
     numbers = [_numbers(column, name, data) for name, column in targets]
     return Response(task, numbers[0] if y.ndim == 1 else np.column_stack(numbers), offset, guess)
 

@@ -18,6 +18,8 @@ def settle_task(options: SelectOptions) -> str:
     if options.ties not in (None, "breslow", "efron"):
         raise ValueError(f"--ties must be breslow or efron; got {options.ties!r}.")
     of_rates = loss in ("poisson", "gamma")
+    # Ordered classes are classes, too.
+    labels = "ordered" if options.task == "ordered" or options.order is not None else "classes"
     implied = {
         "--time": (options.time is not None, "survival"),
         "--event": (options.event is not None, "survival"),
@@ -26,10 +28,11 @@ def settle_task(options: SelectOptions) -> str:
         "--ties": (options.ties is not None, "survival"),
         f"--loss {loss}": (loss is not None, LOSSES.get(loss or "", "")),
         "--exposure": (options.exposure is not None and not of_rates, "counts"),
+        "--order": (options.order is not None, "ordered"),
         "--measure": (options.measure is not None, "classes"),
         "--positive": (options.positive is not None, "classes"),
-        "--class-weight": (options.class_weight is not None, "classes"),
-        "--calibrate": (bool(options.calibrate), "classes"),
+        "--class-weight": (options.class_weight is not None, labels),
+        "--calibrate": (bool(options.calibrate), labels),
         "--shared" if options.shared else "--per-class": (options.shared is not None, "classes"),
     }
     task, reason = options.task, "--task"
@@ -63,7 +66,16 @@ def _check_parts(options: SelectOptions, task: str) -> None:
         if not options.intercept:
             raise ValueError("--no-intercept is not of survival, which has no intercept.")
     offset = options.offset if options.exposure is None else options.exposure
-    if offset is not None and task in ("classes", "survival"):
+    if task == "ordered":
+        if not options.intercept:
+            raise ValueError("--no-intercept is not of ordered, whose thresholds are intercepts.")
+        if options.groups is not None:
+            raise ValueError("--groups is not of ordered; leave it out.")
+        if options.method not in (None, "auto", "pool", "l0", "minimax", "greedy"):
+            raise ValueError(
+                f"--method must be pool, l0, minimax or greedy for ordered; got {options.method!r}."
+            )
+    if offset is not None and task in ("classes", "ordered", "survival"):
         raise ValueError(f"--offset and --exposure are of numbers and counts; got {task}.")
     if options.offset is not None and options.exposure is not None:
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,7 @@ from .. import _kernels
 from .._typing import Design, FloatArray, IndexArray
 from ._columns import GatheredColumns, gather
 from ._operations import score_errors
+from ._repeated import Repeated
 
 ROOM = 500  # columns that room is made for at first
 
@@ -136,6 +138,49 @@ class RowSet:
         return gram
 
 
+class RepeatedSet:
+    """Some columns of a `Repeated`, each in the rows of one output: those of its base, no zeros.
+
+    Parameters
+    ----------
+    base : the columns of the base, by feature.
+    features : (q,) columns of the design.
+    outputs : of the design.
+    """
+
+    def __init__(
+        self, base: Callable[[IndexArray], ColumnSet | RowSet], features: IndexArray, outputs: int
+    ) -> None:
+        self.features = np.ascontiguousarray(features, dtype=np.int64)
+        self._base, self._outputs = base, outputs
+        own = [np.flatnonzero(self.features % outputs == output) for output in range(outputs)]
+        self._parts = [(one, base(self.features[one] // outputs)) for one in own]
+
+    def of(self, chosen: IndexArray) -> RepeatedSet:
+        """Return some of these columns, by their place here."""
+        return RepeatedSet(self._base, self.features[chosen], self._outputs)
+
+    @property
+    def size(self) -> int:
+        """The number of columns."""
+        return self.features.size
+
+    def terms(self, v: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return x_j'v, sum_i h_i x_ij and sum_i h_i x_ij^2, (q,) each."""
+        found = np.empty((3, self.size))
+        rows = zip(v.reshape(self._outputs, -1), h.reshape(self._outputs, -1), strict=True)
+        for (own, columns), (vector, weight) in zip(self._parts, rows, strict=True):
+            found[:, own] = columns.terms(vector, weight)
+        product, total, square = found
+        return product, total, square
+
+    def combine(self, z: FloatArray, out: FloatArray) -> FloatArray:
+        """Add sum_j z_j x_j to `out`, (n outputs,), and return it."""
+        for (own, columns), part in zip(self._parts, out.reshape(self._outputs, -1), strict=True):
+            columns.combine(np.ascontiguousarray(z[own]), part)
+        return out
+
+
 class ColumnStore:
     """The columns of a design: in place where X lies by column, else those gathered so far.
 
@@ -144,6 +189,11 @@ class ColumnStore:
 
     def __init__(self, design: Design, n_threads: int = 1) -> None:
         self._design, self._n_threads = design, n_threads
+        self._base: ColumnStore | None = None  # of several outputs
+        if isinstance(design, Repeated):
+            self._base, self._outputs = ColumnStore(design.base, n_threads), design.outputs
+            self._storage = self._rows = self._gathered = None
+            return
         self._storage = design.resident_columns()
         self._rows = design.resident_rows()
         resides = self._storage is not None or self._rows is not None
@@ -161,12 +211,19 @@ class ColumnStore:
 
     def missing(self, features: IndexArray) -> IndexArray:
         """Return the features whose columns would have to be gathered."""
+        if self._base is not None:
+            own = features // self._outputs
+            return features[np.isin(own, self._base.missing(np.unique(own)))]
         if self._gathered is None:
             return features[:0]
         return features[self._gathered.position(features) < 0]
 
-    def columns(self, features: IndexArray, along: IndexArray | None = None) -> ColumnSet | RowSet:
+    def columns(self, features: IndexArray, along: IndexArray | None = None) -> Any:
         """Return some columns; what is missing is gathered, and `along` with it."""
+        if self._base is not None:
+            q, base = self._outputs, self._base
+            base.columns(np.unique(features // q), None if along is None else np.unique(along // q))
+            return RepeatedSet(base.columns, features, q)
         if self._storage is not None:
             return ColumnSet(self._storage, features, self._n_threads)
         if self._rows is not None:
@@ -181,8 +238,10 @@ class ColumnStore:
         storage = gathered.columns().storage
         return ColumnSet(storage, features, self._n_threads, gathered.position(features))
 
-    def passing(self, features: IndexArray) -> ColumnSet:
+    def passing(self, features: IndexArray) -> Any:
         """Return some columns that are not kept."""
+        if self._base is not None:
+            return RepeatedSet(self._base.passing, features, self._outputs)
         if self._storage is not None:
             return ColumnSet(self._storage, features, self._n_threads)
         storage = gather(self._design, features).storage

@@ -84,7 +84,8 @@ def margins(
 ) -> FloatArray:
     """Return z = X[:, support] coef + intercept; only these columns are read.
 
-    coef : (k,) or (k, m), intercept a number or (m,) -> (n_samples,) or (n_samples, m).
+    coef : (k,) or (k, m), intercept a number or (m,) -> (n_samples,) or (n_samples, m); (k,) and
+        several intercepts are one sum of columns with each of them.
 
     Raises
     ------
@@ -92,6 +93,8 @@ def margins(
         Where one of the columns holds NaN or infinity.
     """
     coef = np.asarray(coef, dtype=np.float64)
+    if coef.ndim == 1 and np.size(intercept) > 1:
+        coef = coef[:, None]
     z = np.zeros((design.shape[0], *coef.shape[1:])) + intercept
     done = 0
     features = np.asarray(support, dtype=np.int64)

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
 
 from .. import validate
-from .._typing import FloatArray
-from ..losses import Multinomial
+from .._typing import FloatArray, Smooth
+from ..losses import Logistic, Multinomial, Ordinal
 from ..losses._multinomial import classes_as_outputs
+from ..losses._ordinal import log_odds_of_classes
 from ..methods import Method, named, of_groups
+from ..ordering import numbered
 from ..result import Path
 from ..solvers.drive import Solver
 from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
 from ._linear import LinearClassifier, Rowwise
 from ._selecting import Plan, Problem, begun, keep_paths
+
+ORDERED = ("pool", "l0", "minimax", "greedy")  # methods of the ordinal loss
 
 
 class BudgetClassifier(LinearClassifier):
@@ -72,8 +77,9 @@ class BudgetClassifier(LinearClassifier):
         "bilevel".
     refit_C : "auto", "loo", float or None
         C of the final logistic fit on the scaling of X; "loo" chooses by approximate leave-one-out
-        log-loss. None, for "bilevel" only: the solution of the problem above is the model. "auto":
-        "loo", and None for "bilevel".
+        log-loss, and penalises the coefficients of standardised columns where deviations of the
+        selected ones differ by more than 100 times. None, for "bilevel" only: the solution of the
+        problem above is the model. "auto": "loo", and None for "bilevel".
     calibrate : "auto" or bool
         Whether the margins are multiplied by a number between 0.02 and 1.2 for each size, so that
         probabilities hold on new rows: the final fit does not know of the selection before it, and
@@ -176,6 +182,8 @@ class BudgetClassifier(LinearClassifier):
     5
     """
 
+    _losses: ClassVar[dict[str, Smooth]] = LinearClassifier._losses | {Ordinal.name: Ordinal()}
+
     def __init__(
         self,
         n_features: int | Sequence[int] | None = None,
@@ -235,6 +243,8 @@ class BudgetClassifier(LinearClassifier):
         plan = self._plan()
         validate.check_calibrate(self.calibrate)
         validate.check_option("multi_class", self.multi_class, ["shared", "ovr"])
+        if self.loss == Ordinal.name:
+            self._check_ordinal(plan)
         if self.calibrate is True and plan.counts == "both":
             raise ValueError(
                 "calibrate must be 'auto' or False for bi-level selection, which has no folds; got "
@@ -251,7 +261,13 @@ class BudgetClassifier(LinearClassifier):
         data, unit = self._weigh(data)
         classes, targets = self._problems(data.labels, data.sample_weight)
         plan, outputs = self._plan(), None
-        if self.multi_class == "shared" and len(classes) > 2:
+        if self.loss == Ordinal.name and len(classes) > 2:
+            if data.order is not None:
+                classes = data.order[np.isin(data.order, classes)]
+            targets = [numbered(data.labels, classes).astype(np.float64)]
+        elif self.loss == Ordinal.name:  # two classes have no order
+            plan = replace(plan, loss=Logistic())
+        elif self.multi_class == "shared" and len(classes) > 2:
             self._check_shared(plan)
             outputs = Multinomial(len(classes), plan.fit_intercept)
             targets = [classes_as_outputs(np.searchsorted(classes, data.labels), len(classes))]
@@ -271,6 +287,38 @@ class BudgetClassifier(LinearClassifier):
                 "which selects for each class against the others."
             )
 
+    def _check_ordinal(self, plan: Plan) -> None:
+        """Raise ValueError where ordered classes cannot be what the parameters ask for."""
+        if not plan.fit_intercept:
+            raise ValueError(
+                "fit_intercept must be True for loss='ordinal', whose thresholds are intercepts; "
+                "got False."
+            )
+        if self.multi_class == "ovr":
+            raise ValueError(
+                "multi_class must be 'shared' for loss='ordinal', which is one model of all "
+                "classes; got 'ovr'. Use loss='logistic' for each class against the others."
+            )
+        if plan.covariates is not None:
+            raise ValueError(
+                "covariates must be None for loss='ordinal', which has none; got "
+                f"{plan.covariates!r:.60}. Pass them as forced_features, which are counted and "
+                "penalised."
+            )
+        if plan.method.name not in ORDERED:
+            raise ValueError(
+                f"method must be one of {', '.join(ORDERED)} for loss='ordinal'; got "
+                f"{plan.method.name!r}."
+            )
+
+    def _order(self, y: Any) -> np.ndarray | None:
+        if self.loss != Ordinal.name:
+            return None
+        order = validate.class_order(y)
+        if order is None:
+            validate.check_ordered(y)
+        return order
+
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
@@ -283,14 +331,49 @@ class BudgetClassifier(LinearClassifier):
         fold = plan.of_fold()
         return problem.classes, [
             calibrated(
-                solvers, tasks, problem.sizes, problem.labels,
+                solvers, tasks, problem.sizes,
+                tasks[0].y if self.loss == Ordinal.name else problem.labels,
                 lambda task, sizes: fold.select(task, tuple(sizes), certify=False),
                 plan.refit_C, seconds,
             )
         ]  # fmt: skip
 
+    @property
+    def thresholds_(self) -> FloatArray:
+        """The thresholds between ordered classes, (n_classes - 1,); of other losses there are none.
+
+        P(class <= k) = sigma(thresholds_[k - 1] - X @ coef_[0]), k = 1, 2, ...
+        """
+        if self.loss != Ordinal.name or not hasattr(self, "intercept_"):
+            raise AttributeError("thresholds_ is set by fit, with loss='ordinal'.")
+        return np.asarray(-self.intercept_)
+
+    def _set_classes(self, classes: np.ndarray) -> None:
+        super()._set_classes(classes)
+        self.__dict__.pop("ordered_classes_", None)
+        if self.loss == Ordinal.name:
+            # Whoever reads probabilities beside labels takes the sorted ones for their columns.
+            self.ordered_classes_, self.classes_ = classes, np.sort(classes)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores, (n_samples,) or (n_samples, n_classes).
+
+        Those of the classes are X[:, support_] @ coef + intercept; of three ordered classes or
+        more, the log-odds of each of them against all others.
+        """
+        scores = super().decision_function(X)
+        if scores.ndim == 2 and self.loss == Ordinal.name:
+            return scores[:, np.argsort(self.ordered_classes_, kind="stable")]
+        return scores
+
+    def _class_scores(self, margins: FloatArray) -> FloatArray:
+        # Of two classes there is one threshold, and its scores are the log-odds already.
+        if self.loss == Ordinal.name and margins.shape[1] > 1:
+            return log_odds_of_classes(margins)
+        return margins
+
     def _probabilities(self, scores: FloatArray) -> FloatArray:
-        if self.multi_class == "shared" and scores.ndim == 2:
+        if self.multi_class == "shared" and scores.ndim == 2 and self.loss != Ordinal.name:
             found: FloatArray = softmax(scores, axis=1)
             return found
         return super()._probabilities(scores)
@@ -304,7 +387,8 @@ class BudgetClassifier(LinearClassifier):
     @property
     def _score_loss(self) -> str:
         # Whoever asks for predict_proba of the logistic loss is told of no wrong parameter yet.
-        solution = self.loss != "logistic" and self._plan().refit_C is None
+        certain = self.loss in ("logistic", Ordinal.name)
+        solution = not certain and self._plan().refit_C is None
         return str(self.loss) if solution else "logistic"
 
 

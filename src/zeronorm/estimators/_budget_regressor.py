@@ -43,7 +43,8 @@ class BudgetRegressor(LinearRegressor):
         and rounding chooses among them: a finite C has one best of them.
     refit_C : "auto", "loo", float or None
         C of the final fit on the scaling of X; "loo" chooses by the approximate leave-one-out loss,
-        which is exact for least squares. "auto": "loo", and None for "bilevel".
+        which is exact for least squares, as in `BudgetClassifier`. "auto": "loo", and None for
+        "bilevel".
 
     Attributes
     ----------

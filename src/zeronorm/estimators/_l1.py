@@ -49,8 +49,7 @@ class L1Classifier(LinearClassifier):
     refit_C : "loo", float or None
         C of the refit on the scaling of X, as in `BudgetClassifier`; "loo" chooses by approximate
         leave-one-out loss. None: no refit, the model is the l1 solution. Only with `n_features`:
-        without, the model is always the l1 solution. The refit keeps no signs: with `signs` and
-        `n_features` it must be None.
+        without, the model is always the l1 solution. The refit keeps the signs.
     l1_ratio : float
         r, in (0, 1]; 1 is the l1 penalty alone.
     loss : "logistic" or "squared_hinge"
@@ -65,6 +64,11 @@ class L1Classifier(LinearClassifier):
     standardize : bool
         Whether w_j is penalised as if column j had standard deviation 1 (weighted by s); then
         constant columns are never selected. X is not changed, and `coef_` is for X as it is.
+    multi_class : "ovr" or "multinomial"
+        Of three or more classes: one against the rest, a problem for each, or one problem with the
+        loss -log of the probability e^(x'w_c + b_c) / sum_o e^(x'w_o + b_o) of the class c of a
+        row, and the penalty on every coefficient of every class: glmnet's "ungrouped". Not with
+        `n_features`, for which `BudgetClassifier` shares its features among the classes.
     class_weight : dict, "balanced" or None
     tol : float
         The certified gap to stop at, relative to the objective of the model without features; at
@@ -99,7 +103,7 @@ class L1Classifier(LinearClassifier):
     seconds_ : by phase.
 
     With three or more classes refit_C_, C_, objective_ and history_ are tuples, one entry for each
-    class against the rest in the order of `classes_`.
+    class against the rest in the order of `classes_`; with "multinomial" there is one problem.
 
     Warns
     -----
@@ -138,6 +142,7 @@ class L1Classifier(LinearClassifier):
         signs: Any = None,
         fit_intercept: bool = True,
         standardize: bool = False,
+        multi_class: str = "ovr",
         class_weight: Any = None,
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -153,6 +158,7 @@ class L1Classifier(LinearClassifier):
         self.signs = signs
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.multi_class = multi_class
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -169,9 +175,11 @@ class L1Classifier(LinearClassifier):
     _check_parameters = _l1_problem.check
     _doubts = _l1_problem.doubts
 
+    _probabilities = _l1_problem.probabilities
+
     @property
     def _score_loss(self) -> str:
-        return str(self.loss)
+        return self._loss().name
 
 
 class L1Regressor(LinearRegressor):

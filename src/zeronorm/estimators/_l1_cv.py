@@ -2,133 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .. import validate
-from .._folds import RULES, best_and_near, check_fold, splits
-from .._typing import FloatArray, Smooth
-from ..losses import LeastSquares
-from ..result import Result
-from ..solvers import L1Problem
-from ..solvers.drive import Solver
-from ..solvers.l1.held_out import CLASSIFIED, LOWER, SCORES, HeldOut
-from ..solvers.l1.path import l1_folds
-from ..solvers.l1.problem import Point
-from ..solvers.l1.setting import gap_of
-from . import _doubts, _l1_problem
-from ._l1_path import grid, path_of
-from ._linear import LinearClassifier, LinearRegressor, Rowwise
-from ._selecting import one_or_all
-from ._sparse_linear import SparseLinearModel
-
-
-@dataclass(frozen=True, slots=True)
-class _Solved:
-    """What the solver of all folds found."""
-
-    Cs: FloatArray
-    scores: FloatArray  # (n_Cs, n_folds)
-    solutions: list[list[Result]]  # of all data: [problem][C]
-    names: list[str] | None
-
-
-def _check(model: Any) -> None:
-    """Raise ValueError where a parameter breaks a rule."""
-    _l1_problem.check_common(model)
-    validate.check_grid(model.Cs)
-    validate.check_option("rule", model.rule, RULES)
-    validate.check_seed(model.random_state)
-
-
-def _read(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
-    """Validate everything; rows of weight 0 stay, as splits number all rows."""
-    data = SparseLinearModel._read(model, X, y, None, offset)
-    weight = validate.check_sample_weight(sample_weight, len(data.labels))
-    return replace(data, sample_weight=weight)
-
-
-def _begin(
-    model: Any, data: Rowwise, seconds: dict[str, float]
-) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-    """Return the classes, if any, and the solver of all folds and all data."""
-    started = time.perf_counter()
-    design, labels, sample_weight = data.design, data.labels, data.sample_weight
-    weight = sample_weight * model._unit(labels, sample_weight)
-    classes, targets = model._problems(labels, weight)
-    truth = labels if classes is None else np.searchsorted(classes, labels)
-    values = validate.check_grid(model.Cs)
-    validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
-    setting = _l1_problem.setting_of(model)
-    whole = setting.problems(design, targets, weight)
-    folds: list[list[L1Problem]] = []
-    held_out: list[HeldOut] = []
-    stratify = classes is not None
-    for train, test in splits(
-        labels, weight, model.cv, model.random_state, several=True, stratify=stratify
-    ):
-        part = sample_weight * np.bincount(train, minlength=weight.size)
-        part *= model._unit(labels, part)
-        if classes is not None:
-            check_fold(len(folds), classes, labels[part > 0], labels[test], model.scoring)
-        part *= weight.sum() / part.sum()
-        folds.append(setting.problems(design, targets, part))
-        score = SCORES[model.scoring]
-        held_out.append(HeldOut(test, truth[test], sample_weight[test], len(targets), score))
-    seconds["standardize"] = time.perf_counter() - started
-
-    def told(fold: int, number: int, step: int, point: Point) -> None:
-        held_out[fold].add(number, step, point.z + folds[fold][number].risk.origin)
-
-    def solver() -> Solver[_Solved]:
-        Cs, solutions, seconds["solve"] = yield from l1_folds(
-            whole, folds, lambda smallest: grid(values, None, smallest, whole[0]), told,
-            tol=setting.tol, max_iter=setting.max_iter,
-            stop_early=isinstance(values, int), n_threads=design.n_threads,
-        )  # fmt: skip
-        setting.explain(max(chain(*solutions), key=gap_of), design, weight)
-        scores = np.array([[fold.scores[step] for fold in held_out] for step in range(len(Cs))])
-        return _Solved(Cs, scores, solutions, data.names)
-
-    return classes, [solver()]
-
-
-def _keep(model: Any, results: list[_Solved]) -> None:
-    """Set the attributes that the solutions give."""
-    (solved,) = results
-    model.Cs_, model.scores_ = solved.Cs, solved.scores
-    n_folds = solved.scores.shape[1]
-    model.mean_score_ = solved.scores.mean(axis=1)
-    model.standard_error_ = solved.scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
-    mean = -model.mean_score_ if model.scoring in LOWER else model.mean_score_
-    best, near = best_and_near(mean, model.standard_error_)
-    chosen = near if model.rule == "1se" else best
-    solve = model.seconds_["solve"]  # of the folds too
-    models = [path[chosen] for path in solved.solutions]
-    _l1_problem.keep_solutions(model, models, float(solved.Cs[chosen]))
-    model.seconds_["solve"] = solve
-    model.C_best_, model.C_1se_ = float(solved.Cs[best]), float(solved.Cs[near])
-    model.n_iter_ = max(sum(len(one.history) for one in path) for path in solved.solutions)
-    paths = [
-        path_of(
-            solved.Cs, path, model.n_features_in_, model.n_scans_,
-            getattr(model, "classes_", None), model.loss, solved.names,
-        )
-        for path in solved.solutions
-    ]  # fmt: skip
-    model.l1_path_ = one_or_all(paths)
-    supports = [[one.support for one in ones] for ones in zip(*solved.solutions, strict=True)]
-    model.n_selected_ = np.array([np.unique(np.concatenate(some)).size for some in supports])
-
-
-def _warned(model: Any) -> Iterable[Warning]:
-    """Return the warnings that a fit gives."""
-    return _doubts.l1_gap(_l1_problem.setting_of(model), model._results, 0.0, "auto")
+from .._folds import check_fold
+from .._typing import Likelihood
+from ..solvers.l1.held_out import CLASSIFIED, SCORES, HeldOut, deviance_of, multinomial_log_loss
+from . import _l1_folds, _l1_problem
+from ._linear import LinearClassifier, LinearRegressor
 
 
 class L1ClassifierCV(LinearClassifier):
@@ -168,8 +51,8 @@ class L1ClassifierCV(LinearClassifier):
     random_state : int or None
         Of the shuffle of stratified folds, from 0 to 2^32 - 1; None shuffles in another way at
         every fit.
-    l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, class_weight, tol, max_iter,
-    n_threads : as for `L1Classifier`; tol and max_iter hold at every C.
+    l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, multi_class, class_weight,
+    tol, max_iter, n_threads : as for `L1Classifier`; tol and max_iter hold at every C.
 
     Attributes
     ----------
@@ -187,7 +70,8 @@ class L1ClassifierCV(LinearClassifier):
     seconds_ : by phase.
 
     With three or more classes l1_path_, objective_ and history_ are tuples, one entry for each
-    class against the rest in the order of `classes_`.
+    class against the rest in the order of `classes_`; with "multinomial" there is one problem, and
+    l1_path_ alone has an entry for the coefficients of each class.
 
     Warns
     -----
@@ -223,6 +107,7 @@ class L1ClassifierCV(LinearClassifier):
         signs: Any = None,
         fit_intercept: bool = True,
         standardize: bool = False,
+        multi_class: str = "ovr",
         class_weight: Any = None,
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -239,29 +124,45 @@ class L1ClassifierCV(LinearClassifier):
         self.signs = signs
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.multi_class = multi_class
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
         self.n_threads = n_threads
 
     _stored = _l1_problem.stored
-    _read = _read
-    _begin = _begin
-    _store = _keep
-    _doubts = _warned
+    _read = _l1_folds.read
+    _begin = _l1_folds.begin
+    _store = _l1_folds.keep
+    _doubts = _l1_folds.warned
 
     def _check_parameters(self) -> None:
-        _check(self)
+        _l1_folds.check(self)
         validate.check_option("scoring", self.scoring, CLASSIFIED)
-        if self.scoring == "log_loss" and self.loss != "logistic":
+        if self.scoring == "log_loss" and self._score_loss != "logistic":
             raise ValueError(
                 f"scoring='log_loss' needs loss='logistic'; got {self.loss!r}, whose scores are no "
                 "log-odds. Use scoring='accuracy' or 'auc'."
             )
 
+    _probabilities = _l1_problem.probabilities
+
     @property
     def _score_loss(self) -> str:
-        return str(self.loss)
+        return self._loss().name
+
+    def _shared_by_folds(self, labels: np.ndarray) -> np.ndarray | None:
+        """Return what folds have in equal shares: the labels."""
+        return labels
+
+    def _held_out(self, fold: _l1_folds.Fold, classes: np.ndarray, loss: Likelihood) -> HeldOut:
+        """Return what scores the rows that a fold holds out."""
+        labels, test = fold.data.labels, fold.test
+        check_fold(fold.number, classes, labels[fold.learnt], labels[test], self.scoring)
+        codes, judge = np.searchsorted(classes, labels[test]), SCORES[self.scoring]
+        if self.scoring == "log_loss" and _l1_problem.shares(self, len(classes)):
+            judge = multinomial_log_loss
+        return HeldOut(test, len(fold.targets), lambda margins: judge(margins, codes, fold.weight))
 
 
 class L1RegressorCV(LinearRegressor):
@@ -310,10 +211,6 @@ class L1RegressorCV(LinearRegressor):
     np.True_
     """
 
-    scoring: Any = "squared_error"
-
-    _losses: ClassVar[dict[str, Smooth]] = {LeastSquares.name: LeastSquares()}  # of the score
-
     def __init__(
         self,
         Cs: Any = 100,
@@ -346,13 +243,32 @@ class L1RegressorCV(LinearRegressor):
         self.n_threads = n_threads
 
     _stored = _l1_problem.stored
-    _read = _read
-    _begin = _begin
-    _store = _keep
-    _doubts = _warned
+    _read = _l1_folds.read
+    _begin = _l1_folds.begin
+    _store = _l1_folds.keep
+    _doubts = _l1_folds.warned
 
     def _check_parameters(self) -> None:
-        _check(self)
+        _l1_folds.check(self)
+
+    @property
+    def scoring(self) -> str:
+        """What held-out rows are scored by."""
+        return "squared_error" if self._loss().name == "least_squares" else "deviance"
+
+    def _shared_by_folds(self, labels: np.ndarray) -> np.ndarray | None:
+        """Return what folds have in equal shares: nothing."""
+        return None
+
+    def _held_out(self, fold: _l1_folds.Fold, classes: None, loss: Likelihood) -> HeldOut:
+        """Return what scores the rows that a fold holds out."""
+        (target,), test, weight = fold.targets, fold.test, fold.weight
+        target = target[test]
+        if self.scoring == "squared_error":
+            judge = SCORES["squared_error"]
+            return HeldOut(test, 1, lambda margins: judge(margins, target, weight))
+        seen = weight if fold.exposure is None else weight * fold.exposure[test]
+        return HeldOut(test, 1, deviance_of(loss, target, seen, float(weight.sum())))
 
 
 __all__ = ["L1ClassifierCV", "L1RegressorCV"]

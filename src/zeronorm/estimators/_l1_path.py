@@ -24,7 +24,8 @@ from ..solvers.l1.setting import gap_of
 from ..solvers.l1.walk import saturated
 from ._doubts import l1_remedy
 from ._l1 import L1Classifier, L1Regressor
-from ._l1_problem import setting_of
+from ._l1_problem import posed
+from ._l1_survival import L1SurvivalAnalysis
 
 # Of the largest C to the smallest one, with fewer samples than features, and else: as in glmnet.
 WIDE_RATIO, TALL_RATIO = 100.0, 1e4
@@ -132,11 +133,12 @@ def l1_path(
     y: Any,
     *,
     sample_weight: Any = None,
+    offset: Any = None,
     Cs: Any = 100,
     C_ratio: float | None = None,
     max_features: int | None = None,
     l1_ratio: float = 1.0,
-    loss: str = "logistic",
+    loss: Any = "logistic",
     penalty_factor: Any = None,
     signs: Any = None,
     fit_intercept: bool = True,
@@ -150,8 +152,9 @@ def l1_path(
 
         min_{w, b}  sum_j p_j (r |w_j| + (1 - r)/2 w_j^2) + C sum_i s_i f(y_i, x_i'w + b)
 
-    as `L1Classifier` solves it at one C, with the same certificate, or `L1Regressor` where the loss
-    is "least_squares"; p, r, s and f are described there. For two classes, or for numbers.
+    as `L1Classifier` solves it at one C, with the same certificate, `L1Regressor` or
+    `L1SurvivalAnalysis`, as the loss says; p, r, s and f are described there. For two classes, for
+    numbers, or for survival times.
 
     The strong rule names the features that may enter at the next C; the pass over X that certifies
     the solution finds those it left out. Mostly one pass serves five values of C.
@@ -160,17 +163,19 @@ def l1_path(
     ----------
     X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
         (n_samples, n_features). Never modified.
-    y : (n_samples,) labels of two classes; finite numbers for "least_squares".
+    y : (n_samples,) labels of two classes; numbers, or survival times, as for `fit` of those.
     sample_weight : (n_samples,) not negative; integer weights equal repeated rows, within `tol`.
+    offset : (n_samples,) of the margins, for losses of numbers; see `L1Regressor.fit`.
     Cs : int or (n_Cs,)
         So many values (at most 10,000) in geometric progression, from the C below which no
         penalised feature enters; or these values, growing.
     C_ratio : float or None
         Of the last to the first of so many values: by default 100 where X has fewer rows (counted
-        by their weights) than columns, else 1e4.
+        by their weights; of survival times the events) than columns, else 1e4.
     max_features : int or None
         The path ends with its first solution of more features.
-    loss : "logistic", "squared_hinge", or a name of a loss of numbers, as in `L1Regressor`
+    loss : "logistic", "squared_hinge", or a loss of numbers as in `L1Regressor`; or "cox", or
+        "cox_efron" with Efron's ties.
     l1_ratio, penalty_factor, signs, fit_intercept, standardize, class_weight, tol, max_iter,
     n_threads : as for `L1Classifier`; tol and max_iter hold at every C.
 
@@ -205,33 +210,24 @@ def l1_path(
     >>> path.support(path.at_most(5)).size <= 5
     True
     """
-    validate.check_option("loss", loss, [*L1Classifier._losses, *L1Regressor._losses])
-    kind = L1Regressor if loss in L1Regressor._losses else L1Classifier
-    model: L1Classifier | L1Regressor = kind(
+    model = _model_of(loss, class_weight, fit_intercept)
+    model.set_params(
         l1_ratio=l1_ratio,
-        loss=loss,
         penalty_factor=penalty_factor,
         signs=signs,
-        fit_intercept=fit_intercept,
         standardize=standardize,
         tol=tol,
         max_iter=max_iter,
         n_threads=n_threads,
     )
-    if isinstance(model, L1Classifier):
-        model.class_weight = class_weight
-    elif class_weight is not None:
-        raise ValueError(
-            f"class_weight must be None for loss={loss!r}, which has no classes; got "
-            f"{validate.shown(class_weight)}. Use sample_weight."
-        )
     values = validate.check_grid(Cs)
     if C_ratio is not None:
         validate.check_ratio("C_ratio", C_ratio)
     validate.check_count("max_features", max_features)
-    data, _ = model._weigh(model._read(X, y, sample_weight))
+    data, _ = model._weigh(model._read(X, y, sample_weight, offset))
     design, weight = data.design, data.sample_weight
-    classes, targets = model._problems(data.labels, weight)
+    found = posed(model, data)
+    setting, classes = found.setting, found.classes
     if classes is not None and len(classes) > 2:
         raise ValueError(
             f"y must have two classes for a path; got {len(classes)}. Use L1ClassifierCV, "
@@ -239,8 +235,7 @@ def l1_path(
         )
     if not isinstance(values, int):
         validate.check_total_weight(values[-1], weight)
-    setting = setting_of(model)
-    (problem,) = setting.problems(design, targets, weight)
+    (problem,) = found.problems(design, weight)
     most = design.shape[1] if max_features is None else int(max_features)
     stop_early = isinstance(values, int)
 
@@ -272,7 +267,29 @@ def l1_path(
             ConvergenceWarning,
             stacklevel=3,  # the decorator counts
         )
-    return path_of(Cs, results, design.shape[1], n_scans, classes, loss, data.names)
+    return path_of(Cs, results, design.shape[1], n_scans, classes, model._score_loss, data.names)
+
+
+def _model_of(loss: Any, class_weight: Any, fit_intercept: Any) -> Any:
+    """Return the estimator of a loss."""
+    of_survival = {f"cox{name}": ties for name, ties in (("", "breslow"), ("_efron", "efron"))}
+    if isinstance(loss, str) or not hasattr(loss, "of_labels"):
+        known = [*L1Classifier._losses, *L1Regressor._losses, *of_survival]
+        validate.check_option("loss", loss, known)
+    if getattr(loss, "of_labels", loss in L1Classifier._losses):
+        return L1Classifier(loss=loss, class_weight=class_weight, fit_intercept=fit_intercept)
+    if class_weight is not None:
+        raise ValueError(
+            f"class_weight must be None for loss={loss!r}, which has no classes; got "
+            f"{validate.shown(class_weight)}. Use sample_weight."
+        )
+    if loss not in of_survival:
+        return L1Regressor(loss=loss, fit_intercept=fit_intercept)
+    if not validate.check_flag("fit_intercept", fit_intercept):
+        raise ValueError(
+            f"fit_intercept must be True for loss={loss!r}, which has no intercept: leave it out."
+        )
+    return L1SurvivalAnalysis(ties=of_survival[loss])
 
 
 def grid(
@@ -284,7 +301,10 @@ def grid(
     if not isinstance(Cs, int):
         return Cs
     if ratio is None:
-        ratio = WIDE_RATIO if problem.size < problem.design.shape[1] else TALL_RATIO
+        y, of_survival = problem.risk.y, problem.risk.loss.target == "survival"
+        # Of survival times events count: more features than these can order all of them.
+        size = float(problem.risk.weight @ y[:, 1]) if of_survival else problem.size
+        ratio = WIDE_RATIO if size < problem.design.shape[1] else TALL_RATIO
     return np.asarray(smallest * np.geomspace(1.0, ratio, Cs))
 
 

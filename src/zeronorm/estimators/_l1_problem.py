@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from .. import validate
 from .._typing import Design, FloatArray
+from ..losses import Multinomial
+from ..losses import probabilities as of_each
+from ..losses._multinomial import classes_as_outputs
 from ..result import Result
 from ..solvers import L1Problem
 from ..solvers.drive import Solver
@@ -32,12 +36,28 @@ def stored(model: Any, design: Design) -> Design:
 def check_common(model: Any) -> None:
     """Raise ValueError where a parameter that all l1 estimators have breaks a rule."""
     validate.check_share("l1_ratio", model.l1_ratio)
-    validate.check_option("loss", model.loss, list(model._losses))
+    model._loss()
     validate.check_gap("tol", model.tol)
     validate.check_iterations("max_iter", model.max_iter)
     validate.check_count("n_threads", model.n_threads)
     for name in ("fit_intercept", "standardize"):
         validate.check_flag(name, getattr(model, name))
+    if (
+        validate.check_option(
+            "multi_class", getattr(model, "multi_class", "ovr"), ["ovr", "multinomial"]
+        )
+        == "multinomial"
+    ):
+        _check_multinomial(model)
+
+
+def _check_multinomial(model: Any) -> None:
+    """Raise ValueError where one problem of several classes cannot be had."""
+    if model._loss().name != "logistic":
+        raise ValueError(
+            f"loss must be 'logistic' for multi_class='multinomial'; got {model.loss!r}. Use "
+            "multi_class='ovr'."
+        )
 
 
 def check(model: Any) -> None:
@@ -47,21 +67,55 @@ def check(model: Any) -> None:
     validate.check_count("n_features", model.n_features)
     if model.refit_C is not None:
         validate.check_refit_penalty(model.refit_C)
-        if model.n_features is not None and model.signs is not None:
-            raise ValueError(
-                "refit_C must be None with signs and n_features, as the refit keeps no signs; "
-                f"got {model.refit_C!r}. Use refit_C=None: the model is the l1 solution."
-            )
     validate.check_flag("warm_start", model.warm_start)
+    if model.n_features is not None and getattr(model, "multi_class", "ovr") == "multinomial":
+        raise ValueError(
+            "n_features must be None for multi_class='multinomial', whose path counts coefficients "
+            f"and not features; got {model.n_features!r}. Use BudgetClassifier: it shares its "
+            "features among the classes."
+        )
 
 
 def setting_of(model: Any) -> L1Setting:
     """Return the problem of an l1 estimator but its data."""
     return L1Setting(
-        model._losses[model.loss], float(model.l1_ratio), model.penalty_factor, model.signs,
+        model._loss(), float(model.l1_ratio), model.penalty_factor, model.signs,
         bool(model.fit_intercept), bool(model.standardize), float(model.tol), int(model.max_iter),
         for_sizes=getattr(model, "n_features", None) is not None,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """The problems of an estimator on its rows, but their weights."""
+
+    setting: L1Setting
+    classes: np.ndarray | None
+    targets: list[FloatArray]  # of every problem, with the offset
+    exposure: FloatArray | None  # (n,) what an offset makes of the weight of a row
+
+    def problems(self, design: Design, weight: FloatArray) -> list[L1Problem]:
+        """Return the problems at C = 1."""
+        return self.setting.problems(design, self.targets, weight, self.exposure)
+
+
+def posed(model: Any, data: Rowwise) -> Posed:
+    """Return the problems of an estimator."""
+    setting = setting_of(model)
+    classes, targets = model._problems(data.labels, data.sample_weight)
+    if data.offset is not None:
+        y, exposure = setting.loss.with_offset(targets[0], data.offset)
+        return Posed(setting, classes, [y], exposure)
+    if classes is not None and shares(model, len(classes)):
+        q = len(classes)
+        setting = replace(setting, loss=Multinomial(q, setting.intercept))
+        targets = [classes_as_outputs(np.searchsorted(classes, data.labels), q)]
+    return Posed(setting, classes, targets, None)
+
+
+def shares(model: Any, n_classes: int) -> bool:
+    """Return whether several classes are one multinomial problem."""
+    return n_classes > 2 and getattr(model, "multi_class", "ovr") == "multinomial"
 
 
 def begin(
@@ -71,14 +125,14 @@ def begin(
     started = time.perf_counter()
     data, unit = model._weigh(data)
     design, weight = data.design, data.sample_weight
-    classes, targets = model._problems(data.labels, weight)
-    setting = setting_of(model)
-    problems = setting.problems(design, targets, weight)
+    found = posed(model, data)
+    setting, classes, problems = found.setting, found.classes, found.problems(design, weight)
     penalty = problems[0].penalty
     seconds["standardize"] = time.perf_counter() - started
     if model.n_features is not None:
         free, available = int((penalty.l1 == 0).sum()), int((penalty.l1 < NEVER).sum())
         k = validate.check_size(model.n_features, available, design.shape[1], free)
+        unit = found.exposure if unit is None else unit
         return classes, [_sized(model, problem, k, unit, seconds) for problem in problems]
     solvers = []
     C, solve = float(model.C), model._solvers()[0]
@@ -119,7 +173,7 @@ def _starts(model: Any, classes: np.ndarray | None, penalty: Penalty, n: int) ->
     if model.n_features_in_ != penalty.l1.size or not same:
         return [None] * n
     here = penalty.of(model.support_)
-    intercepts = np.atleast_1d(model.intercept_)
+    intercepts = np.atleast_1d(getattr(model, "intercept_", 0.0))
     for coef, intercept in zip(model._support_coef, intercepts, strict=True):
         kept = (coef != 0) & (coef >= here.low) & (coef <= here.high) & (here.l1 < NEVER)
         b = float(intercept) if model.fit_intercept else 0.0
@@ -152,7 +206,7 @@ def keep_solutions(model: Any, results: Sequence[Result], C: Any) -> None:
     """Set the attributes that the solutions of all problems give, at their C."""
     # Without their dual points, which have a number for every row.
     model._results = tuple(replace(result, dual=None) for result in results)
-    model._models = model._results
+    model._models = tuple(by_class(result) for result in model._results)
     model._set_models(model._models)
     model.C_ = C
     model.objective_ = one_or_all([result.objective for result in results])
@@ -164,6 +218,38 @@ def keep_solutions(model: Any, results: Sequence[Result], C: Any) -> None:
     )
 
 
+def by_class(result: Result) -> Result:
+    """Return a result as a model of features of X: of several outputs a row of coefficients each.
+
+    Column j q + o of its problem is feature j in output o.
+    """
+    q = np.size(result.intercept)
+    if q == 1:
+        return result
+    features = np.unique(result.support // q)
+    coef: FloatArray = np.zeros((q, features.size))
+    coef[result.support % q, np.searchsorted(features, result.support // q)] = result.coef
+    return replace(result, support=features, coef=coef)
+
+
+def probabilities(model: Any, scores: FloatArray) -> FloatArray:
+    """Return the probabilities that scores give."""
+    if scores.ndim == 2 and shares(model, scores.shape[1]):
+        found: FloatArray = softmax(scores, axis=1)
+        return found
+    return of_each(scores)
+
+
+def parts(result: Result) -> list[Result]:
+    """Return the part of a result that each of several outputs has, on features of X."""
+    q = np.size(result.intercept)
+    own = [result.support % q == output for output in range(q)]
+    return [
+        replace(result, support=result.support[one] // q, coef=result.coef[one], intercept=b)
+        for one, b in zip(own, result.intercept, strict=True)
+    ]
+
+
 def doubts(model: Any) -> Iterator[Warning]:
     """Return the warnings that a fit at one C, or of k features, gives."""
     setting = setting_of(model)
@@ -172,12 +258,18 @@ def doubts(model: Any) -> Iterator[Warning]:
 
 
 __all__ = [
+    "Posed",
     "begin",
+    "by_class",
     "check",
     "check_common",
     "doubts",
     "keep",
     "keep_solutions",
+    "parts",
+    "posed",
+    "probabilities",
     "setting_of",
+    "shares",
     "stored",
 ]

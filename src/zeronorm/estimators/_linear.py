@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -15,17 +16,14 @@ from sklearn.utils.metaestimators import available_if
 from .. import validate
 from .._typing import FloatArray, Likelihood, Smooth
 from ..losses import (
-    Gamma,
-    Huber,
-    LeastSquares,
+    OF_NUMBERS,
     Logistic,
-    Poisson,
     Quantile,
     SquaredHinge,
     probabilities,
 )
 from ..ordering import predicted
-from ._sparse_linear import Model, Rowwise, SparseLinearModel
+from ._sparse_linear import CALLER_OF_FIT, Model, Rowwise, SparseLinearModel, with_callbacks
 
 
 def one_versus_rest(labels: np.ndarray, classes: np.ndarray) -> list[FloatArray]:
@@ -100,9 +98,13 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         """Coefficients on all features, (1 or n_classes, n_features_in_), made on demand."""
         return self._all_coef()
 
+    def _class_scores(self, margins: FloatArray) -> FloatArray:
+        """Return the scores of classes that margins give, (n_samples, 1 or n_classes)."""
+        return margins
+
     def decision_function(self, X: Any) -> FloatArray:
         """Return X[:, support_] @ coef + intercept, (n_samples,) or (n_samples, n_classes)."""
-        scores = self._scores(X)
+        scores = self._class_scores(self._scores(X))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -135,9 +137,7 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     """Base of the regressors with sparse coefficients; the intercept is a number."""
 
     loss: Any = "least_squares"
-    _losses: ClassVar[dict[str, Smooth]] = {
-        one.name: one for one in (LeastSquares(), Huber(), Quantile(), Poisson(), Gamma())
-    }
+    _losses: ClassVar[dict[str, Smooth]] = {one.name: one for one in OF_NUMBERS}
 
     def _loss(self) -> Likelihood:
         """Return the loss of the selection."""
@@ -171,6 +171,27 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
             validate.check_some_positive(self._loss(), column)
         return data, None
 
+    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Self:
+        """Fit the model and return it.
+
+        Parameters
+        ----------
+        X, sample_weight : as for `L1Classifier`.
+        y : (n_samples,) numbers, of "poisson" not negative, of "gamma" positive.
+        offset : (n_samples,) known part of the margins, with a coefficient of 1. Of counts in an
+            exposure (time, area, people) it is log(exposure).
+
+        Raises
+        ------
+        ValueError
+            Where a parameter or the data break a rule; the message says which and what to do.
+        """
+        self._fit(X, y, sample_weight, offset)
+        for doubt in self._doubts():
+            warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
+        return self
+
     def _set_models(self, models: Sequence[Model]) -> None:
         super()._set_models(models)
         if self.intercept_.size == 1:
@@ -200,8 +221,8 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
         """Return the share of the variation of y that is explained; 1 is perfect, 0 a constant.
 
-        R^2 of least squares and Huber's loss; the share of the deviance for "poisson" and "gamma",
-        and of the pinball loss for "quantile" (D^2 of scikit-learn).
+        R^2 of least squares, Huber's loss and one of your own; the share of the deviance for
+        "poisson" and "gamma", and of the pinball loss for "quantile" (D^2 of scikit-learn).
         """
         found = self.predict(X, offset)
         return self._explained(y, found, sample_weight)
@@ -213,7 +234,9 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     @property
     def _score_name(self) -> str:
         """What `score` returns."""
-        return "r2" if self._loss().name in ("least_squares", "huber") else "d2"
+        loss: Any = self._loss()
+        of_deviance = isinstance(loss, Quantile) or loss.variance_power is not None
+        return "d2" if of_deviance else "r2"
 
     def _strata(self, y: FloatArray, cv: Any) -> np.ndarray:
         """Return the quantile that every row is in, which folds have in equal shares.
@@ -237,11 +260,14 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
             columns = zip(np.asarray(y).T, found.T, strict=True)
             scores = [self._explained(one, mean, sample_weight) for one, mean in columns]
             return float(np.mean(scores))
-        loss = self._loss()
+        loss: Any = self._loss()
+        power = loss.variance_power
+        numbers = np.asarray(y)
+        if numbers.size and (numbers == numbers[0]).all():  # nothing to explain: R^2's convention
+            return float(np.array_equal(numbers, found))
         if isinstance(loss, Quantile):
             explained = d2_pinball_score(y, found, sample_weight=sample_weight, alpha=loss.level)
-        elif isinstance(loss, Poisson | Gamma):
-            power = 1 if isinstance(loss, Poisson) else 2
+        elif power is not None:
             explained = d2_tweedie_score(y, found, sample_weight=sample_weight, power=power)
         else:
             explained = r2_score(y, found, sample_weight=sample_weight)
@@ -266,8 +292,8 @@ def loss_of(given: Any, known: Mapping[str, Smooth], *, of_labels: bool) -> Any:
     if given.of_labels != of_labels or given.target == "survival":
         raise ValueError(
             f"loss must be one of {'labels' if of_labels else 'numbers'}; got {given!r}. Use "
-            "BudgetClassifier for labels, BudgetRegressor for numbers, BudgetSurvivalAnalysis for "
-            "survival times."
+            "a classifier for labels, a regressor for numbers, and for survival times "
+            "BudgetSurvivalAnalysis or L1SurvivalAnalysis."
         )
     return given
 

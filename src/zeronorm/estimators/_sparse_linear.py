@@ -55,6 +55,7 @@ class Rowwise:
     names: list[str] | None  # of the columns, if X has any
     encoding: Any = None  # of a data frame whose columns are not those of the design
     offset: FloatArray | None = None  # (n,) of the margins
+    order: np.ndarray | None = None  # of ordered classes, where it is not that of their labels
 
     def rows(self, index: IndexArray) -> Rowwise:
         """Return some of the rows; no data are copied."""
@@ -173,6 +174,10 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
         """Return y, validated, (n_samples,)."""
 
+    def _order(self, y: Any) -> np.ndarray | None:
+        """Return the classes of a target in their order, where that is not the sorted one."""
+        return None
+
     def _offset(self, offset: Any, n_samples: int) -> FloatArray:
         """Return offsets of the margins, validated, (n_samples,)."""
         raise ValueError(f"offset must be None for {type(self).__name__}, which has none.")
@@ -249,13 +254,17 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
             self.__dict__.pop("feature_names_in_", None)
         self._encoding, self._n_columns = data.encoding, data.design.shape[1]
         if classes is not None:
-            self.classes_ = classes
+            self._set_classes(classes)
         self.n_scans_ = passes
         seconds["total"] = time.perf_counter() - begin
         self.seconds_ = seconds
         self._store(results)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
+
+    def _set_classes(self, classes: np.ndarray) -> None:
+        """Store the classes of the problem."""
+        self.classes_ = classes
 
     def _begin_callbacks(self) -> Any:
         """Open scikit-learn's callback context, where there is one and somebody listens."""
@@ -273,7 +282,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         target = self._target(y, n)
         weight = validate.check_sample_weight(sample_weight, n)
         given = None if offset is None else self._offset(offset, n)
-        data = Rowwise(design, target, weight, names, encoding, given)
+        data = Rowwise(design, target, weight, names, encoding, given, self._order(y))
         rows = np.flatnonzero(weight > 0)
         return data.rows(rows) if rows.size < n else data
 

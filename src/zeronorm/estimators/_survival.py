@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,193 +13,30 @@ from .. import validate
 from .._typing import Design, FloatArray
 from ..designs._operations import margins
 from ..losses import Cox
-from ..losses._ties import ties_of
 from ..methods import Method
-from ..result import Selection
 from . import _budget_selection
-from ._sparse_linear import CALLER_OF_FIT, Model, Rowwise, SparseLinearModel, with_callbacks
+from ._baseline import Baseline, StepFunction, baseline_of
+from ._sparse_linear import (
+    CALLER_OF_FIT,
+    Model,
+    Rowwise,
+    SparseLinearModel,
+    terms_of,
+    with_callbacks,
+)
 
 TIED = 1e-8  # risk scores that near count as tied
-LARGEST_SCORE = 700.0  # above that of all training rows: the survival is 0 by then
 BLOCK = 512  # events that are compared with all rows at once
 
 
-@dataclass(frozen=True, slots=True)
-class StepFunction:
-    """A function that is constant between times and takes its new value at each of them."""
-
-    x: FloatArray  # (n_times,) growing
-    y: FloatArray  # (n_times,) the value from that time on
-    before: float  # the value before the first time
-
-    def __call__(self, time: Any) -> Any:
-        """Return the values at some times; a number for a number."""
-        place = np.searchsorted(self.x, time, side="right")
-        found = np.append(self.before, self.y)[place]
-        return float(found) if np.ndim(time) == 0 else found
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """Breslow's or Efron's estimates, for rows whose risk score is the highest of training.
-
-    At x = 0, which may be far from all rows, a hazard may leave the range of numbers.
-    """
-
-    highest: float
-    hazards: tuple[StepFunction, ...]  # cumulative, of every stratum
-
-    @property
-    def times(self) -> FloatArray:
-        """The times of the training rows, (n_times,)."""
-        return np.unique(np.concatenate([one.x for one in self.hazards]))
-
-    @property
-    def at_zero(self) -> list[StepFunction]:
-        """The cumulative hazards at x = 0."""
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            unit = np.exp(-self.highest)
-            return [
-                StepFunction(one.x, np.where(one.y > 0, one.y * unit, 0.0), 0.0)
-                for one in self.hazards
-            ]
-
-    def cumulative_hazards(self, risk: FloatArray, return_array: bool) -> np.ndarray:
-        """Return the cumulative hazard at every risk score; return_array: its values at `times`."""
-        if len(self.hazards) > 1:
-            raise ValueError(
-                f"the model has {len(self.hazards)} strata, each with a baseline of "
-                "its own: multiply the one of `cum_baseline_hazard_` by exp(predict(X))."
-            )
-        (baseline,) = self.hazards
-        with np.errstate(over="ignore"):
-            factor = np.exp(np.minimum(risk - self.highest, LARGEST_SCORE))
-        if return_array:
-            return np.asarray(factor[:, None] * baseline(self.times))
-        return _objects([StepFunction(baseline.x, one * baseline.y, 0.0) for one in factor])
-
-    def survivals(self, risk: FloatArray, return_array: bool) -> np.ndarray:
-        """Return the probability of no event up to a time, as `cumulative_hazards`."""
-        hazards = self.cumulative_hazards(risk, return_array)
-        if return_array:
-            return np.asarray(np.exp(-hazards))
-        return _objects([StepFunction(one.x, np.exp(-one.y), 1.0) for one in hazards])
-
-
-class BudgetSurvivalAnalysis(SparseLinearModel):
-    """Cox's proportional hazards on exactly k features, whole groups, or features in few groups.
-
-        min_u  1/2 ||u||^2 + C sum over event times t of
-               [ D_t log(sum_{i: T_i >= t} s_i e^(x_i'u) / D_t) - sum_{events i at t} s_i x_i'u ]
-
-    subject to the budget, on the selection scaling, with D_t the weight of the events at t: minus
-    the logarithm of the partial likelihood, with ties as Breslow or Efron has them, less its least
-    value.
-    Budgets, methods and certificates are those of `BudgetClassifier`.
-
-    Parameters
-    ----------
-    n_features, n_groups, groups, method, forced_features, signs, forced_groups, covariates,
-    standardize, criterion, tol, warm_start, n_threads
-        As in `BudgetClassifier`; no covariates with late entries.
-    C : "auto" or float
-        Weight of the summed loss during selection. "auto": 0.1, and 1 for "bilevel".
-    refit_C : "auto", "loo", float or None
-        C of the final fit on the scaling of X; "loo" chooses by the partial likelihood that each of
-        five folds of the rows adds to that of the others. "auto": "loo", and None for "bilevel".
-    ties : "breslow" or "efron"
-        How events at the same time are counted. Efron's are as R's survival has them, d events one
-        after the other, each with their mean weight: nearer to the likelihood of times without
-        ties, but a weight of 2 is not the row twice. Without ties the two are the same.
-
-    Attributes
-    ----------
-    As of `BudgetClassifier`, without those of classes and of the intercept, which a partial
-    likelihood does not have; coef_ is (n_columns,), the log hazard ratios.
-    unique_times_ : (n_times,) the times of the training rows.
-    cum_baseline_hazard_, baseline_survival_ : StepFunction
-        Breslow's estimates at x = 0, or Efron's, as the ties are; of each stratum, in a tuple,
-        where there are several.
-
-    Notes
-    -----
-    The target is a structured array as of scikit-survival (`sksurv.util.Surv`): the event, True or
-    False, and the time; a third field is the stratum: rows are compared within it only. Where rows
-    come under observation late, as in a counting process, its fields are named start, stop, event
-    and maybe stratum, in any order: a row is at risk at t with start < t <= stop. Several rows of
-    one person, with other values of X, are rows like others.
-
-    References
-    ----------
-    Cox, Regression models and life-tables, JRSS B 34(2), 1972. Efron, The efficiency of Cox's
-    likelihood function for censored data, JASA 72(359), 1977. Harrell et al., Evaluating the yield
-    of medical tests, JAMA 247(18), 1982.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from zeronorm import BudgetSurvivalAnalysis
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((100, 40))
-    >>> time = rng.exponential(np.exp(X[:, 3] - X[:, 7]))
-    >>> y = np.rec.fromarrays([time < 2, np.minimum(time, 2)], names="event,time")
-    >>> model = BudgetSurvivalAnalysis(n_features=2).fit(X, y)
-    >>> model.support_.tolist(), model.certificate_.proven
-    ([3, 7], True)
-    >>> survival = model.predict_survival_function(X[:1])[0]
-    >>> bool(survival(0.0) > survival(1.0))
-    True
-    """
+class SurvivalModel(SparseLinearModel):
+    """Base of Cox's models with sparse coefficients: targets, prediction, baselines."""
 
     loss = "cox"
     fit_intercept = True  # differences of margins alone count; columns are centred by it
 
-    def __init__(
-        self,
-        n_features: int | Sequence[int] | None = None,
-        *,
-        n_groups: int | Sequence[int] | None = None,
-        groups: Any = None,
-        method: str | Method = "auto",
-        C: float | str = "auto",
-        refit_C: float | str | None = "auto",
-        standardize: bool = True,
-        forced_features: Any = None,
-        signs: Any = None,
-        forced_groups: Any = None,
-        covariates: Any = None,
-        criterion: str | None = None,
-        tol: float | None = None,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-        ties: str = "breslow",
-    ) -> None:
-        self.n_features = n_features
-        self.n_groups = n_groups
-        self.groups = groups
-        self.method = method
-        self.C = C
-        self.refit_C = refit_C
-        self.standardize = standardize
-        self.forced_features = forced_features
-        self.signs = signs
-        self.forced_groups = forced_groups
-        self.covariates = covariates
-        self.criterion = criterion
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_threads = n_threads
-        self.ties = ties
-
-    _plan = _budget_selection.plan_of
-    _method = _budget_selection.method_of
-    _check_parameters = _budget_selection.check
-    _loss_weight = _budget_selection.least_weight
-    _sizes_of_folds = _budget_selection.sizes_of_folds
-    _pose = _budget_selection.pose
-    _begin = _budget_selection.begin
-    _store = _budget_selection.store
-    _doubts = _budget_selection.doubts
+    ties: Any  # a parameter of every such class
+    _models: Sequence[Model]
 
     @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -224,13 +60,21 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         design = self._prediction_design(X)
         target = validate.check_survival(y, design.shape[0])
         weight = validate.check_sample_weight(sample_weight, design.shape[0])
-        (path,) = self._paths
         self._baselines = {
-            size: _baseline(_risk(design, path[size]), target, weight, self._loss().ties)
-            for size in path
+            size: baseline_of(_risk(design, model), target, weight, self._loss().ties)
+            for size, model in self._models_by_size().items()
         }
         self._set_baseline()
         return self
+
+    def _models_by_size(self) -> Mapping[Any, Model]:
+        """Return the models of the fit, by their size where there are several."""
+        return {None: self._models[0]}
+
+    @property
+    def _model_size(self) -> Any:
+        """The size of the one that predicts; None where there is one only."""
+        return None
 
     def _loss(self) -> Cox:
         """Return the loss of the selection."""
@@ -248,7 +92,16 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         return np.ones_like(sample_weight)
 
     def _problems(self, labels: np.ndarray, weight: FloatArray) -> tuple[None, list[FloatArray]]:
-        return None, [labels]
+        """Return no classes, and the target, without the events of rows without weight.
+
+        Of their times nobody with a weight may be at risk.
+        """
+        seen = weight > 0
+        if seen.all():
+            return None, [labels]
+        target = labels.copy()
+        target[:, 1] *= seen
+        return None, [target]
 
     def _strata(self, y: FloatArray, cv: Any) -> np.ndarray:
         """Return the events, which folds have in equal shares."""
@@ -315,7 +168,7 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
 
     def _baseline(self) -> Baseline:
         check_is_fitted(self)
-        return self._baselines[self.size_]
+        return self._baselines[self._model_size]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return Harrell's C: the share of comparable pairs whose risk scores are in order.
@@ -329,6 +182,128 @@ class BudgetSurvivalAnalysis(SparseLinearModel):
         target = validate.check_survival(y, risk.size)
         weight = validate.check_sample_weight(sample_weight, risk.size)
         return concordance(target, risk, weight)
+
+
+class BudgetSurvivalAnalysis(SurvivalModel):
+    """Cox's proportional hazards on exactly k features, whole groups, or features in few groups.
+
+        min_u  1/2 ||u||^2 + C sum over event times t of
+               [ D_t log(sum_{i: T_i >= t} s_i e^(x_i'u) / D_t) - sum_{events i at t} s_i x_i'u ]
+
+    subject to the budget, on the selection scaling, with D_t the weight of the events at t: minus
+    the logarithm of the partial likelihood, with ties as Breslow or Efron has them, less its least
+    value.
+    Budgets, methods and certificates are those of `BudgetClassifier`.
+
+    Parameters
+    ----------
+    n_features, n_groups, groups, method, forced_features, signs, forced_groups, covariates,
+    standardize, criterion, tol, warm_start, n_threads
+        As in `BudgetClassifier`; no covariates with late entries.
+    C : "auto" or float
+        Weight of the summed loss during selection. "auto": 0.1, and 1 for "bilevel".
+    refit_C : "auto", "loo", float or None
+        C of the final fit on the scaling of X; "loo" chooses by the partial likelihood that each of
+        five folds of the rows adds to that of the others, else as in `BudgetClassifier`. "auto":
+        "loo", and None for "bilevel".
+    ties : "breslow" or "efron"
+        How events at the same time are counted. Efron's are as R's survival has them, d events one
+        after the other, each with their mean weight: nearer to the likelihood of times without
+        ties, but a weight of 2 is not the row twice. Without ties the two are the same.
+
+    Attributes
+    ----------
+    As of `BudgetClassifier`, without those of classes and of the intercept, which a partial
+    likelihood does not have; coef_ is (n_columns,), the log hazard ratios.
+    unique_times_ : (n_times,) the times of the training rows.
+    cum_baseline_hazard_, baseline_survival_ : StepFunction
+        Breslow's estimates at x = 0, or Efron's, as the ties are; of each stratum, in a tuple,
+        where there are several.
+
+    Notes
+    -----
+    The target is a structured array as of scikit-survival (`sksurv.util.Surv`): the event, True or
+    False, and the time; a third field is the stratum: rows are compared within it only. Where rows
+    come under observation late, as in a counting process, its fields are named start, stop, event
+    and maybe stratum, in any order: a row is at risk at t with start < t <= stop. Several rows of
+    one person, with other values of X, are rows like others.
+
+    References
+    ----------
+    Cox, Regression models and life-tables, JRSS B 34(2), 1972. Efron, The efficiency of Cox's
+    likelihood function for censored data, JASA 72(359), 1977. Harrell et al., Evaluating the yield
+    of medical tests, JAMA 247(18), 1982.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeronorm import BudgetSurvivalAnalysis
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 40))
+    >>> time = rng.exponential(np.exp(X[:, 3] - X[:, 7]))
+    >>> y = np.rec.fromarrays([time < 2, np.minimum(time, 2)], names="event,time")
+    >>> model = BudgetSurvivalAnalysis(n_features=2).fit(X, y)
+    >>> model.support_.tolist(), model.certificate_.proven
+    ([3, 7], True)
+    >>> survival = model.predict_survival_function(X[:1])[0]
+    >>> bool(survival(0.0) > survival(1.0))
+    True
+    """
+
+    def __init__(
+        self,
+        n_features: int | Sequence[int] | None = None,
+        *,
+        n_groups: int | Sequence[int] | None = None,
+        groups: Any = None,
+        method: str | Method = "auto",
+        C: float | str = "auto",
+        refit_C: float | str | None = "auto",
+        standardize: bool = True,
+        forced_features: Any = None,
+        signs: Any = None,
+        forced_groups: Any = None,
+        covariates: Any = None,
+        criterion: str | None = None,
+        tol: float | None = None,
+        warm_start: bool = False,
+        n_threads: int | None = None,
+        ties: str = "breslow",
+    ) -> None:
+        self.n_features = n_features
+        self.n_groups = n_groups
+        self.groups = groups
+        self.method = method
+        self.C = C
+        self.refit_C = refit_C
+        self.standardize = standardize
+        self.forced_features = forced_features
+        self.signs = signs
+        self.forced_groups = forced_groups
+        self.covariates = covariates
+        self.criterion = criterion
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_threads = n_threads
+        self.ties = ties
+
+    _plan = _budget_selection.plan_of
+    _method = _budget_selection.method_of
+    _check_parameters = _budget_selection.check
+    _loss_weight = _budget_selection.least_weight
+    _sizes_of_folds = _budget_selection.sizes_of_folds
+    _pose = _budget_selection.pose
+    _begin = _budget_selection.begin
+    _store = _budget_selection.store
+    _doubts = _budget_selection.doubts
+
+    def _models_by_size(self) -> Mapping[Any, Model]:
+        (path,) = self._paths
+        return {size: path[size] for size in path}
+
+    @property
+    def _model_size(self) -> Any:
+        return self.size_
 
 
 def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:
@@ -354,47 +329,10 @@ def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:
     return right / total
 
 
-def _risk(design: Design, model: Selection) -> FloatArray:
+def _risk(design: Design, model: Model) -> FloatArray:
     """Return the risk scores of a model, (n_samples,)."""
-    features, coef = model.terms
+    features, coef = terms_of(model)
     return margins(design, features, coef[:, None], np.zeros(1))[:, 0]
 
 
-def _baseline(z: FloatArray, y: FloatArray, weight: FloatArray, ties: str) -> Baseline:
-    """Return Breslow's estimates, or Efron's, from the risk scores of the training rows."""
-    used = weight > 0
-    z, y, weight = z[used], y[used], weight[used]
-    highest = float(z.max())
-    hazards = []
-    for one in np.unique(y[:, 2]):
-        rows = y[:, 2] == one
-        away = z[rows] - highest
-        hazards.append(_hazard(away, y[rows], weight[rows], ties))
-    return Baseline(highest, tuple(hazards))
-
-
-def _hazard(z: FloatArray, y: FloatArray, weight: FloatArray, ties: str) -> StepFunction:
-    """Return the cumulative baseline hazard at all times of rows; no z is positive."""
-    event, size = y[:, 1] > 0, weight * np.exp(z)
-    times, place = np.unique(y[:, 0], return_inverse=True)
-    deaths = np.bincount(place, weight * event, times.size)
-    at_risk = np.cumsum(np.bincount(place, size, times.size)[::-1])[::-1]
-    if y.shape[1] == 4:
-        some = np.flatnonzero(deaths)
-        for now in some:
-            at_risk[now] = size[(y[:, 3] < times[now]) & (place >= now)].sum()
-    steps = np.divide(deaths, at_risk, out=np.zeros_like(deaths), where=deaths > 0)
-    if ties == "efron":
-        found = ties_of(place[event], weight[event] > 0, times.size)
-        share = found.sums(size[event]) / at_risk[found.times]
-        steps[found.times] *= found.means(share)[1]
-    return StepFunction(times, np.cumsum(steps), 0.0)
-
-
-def _objects(functions: list[StepFunction]) -> np.ndarray:
-    found = np.empty(len(functions), object)
-    found[:] = functions
-    return found
-
-
-__all__ = ["Baseline", "BudgetSurvivalAnalysis", "StepFunction", "concordance"]
+__all__ = ["BudgetSurvivalAnalysis", "SurvivalModel", "concordance"]

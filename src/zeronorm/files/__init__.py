@@ -8,7 +8,7 @@ Nothing is guessed that could be wrong in silence, nothing is unpickled, and eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ._arrays import read_npy_table, read_npz
 from ._delimited import read_delimited
@@ -55,6 +55,7 @@ def read_table(
     like: Layout | None = None,
     need_labels: bool = False,
     columns: Mapping[str, str] | None = None,
+    drop: Sequence[str] = (),
 ) -> Table:
     """Read samples from a file.
 
@@ -92,6 +93,9 @@ def read_table(
         What else is no feature, by what it is, as {"time": "days", "event": "died"}: columns or
         arrays (as for `target`), or files of their own. `Table.columns` has their values.
 
+    drop : list of str
+        Columns of CSV or Parquet that are no features, by name or index: they are not read.
+
     Returns
     -------
     Table
@@ -109,8 +113,12 @@ def read_table(
         form = format_of(source, stream)
         if id is not None and form not in ("delimited", "parquet"):
             raise FileError(f"{source}: only a column of CSV or Parquet can be the id; got {id!r}.")
+        if drop and form not in ("delimited", "parquet"):
+            raise FileError(
+                f"{source}: only columns of CSV or Parquet can be dropped; got {drop[0]!r}."
+            )
         table = _READERS[form](
-            source, stream, Request(target, like, id, need_labels, columns or {})
+            source, stream, Request(target, like, id, need_labels, columns or {}, tuple(drop))
         )
     if not table.X.shape[0]:
         raise FileError(f"{source}: no samples in it.")

@@ -233,8 +233,9 @@ def _is_header(source: Source, fields: list[str]) -> bool:
         return False  # a sample with missing values: the body reports it
     if numbers and not (consecutive and len(numbers) > 1):
         raise FileError(
-            f"{source}: the first line mixes names and numbers, so it may be a header or a sample; "
-            "add a header line."
+            f"{source}: the first line mixes names and numbers (such as "
+            f"{quote(next(one for one in filled if strict_float(one) is not None))}), so it may be "
+            "a header or a sample; add a header line, or give such columns other names."
         )
     return True
 

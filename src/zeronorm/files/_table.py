@@ -63,6 +63,7 @@ class Request:
     id: str | None = None  # the column of the names of samples
     need_labels: bool = False
     columns: Mapping[str, str] = field(default_factory=dict)  # by what they are, as "time"
+    drop: Sequence[str] = ()  # columns that are nothing
 
     def lacks_labels(self, columns: Columns) -> bool:
         """Whether labels are needed and nothing says where they are."""
@@ -135,15 +136,23 @@ def assign(
         roles["id"] = samples = _find_column(source, request.id, names, n_columns, "id")
     there = {what: place for what, place in roles.items() if place is not None}
     _check_distinct(source, targets, there)
-    taken = {*targets, *there.values(), samples}
+    dropped = [_find_column(source, name, names, n_columns, "dropped") for name in request.drop]
+    for name, place in zip(request.drop, dropped, strict=True):
+        if place in (*targets, *there.values()):
+            raise FileError(
+                f"{source}: column {quote(name)} is asked for, so it cannot be dropped."
+            )
+    taken = {*targets, *there.values(), *dropped, samples}
     if like is not None and like.names is not None and names is not None:
         features = _find_features(source, like.names, names)
     else:
         features = [j for j in range(n_columns) if j not in taken]
         if like is not None and len(features) != like.n_features:
             hint = ""
-            if len(features) == like.n_features + 1 and not targets:
+            if len(features) == like.n_features + 1 and not (targets or there):
                 hint = " If one of them holds labels, name it with --target."
+            elif len(features) > like.n_features:
+                hint = " Drop those that were dropped there (--drop NAME)."
             raise FileError(
                 f"{source}: {len(features)} features; the model was trained on "
                 f"{like.n_features}.{hint}"
@@ -212,7 +221,7 @@ def _find_column(
                 f"got {position}."
             )
         return position % n_columns
-    if what != "id" and is_label_file(target):
+    if what not in ("id", "dropped") and is_label_file(target):
         return None
     if names is None:
         raise FileError(

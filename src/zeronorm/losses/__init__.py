@@ -1,8 +1,9 @@
 """Losses of the margins z = Xw + b.
 
 Of labels -1 and 1: `Logistic`, `SquaredHinge`. Of numbers: `LeastSquares`, `Huber`, `Quantile`. Of
-counts `Poisson`, of positive numbers `Gamma`, of survival times `Cox`. `check_loss` tests one of
-your own, for which `NumericLoss` has all that follows from functions of a row.
+counts `Poisson`, of positive numbers `Gamma`, of survival times `Cox`, of ordered classes
+`Ordinal`. `check_loss` tests one of your own, for which `NumericLoss` has all that follows from
+functions of a row.
 
 Every method takes `weight`, (n_samples,) not negative: the sample weight, times C where the problem
 of the solver is Omega(u) + C sum_i s_i f(y_i, z_i). Rows of weight 0 have no part in anything. Dual
@@ -17,11 +18,16 @@ from ._cox import Cox
 from ._dual import balance, dual_bound, fit_intercept
 from ._labels import Logistic, SquaredHinge, probabilities
 from ._multinomial import Multinomial
+from ._ordinal import Ordinal
 from ._outputs import LossOfOutputs, Responses
 from ._rates import Gamma, Poisson
 from ._residuals import Huber, LeastSquares, Quantile
 
+# The losses of numbers that go by their names, in estimators and in model files.
+OF_NUMBERS = (LeastSquares(), Huber(), Quantile(), Poisson(), Gamma())
+
 __all__ = [
+    "OF_NUMBERS",
     "Adjusted",
     "Cox",
     "Gamma",
@@ -31,6 +37,7 @@ __all__ = [
     "LossOfOutputs",
     "Multinomial",
     "NumericLoss",
+    "Ordinal",
     "Poisson",
     "Quantile",
     "Responses",

@@ -26,9 +26,11 @@ class LossOfRows:
     quadratic: ClassVar[bool] = False
     has_intercept: ClassVar[bool] = True
     separable: ClassVar[bool] = True
+    own_intercepts: ClassVar[bool] = False  # whether its value is that at its best `intercepts`
     largest_offset: ClassVar[float] = 1e100
     noise: ClassVar[float] = 0.0  # the loss of a row that is no more than rounding
     counts_rows: ClassVar[bool] = False  # whether a weight of 2 is another thing than two rows
+    variance_power: ClassVar[float | None] = None  # of the Tweedie deviance that is twice the loss
     target: ClassVar[str] = "any"  # what numbers y may have: "any", "not negative" or "positive"
 
     def __init_subclass__(cls) -> None:
@@ -160,9 +162,12 @@ class NumericLoss(LossOfRows, ABC):
         return float(weight @ self.conjugates(within, y))
 
     def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return v clipped to the interval of every row."""
-        low, high = self.interval(y)
-        return np.clip(v, weight * low, weight * high)
+        """Return v clipped to the interval of every row, that of 0 alone where it has no weight."""
+        ends = [
+            np.multiply(weight, end, out=np.zeros_like(v), where=weight > 0)
+            for end in self.interval(y)
+        ]
+        return np.clip(v, *ends)
 
     def best_scale(
         self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float

@@ -43,7 +43,8 @@ class _Check:
         loss = self.loss
         for name in (
             "name", "kernel", "of_labels", "of_residuals", "quadratic", "has_intercept",
-            "separable", "target", "largest_offset", "noise", "parameters", "final",
+            "separable", "own_intercepts", "target", "largest_offset", "variance_power", "noise",
+            "parameters", "final",
         ):  # fmt: skip
             self.require(hasattr(loss, name), f"{name} is missing.")
         self.require(isinstance(loss.name, str) and loss.name, "name must be text.")
@@ -180,6 +181,7 @@ def check_loss(loss: Any, y: Any = None) -> None:
         "survival": np.column_stack(
             [np.ceil(rng.exponential(9.0, ROWS)), rng.random(ROWS) < 0.6, rng.random(ROWS) < 0.3]
         ),
+        "ordered": np.arange(ROWS) % 3.0,
     }
     if y is None:
         y = drawn.get(loss.target, 2.0 + 3.0 * rng.standard_normal(ROWS))

@@ -25,6 +25,7 @@ class LossOfOutputs(LossOfRows):
     n_outputs: int
     free: bool  # whether there are intercepts
     has_intercept: ClassVar[bool] = False  # that solvers know of
+    own_intercepts: ClassVar[bool] = True
     separable: ClassVar[bool] = False
 
     @property

@@ -36,6 +36,7 @@ class Poisson(_LogLink):
 
     name: ClassVar[str] = "poisson"
     kernel: ClassVar[int] = 3
+    variance_power: ClassVar[float | None] = 1.0
     target: ClassVar[str] = "not negative"
 
     def of_rows(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -87,6 +88,7 @@ class Gamma(_LogLink):
 
     name: ClassVar[str] = "gamma"
     kernel: ClassVar[int] = 4
+    variance_power: ClassVar[float | None] = 2.0
     target: ClassVar[str] = "positive"
 
     def of_rows(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -5,12 +5,14 @@ A model file is a zip archive in the form of `numpy.savez` (any NumPy reads it) 
 ========= ============================ =========================================================
 metadata  (length,) uint8              JSON in UTF-8: versions, names, parameters, certificates,
                                        what the solver did (`history`: a row per step)
-classes   (n_classes,) number or str   sorted; none of numbers, counts and survival times
+classes   (n_classes,) number or str   sorted, or in their order where the loss is ordinal; none of
+                                       numbers, counts and survival times
 support   (k,) int64                   sorted, each in [0, n_features_in); empty for l1 at most;
                                        covariates, which the metadata list, are among them
 coef      (n_scores, k) float64        finite; a score is of two classes, of numbers, of times,
                                        else of every class or response
-intercept (n_scores,) float64          finite; 0 of survival times
+intercept (n_scores,) float64          finite; 0 of survival times; of three ordered classes or more
+                                       minus the thresholds, (n_classes - 1,), beside one score
 ========= ============================ =========================================================
 
 and, of survival times, three more: `stratum`, `time` and `hazard`, (n_times,) each, are the
@@ -42,7 +44,7 @@ somebody who has the data needs to check it:
 ============ ========================= =========================================================
 metadata     (length,) uint8           JSON in UTF-8: versions, size and names of the data, and for
                                        every certificate its problem and its figures
-classes      (n_classes,)              sorted; none of numbers, counts and survival times
+classes      (n_classes,)              sorted, or in order; none of numbers, counts and times
 class_weight (n_classes,) float64      positive: the weight of a row of each class
 ============ ========================= =========================================================
 

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._typing import FloatArray
 from ..files import PathLike
 from ..groups import Groups
 from ..result import Certificate, Tree
@@ -36,10 +34,13 @@ from ._header import (
     encode,
     names_in,
     storable,
+    weights_of_classes,
 )
 from ._records import LABELLED, as_record, check_record
 from ._saved_certificate import (
     MULTINOMIAL,
+    OF_ALL,
+    ORDINAL,
     SavedCertificate,
     count_certificates,
     union_columns,
@@ -129,14 +130,18 @@ def save_certificate(
     weight = validate.check_sample_weight(sample_weight, n)
     classes, factors, size = np.empty(0, np.int64), np.empty(0), int((weight > 0).sum())
     n_outputs, outputs = 1, ""
-    if given[0].loss in LABELLED or given[0].loss == MULTINOMIAL:
-        classes, factors, size = _of_classes(validate.check_target(y, n), weight, class_weight)
+    loss = given[0].loss
+    if loss in LABELLED or loss in OF_ALL:
+        order = validate.class_order(y) if loss == ORDINAL else None
+        labels = validate.check_target(y, n)
+        classes, factors, size = weights_of_classes(labels, weight, class_weight, order)
         n_outputs, outputs = classes.size, f"{classes.size} classes and "
-    elif not given[0].loss.startswith("cox"):  # whose y may be a frame of two columns
+    elif not loss.startswith("cox"):  # whose y may be a frame of two columns
         n_outputs = len(np.atleast_2d(np.asarray(y).T))
         outputs = f"{n_outputs} responses and " if n_outputs > 1 else ""
-    expected = count_certificates(given[0].loss, classes)
-    dual = (size,) if given[0].loss in LABELLED or n_outputs == 1 else (n_outputs, size)
+    expected = count_certificates(loss, classes)
+    flat = loss in LABELLED or loss == ORDINAL or n_outputs == 1
+    dual = (size,) if flat else (n_outputs, size)
     if len(given) != expected or any(one.dual.shape != dual for one in given):
         raise ValueError(
             f"certificate must be of the fit to X and y, which have {outputs}"
@@ -187,20 +192,6 @@ def save_certificate(
     data = pack(CERTIFICATE, arrays)
     read_certificate("the certificate", data)  # what cannot be read back is not written
     return write_file(path, data)
-
-
-def _of_classes(
-    labels: NDArray[Any], weight: FloatArray, class_weight: Any
-) -> tuple[NDArray[Any], FloatArray, int]:
-    """Return the classes, the weight of each, and the number of rows of positive weight."""
-    from ..validate import class_factors
-
-    rows = np.flatnonzero(weight > 0)
-    factors = np.zeros(labels.size)
-    factors[rows] = class_factors(class_weight, labels[rows], weight[rows])
-    used = factors > 0
-    classes, first = np.unique(labels[used], return_index=True)
-    return classes, factors[used][first], int(used.sum())
 
 
 def _equal(one: Groups | None, other: Groups | None) -> bool:
@@ -262,8 +253,10 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
     metadata.setdefault("columns", {})  # files of earlier versions
     check_header(metadata, _ENTRIES, CERTIFICATE, require)
     classes, class_weight = arrays["classes"], arrays["class_weight"]
+    described = metadata["certificates"]
+    loss = described[0].get("loss") if described and isinstance(described[0], dict) else None
     if classes.shape != (0,):  # of numbers and survival times there are none
-        check_classes(classes, require)
+        check_classes(classes, require, in_order=loss == ORDINAL)
     require(
         class_weight.dtype == "<f8"
         and class_weight.shape == classes.shape
@@ -276,8 +269,6 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         f"class_weight must not differ by more than {_MOST_UNEQUAL:g}",
     )
     n, m = metadata["n_samples"], metadata["n_features_in"]
-    described = metadata["certificates"]
-    loss = described[0].get("loss") if described and isinstance(described[0], dict) else None
     n_certificates = count_certificates(loss, classes)
     require(
         len(described) == n_certificates
@@ -317,7 +308,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
             loss = check_form(certificates[-1]).loss
         except CertificateError as error:
             require(False, str(error).removesuffix("."))
-        labelled = loss in LABELLED or loss == MULTINOMIAL
+        labelled = loss in LABELLED or loss in OF_ALL
         require(labelled == (classes.size > 0), f"classes must not go with the loss {loss}")
         _check_outputs(certificates[-1], metadata, classes.size, require)
     for name in ("C", "scaling", "loss", "fit_intercept", "n_groups", "parameters", "covariates"):
@@ -340,6 +331,12 @@ def _check_outputs(
     """Check that a certificate has the outputs that the classes or the responses say."""
     n_outputs = n_classes if certificate.loss == MULTINOMIAL else count_responses(metadata)
     found = 1 if certificate.dual.ndim == 1 else len(certificate.dual)
+    if certificate.loss == ORDINAL:
+        n_thresholds = np.size(certificate.intercept)
+        require(
+            n_thresholds == n_classes - 1,
+            f"the certificate must have {n_classes - 1} thresholds; it has {n_thresholds}",
+        )
     require(
         found == n_outputs,
         f"the certificate must be of {n_outputs} outputs; it has the dual points of {found}",

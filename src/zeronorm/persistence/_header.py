@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
-from .._typing import IndexArray
+from .._typing import FloatArray, IndexArray
 from ..files import ROLES, is_text, quote
+from ..ordering import numbered
 from ._archive import FileKind, Require
 from ._records import check_fields
 
@@ -155,13 +156,37 @@ def storable(classes: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
-def check_classes(classes: NDArray[Any], require: Require) -> None:
-    """Check the array of the class labels."""
+def weights_of_classes(
+    labels: NDArray[Any], weight: FloatArray, class_weight: Any, order: NDArray[Any] | None
+) -> tuple[NDArray[Any], FloatArray, int]:
+    """Return the classes, the weight of each, and the number of rows of positive weight.
+
+    order : of the labels; None: they are sorted.
+    """
+    from ..validate import class_factors
+
+    rows = np.flatnonzero(weight > 0)
+    factors = np.zeros(labels.size)
+    factors[rows] = class_factors(class_weight, labels[rows], weight[rows])
+    used = factors > 0
+    classes, first = np.unique(labels[used], return_index=True)
+    of_classes = factors[used][first]
+    if order is not None:
+        places = np.argsort(numbered(classes, order))
+        classes, of_classes = classes[places], of_classes[places]
+    return classes, of_classes, int(used.sum())
+
+
+def check_classes(classes: NDArray[Any], require: Require, *, in_order: bool = False) -> None:
+    """Check the array of the class labels; in_order: in an order of their own, not sorted."""
     require(
         classes.ndim == 1 and classes.size >= 2 and classes.dtype.kind in "biufU",
         "classes must be two or more numbers or strings",
     )
     require(classes.dtype.kind != "U" or is_text(classes), "classes must be valid text")
+    if in_order:
+        require(np.unique(classes).size == classes.size, "classes must be distinct")
+        return
     ordered = all(a < b for a, b in itertools.pairwise(classes.tolist()))
     require(ordered, "classes must be distinct and sorted")
 

@@ -16,7 +16,7 @@ from ..files import Layout, Table, did_you_mean, quote
 from ..ordering import predicted
 
 if TYPE_CHECKING:
-    from ..estimators._survival import Baseline
+    from ..estimators._baseline import Baseline
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +24,9 @@ class LinearModel:
     """A loaded model: predicts, and knows what it was made from.
 
     The score c of a sample x is `intercept_[c] + sum_j coef[c, j] x[columns[j]]`; there is one of
-    two classes, of numbers and of survival times, else one for every class or response.
+    two classes, of numbers and of survival times, else one for every class or response. Of three
+    ordered classes or more there is one without intercept, and `intercept_` is minus the thresholds
+    between them, (n_classes - 1,).
     """
 
     columns: IndexArray  # (p,) the features of the model, covariates among them; sorted
@@ -115,8 +117,13 @@ class LinearModel:
 
 
 def shares_features(metadata: Mapping[str, Any], n_classes: int) -> bool:
-    """Return whether several classes have one model, with the same features."""
-    return n_classes > 2 and metadata["parameters"].get("multi_class") == "shared"
+    """Return whether several classes have one multinomial model."""
+    return n_classes > 2 and metadata["parameters"].get("multi_class") in ("shared", "multinomial")
+
+
+def is_ordinal(metadata: Mapping[str, Any], n_classes: int) -> bool:
+    """Return whether the classes are ordered, with thresholds for intercepts."""
+    return n_classes > 2 and metadata["parameters"].get("loss") == "ordinal"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,6 +131,8 @@ class LoadedClassifier(LinearModel):
     """A loaded model of classes: a score for each, with two classes one for the second."""
 
     classes_: NDArray[Any]  # (n_classes,) sorted
+    # From the lowest to the highest, where they are ordered and three or more; else none.
+    ordered_classes_: NDArray[Any]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the scores, (n_samples,) or (n_samples, n_classes) with three classes or more.
@@ -140,6 +149,11 @@ class LoadedClassifier(LinearModel):
             If features are missing, their number differs, or a value is NaN or infinite.
         """
         scores = self._scores(X)
+        if is_ordinal(self.metadata, len(self.classes_)):
+            from ..losses._ordinal import log_odds_of_classes
+
+            order = np.argsort(self.ordered_classes_, kind="stable")
+            scores = log_odds_of_classes(scores)[:, order]
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -149,8 +163,8 @@ class LoadedClassifier(LinearModel):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
 
-        With three classes or more those of the multinomial model, or where each class has a model,
-        one-versus-rest probabilities normalised to sum one.
+        With three classes or more those of the multinomial or the ordinal model, or where each
+        class has a model, one-versus-rest probabilities normalised to sum one.
 
         Raises
         ------
@@ -168,7 +182,8 @@ class LoadedClassifier(LinearModel):
                 "Use decision_function or predict."
             )
         scores = self.decision_function(X)
-        if shares_features(self.metadata, len(self.classes_)):
+        n_classes = len(self.classes_)
+        if shares_features(self.metadata, n_classes) and not is_ordinal(self.metadata, n_classes):
             found: FloatArray = softmax(scores, axis=1)
             return found
         return probabilities(scores)

@@ -23,10 +23,9 @@ _PLAIN = (bool, int, float, str, type(None))
 def _known() -> dict[str, type]:
     """Return the losses of this package that are not of labels, by name."""
     # On use: certificates are read, and verified, without.
-    from ..losses import Cox, Gamma, Huber, LeastSquares, Poisson, Quantile
+    from ..losses import OF_NUMBERS, Cox
 
-    kinds: tuple[Any, ...] = (LeastSquares, Huber, Quantile, Poisson, Gamma)
-    return {kind.name: kind for kind in kinds} | {"cox": Cox, "cox_efron": Cox}
+    return {one.name: type(one) for one in OF_NUMBERS} | {"cox": Cox, "cox_efron": Cox}
 
 
 def describe_loss(loss: Any) -> dict[str, Any]:

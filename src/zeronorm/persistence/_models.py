@@ -26,6 +26,7 @@ from ._linear_model import (
     LoadedModel,
     LoadedRegressor,
     LoadedSurvivalModel,
+    is_ordinal,
     shares_features,
 )
 from ._losses import check_loss_record, loss_in
@@ -37,9 +38,10 @@ from ._records import (
     check_step,
     check_summary,
 )
+from ._saved_certificate import OF_ALL
 
 if TYPE_CHECKING:
-    from ..estimators._survival import Baseline
+    from ..estimators._baseline import Baseline
 
 # A model of a million features has a hundredth of the size.
 # Files of format 1 are of one response, and those before 3 of coefficients of any sign and without
@@ -98,7 +100,8 @@ def read_model(where: str, data: bytes, losses: Iterable[Any] = ()) -> LoadedMod
     metadata = _metadata(arrays["metadata"], require)
     loss = None
     if metadata["loss"] is None:
-        check_classes(arrays["classes"], require)
+        ordinal = is_ordinal(metadata, arrays["classes"].size)
+        check_classes(arrays["classes"], require, in_order=ordinal)
     else:
         require(arrays["classes"].shape == (0,), "classes must be none beside a loss of numbers")
         loss = loss_in(metadata["loss"], losses, require)
@@ -110,7 +113,9 @@ def read_model(where: str, data: bytes, losses: Iterable[Any] = ()) -> LoadedMod
         "highest_score and hazard must be there exactly for the loss cox",
     )
     if loss is None:
-        return LoadedClassifier(**common, classes_=arrays["classes"])
+        classes = arrays["classes"]
+        in_order = classes if ordinal else classes[:0]
+        return LoadedClassifier(**common, classes_=np.sort(classes), ordered_classes_=in_order)
     if survival:
         require(not common["intercept_"].any(), "intercept must be 0 for the loss cox")
         baseline = _baseline(arrays, metadata["highest_score"], require)
@@ -125,7 +130,7 @@ def _members(n_arrays: int) -> tuple[str, ...]:
 
 def _baseline(arrays: Mapping[str, NDArray[Any]], highest: float, require: Require) -> Baseline:
     """Return the baseline of a survival model."""
-    from ..estimators._survival import Baseline, StepFunction
+    from ..estimators._baseline import Baseline, StepFunction
 
     stratum, time, hazard = (arrays[name] for name in _SURVIVAL)
     n = stratum.size
@@ -159,7 +164,9 @@ def _linear(
     classes, support = arrays["classes"], arrays["support"]
     coef, intercept = arrays["coef"], arrays["intercept"]
     n_features = metadata["n_features_in"]
-    n_scores = count_scores(classes, count_responses(metadata))
+    n_scores = n_intercepts = count_scores(classes, count_responses(metadata))
+    if is_ordinal(metadata, classes.size):
+        n_scores, n_intercepts = 1, classes.size - 1
     k = support.size
     solved = bool(metadata["solutions"])
     require(support.dtype == "<i8" and support.ndim == 1, "support must be indices")
@@ -172,13 +179,15 @@ def _linear(
     )
     for name, values, shape in (
         ("coef", coef, (n_scores, k)),
-        ("intercept", intercept, (n_scores,)),
+        ("intercept", intercept, (n_intercepts,)),
     ):
         require(
             values.dtype == "<f8" and values.shape == shape,
             f"{name} must be float64 of shape {shape}; got {values.dtype} of shape {values.shape}",
         )
         require(bool(np.isfinite(values).all()), f"{name} must be finite")
+    falls = n_intercepts == n_scores or bool((np.diff(intercept) < 0).all())
+    require(falls, "intercept must fall: it is minus the thresholds between ordered classes")
     names = names_in(metadata, k, require)
     n_models = 1 if not classes.size or shares_features(metadata, classes.size) else n_scores
     for key in ("certificates", "history", "refit_C", "solutions"):
@@ -227,7 +236,7 @@ def _metadata(raw: NDArray[Any], require: Require) -> dict[str, Any]:
         "refit_C must be positive numbers",
     )
     shared = len(metadata["certificates"]) == 1 and "multi_class" in metadata["parameters"]
-    losses: tuple[str, ...] = (*LABELLED, "multinomial") if shared else LABELLED
+    losses: tuple[str, ...] = (*LABELLED, *OF_ALL) if shared else LABELLED
     if metadata["loss"] is not None:
         check_loss_record(metadata["loss"], require)
         losses = (metadata["loss"]["name"],)

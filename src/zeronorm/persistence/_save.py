@@ -46,7 +46,7 @@ def save(
     Parameters
     ----------
     estimator : fitted classifier, regressor or survival model of this package
-        Of `L1ClassifierCV` and `L1RegressorCV` the model at `C_` is written.
+        Of `L1ClassifierCV` and its like the model at `C_` is written.
     path : path-like
     n_features : int, pair of int or None
         Which of the sizes that were fitted: numbers of groups where groups were selected, the pair
@@ -90,6 +90,7 @@ def save(
     coef = np.vstack(rows)
 
     classes = np.asarray(getattr(estimator, "classes_", np.empty(0, np.int64)))
+    classes = np.asarray(getattr(estimator, "ordered_classes_", classes))
     intercepts = [np.atleast_1d(model.intercept) for model in models]
     intercept = np.concatenate(intercepts).astype("<f8")
     if fitted.baseline is not None:
@@ -164,19 +165,17 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     # On use: reading a model file needs no estimators.
     from sklearn.base import is_classifier
 
-    from ..estimators import (
-        BudgetSurvivalAnalysis,
-        L1Classifier,
-        L1ClassifierCV,
-        L1Regressor,
-        L1RegressorCV,
-    )
+    from .. import estimators as own
     from ..estimators._selecting import Selector
-    from ..solvers.l1.setting import gap_of
+    from ..estimators._survival import SurvivalModel
 
     kind = type(estimator).__name__
     selects = isinstance(estimator, Selector)
-    of_l1 = (L1Classifier, L1ClassifierCV, L1Regressor, L1RegressorCV)
+    of_l1 = (
+        own.L1Classifier, own.L1Regressor, own.L1SurvivalAnalysis,
+        own.L1ClassifierCV, own.L1RegressorCV, own.L1SurvivalAnalysisCV,
+    )  # fmt: skip
+    of_survival = isinstance(estimator, SurvivalModel)
     if not selects and not isinstance(estimator, of_l1):
         raise TypeError(f"estimator must be a fitted model of zeronorm; got {kind}.")
     if not hasattr(estimator, "support_"):
@@ -213,13 +212,20 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
             tabulate(getattr(estimator, "criteria_", None)),
             summarize_calibration(chosen[0]) if refit and classifies else None,
             loss,
-            estimator._baselines[size] if isinstance(estimator, BudgetSurvivalAnalysis) else None,
+            estimator._baselines[size] if of_survival else None,
         )  # fmt: skip
     if n_features is not None:
         raise ValueError(
             f"n_features chooses one of several models, and {kind} has only one; got "
             f"{n_features!r}. Leave it out."
         )
+    return _solved(estimator, loss, estimator._baseline() if of_survival else None)
+
+
+def _solved(estimator: Any, loss: Any, baseline: Any) -> _Contents:
+    """Return the models of an estimator of the l1 family."""
+    from ..solvers.l1.setting import gap_of
+
     results = estimator._results
     Cs = np.broadcast_to(np.asarray(estimator.C_, np.float64), len(results))
     solutions = [
@@ -229,7 +235,9 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     none = [None for _ in results]
     histories = [result.history for result in results]
     refit_C = np.ravel(getattr(estimator, "refit_C_", [])).tolist()
-    return _Contents(estimator._models, histories, [*none], refit_C, solutions, [], None, loss)
+    return _Contents(
+        estimator._models, histories, [*none], refit_C, solutions, [], None, loss, baseline
+    )
 
 
 def _groups_of(estimator: Any, support: IndexArray) -> list[Any] | None:

@@ -14,7 +14,8 @@ from ..files import Layout, quote
 from ..result import Certificate
 from ..verification import CertificateError, verify
 
-MULTINOMIAL = "multinomial"  # the loss of several classes at once
+MULTINOMIAL, ORDINAL = "multinomial", "ordinal"  # the losses of several classes at once
+OF_ALL = (MULTINOMIAL, ORDINAL)
 
 # X has at most so many bytes in float64; verification takes a few times as much.
 _MAX_DENSE = 1 << 31
@@ -24,7 +25,7 @@ _MAX_DENSE = 1 << 31
 class SavedCertificate:
     """Certificates of one fit, and what is needed to check them."""
 
-    classes_: NDArray[Any]  # (n_classes,) sorted; none of numbers and survival times
+    classes_: NDArray[Any]  # (n_classes,) sorted, or in order; none of numbers and survival times
     # One for two classes, for none and for classes that share their features, else one for each.
     certificates: tuple[Certificate, ...]
     class_weight: FloatArray  # (n_classes,) weight of a row of each class, in the loss
@@ -37,7 +38,7 @@ class SavedCertificate:
 
         None without classes, and where they share their features.
         """
-        if self.certificates[0].loss == MULTINOMIAL:
+        if self.certificates[0].loss in OF_ALL:
             return [None]
         labels: list[Any] = self.classes_.tolist()
         return (labels[1:] if len(labels) == 2 else labels) or [None]
@@ -138,6 +139,8 @@ class SavedCertificate:
         if self.positive == [None]:
             (certificate,) = self.certificates
             given: dict[str, Any] = {"sample_weight": weight, "offset": offset}
+            if certificate.loss == ORDINAL:
+                labels = (labels[:, None] == self.classes_).argmax(axis=1)
             return [verify(X, labels, certificate, **given, rtol=rtol)]
         found = []
         for label, certificate in zip(self.positive, self.certificates, strict=True):
@@ -176,7 +179,7 @@ def signed(certificate: Certificate, sign: FloatArray) -> Certificate:
 
 def count_certificates(loss: Any, classes: NDArray[Any]) -> int:
     """Return how many certificates a fit has: one for each of several classes by themselves."""
-    return 1 if classes.size in (0, 2) or loss == MULTINOMIAL else classes.size
+    return 1 if classes.size in (0, 2) or loss in OF_ALL else classes.size
 
 
 def union_support(certificates: Sequence[Certificate]) -> IndexArray:

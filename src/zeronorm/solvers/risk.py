@@ -92,6 +92,10 @@ class Risk:
             return fit_intercept(self.loss, z, self.y, self.weight, start)
         return 0.0, *self.value_gradient(z)
 
+    def intercepts(self, z: FloatArray) -> FloatArray:
+        """Return the best intercepts that are a part of the loss, for margins without them."""
+        return cast("LossOfOutputs", self.loss).intercepts(z, self.y, self.weight)
+
     def unpenalised(self, z: FloatArray, b: float) -> tuple[Any, FloatArray]:
         """Return the intercept and the coefficients of the covariates at margins, b among them.
 
@@ -104,10 +108,20 @@ class Risk:
             if self.loss.outputs > 1:
                 return found[:, 0], found[:, 1:]
             return float(found[0, 0]), found[0, 1:]
-        if self.loss.outputs > 1:
-            loss = cast("LossOfOutputs", self.loss)
-            return loss.intercepts(z, self.y, self.weight), np.empty((loss.outputs, 0))
-        return b, np.empty(0)
+        none = np.empty((self.loss.outputs, 0) if self.loss.outputs > 1 else 0)
+        if self.loss.own_intercepts:
+            return self.intercepts(z), none
+        return b, none
+
+    def margins(self, z: FloatArray) -> FloatArray:
+        """Return margins as the target has them, of several outputs (n, outputs) with intercepts.
+
+        z : b among them, but for several outputs.
+        """
+        if self.loss.outputs == 1:
+            return np.asarray(z + self.origin)
+        found = z.reshape(self.loss.outputs, -1) + (self.intercepts(z) + self.origin)[:, None]
+        return np.asarray(found.T)
 
     def dual_point(self, gradient: FloatArray) -> FloatArray:
         """Return the dual point v = -gradient, where b is free with a sum of 0."""
@@ -119,6 +133,8 @@ class Risk:
 
     def is_inside(self, v: FloatArray) -> bool:
         """Return whether the conjugate is finite at -v."""
+        if not self.loss.separable:  # sums of v over rows are 0 but for rounding
+            return bool(np.isfinite(self.conjugate(v)))
         return np.array_equal(self.loss.inside(v, self.y, self.weight), v)
 
     def is_near_inside(self, v: FloatArray) -> bool:

@@ -40,6 +40,8 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
             f"y should be a 1d array, one label per {sample}; got {len(columns)} columns. Several "
             "columns of numbers are for BudgetRegressor."
         )
+    if class_order(y) is not None:
+        y = np.asarray(y)
     # A sequence would become an array of strings, None and NaN too.
     if isinstance(y, Sequence) and not isinstance(y, str):
         _check_labels(y, sample)
@@ -70,6 +72,26 @@ def _check_few(y: np.ndarray) -> None:
             f"y must be labels of classes; got {n_classes} different numbers in {y.size} rows. "
             "Counts and other numbers are for BudgetRegressor (loss='poisson' of counts); if they "
             "are names of classes, convert them to strings."
+        )
+
+
+def class_order(y: Any) -> np.ndarray | None:
+    """Return the categories of an ordered categorical, as of pandas, in their order; else None."""
+    kind: Any = getattr(y, "dtype", None)
+    if getattr(kind, "ordered", None) is not True:
+        return None
+    return np.asarray(kind.categories)
+
+
+def check_ordered(y: Any) -> None:
+    """Raise where labels have no order of their own: where they are no numbers."""
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "iufb":
+        first = plain(labels.ravel()[0]) if labels.size else "none"
+        raise ValueError(
+            "y must have an order for loss='ordinal': numbers, which are ordered by their size, or "
+            f"an ordered categorical; got labels such as {first!r:.40}. Use "
+            "pandas.Categorical(y, [lowest, ..., highest], ordered=True), or number the classes."
         )
 
 

@@ -35,7 +35,7 @@ def check_survival(y: Any, n_samples: int) -> FloatArray:
             "Found input variables with inconsistent numbers of samples: y must have one time per "
             f"row of X; got {len(event)} times for {n_samples} rows."
         )
-    if not all(isinstance(one, (bool, Real)) and one in (0, 1) for one in event.tolist()):
+    if not all(isinstance(one, (bool, np.bool_, Real)) and one in (0, 1) for one in event.tolist()):
         known = [plain(one) for one in np.unique(event.astype(str))[:5]]
         raise ValueError(
             f"the event of y, its first column, must be True or False (or 1 and 0); got {known}. "

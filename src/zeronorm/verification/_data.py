@@ -14,6 +14,7 @@ from ._form import CertificateError, check_range
 from ._loss import ROUNDOFF, Loss
 from ._losses import loss_of
 from ._multinomial import Multinomial
+from ._ordinal import Ordinal, in_order
 from ._survival import survival_target
 
 # The standard deviation of a constant column is at most this share of its largest entry.
@@ -123,6 +124,14 @@ def read_target(y: np.ndarray, loss: Loss) -> FloatArray:
     wrong = ~np.isfinite(y) if y.dtype.kind in "fc" else y != y  # as NaN among objects, and NaT
     if wrong.any():
         raise ValueError("y must be labels or numbers; got NaN or infinity.")
+    if isinstance(loss, Ordinal):
+        classes, places = np.unique(y, return_inverse=True)
+        n_classes = loss.thresholds.size + 1
+        if len(classes) != n_classes:
+            raise ValueError(
+                f"y must have the {n_classes} classes of the certificate; got {len(classes)}."
+            )
+        return places.astype(np.float64)
     if not loss.labels:
         if y.dtype.kind not in "fiub":
             raise ValueError(f"y must be real numbers for this loss; got dtype {y.dtype}.")
@@ -164,9 +173,9 @@ def read_data(
         if isinstance(values, np.ma.MaskedArray) or np.iscomplexobj(values):
             raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-    labels = np.asarray(y)
     q = len(certificate.dual) if certificate.dual.ndim == 2 else 1
-    loss = loss_of(certificate.loss, certificate.parameters, q)
+    loss = loss_of(certificate.loss, certificate.parameters, q, certificate.intercept)
+    labels = in_order(y) if loss.ordered else np.asarray(y)
     shape = (*X.shape[:1], q) if q > 1 and not loss.classes else X.shape[:1]
     if X.ndim != 2 or labels.shape != shape:  # () of an object that is no array
         wanted = f"(n, {q})" if len(shape) == 2 else "(n,)"

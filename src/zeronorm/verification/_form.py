@@ -49,7 +49,9 @@ def _copied(given: Any) -> Certificate:
             f"certificate must be a zeronorm.result.Certificate; got {type(given).__name__}."
         )
     values = {field.name: getattr(given, field.name) for field in fields(Certificate)}
-    values["intercept"] = _intercept(values["intercept"], values["dual"])
+    several = getattr(values["dual"], "ndim", 1) == 2
+    several |= _is_any(values["loss"], (str, np.str_)) and values["loss"] == "ordinal"
+    values["intercept"] = _intercept(values["intercept"], several)
     for name in ("C", "objective", "bound"):
         if not _is_finite(values[name]):
             raise CertificateError(
@@ -94,9 +96,9 @@ def _copied(given: Any) -> Certificate:
     return Certificate(**values)
 
 
-def _intercept(given: Any, dual: Any) -> Any:
-    """Return a number, or those of all outputs."""
-    if getattr(dual, "ndim", 1) == 2 and type(given) is np.ndarray:
+def _intercept(given: Any, several: bool) -> Any:
+    """Return a number, or those of all outputs, or of all thresholds between ordered classes."""
+    if several and type(given) is np.ndarray:
         return _copy(given, "iuf")
     if not _is_finite(given):
         raise CertificateError(
@@ -174,15 +176,18 @@ def _check_fields(certificate: Certificate) -> None:
     if np.isin(certificate.covariates, counted).any():
         raise CertificateError("the certificate has covariates that its support has as well.")
     several = certificate.dual.ndim == 2
-    single = ("logistic", "squared_hinge", "cox", "cox_efron")
+    single = ("logistic", "squared_hinge", "cox", "cox_efron", "ordinal")
     wrong = single if several else ("multinomial",)
     if certificate.loss in wrong or (several and len(certificate.dual) < 2):
         raise CertificateError(
             f"the dual point of the certificate has the shape {certificate.dual.shape}, which is "
             f"none of the loss {certificate.loss!r}."
         )
-    outputs = (len(certificate.dual),) if several else ()
-    _finite("intercept", np.asarray(certificate.intercept), outputs)
+    outputs: tuple[int | None, ...] = (len(certificate.dual),) if several else ()
+    ordered = certificate.loss == "ordinal"
+    _finite("intercept", np.asarray(certificate.intercept), (None,) if ordered else outputs)
+    if ordered:
+        _check_thresholds(certificate)
     _finite("coef", certificate.coef, (*outputs, k))
     _finite("dual", certificate.dual, (*outputs, None))
     if certificate.covariates.size or certificate.effects.size:
@@ -199,6 +204,19 @@ def _check_fields(certificate: Certificate) -> None:
             raise CertificateError("equivalents are of single features, but there are groups.")
     if certificate.tree is not None:
         _check_tree(certificate.tree, certificate.dual.size)
+
+
+def _check_thresholds(certificate: Certificate) -> None:
+    """Raise CertificateError where the thresholds between ordered classes are none."""
+    thresholds = -np.asarray(certificate.intercept)
+    # Two classes are those of the logistic loss.
+    if thresholds.size < 2 or not (np.diff(thresholds) > 0).all():
+        raise CertificateError(
+            "intercept of the certificate must be minus the thresholds between three ordered "
+            "classes or more, which grow."
+        )
+    if not certificate.fit_intercept:
+        raise CertificateError("fit_intercept of the certificate must be True: it has thresholds.")
 
 
 def _is_any(value: Any, kinds: tuple[type, ...]) -> bool:

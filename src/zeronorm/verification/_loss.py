@@ -22,6 +22,7 @@ class Loss:
 
     labels: ClassVar[bool] = False  # whether y is +-1
     classes: ClassVar[bool] = False  # whether y is 1 in the output of the class of a row, else 0
+    ordered: ClassVar[bool] = False  # whether y is the number of a class, in their order
     survival: ClassVar[bool] = False  # whether y has times, events and strata
     centred: ClassVar[bool] = False  # whether it is a function of y - z
     least: ClassVar[float] = -np.inf  # y is not below
@@ -49,6 +50,10 @@ class Loss:
     def offset(self, y: FloatArray, o: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the target and the factor of the weight of which f is the loss at z + o."""
         raise ValueError("offset is of losses of numbers.")
+
+    def intercepts(self, given: Any) -> FloatArray:
+        """Return what the intercept of a certificate adds to margins, (1 or outputs,)."""
+        return np.atleast_1d(given)
 
     def strata(self, y: FloatArray) -> list[Any]:
         """Return the rows over each of which a dual point has the sum 0."""

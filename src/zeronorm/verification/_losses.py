@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._typing import FloatArray
 from ._loss import Loss
 from ._multinomial import Multinomial
+from ._ordinal import Ordinal
 from ._survival import Cox
 
 
@@ -201,6 +202,7 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "cox": (),
     "cox_efron": (),
     "multinomial": (),
+    "ordinal": (),
 }
 _PLAIN: Mapping[str, Callable[[], Loss]] = {
     "logistic": Logistic,
@@ -213,8 +215,15 @@ _PLAIN: Mapping[str, Callable[[], Loss]] = {
 }
 
 
-def loss_of(name: str, parameters: Mapping[str, float], outputs: int = 1) -> Loss:
-    """Return the loss of a name that is known, with its parameters."""
+def loss_of(
+    name: str, parameters: Mapping[str, float], outputs: int = 1, intercept: Any = 0.0
+) -> Loss:
+    """Return the loss of a name that is known, with its parameters.
+
+    intercept : of the certificate; of ordered classes minus the thresholds.
+    """
+    if name == "ordinal":
+        return Ordinal(-np.asarray(intercept, np.float64))
     if name == "multinomial":
         return Multinomial(outputs)
     if name == "huber":

@@ -44,7 +44,7 @@ def verify(
     ----------
     X : (n, m) array, the user's matrix; a sparse one is made dense.
     y : (n,) labels of two classes, of which the larger one (the second of `classes_`) counts as +1;
-        numbers for the losses of numbers.
+        numbers for the losses of numbers; numbers or an ordered categorical for ordered classes.
     certificate : what to check; loss, scaling, intercept, C, forced features and groups are those
         that it names: they state the problem.
     sample_weight : (n,) the weights of the fit, times those of the classes.
@@ -116,7 +116,7 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
 def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
     """Return the objective at the coefficients, which must be optimal, and its rounding."""
     support, coef = certificate.support, certificate.coef.reshape(data.outputs, -1)
-    intercept = np.atleast_1d(certificate.intercept) - data.centre
+    intercept = data.loss.intercepts(certificate.intercept) - data.centre
     features = np.append(support, certificate.covariates)
     every = np.hstack([coef, certificate.effects.reshape(data.outputs, -1)])
     z = (data.X[:, features] @ every.T + (intercept + every @ data.mean[features])).T.ravel()

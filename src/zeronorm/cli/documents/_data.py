@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from ..._typing import Design, FloatArray, IndexArray
 from ...files import Table
 from ...groups import Groups
+from ...ordering import numbered
 from ...result import Certificate, Selection
 from .._target import Response
 
@@ -27,8 +28,11 @@ def describe_data(
         share = table.X.nnz / max(1, n_samples * n_features)
         storage = f"sparse {table.X.dtype}, {100 * share:.2g}% stored"
     counts = {}
-    if response is not None and response.task == "classes":
+    if response is not None and response.labelled:
         labels, sizes = np.unique(response.y, return_counts=True)
+        if response.order is not None:
+            places = np.argsort(numbered(labels, response.order))
+            labels, sizes = labels[places], sizes[places]
         counts = {str(label): int(size) for label, size in zip(labels, sizes, strict=True)}
     return {
         "source": data,

@@ -10,12 +10,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..._typing import Design, IndexArray
-from ...estimators import L1ClassifierCV, L1Path, L1RegressorCV
+from ...estimators import L1ClassifierCV, L1Path, L1RegressorCV, L1SurvivalAnalysisCV
 from ...files import Table
 from .._output import csv_cell
 from ._data import by_class, describe_feature, describe_features, feature_name
 
-Chosen: TypeAlias = L1ClassifierCV | L1RegressorCV  # what a cross-validation gives
+# What a cross-validation gives.
+Chosen: TypeAlias = L1ClassifierCV | L1RegressorCV | L1SurvivalAnalysisCV
 
 
 def describe_path(paths: Sequence[L1Path], model: Chosen | None) -> list[dict[str, Any]]:
@@ -76,7 +77,7 @@ def describe_chosen(
         "C": model.C_,
         "n_features": int(model.n_selected_[chosen]),
         "features": rows,
-        "intercept": np.ravel(model.intercept_).tolist(),
+        "intercept": np.ravel(getattr(model, "intercept_", [])).tolist(),
     }
 
 

@@ -15,7 +15,8 @@ from ...files import Table
 from ...groups import Groups
 from ...losses import fit_intercept
 from ...measures import macro_average, parse_measure
-from ...model_selection import CrossValidation, model_scores, predict
+from ...model_selection import CrossValidation, model_scores
+from ...ordering import predicted
 from ...persistence import finite_or_none, summarize
 from ...result import Proof, Selection
 from ...validate import class_factors
@@ -40,10 +41,11 @@ def describe_model(
     """
     paths = estimator._paths
     classes: Any = getattr(estimator, "classes_", None)
+    ordered = response.task == "ordered" and len(classes) > 2
     measure = getattr(estimator, "measure", None)
     measure = None if measure is None else parse_measure(measure)
     rows, beside = [], []
-    shared = bool(outputs_of(estimator, table))
+    shared = ordered or bool(outputs_of(estimator, table))
     for label, path in [(None, paths[0])] if shared else by_class(classes, paths):
         model = path[size]
         rows += describe_features(
@@ -61,6 +63,7 @@ def describe_model(
         "intercept": np.concatenate(
             [np.atleast_1d(path[size].intercept) for path in paths]
         ).tolist(),
+        "thresholds": (-np.atleast_1d(paths[0][size].intercept)).tolist() if ordered else None,
         "refit_C": [finite_or_none(path[size].refit_C) for path in paths],
         "calibration": _describe_calibration(estimator, size, table),
         **_describe_training(estimator, size, response, design),
@@ -84,9 +87,15 @@ def outputs_of(estimator: Any, table: Table) -> list[Any]:
     """Return the classes or the responses that share the features of one model; else none."""
     if isinstance(table.target_name, tuple):
         return list(table.target_name)
-    classes = getattr(estimator, "classes_", np.empty(0))
+    classes = classes_of(estimator)
     shared = classes.size > 2 and getattr(estimator, "multi_class", "ovr") == "shared"
-    return classes.tolist() if shared else []
+    return classes.tolist() if shared and estimator.loss != "ordinal" else []
+
+
+def classes_of(estimator: Any) -> np.ndarray:
+    """Return the classes of an estimator, ordered ones in their order; of others none."""
+    classes = getattr(estimator, "classes_", np.empty(0))
+    return np.asarray(getattr(estimator, "ordered_classes_", classes))
 
 
 def _describe_training(
@@ -94,18 +103,19 @@ def _describe_training(
 ) -> dict[str, Any]:
     """Return the accuracy on the training data, or the score of numbers and survival times."""
     paths, y = estimator._paths, response.y
-    if response.task == "classes":
-        predicted = predict(paths, size, design, estimator.classes_)
-        return {"training_accuracy": float(np.mean(predicted == np.asarray(y)))}
+    if response.labelled:
+        scores = estimator._class_scores(model_scores(paths, size, design))
+        found = classes_of(estimator)[predicted(scores)]
+        return {"training_accuracy": float(np.mean(found == np.asarray(y)))}
     z, ones = model_scores(paths, size, design), np.ones(len(y))
     target = estimator._target(y, len(y))
     if response.offset is not None:
         z = z + response.offset[:, None]
     columns = list(zip(z.T, [target] if y.ndim == 1 else target.T, strict=True))
     scores = [float(estimator._score_of_margins(*column, ones)) for column in columns]
-    found: dict[str, Any] = {"training_score": float(np.mean(scores))}
+    of_numbers: dict[str, Any] = {"training_score": float(np.mean(scores))}
     if len(scores) > 1:
-        found["training_scores"] = scores
+        of_numbers["training_scores"] = scores
     if response.offset is not None:
         # An exposure alone explains a part, which the features must not have the credit for.
         loss, alone = estimator._loss(), []
@@ -114,8 +124,8 @@ def _describe_training(
             constant = fit_intercept(loss.fitted(moved, weight), 0.0 * ones, moved, weight)[0]
             margins = response.offset + constant
             alone.append(float(estimator._score_of_margins(margins, column, ones)))
-        found["offset_score"] = float(np.mean(alone))
-    return found
+        of_numbers["offset_score"] = float(np.mean(alone))
+    return of_numbers
 
 
 def describe_parameters(estimator: Any) -> dict[str, Any]:

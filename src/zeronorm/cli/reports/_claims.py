@@ -19,6 +19,7 @@ _LOSSES = {
     "gamma": "Gamma loss",
     "cox": "Cox's partial likelihood",
     "multinomial": "multinomial loss",
+    "ordinal": "ordinal logistic loss",
     "cox_efron": "Cox's partial likelihood with Efron's ties",
 }
 _MAX_EQUIVALENTS = 5  # A report names so many duplicates of a feature.
@@ -52,7 +53,7 @@ def scope(certificate: Mapping[str, Any]) -> str:
         "none": "columns as they are",
     }.get(certificate["scaling"], certificate["scaling"])
     loss = "" if certificate["loss"] == "logistic" else f"{loss_words(certificate['loss'])}, "
-    of_labels = certificate["loss"] in ("logistic", "squared_hinge", "multinomial")
+    of_labels = certificate["loss"] in ("logistic", "squared_hinge", "multinomial", "ordinal")
     unsaid = "test accuracy" if of_labels else "how well new samples are predicted"
     intercept = "" if certificate["fit_intercept"] else "no intercept, "
     beside = "covariates without a penalty, " if certificate.get("n_covariates") else ""

@@ -10,7 +10,7 @@ from rich.text import Text
 from ...persistence import LoadedClassifier, LoadedModel, LoadedSurvivalModel
 from .._messages import show
 from ._claims import largest_gap, loss_words, probabilities, scope
-from ._tables import aligned, empty_grid, open_console, print_pairs, styled
+from ._tables import aligned, empty_grid, open_console, print_pairs, styled, thresholds_text
 
 
 def print_installation(document: Mapping[str, Any]) -> None:
@@ -22,15 +22,17 @@ def print_model(path: str, loaded: LoadedModel) -> None:
     """Print what a model file holds."""
     console = open_console()
     metadata = loaded.metadata
-    labels = []
+    labels, ordered = [], False
     if isinstance(loaded, LoadedClassifier):
-        labels = [show(str(label), 30) for label in loaded.classes_]
+        ordered = bool(loaded.ordered_classes_.size)
+        classes = loaded.ordered_classes_ if ordered else loaded.classes_
+        labels = [show(str(label), 30) for label in classes]
     console.print()
     pairs: list[tuple[str, str | Text]] = [
         ("model", styled((show(path), "bold"))),
         ("made by", show(f"{metadata['estimator']} of zeronorm {metadata['zeronorm']}")),
         ("created", show(metadata["created"])),
-        ("classes", styled(", ".join(labels)))
+        ("classes", styled((" < " if ordered else ", ").join(labels)))
         if labels
         else ("loss", show(loss_words(metadata["loss"]["name"]), 60)),
         ("features", f"{loaded.support_.size:,} of {loaded.n_features_in_:,}"),
@@ -38,6 +40,8 @@ def print_model(path: str, loaded: LoadedModel) -> None:
     beside = set(loaded.covariates_.tolist())
     if beside:
         pairs.append(("covariates", f"{len(beside):,}, marked by *: in the model in any case"))
+    if ordered:
+        pairs.append(("thresholds", thresholds_text(labels, (-loaded.intercept_).tolist())))
     groups = metadata["groups"]
     if groups is not None:
         pairs.append(("groups", f"{len(set(groups)):,}"))
@@ -59,6 +63,7 @@ def print_model(path: str, loaded: LoadedModel) -> None:
     grid.add_column("feature", style="bold", overflow="ellipsis", no_wrap=True)
     if groups is not None:
         grid.add_column("group", overflow="ellipsis", no_wrap=True)
+    labels = [] if ordered else labels
     heads = labels if len(labels) > 2 else [f"for {label}" for label in labels[1:]]
     heads = heads or [show(one, 30) for one in responses] or ["coefficient"]
     for head in heads:
@@ -78,7 +83,7 @@ def print_model(path: str, loaded: LoadedModel) -> None:
             cells.insert(0, styled(show(str(groups[column]))))
         grid.add_row(styled(show(name) + " *" * (index in beside)), *cells)
     blank = [] if groups is None else [""]
-    if not isinstance(loaded, LoadedSurvivalModel):
+    if not (isinstance(loaded, LoadedSurvivalModel) or ordered):
         grid.add_row(styled(("intercept", "dim")), *blank, *intercepts)
     console.print(grid)
     console.print()

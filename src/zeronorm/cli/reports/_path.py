@@ -56,7 +56,8 @@ def print_path(document: Mapping[str, Any], quiet: bool = False) -> None:
         _print_entries(console, document["entered"])
         console.print()
     elif chosen["features"]:
-        score = "accuracy" if classes else "r2"
+        survival = document["data"]["task"] == "survival"
+        score = "accuracy" if classes else "c_index" if survival else "r2"
         words = words_of(document["data"], document["parameters"]["loss"], score)
         print_models(console, chosen["features"], classes, ("point", "point"), words)
         if not quiet:

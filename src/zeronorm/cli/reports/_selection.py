@@ -34,6 +34,7 @@ from ._tables import (
     rows_by_class,
     seconds_fact,
     styled,
+    thresholds_text,
 )
 from ._words import Words, words_of
 
@@ -68,7 +69,8 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     if outputs:
         print_outputs(console, model["features"], outputs, words, bool(classes))
     else:
-        print_models(console, model["features"], classes, entered, words, data["n_groups"])
+        titled = [] if data["task"] == "ordered" else classes
+        print_models(console, model["features"], titled, entered, words, data["n_groups"])
     print_covariates(console, model["covariates"], outputs, words, classes)
     if not quiet:
         effect = words.effect.replace("log-odds", "score") if model["measure"] else words.effect
@@ -167,6 +169,8 @@ def _facts(
     if beside is not None:
         other = f"{_mean_error(beside)} with a selection of as many features for accuracy"
         facts.append(("beside it", styled(other)))
+    if model["thresholds"]:
+        facts.append(("thresholds", thresholds_text(classes, model["thresholds"])))
     if model["calibration"] is not None:
         facts.append(("probabilities", probabilities(model["calibration"])))
     method, criterion = document["parameters"]["method"], document["parameters"]["criterion"]
@@ -182,7 +186,7 @@ def _facts(
     gap = document["parameters"].get("gap")
     total = document["data"]["n_features"] - document["n_covariates"]
     labels = (classes if len(classes) > 2 else classes[1:]) or [None]
-    if document["outputs"]:
+    if document["outputs"] or model["thresholds"]:
         labels = [None]
     if method == "bilevel":
         facts.append(("certificate", "none: selections with groups have no certificate"))

@@ -81,13 +81,23 @@ def print_header(console: Console, data: Mapping[str, Any]) -> None:
     counts = data["class_counts"]
     if counts:
         shown = [f"{show(label, 30)} {count:,}" for label, count in list(counts.items())[:12]]
+        between = " < " if data["task"] == "ordered" else ", "
         more = f", and {len(counts) - 12} more" if len(counts) > 12 else ""
         name = show(data["target"] or "classes", 40)
-        console.print(styled((f"{name}: ", "dim"), f"{', '.join(shown)}{more}"))
+        kind = "ordered, " if data["task"] == "ordered" else ""
+        console.print(styled((f"{name}: ", "dim"), f"{kind}{between.join(shown)}{more}"))
     elif data["range"] is not None:
         console.print(styled((f"{target_name(data)}: ", "dim"), describe_target(data)))
     if data["guess"] is not None:
         console.print(styled((f"taken for {data['task']}: {data['guess']}", "dim")))
+
+
+def thresholds_text(classes: Sequence[Any], thresholds: Sequence[float]) -> Text:
+    """Return where ordered classes end and the next begin, in units of the coefficients."""
+    text = styled(show(str(classes[0]), 30))
+    for label, threshold in zip(classes[1:], thresholds, strict=True):
+        text.append_text(styled((f" | {threshold:.4g} | ", "bold"), show(str(label), 30)))
+    return text
 
 
 def print_models(

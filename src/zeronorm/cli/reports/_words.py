@@ -49,6 +49,9 @@ def words_of(data: Mapping[str, Any], loss: str, score: str, level: float | None
     name, baseline = _SCORES[score]
     if data["task"] in (None, "classes"):
         return Words(_PER_DEVIATION, f"{_ADDS} log-odds", score=name, baseline=_largest(data))
+    if data["task"] == "ordered":
+        what, sign = "odds of a higher class", "above 1: raises the class"
+        return Words("odds ratio", f"{_TIMES} {what}", True, sign, name, _largest(data))
     if loss == "quantile":
         name, baseline = "pinball loss explained", "0: as good as one quantile for all; 1: perfect"
     if several:

@@ -8,10 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
 from ... import _kernels
 from ..._typing import FloatArray, IndexArray
 from ...designs._column_sets import ColumnSet, RowSet
+
+SWEEPS_BETWEEN = 10  # of a descent with a Gram matrix, between steps of the support
 
 
 @dataclass(frozen=True)
@@ -197,6 +200,41 @@ class Descent:
         self._state = self._state._replace(
             offset=offset, n_sweeps=self.n_sweeps + sweeps, violation=violation
         )
+
+    def solve_gram(self, gram: FloatArray, target: float, max_sweeps: int) -> None:
+        """Sweep with the Gram matrix until the violations add up to at most `target`.
+
+        Between some sweeps there are steps to the minimum over the features that are not zero: of
+        columns that are nearly dependent sweeps alone get nowhere. The model has no intercept and
+        no nu, so that the matrix stays as it is.
+        """
+        while self.n_sweeps < max_sweeps:
+            self.sweep_gram(gram, target, SWEEPS_BETWEEN)
+            if self._state.violation <= target:
+                return
+            self._solve_support(gram)
+
+    def _solve_support(self, gram: FloatArray) -> None:
+        """Step to the minimum over the features that are not zero, as far as signs are kept."""
+        model = self._model
+        l1, l2 = model.penalty[:, 0], model.penalty[:, 1]
+        u = model.u + self.step
+        some = np.flatnonzero(u)
+        slope = model.gradient + gram @ self.step + l2 * u + l1 * np.sign(u)
+        try:
+            factor = cho_factor(gram[np.ix_(some, some)] + np.diag(l2[some]), check_finite=False)
+        except np.linalg.LinAlgError:
+            return
+        move = -cho_solve(factor, slope[some], check_finite=False)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            to_zero = np.where(move * u[some] < 0, -u[some] / move, np.inf)
+            to_limit = model.largest_step[some] / np.abs(move)
+        share = min(1.0, float(to_zero.min(initial=1.0)), float(to_limit.min(initial=1.0)))
+        if not (np.isfinite(move).all() and share > 0.0):
+            return
+        self.step[some] += share * move
+        end = some[to_zero <= share]
+        self.step[end] = -model.u[end]
 
     @cached_property
     def _residual(self) -> FloatArray:

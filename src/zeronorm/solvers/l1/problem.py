@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class L1Problem:
     risk: Risk
     penalty: Penalty
     size: float  # sum of the sample weights: the number of rows, were they repeated
-    centre: FloatArray | None = None  # (m,) what the design subtracts from the columns of X
+    centre: FloatArray | None = None  # (n_features,) what is subtracted from the columns of X
 
     def centred(self) -> L1Problem:
         """Return the problem on columns less their means where these are far from 0.
@@ -49,6 +50,15 @@ class L1Problem:
         return replace(
             self, design=Scaled(self.design, centre, np.ones(centre.size)), centre=centre
         )
+
+    def intercept(self, point: Point, features: IndexArray, u: FloatArray) -> Any:
+        """Return b of X and its target at a point; of several outputs those of all."""
+        q = self.risk.loss.outputs
+        if q > 1:
+            own = 0.0 if self.centre is None else self.centre[features // q] * u
+            moved = np.bincount(features % q, np.broadcast_to(own, u.shape), q)
+            return self.risk.intercepts(point.z) + self.risk.origin - moved
+        return point.b - self.shift(features, u)
 
     def shift(self, features: IndexArray, u: FloatArray) -> float:
         """Return b of the design and the risk less b of X and its target."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from ..._typing import Columns, FloatArray
+from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._column_sets import ColumnSet, RowSet
 from ...designs._columns import gather
 from ...designs._wrappers import as_slice
@@ -30,6 +32,7 @@ SMALL = 1 << 15
 CHEAP_GRAM, GRAM_SHARE, GRAM_DESCENT_SHARE = 16, 0.25, 0.01
 LARGEST_COPY = 1 << 26  # elements that are copied for a Gram matrix
 ROUNDING = 1e-7  # least deviation that is told from 0, as a share of the root mean square
+COUPLED = 1e-10  # by what share diagonals are raised where a matrix is taken off another one
 LARGEST_STEP = 10.0  # of a coordinate, in units of the margins: LIBLINEAR's 10 for unit columns
 
 
@@ -56,7 +59,7 @@ def prox_newton(
         bound = max(bound, run.bound_over(columns, penalty, point, model.gradient))
         if point.value + penalty.value(point.u) - bound <= goal:
             break
-        step, offset = minimiser.step(model, violation, steps)
+        step, offset = minimiser.step(model, violation, steps, point)
         moved = moved_along(problem, columns, point, model, step, offset)
         if moved is None:
             break
@@ -74,9 +77,15 @@ class _Minimiser:
         self._Z: Columns | None = None  # the columns, once their Gram matrix is of use
         self.counts = {"sweeps": 0, "iterations": 0}
 
-    def step(self, model: Model, violation: float, seed: int) -> tuple[FloatArray, float]:
+    def step(
+        self, model: Model, violation: float, seed: int, point: Point
+    ) -> tuple[FloatArray, float]:
         """Descend from 0 until a share of the violation there is left; return (d, e)."""
         columns = self._columns
+        if not self._problem.risk.loss.separable:
+            step = self._step_coupled(model, violation, point)
+            if step is not None:
+                return step, 0.0
         if isinstance(columns, RowSet):
             return self._step_by_row(columns, model, violation)
         descent = Descent(columns, model)
@@ -90,16 +99,44 @@ class _Minimiser:
         self._count(descent)
         return descent.step, descent.offset
 
+    def _drawn(self, model: Model) -> IndexArray:
+        """Return the places of the features that are not zero, or are drawn from it.
+
+        What Gram matrices cost grows with the square of their number; what is drawn later has its
+        turn in the next step.
+        """
+        penalty = self._problem.penalty.of(self._columns.features)
+        drawn = penalty.pull(-model.gradient) >= NEAR * penalty.l1
+        return np.flatnonzero((model.u != 0) | drawn)
+
+    def _step_coupled(self, model: Model, violation: float, point: Point) -> FloatArray | None:
+        """Return a step by the second derivative itself, where rows depend on each other.
+
+        The curvature of the rows alone bounds it, and steps by that get ahead linearly: they are
+        left for where the matrix would not fit, or cannot be had.
+        """
+        some, columns, risk = self._drawn(model), self._columns, self._problem.risk
+        if risk.loss.outputs == 1 and some.size * risk.size > LARGEST_COPY:
+            return None
+        Z = gather(self._problem.design, columns.features[some])
+        taken = risk.coupling(Z, point.z)
+        if taken is None:
+            return None
+        gram = Z.gram(model.curvature)
+        gram.flat[:: some.size + 1] *= 1.0 + COUPLED  # no curvature is lost to rounding
+        gram -= taken
+        descent = Descent(columns.of(some), replace(model.of(some), intercept=False))
+        descent.solve_gram(gram, GRAM_DESCENT_SHARE * violation, MAX_SWEEPS)
+        self._count(descent)
+        step = np.zeros(columns.size)
+        step[some] = descent.step
+        return step
+
     def _step_by_row(
         self, columns: RowSet, model: Model, violation: float
     ) -> tuple[FloatArray, float]:
-        """Descend over the features that are not zero, and those that are drawn from it.
-
-        What the Gram matrix costs grows with the square of their number; what is drawn later has
-        its turn in the next step.
-        """
-        penalty = self._problem.penalty.of(columns.features)
-        some = np.flatnonzero((model.u != 0) | (penalty.pull(-model.gradient) >= NEAR * penalty.l1))
+        """Descend over what is drawn, with its Gram matrix."""
+        some = self._drawn(model)
         chosen = columns.of(some)
         descent = Descent(chosen, model.of(some))
         gram = chosen.gram(model.curvature)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class Run:
         # the columns, the intercept first, and the sign of each that is allowed.
         self._equalities: FloatArray | None = None
         if unpenalised.size:
-            ones = np.ones((problem.risk.size, int(problem.risk.intercept)))
+            ones = np.ones((problem.risk.weight.size, int(problem.risk.intercept)))
             Z = gather(problem.design, unpenalised).dense()
             self._equalities = np.hstack([ones, Z])
             sign = np.where(penalty.low == 0, -1.0, 0.0) + np.where(penalty.high == 0, 1.0, 0.0)
@@ -133,13 +134,13 @@ class Run:
 
     def _point(self, start: Start) -> Point:
         problem = self.problem
-        z = np.full(problem.risk.size, start.intercept)
+        z = np.full(problem.risk.weight.size, start.intercept)
         if start.support.size:
             self.columns(start.support).combine(start.coef, z)
         value, gradient = problem.risk.value_gradient(z)
         return Point(start.support, start.coef, start.intercept, z, value, gradient)
 
-    def columns(self, features: IndexArray) -> ColumnSet | RowSet:
+    def columns(self, features: IndexArray) -> Any:
         """Return some columns: in place, or gathered."""
         return self._store.columns(features, self._likely(features))
 
@@ -275,7 +276,7 @@ class Run:
         used = point.u != 0
         support, u = point.features[used], point.u[used]
         return Result(
-            support, u, point.b - self.problem.shift(support, u), objective, {"dual": self.bound},
+            support, u, self.problem.intercept(point, support, u), objective, {"dual": self.bound},
             dual, self.status, tuple(self.history),
         )  # fmt: skip
 

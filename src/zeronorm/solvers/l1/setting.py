@@ -12,7 +12,8 @@ from ... import validate
 from ..._typing import Design, FloatArray, IndexArray, Smooth
 from ...designs import Scaled, as_design
 from ...designs._columns import gather
-from ...designs._operations import center_scale, unscaled
+from ...designs._operations import center_scale, distant_means, unscaled
+from ...designs._repeated import Repeated
 from ...result import Result, Status
 from ..drive import Solver
 from ..pool.refit import Refit, refit
@@ -50,15 +51,37 @@ class L1Setting:
     for_sizes: bool = False  # whether the problem is solved for a number of features
 
     def problems(
-        self, design: Design, ys: Sequence[FloatArray], weight: FloatArray
+        self,
+        design: Design,
+        ys: Sequence[FloatArray],
+        weight: FloatArray,
+        exposure: FloatArray | None = None,
     ) -> list[L1Problem]:
-        """Return the problem of every y at C = 1."""
+        """Return the problem of every y at C = 1.
+
+        exposure : (n,) what an offset makes of the weight of a row; `ys` are then those of
+            `with_offset`. Sizes and scales are those of `weight` alone.
+        """
         penalty = self._penalty(design, weight)
-        size = float(weight.sum())
+        size, q = float(weight.sum()), self.loss.outputs
+        seen = weight if exposure is None else weight * exposure
+        free = self.intercept
+        if q > 1:  # the intercepts are a part of the loss
+            if (penalty.l1 == 0).any():
+                raise ValueError(
+                    "penalty_factor must be positive for multi_class='multinomial': without a "
+                    "penalty the coefficients of the classes are not told apart. Use a small one, "
+                    "1e-3."
+                )
+            centre = distant_means(design) if free else None
+            if centre is not None:
+                design = Scaled(design, centre, np.ones(centre.size))
+            design, seen, free = Repeated(design, q), np.tile(seen, q), False
+            penalty = penalty.of(np.repeat(np.arange(penalty.l1.size), q))
+            risks = [Risk.centred(y, seen, self.loss, free) for y in ys]
+            return [L1Problem(design, risk, penalty, size, centre) for risk in risks]
         return [
-            L1Problem(
-                design, Risk.centred(y, weight, self.loss, self.intercept), penalty, size
-            ).centred()
+            L1Problem(design, Risk.centred(y, seen, self.loss, free), penalty, size).centred()
             for y in ys
         ]
 
@@ -114,7 +137,7 @@ class L1Setting:
             validate.check_spread(scale, LARGEST_SCALED)
         C = result.history[-1].extra.get("C", C)  # a path tells which
         curvature = C * weight
-        if self.loss.of_labels:  # at margins of 0 it is the largest one
+        if self.loss.of_labels and self.loss.outputs == 1:  # at margins of 0 it is the largest one
             zeros, ones = np.zeros(weight.size), np.ones(weight.size)
             curvature = self.loss.curvature(zeros, ones, curvature)
         n_features, block = design.shape[1], design.block
@@ -128,7 +151,7 @@ def refit_on_x(
 ) -> Refit:
     """Return the refit of some features of a problem (at C = 1) on the scaling of X.
 
-    unit : (n,) class weights, if there are any.
+    It keeps the signs of the problem. unit : (n,) class weights, if there are any.
     """
     design, risk = problem.design, problem.risk
     stored = design if problem.centre is None else unscaled(design)[0]
@@ -137,7 +160,9 @@ def refit_on_x(
     scale = np.where(scaled.scale > 0, scaled.scale, 1.0)  # 0: constant, without an intercept
     mean = np.zeros(support.size) if scaled.mean is None else scaled.mean
     Z = gather(Scaled(columns, scaled.mean, scale), np.arange(support.size))
-    return refit(Z, mean, 1.0 / scale, risk, C=C, unit=unit)
+    penalty = problem.penalty.of(support)
+    signs = (penalty.low == 0).astype(np.int8) - (penalty.high == 0)
+    return refit(Z, mean, 1.0 / scale, risk, C=C, unit=unit, signs=signs)
 
 
 __all__ = ["L1Setting", "gap_of", "refit_on_x"]

@@ -1,29 +1,35 @@
 """The final fit on a fixed support: L2-penalised, on the scaling of the user's X.
 
-    min_{w, b}  1/2 ||w||^2 + C sum_i s_i f(y_i, x_i'w + b)
+    min_{w, b}  1/2 sum_j p_j w_j^2 + C sum_i s_i f(y_i, x_i'w + b)
 
-with C given, or chosen by the approximate leave-one-out loss.
+with C given and p_j = 1, or C chosen by the approximate leave-one-out loss and p_j so that units
+that differ by many orders have no part in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
-from ...losses import Adjusted, LossOfOutputs, as_adjusted
+from ...losses import Adjusted, LossOfOutputs, Ordinal, as_adjusted
+from ...losses._ordinal import losses_of_rows
 from ..risk import Risk
 from ..signs import free_signs
-from .ridge import Ridge, inverse_factor, leverages
+from .ridge import ROUNDING, Ridge, inverse_factor, leverages
 from .signed_ridge import signed_ridge
 
 # Values of C for "loo", divided by the mean variance of the selected columns: from prior standard
 # deviations of 0.05 to 7 of the coefficient of a column with that variance.
 LOO_GRID = (0.003, 0.03, 0.3, 5.0, 50.0)
 FOLDS = 5  # that choose C where the loss of a row depends on other rows
+SPREAD = 1e4  # of variances, beyond which units are not taken for knowledge
+STEP = 10.0  # from a value of C to the next beyond the grid
+SAME = 1e-10  # of its variance, what of a column the others may leave unexplained by rounding
+TINY = float(np.finfo(np.float64).tiny)  # instead of a variance of 0
 GRID_TOL = 1e-4  # while values of C are compared
 
 
@@ -47,6 +53,7 @@ def refit(
     risk: Risk,
     *,
     C: float | str = "loo",
+    chosen: bool = False,
     unit: FloatArray | None = None,
     signs: np.ndarray | None = None,
     tol: float = 1e-9,
@@ -54,7 +61,8 @@ def refit(
     """Fit the model on the columns mean + std * Z, for one C or for the best of a grid.
 
     Working with Z keeps the systems well scaled for any units of X; the penalty is on the
-    coefficients of the user's columns, 1/2 sum_j (u_j / std_j)^2 with u = std * w.
+    coefficients of the user's columns, 1/2 sum_j p_j (u_j / std_j)^2 with u = std * w, p_j = 1
+    or, where C is chosen, those of `column_penalties`.
 
     Parameters
     ----------
@@ -63,59 +71,137 @@ def refit(
     risk : with the sample weights, C not among them.
     unit : (n,) what leaving one row out removes at most of its weight, 1 by default: the class
         weight of a row, so that integer weights equal repetition.
-    C : a positive number, or "loo": from LOO_GRID / (mean variance of the columns of X).
+    C : a positive number, or "loo": from LOO_GRID / (mean variance of the columns of X), or larger.
+    chosen : whether a number C was chosen by "loo" for other rows.
     signs : (k,) that coefficients may have, by default any. What a sign keeps at 0 counts as absent
         in leave-one-out losses.
     """
     own = free_signs(std.size) if signs is None else signs
+    share, mean_of_all = np.ones_like(std), 1.0
+    if C == "loo" or chosen:
+        variance = variances(Z, std, risk.weight)
+        share, mean_of_all = column_penalties(variance), mean_variance(variance)
+    penalty = share / std**2
     if C == "loo":
-        variance = risk.loss.outputs * mean_variance(Z, std, risk.weight)
-        candidates = [c / variance for c in LOO_GRID]
+        compared = Comparison(Z, risk, penalty, own, unit, max(tol, GRID_TOL))
+        for value in LOO_GRID:
+            compared.add(value / (risk.loss.outputs * mean_of_all))
+        most = weakest_ridge(Z, std, risk, share) if compared.last_is_best else 0.0
+        while STEP * compared.values[-1] <= most and compared.last_is_best:
+            compared.add(STEP * compared.values[-1])
     else:
-        candidates = [float(C)]
-    penalty = 1.0 / std**2
-    adjusted = as_adjusted(risk.loss)
-    base = risk.loss if adjusted is None else adjusted.each
-    by_folds = not base.separable and base.outputs == 1
-    folds = _folds(Z, risk) if by_folds else []
-    fits: list[Ridge] = []
-    losses: list[float] = []
-    coarse = tol if len(candidates) == 1 else max(tol, GRID_TOL)
-    for value in candidates:
-        start = (fits[-1].coef, fits[-1].intercept) if fits else None
-        fits.append(
-            signed_ridge(Z, risk.times(value), own, penalty=penalty, start=start, tol=coarse)
-        )
-        if base.outputs > 1 or base.separable:
-            at_zero = (own != 0) & (fits[-1].coef == 0)
-            part = Z.take(np.flatnonzero(~at_zero)) if at_zero.any() else Z
-            several = base.outputs > 1 or adjusted is not None
-            left_out = leave_one_row_out_loss if several else leave_one_out_loss
-            losses.append(left_out(part, risk, value, penalty[~at_zero], fits[-1].margins, unit))
-        else:
-            losses.append(held_out_loss(Z, risk, folds, value, penalty, fits[-1], coarse, own))
-    best = int(np.argmin(np.nan_to_num(losses, nan=np.inf)))
-    fit = fits[best]
-    if coarse > tol:
+        compared = Comparison(Z, risk, penalty, own, unit, tol)
+        compared.add(float(C))
+    best = compared.best
+    fit = compared.fits[best]
+    if compared.tol > tol:
         start = fit.coef, fit.intercept
-        at_best = risk.times(candidates[best])
-        fit = signed_ridge(Z, at_best, own, penalty=penalty, start=start, tol=tol)
+        weighted = risk.times(compared.values[best])
+        fit = signed_ridge(Z, weighted, own, penalty=penalty, start=start, tol=tol)
     coef = fit.coef / std
     value = risk.value_gradient(fit.margins)[0]
     intercept, effects = risk.unpenalised(fit.margins, fit.intercept)
-    if risk.loss.outputs > 1:
+    if risk.loss.own_intercepts or risk.loss.outputs > 1:
         intercept = intercept - (mean * coef).reshape(-1, risk.loss.outputs).sum(axis=0)
     else:
         intercept = intercept - float(mean @ coef)
     return Refit(
         coef,
         intercept + risk.origin,
-        candidates[best],
+        compared.values[best],
         value,
-        losses[best],
+        compared.losses[best],
         fit.gap,
         effects,
     )
+
+
+@dataclass
+class Comparison:
+    """Values of C, their fits, and the losses of rows that these did not see."""
+
+    Z: Columns
+    risk: Risk
+    penalty: FloatArray
+    signs: np.ndarray
+    unit: FloatArray | None
+    tol: float
+    values: list[float] = field(default_factory=list)
+    fits: list[Ridge] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Make the folds of a loss whose rows depend on each other."""
+        adjusted = as_adjusted(self.risk.loss)
+        loss = self.risk.loss if adjusted is None else adjusted.each
+        self.adjusted = adjusted is not None
+        self.ordered = isinstance(loss, Ordinal)
+        by_folds = not (loss.separable or self.ordered) and loss.outputs == 1
+        self.folds = _folds(self.Z, self.risk) if by_folds else []
+
+    def add(self, C: float) -> None:
+        """Fit with a further C, from the last fit."""
+        Z, risk, penalty, signs = self.Z, self.risk, self.penalty, self.signs
+        start = (self.fits[-1].coef, self.fits[-1].intercept) if self.fits else None
+        fit = signed_ridge(Z, risk.times(C), signs, penalty=penalty, start=start, tol=self.tol)
+        if self.folds:
+            loss = held_out_loss(Z, risk, self.folds, C, penalty, fit, self.tol, signs)
+        elif risk.loss.outputs > 1:
+            loss = leave_one_row_out_loss(Z, risk, C, penalty, fit.margins, self.unit)
+        else:
+            at_zero = (signs != 0) & (fit.coef == 0)
+            part = Z.take(np.flatnonzero(~at_zero)) if at_zero.any() else Z
+            leave_out = leave_ordered_row_out_loss if self.ordered else leave_one_out_loss
+            if self.adjusted:
+                leave_out = leave_one_row_out_loss
+            loss = leave_out(part, risk, C, penalty[~at_zero], fit.margins, self.unit)
+        self.values.append(C)
+        self.fits.append(fit)
+        self.losses.append(loss)
+
+    @property
+    def best(self) -> int:
+        """The place of the least loss."""
+        return int(np.argmin(np.nan_to_num(self.losses, nan=np.inf)))
+
+    @property
+    def last_is_best(self) -> bool:
+        """Whether no value before the last one has so little loss."""
+        return self.best == len(self.losses) - 1
+
+
+def column_penalties(variance: FloatArray) -> FloatArray:
+    """Return p_j, (k,): 1, or v_j / v where variances of columns of X are in no proportion.
+
+    v is their mean, so that C means the same. Units as different as these say nothing of which
+    coefficients are small.
+    """
+    varies = variance > TINY
+    least = variance.min(initial=np.inf, where=varies)
+    if not least < variance.max(initial=0.0) / SPREAD:
+        return np.ones_like(variance)
+    return np.where(varies, variance / variance.mean(), 1.0)
+
+
+def weakest_ridge(Z: Columns, std: FloatArray, risk: Risk, share: FloatArray) -> float:
+    """Return the largest C worth a trial: 50 / min_j v_j (1 - R_j^2) / p_j.
+
+    v_j (1 - R_j^2) is the variance of column j that the others do not explain, 1 - R_j^2 one over
+    the j-th diagonal entry of the inverse of the correlations. With that variance a coefficient is
+    as free as the last value of LOO_GRID leaves it with the mean variance.
+
+    share : (k,) the p_j.
+    """
+    total = float(risk.weight.sum())
+    v = variances(Z, np.ones_like(std), risk.weight)
+    varies = v > TINY
+    unit = np.where(varies, 1.0 / np.sqrt(v), 0.0)
+    mean = unit * Z.dot(risk.weight) / total
+    correlation = unit[:, None] * Z.gram(risk.weight) * unit / total - np.outer(mean, mean)
+    correlation[np.diag_indices_from(correlation)] += SAME
+    inflation = (inverse_factor(correlation) ** 2).sum(axis=0)
+    rest = (v * std**2 / (share * inflation)).min(initial=np.inf, where=varies)
+    return float(LOO_GRID[-1] / (risk.loss.outputs * rest))
 
 
 def leave_one_out_loss(
@@ -180,6 +266,47 @@ def leave_one_row_out_loss(
     return float(at.value_gradient(z + shift, risk.y, risk.weight)[0] / risk.weight.sum() * q)
 
 
+def leave_ordered_row_out_loss(
+    Z: Columns,
+    risk: Risk,
+    C: float,
+    penalty: FloatArray,
+    margins: FloatArray,
+    unit: FloatArray | None = None,
+) -> float:
+    """Return the mean loss of each row of ordered classes under the model fitted without it.
+
+    The same Newton step, in coefficients and thresholds. A row has two scores, its margin less the
+    threshold above its class and less that below; A and W are 2 x 2. A row that is all of its class
+    cannot be left out: it counts with the loss that it has.
+    """
+    (n, p), weight = Z.shape, risk.weight
+    rows, b = cast("Ordinal", risk.loss).thresholds(margins, risk.y, weight)
+    place, each = rows.place, np.arange(n)
+    low, high = rows.ends(b)
+    scores = np.stack([margins - high, margins - low])
+    _, slopes, bends = losses_of_rows(*scores)
+    columns = np.zeros((2, n, p + b.size + 2))
+    columns[:, :, :p] = Z.dense()
+    columns[0, each, p + 1 + place] = columns[1, each, p + place] = -1.0
+    # There is no threshold below the first class, and none above the last.
+    columns = np.delete(columns, [p, p + b.size + 1], axis=2)
+    bent = np.einsum("abn,bnj->anj", C * weight * bends, columns)
+    matrix = np.einsum("ani,anj->ij", columns, bent)
+    matrix[np.arange(p), np.arange(p)] += penalty
+    matrix[np.diag_indices_from(matrix)] += 1e-10 * np.einsum("ii->i", matrix)
+    white = columns @ inverse_factor(matrix).T
+    leverage = C * np.einsum("anj,bnj->abn", white, white)
+    one = np.minimum(weight, 1.0 if unit is None else unit)
+    (a, d), (c, e) = np.eye(2)[:, :, None] - np.einsum("abn,bcn->acn", one * bends, leverage)
+    determinant = np.maximum(a * e - c * d, 1e-8)
+    first, second = one * slopes
+    moved = np.stack([e * first - d * second, a * second - c * first]) / determinant
+    alone = rows.total[place] <= one
+    shift = np.where(alone, 0.0, np.einsum("abn,bn->an", leverage, moved))
+    return float(weight @ losses_of_rows(*(scores + shift))[0]) / float(weight.sum())
+
+
 def _folds(Z: Columns, risk: Risk) -> list[tuple[IndexArray, Columns, Risk]]:
     """Return the rows that each fold leaves, and their parts; a target's order deals them out."""
     turn = np.empty(risk.size, np.int64)
@@ -223,14 +350,15 @@ def held_out_loss(
 
 
 def variances(Z: Columns, std: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the variances of the columns std * Z under the weights, (k,)."""
+    """Return the variances of the columns std * Z under the weights, (k,); tiny: it is constant."""
     total = float(weight.sum())
     mean = Z.dot(weight) / total
-    square = Z.squares(weight)
-    return np.maximum((square / total - mean**2) * std**2, np.finfo(np.float64).tiny)
+    square = Z.squares(weight) / total
+    own = square - mean**2
+    return np.maximum(np.where(own > ROUNDING * square, own, 0.0) * std**2, TINY)
 
 
-def mean_variance(Z: Columns, std: FloatArray, weight: FloatArray) -> float:
-    """Return the mean of these variances, 1 where none varies."""
-    found = float(variances(Z, std, weight).mean()) if std.size else 0.0
-    return found if found > np.finfo(np.float64).tiny else 1.0
+def mean_variance(variance: FloatArray) -> float:
+    """Return the mean of variances of columns, 1 where none varies."""
+    found = float(variance.mean()) if variance.size else 0.0
+    return found if found > TINY else 1.0

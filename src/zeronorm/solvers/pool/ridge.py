@@ -25,6 +25,7 @@ from ..risk import Risk
 MAX_NEWTON = 100
 WORST_START = 2.0  # the objective of a start, relative to the model without features
 BALANCED = 1.0 - 1e-9  # less of a dual point is kept only where b has not its best value
+ROUNDING = 1e-14  # of the diagonal of a Gram matrix, what may be left of it by subtraction
 # Dense problems of at most so many multiply-adds in a Gram matrix, and no more columns than rows,
 # are solved by one call of a kernel; above it the BLAS is faster.
 KERNEL_GRAM = 2e7
@@ -75,6 +76,24 @@ def inverse_factor(matrix: FloatArray) -> FloatArray:
     if not matrix.size:  # LAPACK would complain on the terminal
         return np.empty((0, 0))
     return np.asarray(np.tril(dtrtri(cholesky(matrix), lower=1)[0]))
+
+
+def scale_system(matrix: FloatArray, penalty: FloatArray, least: FloatArray) -> FloatArray:
+    """Add the penalty to a Gram matrix and scale its diagonal to 1; return by what, (p,).
+
+    The columns may differ in scale by many orders.
+
+    least : (p,) what less of the diagonal is rounding. Where one row has nearly all the curvature,
+        as where a count is predicted to be huge, nothing of a column is left once it is centred,
+        and rounding may leave less than that.
+    """
+    view = np.einsum("ii->i", matrix)
+    view += penalty
+    np.maximum(view, least, out=view)
+    unit = 1.0 / np.sqrt(view)
+    matrix *= unit[:, None]
+    matrix *= unit
+    return np.asarray(unit)
 
 
 def ridge(
@@ -261,15 +280,12 @@ def _newton_direction(
         descent = descent + cross * (pull / total)
     if p <= n or Z.array is None or coupling is not None:
         matrix = Z.gram(curvature)
+        least = ROUNDING * np.diagonal(matrix)
         if centre:
             matrix -= np.outer(cross, cross / total)
         if coupling is not None:
             matrix -= coupling
-        view = np.einsum("ii->i", matrix)
-        view += diagonal
-        unit = 1.0 / np.sqrt(view)  # the columns may differ in scale by many orders
-        matrix *= unit[:, None]
-        matrix *= unit
+        unit = scale_system(matrix, diagonal, least)
         direction = unit * solve_positive(matrix, unit * descent)
     else:
         # Woodbury: with V = W^(1/2) (Z - 1 (Z'w)'/sum w), (P + V'V)^-1 r
@@ -299,12 +315,10 @@ def leverages(
     base = 1.0 / total if centred else 0.0
     if p <= n:
         # With H = L L' over the centred columns, h_i = ||L^-1 z_i||^2.
-        matrix = Z.gram(curvature) - total * np.outer(centre, centre)
-        view = np.einsum("ii->i", matrix)
-        view += diagonal
-        unit = 1.0 / np.sqrt(view)
-        matrix *= unit[:, None]
-        matrix *= unit
+        matrix = Z.gram(curvature)
+        least = ROUNDING * np.diagonal(matrix)
+        matrix -= total * np.outer(centre, centre)
+        unit = scale_system(matrix, diagonal, least)
         whiten = inverse_factor(matrix).T  # of the centred columns times `unit`
         narrow = n * p * p > FLOAT32_GRAM
         size = np.sqrt(total) if total > 0 else 1.0  # values near 1: no underflow in float32

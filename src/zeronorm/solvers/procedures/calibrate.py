@@ -9,9 +9,9 @@ passes. With z_i the margin of row i under the model of the fold that holds it o
 
 one number for every size. Several classes share it, so that no decision changes: it minimises the
 log-loss of their probabilities, which are those of each class against the others divided by their
-sum, or of a model of all classes the multinomial ones. The models of the folds are refitted with
-the C of the final fit in its scale-free form, C v, v the mean variance of their columns; a number
-that the user gave is used as it is.
+sum, or of a model of all classes the multinomial or the ordinal ones. The models of the folds are
+refitted with the C of the final fit in its scale-free form, C v, v the mean variance of their
+columns; a number that the user gave is used as it is.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ..._typing import Columns, Design, FloatArray, IndexArray
 from ...designs import Rows
 from ...designs._columns import gather
 from ...designs._operations import column_scaling, multiply, unscaled
+from ...losses._ordinal import ordered_log_loss
 from ...result import Path
 from ..clock import PhaseClock
 from ..drive import Solver, together
@@ -88,29 +89,52 @@ def calibrated(
     n = len(tasks)
     paths, of_folds = repeats[:n], repeats[n:]
     with clock.phase("calibrate"):
-        outputs = tasks[0].loss.outputs
-        z = {k: np.empty((labels.size, n * outputs)) for k in sizes}
+        # A model has a score for each output, or for each threshold between ordered classes.
+        width = int(np.size(paths[0][sizes[0]].intercept))
+        z = {k: np.empty((labels.size, n * width)) for k in sizes}
         for column, (task, path) in enumerate(zip(tasks, paths, strict=True)):
             free = _scale_free(task, path) if refit_C == "loo" else None
             for number, fold in enumerate(folds):
                 margins = _held_out(fold, column, of_folds[number * n + column], sizes, free)
                 for k in sizes:
-                    z[k][fold.test, column : column + outputs] = margins[k]
+                    z[k][fold.test, column : column + width] = margins[k]
         codes = np.unique(labels, return_inverse=True)[1]
         weight = tasks[0].sample_weight[: labels.size]
-        found = {k: best_scale(z[k], codes, weight, shared=outputs > 1) for k in sizes}
+        kind = tasks[0].loss.name if width > 1 else "each"
+        found = {k: best_scale(z[k], codes, weight, kind) for k in sizes}
         return [_scaled(path, found) for path in paths]
 
 
 def best_scale(
-    z: FloatArray, codes: IndexArray, weight: FloatArray, *, shared: bool = False
+    z: FloatArray, codes: IndexArray, weight: FloatArray, kind: str = "each"
 ) -> tuple[float, float]:
     """Return the number in [LEAST, MOST] by which margins have the least log-loss, and that mean.
 
-    z : (n, 1) margins of the second of two classes, or (n, n_classes) of each against the others.
+    z : (n, 1) margins of the second of two classes, (n, n_classes) of each against the others, or
+        of ordered classes (n, n_classes - 1) at the thresholds.
     codes : (n,) the class of each row. weight : (n,).
-    shared : whether margins are those of a multinomial model.
+    kind : "each", or the loss of a model of all classes: "multinomial" or "ordinal".
     """
+    if kind == "ordinal":
+        return _least(*_ordered_log_loss(z, codes, weight))
+    return _least(*_log_loss(z, codes, weight, shared=kind == "multinomial"))
+
+
+def _ordered_log_loss(
+    z: FloatArray, codes: IndexArray, weight: FloatArray
+) -> tuple[Callable[[float], float], Callable[[float], bool]]:
+    """Return the mean log-loss of ordered classes by a, and whether it rises there."""
+    total = float(weight.sum())
+    return (
+        lambda a: float(weight @ ordered_log_loss(a * z, codes)[0]) / total,
+        lambda a: float(weight @ ordered_log_loss(a * z, codes)[1]) > 0.0,
+    )
+
+
+def _log_loss(
+    z: FloatArray, codes: IndexArray, weight: FloatArray, *, shared: bool
+) -> tuple[Callable[[float], float], Callable[[float], bool]]:
+    """Return the mean log-loss of classes by a, and whether it rises there."""
     if z.shape[1] == 1:
         z = np.hstack([-z, z])  # their probabilities have the sum 1
     rows = np.arange(codes.size)
@@ -131,6 +155,11 @@ def best_scale(
         slope = (np.exp(log_proba) * change).sum(axis=1) - change[rows, codes]
         return float(weight @ slope) > 0.0
 
+    return loss, rising
+
+
+def _least(loss: Callable[[float], float], rising: Callable[[float], bool]) -> tuple[float, float]:
+    """Return where in [LEAST, MOST] a loss is least, and its value there."""
     best = int(np.argmin([loss(a) for a in GRID]))
     low, high = GRID[max(best - 1, 0)], GRID[min(best + 1, GRID.size - 1)]
     if rising(low):
@@ -232,12 +261,13 @@ def _held_out(
         if free is not None:
             columns = task.columns(place)
             C = free[k] / float(variance[columns].mean())
-            fit = refit_support(task, Z.take(columns), task.columns(model.support), C)
+            support = task.columns(model.support)
+            fit = refit_support(task, Z.take(columns), support, C, chosen=True)
             coef, intercept, effects = task.by_output(fit.coef), fit.intercept, fit.effects
-        margins[k] = outside.take(place).times(coef.T) + intercept
+        scores = outside.take(place).times(coef.T)
         if task.covariates.size:
-            margins[k] = margins[k] + beside @ effects.T
-        margins[k] = margins[k].reshape(len(fold.test), -1)
+            scores = scores + beside @ effects.T
+        margins[k] = scores.reshape(len(fold.test), -1) + intercept
     return margins
 
 

@@ -20,13 +20,18 @@ from ..request import Request
 from ..task import Task
 
 
-def refit_support(task: Task, Z: Columns, support: IndexArray, C: float | str | None) -> Refit:
-    """Refit the gathered columns of a support on the user's scaling of X."""
+def refit_support(
+    task: Task, Z: Columns, support: IndexArray, C: float | str | None, *, chosen: bool = False
+) -> Refit:
+    """Refit the gathered columns of a support on the user's scaling of X.
+
+    chosen : whether a number C was chosen by "loo" for other rows.
+    """
     assert C is not None  # the solution itself would be the model
     mean, scale = column_scaling(task.design, support)
     risk = replace(task.risk(1.0), loss=task.loss.final)
     signs = task.signs[support]
-    return refit(Z, mean, 1.0 / scale, risk, C=C, unit=task.unit, signs=signs)
+    return refit(Z, mean, 1.0 / scale, risk, C=C, chosen=chosen, unit=task.unit, signs=signs)
 
 
 def negative_log_likelihood(task: Task, fit: Refit) -> float:

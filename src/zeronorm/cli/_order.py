@@ -1,0 +1,54 @@
+"""The order of classes on the command line: of numbers, or as it is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ._input import listed
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """Labels with their order, as an ordered categorical of pandas has it."""
+
+    labels: Any  # (n_samples,)
+    categories: Any  # from the lowest to the highest
+    ordered: bool = True
+
+    @property
+    def dtype(self) -> Ordered:
+        """What has the order."""
+        return self
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        """Return the labels."""
+        return self.labels
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.labels)
+
+
+def in_order(labels: Any, order: str | None, name: str, data: str) -> Any:
+    """Return the labels from the lowest to the highest; numbers are by their size."""
+    import numpy as np
+
+    from ..files import quote
+
+    classes = np.unique(labels)
+    if order is None:
+        if labels.dtype.kind not in "iuf":
+            raise ValueError(
+                f"{data}: the {name} is text, which has no order; say --order with the classes "
+                f"from the lowest to the highest: {listed(classes)}."
+            )
+        return classes
+    known = {str(label): label for label in classes.tolist()}
+    given = [text.strip() for text in order.split(",")]
+    if len(set(given)) < len(given) or set(given) != set(known):
+        raise ValueError(
+            f"--order must have every class of the {name} once, with commas between them: "
+            f"{listed(classes)}; got {quote(order)}."
+        )
+    return np.array([known[text] for text in given], classes.dtype)

@@ -1,0 +1,154 @@
+"""What the l1 estimators chosen by cross-validation share: folds as weights, all in one pass."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from .. import validate
+from .._folds import RULES, best_and_near, splits
+from .._typing import FloatArray, IndexArray
+from ..result import Result
+from ..solvers import L1Problem
+from ..solvers.drive import Solver
+from ..solvers.l1.held_out import LOWER, HeldOut
+from ..solvers.l1.path import l1_folds
+from ..solvers.l1.problem import Point
+from ..solvers.l1.setting import gap_of
+from . import _doubts, _l1_problem
+from ._l1_path import grid, path_of
+from ._linear import Rowwise
+from ._selecting import one_or_all
+from ._sparse_linear import SparseLinearModel
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A fold, and what its held-out rows are scored from."""
+
+    number: int
+    drawn: FloatArray  # (n,) sample weights, times how often a row is learnt from
+    learnt: np.ndarray  # (n,) whether a row has a weight in the fit
+    test: IndexArray
+    data: Rowwise
+    targets: list[FloatArray]  # of every problem, with the offset
+    exposure: FloatArray | None
+
+    @property
+    def weight(self) -> FloatArray:
+        """The sample weights of the rows held out."""
+        return np.asarray(self.data.sample_weight[self.test])
+
+
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    """What the solver of all folds found."""
+
+    Cs: FloatArray
+    scores: FloatArray  # (n_Cs, n_folds)
+    solutions: list[list[Result]]  # of all data: [problem][C]
+    names: list[str] | None
+
+
+def check(model: Any) -> None:
+    """Raise ValueError where a parameter breaks a rule."""
+    _l1_problem.check_common(model)
+    validate.check_grid(model.Cs)
+    validate.check_option("rule", model.rule, RULES)
+    validate.check_seed(model.random_state)
+
+
+def read(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
+    """Validate everything; rows of weight 0 stay, as splits number all rows."""
+    data = SparseLinearModel._read(model, X, y, None, offset)
+    weight = validate.check_sample_weight(sample_weight, len(data.labels))
+    return replace(data, sample_weight=weight)
+
+
+def begin(
+    model: Any, data: Rowwise, seconds: dict[str, float]
+) -> tuple[np.ndarray | None, list[Solver[Any]]]:
+    """Return the classes, if any, and the solver of all folds and all data."""
+    started = time.perf_counter()
+    design, labels, sample_weight = data.design, data.labels, data.sample_weight
+    weight = sample_weight * model._unit(labels, sample_weight)
+    found = _l1_problem.posed(model, replace(data, sample_weight=weight))
+    setting, classes = found.setting, found.classes
+    values = validate.check_grid(model.Cs)
+    validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
+    whole = found.problems(design, weight)
+    folds: list[list[L1Problem]] = []
+    held_out: list[HeldOut] = []
+    strata = model._shared_by_folds(labels)
+    for train, test in splits(
+        labels if strata is None else strata, weight, model.cv, model.random_state,
+        several=True, stratify=strata is not None,
+    ):  # fmt: skip
+        drawn = sample_weight * np.bincount(train, minlength=weight.size)
+        part = drawn * model._unit(labels, drawn)
+        fold = Fold(len(folds), drawn, part > 0, test, data, found.targets, found.exposure)
+        held_out.append(model._held_out(fold, classes, whole[0].risk.loss))
+        part *= weight.sum() / part.sum()
+        own = _l1_problem.posed(model, replace(data, sample_weight=part))
+        folds.append(own.problems(design, part))
+    seconds["standardize"] = time.perf_counter() - started
+
+    def told(fold: int, number: int, step: int, point: Point) -> None:
+        held_out[fold].add(number, step, folds[fold][number].risk.margins(point.z))
+
+    def solver() -> Solver[_Solved]:
+        Cs, solutions, seconds["solve"] = yield from l1_folds(
+            whole, folds, lambda smallest: grid(values, None, smallest, whole[0]), told,
+            tol=setting.tol, max_iter=setting.max_iter,
+            stop_early=isinstance(values, int), n_threads=design.n_threads,
+        )  # fmt: skip
+        setting.explain(max(chain(*solutions), key=gap_of), design, weight)
+        scores = np.array([[fold.scores[step] for fold in held_out] for step in range(len(Cs))])
+        return _Solved(Cs, scores, solutions, data.names)
+
+    return classes, [solver()]
+
+
+def keep(model: Any, results: list[_Solved]) -> None:
+    """Set the attributes that the solutions give."""
+    (solved,) = results
+    model.Cs_, model.scores_ = solved.Cs, solved.scores
+    n_folds = solved.scores.shape[1]
+    model.mean_score_ = solved.scores.mean(axis=1)
+    model.standard_error_ = solved.scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
+    mean = -model.mean_score_ if model.scoring in LOWER else model.mean_score_
+    best, near = best_and_near(mean, model.standard_error_)
+    chosen = near if model.rule == "1se" else best
+    solve = model.seconds_["solve"]  # of the folds too
+    models = [path[chosen] for path in solved.solutions]
+    _l1_problem.keep_solutions(model, models, float(solved.Cs[chosen]))
+    model.seconds_["solve"] = solve
+    model.C_best_, model.C_1se_ = float(solved.Cs[best]), float(solved.Cs[near])
+    model.n_iter_ = max(sum(len(one.history) for one in path) for path in solved.solutions)
+    classes = getattr(model, "classes_", None)
+    found = solved.solutions
+    if classes is not None and _l1_problem.shares(model, len(classes)):
+        found = [list(part) for part in zip(*map(_l1_problem.parts, found[0]), strict=True)]
+    paths = [
+        path_of(
+            solved.Cs, path, model.n_features_in_, model.n_scans_, classes, model._score_loss,
+            solved.names,
+        )
+        for path in found
+    ]  # fmt: skip
+    model.l1_path_ = one_or_all(paths)
+    supports = [[one.support for one in ones] for ones in zip(*found, strict=True)]
+    model.n_selected_ = np.array([np.unique(np.concatenate(some)).size for some in supports])
+
+
+def warned(model: Any) -> Iterable[Warning]:
+    """Return the warnings that a fit gives."""
+    return _doubts.l1_gap(_l1_problem.setting_of(model), model._results, 0.0, "auto")
+
+
+__all__ = ["Fold", "begin", "check", "keep", "read", "warned"]
