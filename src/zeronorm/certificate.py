@@ -381,11 +381,10 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     duals = [certificate.dual, *(() if certificate.tree is None else certificate.tree.dual)]
     if not all(risk.is_near_inside(dual.ravel()) for dual in duals):
         return False
-    coef, intercept = certificate.coef, certificate.intercept - task.origin
-    if task.loss.own_intercepts:  # the loss has its best ones
-        intercept = 0.0
-    features, own = certificate.terms
-    z = margins(task.design_of_features, features, own.T, intercept)
+    coef, intercept = certificate.coef, 0.0  # where the loss has its best ones, as of covariates
+    if not task.loss.own_intercepts:
+        intercept = certificate.intercept - task.origin
+    z = margins(task.design_of_features, certificate.support, coef.T, intercept)
     loss, _ = risk.value_gradient(z.T.ravel())
     objective = loss + 0.5 * coef.ravel() @ coef.ravel()
     return bool(abs(objective - certificate.objective) <= 1e-6 * abs(certificate.objective))

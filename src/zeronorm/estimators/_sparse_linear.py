@@ -91,11 +91,8 @@ def terms_of(model: Model) -> tuple[IndexArray, FloatArray]:
 
 def margins_of(models: Sequence[Model], design: Design) -> FloatArray:
     """Return the scores of the rows of a design by some models, (n_samples, n_models)."""
-    scores = []
-    for model in models:
-        features, coef = terms_of(model)
-        scores.append(margins(design, features, coef.T, model.intercept))
-    return np.column_stack(scores)
+    terms = [(*terms_of(model), model.intercept) for model in models]
+    return np.column_stack([margins(design, one, coef.T, b) for one, coef, b in terms])
 
 
 class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -399,6 +396,5 @@ __all__ = [
     "Rowwise",
     "SparseLinearModel",
     "margins_of",
-    "terms_of",
     "with_callbacks",
 ]
