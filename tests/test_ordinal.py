@@ -17,7 +17,7 @@ from zeronorm.designs._columns import DenseColumns
 from zeronorm.losses import Ordinal, check_loss
 from zeronorm.losses._ordinal import log_proportional_odds, ordered_log_loss
 from zeronorm.model_selection import cross_validate
-from zeronorm.solvers.pool.refit import leave_ordered_row_out_loss
+from zeronorm.solvers.pool.left_out import leave_ordered_row_out_loss
 from zeronorm.solvers.risk import Risk
 from zeronorm.verification import CertificateError
 from zeronorm.verification._ordinal import Ordinal as Recomputed

@@ -1111,6 +1111,7 @@ def test_verification_imports_numpy_and_the_record_alone():
         "_form",
         "_data",
         "_bound",
+        "_covariates",
         "_loss",
         "_losses",
         "_survival",

@@ -27,6 +27,7 @@ class Method(ABC):
     refit_C: ClassVar[float | str | None] = "loo"  # None: the solution itself is the model
     rules: ClassVar[dict[str, str]] = {}  # what `zeronorm.validate` checks of an option
     starts_warm: ClassVar[bool] = True  # whether it can begin with the features of another fit
+    adjusts: ClassVar[bool] = True  # whether there may be covariates
 
     def default_weight(self, loss: str) -> float:
         """Return the weight of a loss where the user gives none.

@@ -341,8 +341,8 @@ def _resumed(
         if not _is_of(one, certificate):
             raise ValueError(
                 "resume is a proof of another problem (size, groups, C, scaling, loss, intercept, "
-                "forced features, signs, X, y or weights differ, or the order of the rows). Pass "
-                "the model and the data of the earlier call."
+                "forced features, covariates, signs, X, y or weights differ, or the order of the "
+                "rows). Pass the model and the data of the earlier call."
             )
         support = one.task.columns(certificate.support)
         resumed.append(replace(one, support=support, dual=certificate.dual.ravel()))
@@ -365,6 +365,7 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
         and certificate.parameters == task.loss.parameters
         and certificate.fit_intercept == task.has_intercept
         and np.array_equal(certificate.forced, task.features(task.forced))
+        and np.array_equal(certificate.covariates, task.covariates[task.kept_covariates])
         and _are_same(certificate.groups, task.groups_of_features())
         and np.array_equal(certificate.signs, signs_of(task))
         and certificate.support[-1] < task.design_of_features.shape[1]
@@ -380,9 +381,9 @@ def _is_of(posed: _Posed, certificate: Certificate) -> bool:
     duals = [certificate.dual, *(() if certificate.tree is None else certificate.tree.dual)]
     if not all(risk.is_near_inside(dual.ravel()) for dual in duals):
         return False
-    coef, intercept = certificate.coef, certificate.intercept - task.origin
-    if task.loss.own_intercepts:  # the loss has its best ones
-        intercept = 0.0
+    coef, intercept = certificate.coef, 0.0  # where the loss has its best ones, as of covariates
+    if not task.loss.own_intercepts:
+        intercept = certificate.intercept - task.origin
     z = margins(task.design_of_features, certificate.support, coef.T, intercept)
     loss, _ = risk.value_gradient(z.T.ravel())
     objective = loss + 0.5 * coef.ravel() @ coef.ravel()

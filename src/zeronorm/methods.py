@@ -211,6 +211,7 @@ class L1(Method):
     tol = 1e-4
     rules = {"max_iter": "iterations"}  # noqa: RUF012
     starts_warm = False
+    adjusts = False
 
     max_iter: int = 50
 
@@ -304,6 +305,7 @@ class Bilevel(Method):
     )
     entered = ("step", "the step of the search at which it became a candidate")
     budgets = ("both",)
+    adjusts = False
     tol = 1e-6
     refit_C = None
     rules = {"max_iter": "iterations"}  # noqa: RUF012

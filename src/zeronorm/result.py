@@ -109,6 +109,11 @@ class Certificate:
     groups: Groups | None = None  # these
     # The numbers that f is stated with: "width" of "huber", "level" and "width" of "quantile".
     parameters: Mapping[str, float] = field(default_factory=dict)
+    # Columns in every model that the budget does not count: their coefficients are free of any
+    # penalty, as b is, so that z_i = x_i'u + a_i'g + b with a the columns and g the effects.
+    covariates: IndexArray = field(default_factory=lambda: np.empty(0, np.int64))
+    # (q,) or (outputs, q): g, on the selection scaling.
+    effects: FloatArray = field(default_factory=lambda: np.empty(0))
     # The signs that coefficients of the features of X may have, -1, 0 for any, or 1: (m,) int8, or
     # none where any may have any.
     signs: np.ndarray = field(default_factory=lambda: np.empty(0, np.int8))
@@ -116,6 +121,8 @@ class Certificate:
     def __repr__(self) -> str:
         """Return the figures, without the arrays."""
         budget = "" if self.n_groups is None else f"n_groups={self.n_groups}, "
+        if self.covariates.size:
+            budget += f"n_covariates={self.covariates.size}, "
         return (
             f"Certificate({budget}k={self.support.size}, loss={self.loss!r}, C={self.C:g}, "
             f"scaling={self.scaling!r}, "
@@ -127,6 +134,19 @@ class Certificate:
     def n_forced(self) -> int:
         """The number of forced features."""
         return int(self.forced.size)
+
+    @property
+    def terms(self) -> tuple[IndexArray, FloatArray]:
+        """The features of the support and then the covariates; and their coefficients."""
+        if not self.covariates.size:
+            return self.support, self.coef
+        features = np.concatenate([self.support, self.covariates])
+        return features, np.concatenate([self.coef, self.effects], axis=-1)
+
+    @property
+    def n_covariates(self) -> int:
+        """The number of covariates."""
+        return int(self.covariates.size)
 
     @property
     def n_signed(self) -> int:
@@ -222,11 +242,22 @@ class Selection:
     # This is the mean log-loss, after scaling, of rows held out of the whole selection. Several
     # classes share that of their probabilities. It is NaN where nothing is calibrated.
     cv_log_loss: float = float("nan")
+    # Features that are in every model beside the support, and their coefficients as in `coef`.
+    covariates: IndexArray = field(default_factory=lambda: np.empty(0, np.int64))
+    effects: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @property
     def n_features(self) -> int:
         """The size of the support."""
         return int(self.support.size)
+
+    @property
+    def terms(self) -> tuple[IndexArray, FloatArray]:
+        """All features of the model, those of the support and then the covariates; and coef."""
+        if not self.covariates.size:
+            return self.support, self.coef
+        features = np.concatenate([self.support, self.covariates])
+        return features, np.concatenate([self.coef, self.effects], axis=-1)
 
     @property
     def gap(self) -> float:

@@ -35,6 +35,7 @@ def info(options: InfoOptions) -> None:
         **loaded.metadata,
         "classes": getattr(loaded, "classes_", np.empty(0)).tolist(),
         "support": loaded.support_.tolist(),
+        "features": loaded.columns.tolist(),  # of the coefficients: covariates are among them
         "coef": loaded.coef.tolist(),
         "intercept": loaded.intercept_.tolist(),
     }

@@ -190,6 +190,10 @@ class SelectOptions:
         list[str] | None,
         typer.Option(metavar="NAME", help="A feature that must be in; may be repeated."),
     ] = None
+    covariates: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Columns in any model, uncounted and unpenalised: a,b."),
+    ] = None
     nonnegative: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A feature with a coefficient of at least 0, or all."),

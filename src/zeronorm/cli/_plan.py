@@ -52,6 +52,7 @@ def plan_selection(options: SelectOptions) -> Plan:
     grouped, refitted = options.groups is not None, options.refit_c != "loo"
     shared = {"--shared": options.shared is True}  # A measure has a model for each class.
     measured = {"--groups": grouped, "--refit-c": refitted, **shared, **others}
+    measured["--covariates"] = options.covariates is not None
     _check_measure(options.measure, options.positive, measured)
     method, proof = _proof_options(options)
     for option in ("--nonnegative", "--nonpositive"):

@@ -113,6 +113,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         "classes": classes_of(estimator).tolist(),
         "outputs": outputs_of(estimator, samples.table),
         "models": models,
+        "n_covariates": len(getattr(estimator, "covariates_", ())),
         "criteria": persistence.tabulate(getattr(estimator, "criteria_", None)),
         "chosen": feature_budget(estimator.size_),
         "n_scans": int(estimator.n_scans_),
@@ -200,7 +201,18 @@ def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict
         "fit_intercept": options.intercept,
         "forced_features": _positions("--force", options.force, table) or None,
         "n_threads": options.threads,
+        **_covariates(options, table),
     }
+
+
+def _covariates(options: SelectOptions, table: Table) -> dict[str, Any]:
+    """Return the parameter of --covariates: names with commas between them, or one with commas."""
+    text = options.covariates
+    if text is None:
+        return {}
+    whole = table.feature_names is not None and text in table.feature_names
+    names = [text] if whole else [name.strip() for name in text.split(",")]
+    return {"covariates": _positions("--covariates", names, table)}
 
 
 def _write(

@@ -88,6 +88,7 @@ def _describe_claims(
                 "features": [describe_feature(table, j) for j in certificate.support.tolist()],
                 "claimed": summarize(certificate),
                 "recomputed": None if found is None else dict(found[number]),
+                "covariates": [describe_feature(table, j) for j in certificate.covariates.tolist()],
                 "forced": [describe_feature(table, j) for j in certificate.forced.tolist()],
                 "signs": {
                     "nonnegative": int((certificate.signs > 0).sum()),
@@ -125,7 +126,7 @@ def _check_names(table: Table, certificate: SavedCertificate, data: str) -> None
 
     if table.feature_names is None or certificate.feature_names is None:
         return
-    for j, name in zip(certificate.support_.tolist(), certificate.feature_names, strict=True):
+    for j, name in zip(certificate.columns.tolist(), certificate.feature_names, strict=True):
         found = table.feature_names[j] if j < len(table.feature_names) else ""
         if found != name:
             raise ValueError(

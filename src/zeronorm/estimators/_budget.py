@@ -107,6 +107,12 @@ class BudgetClassifier(LinearClassifier):
         speak for the second of two classes, or for the class of "ovr". There are k features in any
         case: where fewer can have their sign, a warning says how many have a coefficient that is
         not 0.
+    covariates : list of int or str, or None
+        Columns in every model beside the selected features: not counted in the budgets, and free
+        of any penalty, as the intercept is, in selection, certificate and final fit. With a_i their
+        entries, z_i = x_i'u + b + a_i'g in the problem above, which is over u, b and g. One that
+        depends on earlier ones has the coefficient 0; all have any sign. By "pool", "l0", "minimax"
+        and "greedy".
     forced_groups : list of labels, or None
         Of "bilevel": counted as groups of every model, with or without features of theirs.
     criterion : "aic", "bic", "ebic", "gic" or None
@@ -117,7 +123,8 @@ class BudgetClassifier(LinearClassifier):
             criterion = 2 l + k a,   a = 2 (aic), log n (bic), log n + 2 log p (ebic),
                                          log(p) log(log n) (gic)
 
-        with l the log-loss of the final fit summed over the rows with their weights, k the size,
+        with l the log-loss of the final fit summed over the rows with their weights, k the size
+        (and the coefficients of covariates),
         n the sum of the weights (which count rows) and p the number of columns that are not
         constant. Of several classes, the sum over the models of each class against the others, and
         one size for all. Sources in `zeronorm.criteria`.
@@ -140,9 +147,11 @@ class BudgetClassifier(LinearClassifier):
 
     Attributes
     ----------
-    support_ : (k,) sorted indices of the selected features (of all classes).
-    coef_, intercept_ : the model on all features, (1 or n_classes, n_features_in_); where it is
-        calibrated, the final fit times `path_[k].scale`.
+    support_ : (k,) sorted indices of the selected features (of all classes), covariates not among
+        them.
+    covariates_ : (q,) sorted indices of the covariates; where there are some.
+    coef_, intercept_ : the model on all features, covariates among them, (1 or n_classes,
+        n_features_in_); where it is calibrated, the final fit times `path_[k].scale`.
     classes_ : labels.
     ordered_classes_, thresholds_ : of ordered classes, the labels from the lowest to the highest,
         and b, (n_classes - 1,); intercept_ is -b then, and coef_ has one row.
@@ -196,6 +205,7 @@ class BudgetClassifier(LinearClassifier):
         forced_features: Any = None,
         signs: Any = None,
         forced_groups: Any = None,
+        covariates: Any = None,
         criterion: str | None = None,
         multi_class: str = "shared",
         class_weight: Any = None,
@@ -216,6 +226,7 @@ class BudgetClassifier(LinearClassifier):
         self.forced_features = forced_features
         self.signs = signs
         self.forced_groups = forced_groups
+        self.covariates = covariates
         self.criterion = criterion
         self.multi_class = multi_class
         self.class_weight = class_weight
@@ -292,6 +303,12 @@ class BudgetClassifier(LinearClassifier):
             raise ValueError(
                 "multi_class must be 'shared' for loss='ordinal', which is one model of all "
                 "classes; got 'ovr'. Use loss='logistic' for each class against the others."
+            )
+        if plan.covariates is not None:
+            raise ValueError(
+                "covariates must be None for loss='ordinal', which has none; got "
+                f"{plan.covariates!r:.60}. Pass them as forced_features, which are counted and "
+                "penalised."
             )
         if plan.method.name not in ORDERED:
             raise ValueError(

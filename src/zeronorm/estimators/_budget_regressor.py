@@ -28,8 +28,8 @@ class BudgetRegressor(LinearRegressor):
 
     Parameters
     ----------
-    n_features, n_groups, groups, method, forced_features, signs, forced_groups, fit_intercept,
-    standardize, criterion, tol, warm_start, n_threads
+    n_features, n_groups, groups, method, forced_features, signs, forced_groups, covariates,
+    fit_intercept, standardize, criterion, tol, warm_start, n_threads
         As in `BudgetClassifier`.
     loss : "least_squares", "huber", "quantile", "poisson", "gamma", or a loss
         What is small in the best model. "huber" is least squares that outliers pull less at;
@@ -89,6 +89,7 @@ class BudgetRegressor(LinearRegressor):
         forced_features: Any = None,
         signs: Any = None,
         forced_groups: Any = None,
+        covariates: Any = None,
         criterion: str | None = None,
         tol: float | None = None,
         warm_start: bool = False,
@@ -106,6 +107,7 @@ class BudgetRegressor(LinearRegressor):
         self.forced_features = forced_features
         self.signs = signs
         self.forced_groups = forced_groups
+        self.covariates = covariates
         self.criterion = criterion
         self.tol = tol
         self.warm_start = warm_start

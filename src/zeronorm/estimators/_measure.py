@@ -192,7 +192,9 @@ class MeasureClassifier(LinearClassifier):
         design, scaling, usable = selection_scaling(
             data.design, weight, center=intercept, standardize=bool(self.standardize)
         )
-        forced = validate.check_forced(self.forced_features, usable.size, data.names, usable)
+        forced = validate.check_features(
+            "forced_features", self.forced_features, usable, data.names
+        )
         if sizes is None:
             n_usable = int(usable.sum())
             sizes = (n_usable,)

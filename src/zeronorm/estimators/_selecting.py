@@ -25,7 +25,7 @@ from ..result import Path
 from ..solvers import Request, Task
 from ..solvers.drive import Solver
 from ..solvers.scaling import selection_scaling
-from . import _doubts, _signs
+from . import _covariates, _doubts, _signs
 from ._sparse_linear import Rowwise, SparseLinearModel
 
 
@@ -95,6 +95,7 @@ class Plan:
     signs: Any
     forced_features: Any
     forced_groups: Any
+    covariates: Any
     criterion: str | None
     fit_intercept: bool
     standardize: bool
@@ -135,7 +136,8 @@ class Plan:
             )
         plan = cls(
             method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.groups,
-            model.signs, model.forced_features, model.forced_groups, model.criterion,
+            model.signs, model.forced_features, model.forced_groups, model.covariates,
+            model.criterion,
             bool(model.fit_intercept), bool(model.standardize), model._report,
         )  # fmt: skip
         plan._check_budget(by_itself=getattr(model, "method", None) == "auto")
@@ -156,6 +158,7 @@ class Plan:
         by_itself : whether the method follows from the budgets.
         """
         validate.check_option("criterion", self.criterion, [None, *CRITERIA])
+        _covariates.check_method(self.covariates, self.method)
         if self.groups is None and self.forced_groups is not None:
             raise ValueError(
                 f"forced_groups names groups, but groups is None; got {self.forced_groups!r}. Pass "
@@ -225,7 +228,10 @@ class Plan:
             data.design, weight, center=self.fit_intercept, standardize=self.standardize
         )
         groups = self.partition(data.encoding, usable.size, data.names)
-        forced = validate.check_forced(self.forced_features, usable.size, data.names, usable)
+        beside = _covariates.taken(self.covariates, self.forced_features, data, usable)
+        forced = validate.check_features(
+            "forced_features", self.forced_features, usable, data.names
+        )
         if sizes is None:
             sizes = self._sizes(groups, usable, forced, weight)
         else:
@@ -246,11 +252,12 @@ class Plan:
             Task.of(
                 design, y, weight, scaling, loss=loss, intercept=intercept, forced=forced,
                 unit=unit, usable=usable, groups=groups,
-                forced_groups=self._forced_groups(groups), offset=offset,
+                forced_groups=self._forced_groups(groups), offset=offset, covariates=beside,
                 signs=signs,
             )
             for y in targets
         ]  # fmt: skip
+        _covariates.check_tasks(tasks)
         return Problem(tasks, data.labels, classes, sizes, self.select, self.C)
 
     def _sizes(

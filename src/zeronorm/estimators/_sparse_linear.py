@@ -23,7 +23,7 @@ from .._typing import Design, FloatArray, IndexArray
 from ..designs import Rows, as_design
 from ..designs._operations import margins
 from ..methods import METHODS, Method
-from ..result import Path, Progressed
+from ..result import Path, Progressed, Selection
 from ..solvers import Progress, run_together
 from ..solvers.drive import Solver
 from ..validate import check_unmasked
@@ -84,11 +84,15 @@ class Model(Protocol):
         """The intercept, or those of all outputs."""
 
 
+def terms_of(model: Model) -> tuple[IndexArray, FloatArray]:
+    """Return the features of a model, covariates among them, and their coefficients."""
+    return model.terms if isinstance(model, Selection) else (model.support, model.coef)
+
+
 def margins_of(models: Sequence[Model], design: Design) -> FloatArray:
     """Return the scores of the rows of a design by some models, (n_samples, n_models)."""
-    return np.column_stack(
-        [margins(design, model.support, model.coef.T, model.intercept) for model in models]
-    )
+    terms = [(*terms_of(model), model.intercept) for model in models]
+    return np.column_stack([margins(design, one, coef.T, b) for one, coef, b in terms])
 
 
 class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -106,6 +110,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     signs: Any = None
     forced_features: Any = None
     forced_groups: Any = None
+    covariates: Any = None
     criterion: Any = None
     multi_class: Any = "ovr"
     refit_C: Any = None
@@ -289,14 +294,19 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     def _set_models(self, models: Sequence[Model]) -> None:
         """Store the models that predictions use."""
         support = np.unique(np.concatenate([model.support for model in models]))
-        parts = []
+        parts, beside = [], []
+        self.__dict__.pop("covariates_", None)
         for model in models:
             own = np.atleast_2d(model.coef)
+            effects = np.zeros((len(own), 0))
+            if isinstance(model, Selection) and model.covariates.size:
+                self.covariates_, effects = model.covariates, np.atleast_2d(model.effects)
+            beside.append(effects)
             coef = np.zeros((len(own), support.size))
             coef[:, np.searchsorted(support, model.support)] = own
             parts.append(coef)
         self.support_ = support
-        self._support_coef = np.vstack(parts)
+        self._support_coef, self._effects = np.vstack(parts), np.vstack(beside)
         self.intercept_ = np.concatenate([np.atleast_1d(model.intercept) for model in models])
 
     def _all_coef(self) -> FloatArray:
@@ -304,14 +314,23 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         if not hasattr(self, "_support_coef"):
             raise AttributeError("coef_ is set by fit.")
         coef = np.zeros((self._support_coef.shape[0], self._n_columns))
-        coef[:, self.support_] = self._support_coef
+        features, values = self._terms()
+        coef[:, features] = values
         return coef
 
+    def _terms(self) -> tuple[IndexArray, FloatArray]:
+        """Return the features of the models, covariates among them, and their coefficients."""
+        if not self._effects.size:
+            return self.support_, self._support_coef
+        features = np.concatenate([self.support_, self.covariates_])
+        return features, np.hstack([self._support_coef, self._effects])
+
     def _scores(self, X: Any) -> FloatArray:
-        """Return X[:, support_] @ coef + intercept, (n_samples, n_models)."""
+        """Return X @ coef + intercept, (n_samples, n_models)."""
         check_is_fitted(self)
         design = self._prediction_design(X)
-        return margins(design, self.support_, self._support_coef.T, self.intercept_)
+        features, coef = self._terms()
+        return margins(design, features, coef.T, self.intercept_)
 
     def _prediction_design(self, X: Any) -> Design:
         """Return X as a design after the checks of scikit-learn; only the support is read.

@@ -16,7 +16,14 @@ from ..losses import Cox
 from ..methods import Method
 from . import _budget_selection
 from ._baseline import Baseline, StepFunction, baseline_of
-from ._sparse_linear import CALLER_OF_FIT, Model, Rowwise, SparseLinearModel, with_callbacks
+from ._sparse_linear import (
+    CALLER_OF_FIT,
+    Model,
+    Rowwise,
+    SparseLinearModel,
+    terms_of,
+    with_callbacks,
+)
 
 TIED = 1e-8  # risk scores that near count as tied
 BLOCK = 512  # events that are compared with all rows at once
@@ -134,10 +141,11 @@ class SurvivalModel(SparseLinearModel):
         return np.asarray(self._all_coef()[0])
 
     def _scores(self, X: Any) -> FloatArray:
-        """Return X[:, support_] @ coef, (n_samples, 1)."""
+        """Return X @ coef, (n_samples, 1)."""
         check_is_fitted(self)
         design = self._prediction_design(X)
-        return margins(design, self.support_, self._support_coef.T, np.zeros(1))
+        features, coef = self._terms()
+        return margins(design, features, coef.T, np.zeros(1))
 
     def predict(self, X: Any) -> FloatArray:
         """Return the risk scores X[:, support_] @ coef, (n_samples,): the higher, the sooner."""
@@ -189,9 +197,9 @@ class BudgetSurvivalAnalysis(SurvivalModel):
 
     Parameters
     ----------
-    n_features, n_groups, groups, method, forced_features, signs, forced_groups, standardize,
-    criterion, tol, warm_start, n_threads
-        As in `BudgetClassifier`.
+    n_features, n_groups, groups, method, forced_features, signs, forced_groups, covariates,
+    standardize, criterion, tol, warm_start, n_threads
+        As in `BudgetClassifier`; no covariates with late entries.
     C : "auto" or float
         Weight of the summed loss during selection. "auto": 0.1, and 1 for "bilevel".
     refit_C : "auto", "loo", float or None
@@ -255,6 +263,7 @@ class BudgetSurvivalAnalysis(SurvivalModel):
         forced_features: Any = None,
         signs: Any = None,
         forced_groups: Any = None,
+        covariates: Any = None,
         criterion: str | None = None,
         tol: float | None = None,
         warm_start: bool = False,
@@ -271,6 +280,7 @@ class BudgetSurvivalAnalysis(SurvivalModel):
         self.forced_features = forced_features
         self.signs = signs
         self.forced_groups = forced_groups
+        self.covariates = covariates
         self.criterion = criterion
         self.tol = tol
         self.warm_start = warm_start
@@ -321,7 +331,8 @@ def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:
 
 def _risk(design: Design, model: Model) -> FloatArray:
     """Return the risk scores of a model, (n_samples,)."""
-    return margins(design, model.support, model.coef[:, None], np.zeros(1))[:, 0]
+    features, coef = terms_of(model)
+    return margins(design, features, coef[:, None], np.zeros(1))[:, 0]
 
 
 __all__ = ["BudgetSurvivalAnalysis", "SurvivalModel", "concordance"]

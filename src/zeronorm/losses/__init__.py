@@ -11,6 +11,7 @@ variables are v = -gradient in the margins, signed: v is the scan vector of the 
 stable for any finite margin.
 """
 
+from ._adjusted import Adjusted, adjusted, as_adjusted, rows_of
 from ._base import NumericLoss
 from ._check import check_loss
 from ._cox import Cox
@@ -27,6 +28,7 @@ OF_NUMBERS = (LeastSquares(), Huber(), Quantile(), Poisson(), Gamma())
 
 __all__ = [
     "OF_NUMBERS",
+    "Adjusted",
     "Cox",
     "Gamma",
     "Huber",
@@ -40,9 +42,12 @@ __all__ = [
     "Quantile",
     "Responses",
     "SquaredHinge",
+    "adjusted",
+    "as_adjusted",
     "balance",
     "check_loss",
     "dual_bound",
     "fit_intercept",
     "probabilities",
+    "rows_of",
 ]

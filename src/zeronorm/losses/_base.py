@@ -64,6 +64,10 @@ class LossOfRows:
         """Return what the second derivative in coefficients of Z is less than Z'WZ; None: 0."""
         return None
 
+    def blocks(self: Any, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the second derivatives in the margins of a row, (1, 1, n) of one output."""
+        return np.asarray(self.curvature(z, y, weight)[None, None])
+
     def fitted(self, y: FloatArray, weight: FloatArray) -> Any:
         """Return the loss with the parameters that follow from a target."""
         return self

@@ -41,6 +41,19 @@ class LossOfOutputs(LossOfRows):
         """Return the best intercepts at margins, (outputs,)."""
         raise NotImplementedError
 
+    @property
+    def at_margins(self) -> Any:
+        """The loss without intercepts."""
+        return replace(self, free=False)  # type: ignore[type-var]
+
+    def moved(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return margins with the best intercepts."""
+        return z + np.repeat(self.intercepts(z, y, weight), z.size // self.outputs)
+
+    def free_columns(self, n: int) -> FloatArray:
+        """Return the columns without a penalty: 1, where there are intercepts."""
+        return np.ones((n, 1 if self.free else 0))
+
     def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
         """Return the value without features."""
         return float(self.value_gradient(np.zeros_like(weight), y, weight)[0])

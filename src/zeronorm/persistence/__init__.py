@@ -7,7 +7,8 @@ metadata  (length,) uint8              JSON in UTF-8: versions, names, parameter
                                        what the solver did (`history`: a row per step)
 classes   (n_classes,) number or str   sorted, or in their order where the loss is ordinal; none of
                                        numbers, counts and survival times
-support   (k,) int64                   sorted, each in [0, n_features_in); empty for l1 at most
+support   (k,) int64                   sorted, each in [0, n_features_in); empty for l1 at most;
+                                       covariates, which the metadata list, are among them
 coef      (n_scores, k) float64        finite; a score is of two classes, of numbers, of times,
                                        else of every class or response
 intercept (n_scores,) float64          finite; 0 of survival times; of three ordered classes or more
@@ -50,10 +51,11 @@ class_weight (n_classes,) float64      positive: the weight of a row of each cla
 and for every certificate i (one for two classes, whose second counts as +1, for none, and for
 classes that share their features; else one for each class against the others) support_i, coef_i,
 dual_i, forced_i and, of its tree, parent_i, feature_i, inside_i, row_i and tree_dual_i, without
-rows where there is no tree; and `signs`, (n_features_in,) int8, where coefficients have signs. What
-they mean is said by `zeronorm.result`. Files of earlier formats are read: models of format 1 are of
-one response, certificates of formats 1 and 2 of one output, and before models of format 3 and
-certificates of format 4 coefficients had any sign.
+rows where there is no tree; and `signs`, (n_features_in,) int8, where coefficients have signs.
+Covariates and their coefficients are in the metadata. What they mean is said by `zeronorm.result`.
+Files of earlier formats are read: models of format 1 are of one response, certificates of formats 1
+and 2 of one output, and before models of format 3 and certificates of format 4 coefficients had any
+sign and there were no covariates.
 """
 
 from __future__ import annotations

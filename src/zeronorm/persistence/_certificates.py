@@ -7,14 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._typing import IndexArray
-from ..files import PathLike, is_text
+from ..files import PathLike
 from ..groups import Groups
 from ..result import Certificate, Tree
 from ..verification import CertificateError, check_form
 from ._archive import CertificateFileError, FileKind, Require, pack, read_file, unpack, write_file
+from ._certificate_parts import (
+    OF_CERTIFICATE,
+    OF_GROUPS,
+    check_certificate,
+    check_covariates,
+    check_equivalents,
+    check_groups,
+    check_signs,
+)
 from ._header import (
     FEATURES,
     VERSIONS,
@@ -36,32 +43,20 @@ from ._saved_certificate import (
     ORDINAL,
     SavedCertificate,
     count_certificates,
-    union_support,
+    union_columns,
 )
 
 # A tree has a GiB of dual points at most, for every class.
 # Files of format 1 have the sizes of dual values; their signs are those of the labels. Those of
-# formats 1 and 2 are of one output, and those before 4 of coefficients of any sign.
+# formats 1 and 2 are of one output, and those before 4 of coefficients of any sign and without
+# covariates.
 CERTIFICATE = FileKind(
     "certificate", version=4, oldest=1, max_size=1 << 33, error=CertificateFileError
 )
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
 _SHARED = ("metadata", "classes", "class_weight")
-_OF_GROUPS = ("group_of", "group_labels")  # They are there only where groups were selected.
 _SIGNS = "signs"  # of the coefficients; there only where some may not have any
-# Each array has this type, and one of these numbers of dimensions: two of several outputs.
-_OF_CERTIFICATE = {
-    "support": ("<i8", (1,)),
-    "coef": ("<f8", (1, 2)),
-    "dual": ("<f8", (1, 2)),
-    "forced": ("<i8", (1,)),
-    "parent": ("<i8", (1,)),
-    "feature": ("<i8", (1,)),
-    "inside": ("|b1", (1,)),
-    "row": ("<i8", (1,)),
-    "tree_dual": ("<f8", (2,)),
-}
 _ENTRIES = {
     **VERSIONS,
     "n_samples": int,
@@ -81,6 +76,8 @@ _PROBLEM = {
     "equivalents": list,
     "n_groups": (int, type(None)),
     "parameters": dict,
+    "covariates": list,
+    "effects": list,
 }
 
 
@@ -160,7 +157,7 @@ def save_certificate(
         **describe_versions(CERTIFICATE),
         "n_samples": int(n),
         **describe_features(
-            union_support(given),
+            union_columns(given),
             int(m),
             feature_names,
             first_index,
@@ -182,7 +179,7 @@ def save_certificate(
             "parent": tree.parent, "feature": tree.feature, "inside": tree.inside,
             "row": tree.row, "tree_dual": tree.dual,
         }  # fmt: skip
-        for name, (kind, _) in _OF_CERTIFICATE.items():
+        for name, (kind, _) in OF_CERTIFICATE.items():
             arrays[f"{name}_{number}"] = np.asarray(values[name]).astype(kind, copy=False)
     signs = given[0].signs
     if not all(np.array_equal(one.signs, signs) for one in given):
@@ -214,9 +211,17 @@ def _describe_certificate(certificate: Certificate) -> dict[str, Any]:
     equivalents = [
         [int(feature), others.tolist()] for feature, others in certificate.equivalents.items()
     ]
-    record = as_record(certificate, _PROBLEM | {"intercept": np.asarray})
+    arrays = dict.fromkeys(("intercept", "covariates", "effects"), np.asarray)
+    record = as_record(certificate, _PROBLEM | arrays)
     intercept = record["intercept"].astype(np.float64).tolist()  # of several outputs a list
-    return record | {"equivalents": equivalents, "intercept": intercept}
+    covariates = record["covariates"].astype(np.int64).tolist()
+    effects = record["effects"].astype(np.float64).tolist()
+    return record | {
+        "equivalents": equivalents,
+        "intercept": intercept,
+        "covariates": covariates,
+        "effects": effects,
+    }
 
 
 def load_certificate(path: PathLike) -> SavedCertificate:
@@ -234,9 +239,9 @@ def load_certificate(path: PathLike) -> SavedCertificate:
 
 def _members(n_arrays: int) -> list[str]:
     """Return the names of the arrays of a certificate file, given their number."""
-    n_certificates, more = divmod(n_arrays - len(_SHARED), len(_OF_CERTIFICATE))
-    numbered = [f"{name}_{i}" for i in range(max(1, n_certificates)) for name in _OF_CERTIFICATE]
-    extra = {len(_OF_GROUPS): _OF_GROUPS, 1: (_SIGNS,)}.get(more, ())
+    n_certificates, more = divmod(n_arrays - len(_SHARED), len(OF_CERTIFICATE))
+    numbered = [f"{name}_{i}" for i in range(max(1, n_certificates)) for name in OF_CERTIFICATE]
+    extra = {len(OF_GROUPS): OF_GROUPS, 1: (_SIGNS,)}.get(more, ())
     return [*_SHARED, *numbered, *extra]
 
 
@@ -267,26 +272,27 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
     n_certificates = count_certificates(loss, classes)
     require(
         len(described) == n_certificates
-        and (len(arrays) - len(_SHARED)) // len(_OF_CERTIFICATE) == n_certificates,
+        and (len(arrays) - len(_SHARED)) // len(OF_CERTIFICATE) == n_certificates,
         f"there must be {n_certificates} certificates for {classes.size} classes",
     )
-    groups, signs = _check_groups(arrays, m, require), arrays.get(_SIGNS, np.empty(0, np.int8))
-    sound = signs.dtype == "|i1" and signs.shape in ((m,), (0,))
-    require(sound and bool(np.isin(signs, (-1, 0, 1)).all()), f"signs must be {m} of -1, 0, 1")
+    groups = check_groups(arrays, m, require)
+    signs = check_signs(arrays.get(_SIGNS, np.empty(0, np.int8)), m, require)
     certificates = []
     for number, problem in enumerate(described):
         if isinstance(problem, dict):
             problem.setdefault("n_groups", None)  # files of earlier versions
             problem.setdefault("parameters", {})
+            problem.setdefault("covariates", [])
+            problem.setdefault("effects", [])
         check_record("a certificate", problem, _PROBLEM, require)
         n_groups = problem["n_groups"]
         require(
             (n_groups is None) == (groups is None),
             "n_groups must be there exactly where groups are",
         )
-        values = {name: arrays[f"{name}_{number}"] for name in _OF_CERTIFICATE}
-        tree = _check_certificate(values, m, require)
-        equivalents = _check_equivalents(problem["equivalents"], m, require)
+        values = {name: arrays[f"{name}_{number}"] for name in OF_CERTIFICATE}
+        tree = check_certificate(values, m, require)
+        equivalents = check_equivalents(problem["equivalents"], m, require)
         own: dict[str, Any] = {key: problem[key] for key in _PROBLEM}
         own |= {name: values[name] for name in ("support", "coef", "dual", "forced")}
         if isinstance(own["intercept"], list):
@@ -295,6 +301,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
                 "intercept must be a number, or those of all outputs",
             )
             own["intercept"] = np.array(own["intercept"])
+        own |= check_covariates(own, m, require)
         own |= {"tree": tree, "equivalents": equivalents, "groups": groups, "signs": signs}
         certificates.append(Certificate(**own))
         try:
@@ -304,22 +311,18 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         labelled = loss in LABELLED or loss in OF_ALL
         require(labelled == (classes.size > 0), f"classes must not go with the loss {loss}")
         _check_outputs(certificates[-1], metadata, classes.size, require)
-    for name in ("C", "scaling", "loss", "fit_intercept", "n_groups", "parameters"):
-        same = all(getattr(one, name) == getattr(certificates[0], name) for one in certificates)
+    for name in ("C", "scaling", "loss", "fit_intercept", "n_groups", "parameters", "covariates"):
+        stated = [getattr(one, name) for one in certificates]
+        same = all(np.array_equal(one, stated[0]) for one in stated)
         require(same, f"the certificates of all classes must have the same {name}")
     sizes = {one.dual.shape[-1] for one in certificates}
     require(
         len(sizes) == 1 and 2 <= max(sizes) <= n,
         f"dual must be of one number of samples, at most {n} (n_samples), in all certificates",
     )
-    names = names_in(metadata, union_support(certificates).size, require)
-    return SavedCertificate(
-        classes,
-        tuple(certificates),
-        class_weight.astype(np.float64),
-        names,
-        metadata,
-    )
+    names = names_in(metadata, union_columns(certificates).size, require)
+    weights = class_weight.astype(np.float64)
+    return SavedCertificate(classes, tuple(certificates), weights, names, metadata)
 
 
 def _check_outputs(
@@ -338,60 +341,3 @@ def _check_outputs(
         found == n_outputs,
         f"the certificate must be of {n_outputs} outputs; it has the dual points of {found}",
     )
-
-
-def _check_certificate(values: dict[str, NDArray[Any]], m: int, require: Require) -> Tree | None:
-    """Check the arrays of a certificate; return its tree."""
-    for name, (kind, n_dimensions) in _OF_CERTIFICATE.items():
-        array = values[name]
-        require(
-            array.dtype == kind and array.ndim in n_dimensions,
-            f"{name} must be {np.dtype(kind)} of {' or '.join(map(str, n_dimensions))} dimensions; "
-            f"got {array.dtype} of shape {array.shape}",
-        )
-        require(bool(np.isfinite(array).all()), f"{name} must be finite")
-    for name in ("support", "forced", "feature"):
-        require(bool((values[name] < m).all()), f"{name} must be below {m}")
-    parent, dual = values["parent"], values["tree_dual"]
-    require(
-        dual.shape[1] == values["dual"].size and (parent.size > 0 or not len(dual)),
-        "the arrays of a tree must fit each other",
-    )
-    if not parent.size:
-        return None
-    return Tree(parent, values["feature"], values["inside"], values["row"], dual)
-
-
-def _check_groups(arrays: Mapping[str, NDArray[Any]], m: int, require: Require) -> Groups | None:
-    """Return the groups of the features, None in the file of a budget of features."""
-    if _OF_GROUPS[0] not in arrays:
-        return None
-    code, labels = (arrays[name] for name in _OF_GROUPS)
-    require(code.dtype == "<i8" and code.shape == (m,), f"group_of must be {m} indices")
-    require(
-        labels.ndim == 1
-        and labels.dtype.kind in "iuU"
-        and (labels.dtype.kind != "U" or is_text(labels)),
-        "group_labels must be integers or valid text",
-    )
-    within = bool(((code >= 0) & (code < labels.size)).all())
-    require(within, f"group_of must be between 0 and {labels.size - 1}")
-    return Groups(labels, code.astype(np.int64))
-
-
-def _check_equivalents(listed: list[Any], m: int, require: Require) -> dict[int, IndexArray]:
-    """Return the equivalent features that the metadata list."""
-
-    def is_feature(value: Any) -> bool:
-        return type(value) is int and 0 <= value < m
-
-    for entry in listed:
-        require(
-            isinstance(entry, list)
-            and len(entry) == 2
-            and is_feature(entry[0])
-            and isinstance(entry[1], list)
-            and all(map(is_feature, entry[1])),
-            "equivalents must be features, each with a list of features",
-        )
-    return {feature: np.array(others, np.int64) for feature, others in listed}

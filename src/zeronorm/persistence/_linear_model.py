@@ -23,18 +23,24 @@ if TYPE_CHECKING:
 class LinearModel:
     """A loaded model: predicts, and knows what it was made from.
 
-    The score c of a sample x is `intercept_[c] + sum_j coef[c, j] x[support_[j]]`; there is one of
+    The score c of a sample x is `intercept_[c] + sum_j coef[c, j] x[columns[j]]`; there is one of
     two classes, of numbers and of survival times, else one for every class or response. Of three
     ordered classes or more there is one without intercept, and `intercept_` is minus the thresholds
     between them, (n_classes - 1,).
     """
 
-    support_: IndexArray  # (k,) sorted; empty for a model without features
-    coef: FloatArray  # (n_scores, k)
+    columns: IndexArray  # (p,) the features of the model, covariates among them; sorted
+    covariates_: IndexArray  # (q,) those of them that are in the model without being selected
+    coef: FloatArray  # (n_scores, p)
     intercept_: FloatArray  # (n_scores,); 0 of survival times, which have none
     n_features_in_: int
-    feature_names: tuple[str, ...] | None  # k, of the support
+    feature_names: tuple[str, ...] | None  # p, of the columns
     metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history...
+
+    @property
+    def support_(self) -> IndexArray:
+        """(k,) the selected features, sorted; empty for a model without any."""
+        return np.setdiff1d(self.columns, self.covariates_)
 
     @property
     def layout(self) -> Layout:
@@ -95,9 +101,9 @@ class LinearModel:
                     f"is {quote(missing[0])}.{hint}"
                 )
             if frame is not None and not self.feature_names:
-                return np.zeros((len(frame), 1)), self.support_  # of nothing, rows only
+                return np.zeros((len(frame), 1)), self.columns  # of nothing, rows only
             if frame is not None:
-                return frame.select(self.feature_names).to_numpy(), np.arange(len(self.support_))
+                return frame.select(self.feature_names).to_numpy(), np.arange(len(self.columns))
             return X, np.array([where[name] for name in self.feature_names], np.int64)
         if frame is not None:
             X = frame.to_numpy()
@@ -107,7 +113,7 @@ class LinearModel:
                 f"X must have {self.n_features_in_} features (those the model was trained on); got "
                 f"the shape {X.shape}."
             )
-        return X, self.support_
+        return X, self.columns
 
 
 def shares_features(metadata: Mapping[str, Any], n_classes: int) -> bool:

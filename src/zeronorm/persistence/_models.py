@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from ..estimators._baseline import Baseline
 
 # A model of a million features has a hundredth of the size.
-# Files of format 1 are of one response, and those before 3 of coefficients of any sign.
+# Files of format 1 are of one response, and those before 3 of coefficients of any sign and without
+# covariates.
 MODEL = FileKind("model", version=3, max_size=1 << 30, error=ModelFileError)
 
 _MEMBERS = ("metadata", "classes", "support", "coef", "intercept")
@@ -61,6 +62,7 @@ _ENTRIES = {
     "criteria": list,
     "calibration": (dict, type(None)),
     "groups": (list, type(None)),
+    "covariates": list,
     "loss": (dict, type(None)),
     "highest_score": (float, type(None)),
 }
@@ -197,13 +199,22 @@ def _linear(
     calibrated = metadata["calibration"] is not None
     require(not calibrated or classes.size > 0, "calibration must be null without classes")
     require(not (solved and calibrated), "calibration must be null beside solutions")
+    covariates = metadata["covariates"]
+    columns = set(support.tolist())
+    require(
+        all(type(one) is int and one in columns for one in covariates)
+        and covariates == sorted(set(covariates)),
+        "covariates must be columns of the model, sorted, each once",
+    )
+    require(len(covariates) < k or not covariates, "a model must have more than its covariates")
     groups = metadata["groups"]
     require(
         groups is None or (len(groups) == k and all(type(label) in (int, str) for label in groups)),
         f"groups must be {k} labels",
     )
     return {
-        "support_": support.astype(np.int64),
+        "columns": support.astype(np.int64),
+        "covariates_": np.array(covariates, np.int64),
         "coef": coef.astype(np.float64),
         "intercept_": intercept.astype(np.float64),
         "n_features_in_": n_features,
@@ -254,6 +265,7 @@ def _complete(metadata: dict[str, Any]) -> None:
     metadata.setdefault("loss", None)
     metadata.setdefault("highest_score", None)
     metadata.setdefault("columns", {})
+    metadata.setdefault("covariates", [])
     certificates = metadata.get("certificates")
     if not isinstance(certificates, list):
         return
@@ -262,4 +274,5 @@ def _complete(metadata: dict[str, Any]) -> None:
         if isinstance(certificate, dict):
             certificate.setdefault("loss", "logistic")
             certificate.setdefault("n_groups", None)
+            certificate.setdefault("n_covariates", 0)
             certificate.setdefault("n_signed", 0)

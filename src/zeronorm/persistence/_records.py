@@ -27,6 +27,7 @@ _CERTIFICATE = {
     "candidates": int,
     "fixed_in": int,
     "n_forced": int,
+    "n_covariates": int,
     "loss": str,
     "fit_intercept": bool,
     "n_groups": (int, type(None)),

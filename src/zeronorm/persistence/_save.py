@@ -75,14 +75,18 @@ def save(
     OSError
         If the file cannot be written; then nothing is left behind.
     """
+    # On use: reading a model file needs no estimators.
+    from ..estimators._sparse_linear import terms_of
+
     fitted = _contents(estimator, n_features)
     models = fitted.models
-    support = np.unique(np.concatenate([model.support for model in models])).astype(np.int64)
+    terms = [terms_of(model) for model in models]
+    support = np.unique(np.concatenate([features for features, _ in terms])).astype(np.int64)
     rows = []
-    for model in models:
-        own = np.atleast_2d(model.coef)
+    for features, values in terms:
+        own = np.atleast_2d(values)
         rows.append(np.zeros((len(own), support.size)))
-        rows[-1][:, np.searchsorted(support, model.support)] = own
+        rows[-1][:, np.searchsorted(support, features)] = own
     coef = np.vstack(rows)
 
     classes = np.asarray(getattr(estimator, "classes_", np.empty(0, np.int64)))
@@ -119,6 +123,7 @@ def save(
         "criteria": fitted.criteria,
         "calibration": fitted.calibration,
         "groups": _groups_of(estimator, support),
+        "covariates": getattr(estimator, "covariates_", np.empty(0, np.int64)).tolist(),
         "loss": None if fitted.loss is None else describe_loss(fitted.loss),
         "highest_score": None if fitted.baseline is None else fitted.baseline.highest,
     }

@@ -29,7 +29,7 @@ class SavedCertificate:
     # One for two classes, for none and for classes that share their features, else one for each.
     certificates: tuple[Certificate, ...]
     class_weight: FloatArray  # (n_classes,) weight of a row of each class, in the loss
-    feature_names: tuple[str, ...] | None  # of `support_`
+    feature_names: tuple[str, ...] | None  # of `columns`
     metadata: Mapping[str, Any]  # as written: versions, size and names of the data
 
     @property
@@ -55,6 +55,11 @@ class SavedCertificate:
     def support_(self) -> IndexArray:
         """The features of all classes, sorted."""
         return union_support(self.certificates)
+
+    @property
+    def columns(self) -> IndexArray:
+        """The features of all classes and the covariates, sorted."""
+        return union_columns(self.certificates)
 
     @property
     def layout(self) -> Layout:
@@ -180,3 +185,8 @@ def count_certificates(loss: Any, classes: NDArray[Any]) -> int:
 def union_support(certificates: Sequence[Certificate]) -> IndexArray:
     """Return the features of all certificates, sorted."""
     return np.unique(np.concatenate([one.support for one in certificates]))
+
+
+def union_columns(certificates: Sequence[Certificate]) -> IndexArray:
+    """Return the features of all certificates and their covariates, sorted."""
+    return np.union1d(union_support(certificates), certificates[0].covariates)

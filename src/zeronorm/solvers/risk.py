@@ -8,7 +8,15 @@ from typing import Any, cast
 import numpy as np
 
 from .._typing import Columns, FloatArray, IndexArray, Smooth
-from ..losses import LossOfOutputs, Responses, balance, dual_bound, fit_intercept
+from ..losses import (
+    LossOfOutputs,
+    Responses,
+    as_adjusted,
+    balance,
+    dual_bound,
+    fit_intercept,
+    rows_of,
+)
 
 NEAR = 1e-9  # relative, of a dual point
 LEAST_SCALE = 1e-300  # A gap is relative to the model without features, and to this at least.
@@ -54,7 +62,8 @@ class Risk:
     def rows(self, index: IndexArray) -> Risk:
         """Return the loss of some rows."""
         places = self.places(index)
-        return replace(self, y=self.y[places], weight=self.weight[places])
+        loss = rows_of(self.loss, index)
+        return replace(self, y=self.y[places], weight=self.weight[places], loss=loss)
 
     def places(self, index: IndexArray) -> IndexArray:
         """Return where the margins of some rows are: of each in every output."""
@@ -86,6 +95,23 @@ class Risk:
     def intercepts(self, z: FloatArray) -> FloatArray:
         """Return the best intercepts that are a part of the loss, for margins without them."""
         return cast("LossOfOutputs", self.loss).intercepts(z, self.y, self.weight)
+
+    def unpenalised(self, z: FloatArray, b: float) -> tuple[Any, FloatArray]:
+        """Return the intercept and the coefficients of the covariates at margins, b among them.
+
+        b : what the solver knows as the intercept. Of several outputs the intercepts are (outputs,)
+        and the coefficients (outputs, q), else a number and (q,).
+        """
+        adjusted = as_adjusted(self.loss)
+        if adjusted is not None:
+            found = adjusted.effects(z, self.y, self.weight)
+            if self.loss.outputs > 1:
+                return found[:, 0], found[:, 1:]
+            return float(found[0, 0]), found[0, 1:]
+        none = np.empty((self.loss.outputs, 0) if self.loss.outputs > 1 else 0)
+        if self.loss.own_intercepts:
+            return self.intercepts(z), none
+        return b, none
 
     def margins(self, z: FloatArray) -> FloatArray:
         """Return margins as the target has them, of several outputs (n, outputs) with intercepts.

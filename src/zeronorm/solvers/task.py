@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import Design, FloatArray, IndexArray, Smooth, Wrapper
 from ..designs._operations import select_rows
 from ..groups import Groups
-from ..losses import Logistic
+from ..losses import Logistic, adjusted, as_adjusted, rows_of
 from .risk import Risk, places_of
 from .signs import free_signs
 from .units import Units, units_of
@@ -34,6 +34,7 @@ class Task:
     forced_groups: IndexArray  # groups that every model counts, for budgets of both
     origin: Any  # of the target, see Risk: a number, or one of each output
     exposure: FloatArray  # (n,) what an offset of the margins makes of the weight of a row
+    covariates: IndexArray  # (q,) features of X in every model, free of any penalty, see `Adjusted`
     signs: np.ndarray  # (m,) what coefficients may have: -1, 0 for any, 1; of single features
 
     @classmethod
@@ -52,22 +53,33 @@ class Task:
         groups: Groups | None = None,
         forced_groups: IndexArray | None = None,
         offset: FloatArray | None = None,
+        covariates: tuple[IndexArray, FloatArray] | None = None,
         signs: np.ndarray | None = None,
     ) -> Task:
-        """Return a task; what is not given has no effect: weights of 1, all features usable."""
+        """Return a task; what is not given has no effect: weights of 1, all features usable.
+
+        covariates : features of X that are not usable, and their columns, (n, q).
+        """
         n, m = design.shape
         weight = np.ones(n) if sample_weight is None else sample_weight
         loss, exposure = Logistic() if loss is None else loss, np.ones(n)
         if offset is not None:
             y, exposure = loss.with_offset(y, offset)
         risk = Risk.centred(y, weight * exposure, loss, intercept)
+        own = np.empty(0, np.int64)
+        if covariates is not None:
+            own, columns = covariates
+            free = bool(getattr(loss, "free", intercept))
+            rows = risk.weight.reshape(loss.outputs, -1).sum(axis=0)
+            with_them: Any = adjusted(risk.loss, risk.y, columns, rows, free)
+            risk = replace(risk, loss=with_them, intercept=False)
         return cls(
             design,
             risk.y,
             weight,
             scaling,
             risk.loss,
-            intercept,
+            risk.intercept,
             np.empty(0, np.int64) if forced is None else np.sort(forced),
             exposure if unit is None else exposure * unit,
             np.ones(m, bool) if usable is None else usable,
@@ -75,6 +87,7 @@ class Task:
             np.empty(0, np.int64) if forced_groups is None else forced_groups,
             risk.origin,
             exposure,
+            own,
             free_signs(m) if signs is None else signs,
         )
 
@@ -97,6 +110,12 @@ class Task:
     def units(self) -> Units:
         """What the budget counts: features, or groups of them."""
         return units_of(self.usable, self.groups, self.signs)
+
+    @property
+    def kept_covariates(self) -> np.ndarray:
+        """(q,) which covariates have coefficients: the others depend on them."""
+        loss = as_adjusted(self.loss)
+        return np.empty(0, bool) if loss is None else loss.kept
 
     @property
     def design_of_features(self) -> Design:
@@ -159,6 +178,7 @@ class Task:
         return replace(
             self,
             design=design,
+            loss=rows_of(self.loss, index),
             y=self.y[places],
             sample_weight=weight,
             forced=self.forced[usable[self.forced]],

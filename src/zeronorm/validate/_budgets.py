@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import IndexArray
+from .._typing import FloatArray, IndexArray
 from ._data import check_signs
 from ._numbers import dimensions, is_integer, number, shown
+
+if TYPE_CHECKING:
+    from ..losses import Adjusted
 
 
 def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -> tuple[int, ...]:
@@ -87,28 +90,70 @@ def check_usable(n_usable: int, n_columns: int) -> None:
         )
 
 
-def check_forced(
-    forced: Any, n_columns: int, names: Sequence[str] | None, usable: np.ndarray
+def check_features(
+    parameter: str, given: Any, usable: np.ndarray, names: Sequence[str] | None
 ) -> IndexArray:
-    """Return forced features as sorted indices; they are given as indices or as names."""
-    if forced is None:
+    """Return features of a parameter as sorted indices; they are given as indices or as names.
+
+    usable : (m,) mask of the columns that are not constant.
+    """
+    n_columns = usable.size
+    if given is None:
         return np.empty(0, np.int64)
     if (
-        isinstance(forced, (str, bytes))
-        or not isinstance(forced, (Sequence, np.ndarray))
-        or (isinstance(forced, np.ndarray) and forced.ndim != 1)
+        isinstance(given, (str, bytes))
+        or not isinstance(given, (Sequence, np.ndarray))
+        or (isinstance(given, np.ndarray) and given.ndim != 1)
     ):
         raise ValueError(
-            f"forced_features must be a list of indices or of feature names; got {shown(forced)}."
+            f"{parameter} must be a list of indices or of feature names; got {shown(given)}."
         )
     rule = "a list of indices or of feature names"
-    result = np.sort(places_of_features("forced_features", forced, rule, n_columns, names))
+    result = np.sort(places_of_features(parameter, given, rule, n_columns, names))
     constant = result[~usable[result]]
     if constant.size:
         raise ValueError(
-            f"forced_features must not be constant columns of X; got column {constant[0]}."
+            f"{parameter} must not be constant columns of X; got column {constant[0]}."
         )
     return result
+
+
+def check_apart(covariates: IndexArray, forced: IndexArray) -> None:
+    """Raise where a covariate is forced as well."""
+    both = np.intersect1d(covariates, forced)
+    if both.size:
+        raise ValueError(
+            f"covariates are in every model and must not be forced_features as well; got column "
+            f"{both[0]} in both. Leave it in one: forced features are counted and penalised."
+        )
+
+
+def check_adjustable(loss: Adjusted, y: FloatArray, weight: FloatArray) -> None:
+    """Raise where covariates leave nothing to explain, or have no finite coefficients."""
+    n, r = loss.basis.shape
+    if y.ndim == 2 and y.shape[1] == 4:
+        raise ValueError(
+            "covariates are not there for start-stop times with rows that enter after the first "
+            "event, which have no certificate with them. Pass them as forced_features, which are "
+            "counted and penalised."
+        )
+    if r == 0:
+        raise ValueError(
+            "covariates must vary within the strata, whose differences count; all are constant "
+            "there. Leave them out."
+        )
+    if r >= n:
+        raise ValueError(
+            f"covariates must be fewer than the rows, as they are fitted without a penalty; got "
+            f"{r} independent columns, with the intercept, for {n} rows. Pass fewer, or principal "
+            "components of them."
+        )
+    if not loss.of_residuals and loss.final.separates(y, weight):
+        raise ValueError(
+            "covariates must not determine the target of some rows alone, as they have no finite "
+            "coefficients without a penalty then (a category in which all rows are of one class, "
+            "or have no event). Leave out that covariate, or pass it as one of forced_features."
+        )
 
 
 def check_signs_of_features(

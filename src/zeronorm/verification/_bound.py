@@ -69,7 +69,7 @@ class Units:
         data = self._data
         own: Any = slice(None) if self._grouped else units
         error, score = data.error[own], data.scores(dual, own)
-        error = error[:, None] * np.abs(dual).reshape(data.outputs, -1).sum(axis=1)
+        error = error[:, None] * data.reach(dual)
         square = (score**2).sum(axis=1)
         wrong = (error * (2.0 * np.abs(score) + error)).sum(axis=1)
         # A score that is no number may be any: its feature is in the best set then.

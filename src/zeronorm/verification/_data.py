@@ -9,6 +9,7 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..result import Certificate
+from ._covariates import Covariates
 from ._form import CertificateError, check_range
 from ._loss import ROUNDOFF, Loss
 from ._losses import loss_of
@@ -44,6 +45,7 @@ class Data:
     intercept: bool
     outputs: int = 1
     signs: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # (m,), or none
+    covariates: Covariates | None = None
 
     def scores(self, dual: FloatArray, features: IndexArray | slice) -> FloatArray:
         """Return X'v of some features, (k, outputs); 0 where its sign is that of no coefficient.
@@ -68,10 +70,13 @@ class Data:
             sound = sound and abs(float(dual.sum())) <= BALANCED * total
         if not sound:
             raise CertificateError("the dual point of the certificate is not feasible.")
-        return self.balanced(np.where(np.abs(dual) < LEAST_SHARE * self.weight, 0.0, dual))
+        dual = np.where(np.abs(dual) < LEAST_SHARE * self.weight, 0.0, dual)
+        return self.balanced(dual) if self.covariates is None else self.covariates.feasible(dual)
 
     def balanced(self, dual: FloatArray) -> FloatArray:
         """Return a dual point between its ends as a feasible one."""
+        if self.covariates is not None:
+            return self.covariates.feasible(dual, near=np.inf)
         if self.outputs == 1 or self.loss.classes:
             return self.loss.balanced(dual, self.y, self.weight, self.intercept)
         parts = (one.reshape(self.outputs, -1) for one in (dual, self.y, self.weight))
@@ -85,7 +90,18 @@ class Data:
     def conjugate(self, dual: FloatArray) -> tuple[float, float]:
         """Return the conjugate of the loss at a feasible point, and its rounding."""
         found, terms = self.loss.conjugates(dual, self.y, self.weight)
-        return float(found.sum()), ROUNDOFF * (dual.size + 8) * float(terms @ self.coarse)
+        rounding = ROUNDOFF * (dual.size + 8) * float(terms @ self.coarse)
+        if self.covariates is not None:
+            rounding += self.covariates.rounding(dual)
+        return float(found.sum()), rounding
+
+    def reach(self, dual: FloatArray) -> FloatArray:
+        """Return what the rounding of scores is relative to, (outputs,): the sums of |v|."""
+        sums = np.abs(dual).reshape(self.outputs, -1).sum(axis=1)
+        if self.covariates is None:
+            return np.asarray(sums)
+        n = dual.size // self.outputs
+        return np.asarray(sums + self.covariates.moved(dual) / (ROUNDOFF * (4 * n + 8)))
 
     @property
     def coarse(self) -> FloatArray:
@@ -221,12 +237,23 @@ def read_data(
     values, told = (away if centred or moved else Z), (away if centred else Z)
     # A score is a sum of n products, and so are the mean and the deviation in its entries.
     error = ROUNDOFF * (4 * n + 8) * np.abs(values).max(axis=0)
-    if constant[certificate.support].any():
-        raise CertificateError(
-            "the support of the certificate has constant columns of X, which are no features."
-        )
+    own, weight = certificate.covariates, certificate.C * np.tile(s, q) * exposure
+    free = bool(certificate.fit_intercept)
+    _check_features(certificate, constant)
+    constant[own] = True  # they are no features either
+    beside = Covariates.of(values[:, own], error[own], loss, target, weight, free, q)
     return Data(
-        values, target, centre, blur, certificate.C * np.tile(s, q) * exposure, ~constant,
+        values, target, centre, blur, weight, ~constant,
         (mean + rest) / scale if moved else np.zeros(m), error, told,
-        loss, bool(certificate.fit_intercept), q, certificate.signs,
+        loss, free, q, certificate.signs, beside,
     )  # fmt: skip
+
+
+def _check_features(certificate: Certificate, constant: np.ndarray) -> None:
+    """Raise CertificateError where columns that are no features are named as ones."""
+    for name, own in (("support", certificate.support), ("covariates", certificate.covariates)):
+        if constant[own].any():
+            raise CertificateError(
+                f"the {name} of the certificate must have no constant columns of X, which are no "
+                "features."
+            )

@@ -64,10 +64,10 @@ def _copied(given: Any) -> Certificate:
                 f"{name} of the certificate must be a number of features; got {values[name]!r:.60}."
             )
         values[name] = int(values[name])
-    for name in ("support", "forced"):
+    for name in ("support", "forced", "covariates"):
         values[name] = _indices(name, values[name])
     values["signs"] = _signs(values["signs"])
-    for name in ("coef", "dual"):
+    for name in ("coef", "dual", "effects"):
         values[name] = _copy(values[name], "iuf")
     tree, groups = values["tree"], values["groups"]
     if tree is not None:
@@ -172,6 +172,9 @@ def _check_fields(certificate: Certificate) -> None:
         raise CertificateError("the support of the certificate has no features.")
     if not np.isin(certificate.forced, certificate.support).all():
         raise CertificateError("the certificate has forced features outside of its support.")
+    counted = np.append(certificate.support, certificate.forced)
+    if np.isin(certificate.covariates, counted).any():
+        raise CertificateError("the certificate has covariates that its support has as well.")
     several = certificate.dual.ndim == 2
     single = ("logistic", "squared_hinge", "cox", "cox_efron", "ordinal")
     wrong = single if several else ("multinomial",)
@@ -187,6 +190,8 @@ def _check_fields(certificate: Certificate) -> None:
         _check_thresholds(certificate)
     _finite("coef", certificate.coef, (*outputs, k))
     _finite("dual", certificate.dual, (*outputs, None))
+    if certificate.covariates.size or certificate.effects.size:
+        _finite("effects", certificate.effects, (*outputs, certificate.covariates.size))
     if several and certificate.equivalents:
         raise CertificateError("a certificate of several outputs has no equivalents.")
     if certificate.signs.size:
@@ -276,6 +281,11 @@ def check_range(certificate: Certificate, m: int) -> None:
         raise CertificateError(
             f"the support of the certificate must be of {m} features; got feature "
             f"{int(np.max(certificate.support))}."
+        )
+    if np.max(certificate.covariates, initial=0) >= m:
+        raise CertificateError(
+            f"the covariates of the certificate must be of {m} features; got feature "
+            f"{int(np.max(certificate.covariates))}."
         )
     if certificate.signs.size not in (0, m):
         raise CertificateError(

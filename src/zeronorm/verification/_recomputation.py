@@ -108,7 +108,7 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
         "objective": objective,
         "bound": bound,
         "gap": max(0.0, objective - bound) / objective,
-        "rounding": rounding,
+        "rounding": float(rounding),
         "nodes": n_nodes,
     }
 
@@ -116,9 +116,10 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
 def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
     """Return the objective at the coefficients, which must be optimal, and its rounding."""
     support, coef = certificate.support, certificate.coef.reshape(data.outputs, -1)
-    columns = data.X[:, support]
     intercept = data.loss.intercepts(certificate.intercept) - data.centre
-    z = (columns @ coef.T + (intercept + coef @ data.mean[support])).T.ravel()
+    features = np.append(support, certificate.covariates)
+    every = np.hstack([coef, certificate.effects.reshape(data.outputs, -1)])
+    z = (data.X[:, features] @ every.T + (intercept + every @ data.mean[features])).T.ravel()
     losses, terms_of_losses = data.losses(z)
     square = float(coef.ravel() @ coef.ravel())
     objective = float(0.5 * square + losses.sum())
@@ -132,15 +133,15 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
     scores = data.scores(dual, support)
     conjugate, wrong_conjugate = data.conjugate(dual)
     least = float(-conjugate - 0.5 * (scores**2).sum())
-    error = data.error[support][:, None] * np.abs(dual).reshape(data.outputs, -1).sum(axis=1)
+    error = data.error[support][:, None] * data.reach(dual)
     blurred = 0.5 * float((error * (2.0 * np.abs(scores) + error)).sum())
     if not objective - least <= OPTIMAL * objective + blurred:
         raise CertificateError(
             f"the coefficients of the certificate are not optimal on its support: their objective "
             f"is {objective!r}, the optimum is only known to be above {least!r}."
         )
-    parts = np.abs(intercept) + np.abs(coef) @ np.abs(data.mean[support])
-    wrongs = np.abs(coef) @ data.error[support] + ROUNDOFF * (coef.shape[1] + 4) * parts
+    parts = np.abs(intercept) + np.abs(every) @ np.abs(data.mean[features])
+    wrongs = np.abs(every) @ data.error[features] + ROUNDOFF * (every.shape[1] + 4) * parts
     wrong = float(wrongs.max()) + data.blur
     # Slopes change with the margin, by the weight times the second derivative at most.
     bend = float((data.weight * data.loss.steepness(z, data.y, wrong)).sum())
@@ -171,7 +172,8 @@ def _check_equivalents(data: Data, certificate: Certificate) -> None:
         sound = sound and others.ndim == 1 and others.size > 0 and others.dtype.kind in "iu"
         sound = sound and bool(((others >= 0) & (others < m)).all())
         sound = sound and np.unique(others).size == others.size
-        sound = sound and not np.isin(others, support).any()
+        taken = np.append(support, certificate.covariates)
+        sound = sound and not np.isin(others, taken).any()
         if sound:
             own, columns = data.told[:, [feature]], data.told[:, others]
             limit = EQUAL * np.abs(own) + EQUAL_TO_LARGEST * np.abs(own).max()

@@ -12,7 +12,7 @@ from ..._typing import Design, FloatArray, IndexArray
 from ...files import Table
 from ...groups import Groups
 from ...ordering import numbered
-from ...result import Certificate
+from ...result import Certificate, Selection
 from .._target import Response
 
 _T = TypeVar("_T")
@@ -100,6 +100,22 @@ def describe_features(
             step: int(entered[j]),
         }
         for rank, j in enumerate(order, 1)
+    ]
+
+
+def describe_covariates(
+    label: Any, model: Selection, table: Table, design: Design
+) -> list[dict[str, Any]]:
+    """Return the covariates of a model for a class, in order, as `describe_features`."""
+    effect = model.effects * _deviations(design.gather(model.covariates))
+    return [
+        {
+            "class": label,
+            **describe_feature(table, int(feature)),
+            "coefficient": model.effects[..., j].tolist(),
+            "per_deviation": effect[..., j].tolist(),
+        }
+        for j, feature in enumerate(model.covariates)
     ]
 
 

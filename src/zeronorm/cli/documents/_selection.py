@@ -21,7 +21,7 @@ from ...persistence import finite_or_none, summarize
 from ...result import Proof, Selection
 from ...validate import class_factors
 from .._target import Response
-from ._data import by_class, describe_equivalents, describe_features
+from ._data import by_class, describe_covariates, describe_equivalents, describe_features
 
 
 def describe_model(
@@ -44,19 +44,22 @@ def describe_model(
     ordered = response.task == "ordered" and len(classes) > 2
     measure = getattr(estimator, "measure", None)
     measure = None if measure is None else parse_measure(measure)
-    rows = []
+    rows, beside = [], []
     shared = ordered or bool(outputs_of(estimator, table))
     for label, path in [(None, paths[0])] if shared else by_class(classes, paths):
         model = path[size]
         rows += describe_features(
             label, model.support, model.coef, "block", model.entered, table, design
         )
+        if model.covariates.size:
+            beside += describe_covariates(label, model, table, design)
     for row in rows:
         row["group"] = None if groups is None else str(groups.labels[groups.code[row["index"]]])
     return {
         "n_features": feature_budget(size),
         "n_groups": None if groups is None else int(size[1]),
         "features": rows,
+        "covariates": beside,
         "intercept": np.concatenate(
             [np.atleast_1d(path[size].intercept) for path in paths]
         ).tolist(),

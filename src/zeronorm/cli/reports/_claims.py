@@ -35,6 +35,9 @@ def state_claim(certificate: Mapping[str, Any], k: int, wanted: bool = False) ->
         n_groups = certificate["n_groups"]
         what = "single group" if n_groups == 1 else f"{n_groups} groups of features"
     among = f" with the {certificate['n_forced']} forced" if certificate["n_forced"] else ""
+    if certificate.get("n_covariates"):
+        number = certificate["n_covariates"]
+        among += f" beside the {number} covariates" if number > 1 else " beside the covariate"
     among += " with the signs asked for" if certificate.get("n_signed") else ""
     lower = "lowers the objective" if what.startswith("single") else "lower the objective"
     if certificate.get("proven"):
@@ -53,9 +56,10 @@ def scope(certificate: Mapping[str, Any]) -> str:
     of_labels = certificate["loss"] in ("logistic", "squared_hinge", "multinomial", "ordinal")
     unsaid = "test accuracy" if of_labels else "how well new samples are predicted"
     intercept = "" if certificate["fit_intercept"] else "no intercept, "
+    beside = "covariates without a penalty, " if certificate.get("n_covariates") else ""
     return (
         f"It holds for the selection problem: {loss}C = {certificate['C']:g}, {scaling}, "
-        f"{intercept}its own refit. "
+        f"{intercept}{beside}its own refit. "
         f"It says nothing about {unsaid}."
     )
 

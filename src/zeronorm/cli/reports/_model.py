@@ -37,6 +37,9 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         else ("loss", show(loss_words(metadata["loss"]["name"]), 60)),
         ("features", f"{loaded.support_.size:,} of {loaded.n_features_in_:,}"),
     ]
+    beside = set(loaded.covariates_.tolist())
+    if beside:
+        pairs.append(("covariates", f"{len(beside):,}, marked by *: in the model in any case"))
     if ordered:
         pairs.append(("thresholds", thresholds_text(labels, (-loaded.intercept_).tolist())))
     groups = metadata["groups"]
@@ -67,7 +70,7 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         grid.add_column(styled(head), justify="right")
     columns = [aligned(row.tolist()) for row in loaded.coef]
     intercepts = aligned(loaded.intercept_.tolist())
-    for column, index in enumerate(loaded.support_.tolist()):
+    for column, index in enumerate(loaded.columns.tolist()):
         if loaded.feature_names is not None:
             name = loaded.feature_names[column]
         else:
@@ -78,7 +81,7 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         ]
         if groups is not None:
             cells.insert(0, styled(show(str(groups[column]))))
-        grid.add_row(styled(show(name)), *cells)
+        grid.add_row(styled(show(name) + " *" * (index in beside)), *cells)
     blank = [] if groups is None else [""]
     if not (isinstance(loaded, LoadedSurvivalModel) or ordered):
         grid.add_row(styled(("intercept", "dim")), *blank, *intercepts)

@@ -32,6 +32,30 @@ def print_outputs(
     words : of the task. of_classes : whether the outputs are classes; else they are responses.
     """
     rows = features[:MAX_ROWS]
+    columns = effect_columns(console, rows, outputs, words, of_classes)
+    what = "classes" if of_classes else "responses"
+    title = styled(
+        (f"{counted(len(features))} in all, shared by the {len(outputs)} {what}", "bold"),
+        (f"   {words.sign or 'positive speaks for the class'}", "dim"),
+    )
+    print_features(console, title, rows, ("rank", [str(row["rank"]) for row in rows]), columns)
+    if len(features) > len(rows):
+        more = f"{len(features) - len(rows):,} more; --json lists them all."
+        console.print(styled((more, "dim")))
+    console.print()
+
+
+def effect_columns(
+    console: Console,
+    rows: Sequence[Mapping[str, Any]],
+    outputs: Sequence[Any],
+    words: Words,
+    of_classes: bool,
+) -> list[tuple[str, Sequence[Text]]]:
+    """Return heads and cells of the effects of features on the outputs, as many as there is room.
+
+    of_classes : whether the outputs are classes; else they are responses.
+    """
     q = len(outputs)
     table: list[list[Text]] = [[] for _ in rows]
     largest = max(abs(value) for row in rows for value in row["per_deviation"])
@@ -49,17 +73,8 @@ def print_outputs(
     ]
     width = sum(max(len(head), *map(len, own)) + GAP for head, own in columns)
     if width > console.width - _NAMES:
-        columns = _strongest(console.width - _NAMES, rows, heads, table)
-    what = "classes" if of_classes else "responses"
-    title = styled(
-        (f"{counted(len(features))} in all, shared by the {q} {what}", "bold"),
-        (f"   {words.sign or 'positive speaks for the class'}", "dim"),
-    )
-    print_features(console, title, rows, ("rank", [str(row["rank"]) for row in rows]), columns)
-    if len(features) > len(rows):
-        more = f"{len(features) - len(rows):,} more; --json lists them all."
-        console.print(styled((more, "dim")))
-    console.print()
+        return _strongest(console.width - _NAMES, rows, heads, table)
+    return columns
 
 
 def _three_digits(values: Sequence[float], size: float) -> list[str]:

@@ -21,6 +21,7 @@ from ._claims import (
     search_end,
     state_claim,
 )
+from ._covariates import print_covariates
 from ._outputs import print_outputs
 from ._tables import (
     count_groups,
@@ -70,6 +71,7 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     else:
         titled = [] if data["task"] == "ordered" else classes
         print_models(console, model["features"], titled, entered, words, data["n_groups"])
+    print_covariates(console, model["covariates"], outputs, words, classes)
     if not quiet:
         effect = words.effect.replace("log-odds", "score") if model["measure"] else words.effect
         legend = f"{words.head}: {effect}"
@@ -182,7 +184,7 @@ def _facts(
 
     certificates, proofs = model["certificates"], model["proofs"]
     gap = document["parameters"].get("gap")
-    total = document["data"]["n_features"]
+    total = document["data"]["n_features"] - document["n_covariates"]
     labels = (classes if len(classes) > 2 else classes[1:]) or [None]
     if document["outputs"] or model["thresholds"]:
         labels = [None]

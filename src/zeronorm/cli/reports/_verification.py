@@ -43,6 +43,10 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
             limits = {"nonnegative": "at least 0", "nonpositive": "at most 0"}
             parts = [f"{limits[side]} for {n:,}" for side, n in claim["signs"].items() if n]
             facts.append(("", f"coefficients: {' and '.join(parts)} of the features of the data"))
+    if claims[0]["covariates"]:
+        names = [show(row["name"], 40) for row in claims[0]["covariates"]]
+        more = f" and {len(names) - _MAX_CLAIMED:,} more" if len(names) > _MAX_CLAIMED else ""
+        facts.append(("", f"covariates: {', '.join(names[:_MAX_CLAIMED])}{more}"))
     if set(document["class_weight"]) - {1.0}:
         weights = [
             f"{show(str(label), 30)} {weight:.4g}"

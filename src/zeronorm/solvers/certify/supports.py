@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IndexArray
 from ...designs._columns import gather
-from ...designs._operations import score_errors, top_features
+from ...designs._operations import column_scaling, score_errors, top_features
 from ...result import Certificate
 from ..clock import Stopwatch
 from ..drive import Scan, Solver
@@ -92,16 +92,24 @@ def certificate_of(
     task: Task, C: float, support: IndexArray, fit: Ridge, found: Bound
 ) -> Certificate:
     """Return what the fit of a support and one dual point say of it."""
-    q, intercept = task.loss.outputs, fit.intercept + task.origin
-    if task.loss.own_intercepts:
-        intercept = task.risk(C).intercepts(fit.margins) + task.origin
+    q = task.loss.outputs
+    intercept, effects = task.risk(C).unpenalised(fit.margins, fit.intercept)
+    kept = task.kept_covariates
+    covariates = task.covariates[kept]
+    if not covariates.size:
+        effects = np.empty(0)
+    else:
+        # The columns of the covariates are those of X; here all are on the selection scaling.
+        mean, scale = column_scaling(task.design, covariates * q)
+        intercept = intercept + effects[..., kept] @ mean
+        effects = effects[..., kept] / scale
     groups = task.groups_of_features()
     return Certificate(
         C=C,
         scaling=task.scaling,
         support=task.features(support),
         coef=task.by_output(fit.coef),
-        intercept=intercept,
+        intercept=intercept + task.origin,
         objective=fit.objective,
         bound=min(found.value, fit.objective),
         dual=found.dual if q == 1 else found.dual.reshape(q, -1),
@@ -113,6 +121,8 @@ def certificate_of(
         parameters=task.loss.parameters,
         groups=groups,
         n_groups=None if groups is None else task.units.of(support).size,
+        covariates=covariates,
+        effects=effects,
         signs=signs_of(task),
     )
 

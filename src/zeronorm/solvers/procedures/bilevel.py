@@ -15,7 +15,7 @@ from ...result import Path, Selection, Status, Step
 from ..bilevel.search import BilevelFit, BilevelTask, Size, select_bilevel
 from ..drive import Solver
 from ..l0.hard_thresholding import Objective
-from ..pool.refit import leave_one_out_loss
+from ..pool.left_out import leave_one_out_loss
 from ..request import Request
 from ..task import Task
 from .finish import negative_log_likelihood, refit_support

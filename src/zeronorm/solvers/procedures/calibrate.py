@@ -250,18 +250,23 @@ def _held_out(
     task = fold.tasks[column]
     features, Z, variance = _gathered(task, path)
     outside = gather(Rows(fold.storage, fold.test), features)
+    beside = np.empty((fold.test.size, 0))
+    if task.covariates.size:
+        beside = gather(Rows(fold.storage, fold.test), task.covariates).dense()
     margins: dict[int, FloatArray] = {}
     for k in sizes:
         model = path[min(k, fold.n_units)]
         place = np.searchsorted(features, model.support)
-        coef, intercept = model.coef, model.intercept
+        coef, intercept, effects = model.coef, model.intercept, model.effects
         if free is not None:
             columns = task.columns(place)
             C = free[k] / float(variance[columns].mean())
             support = task.columns(model.support)
             fit = refit_support(task, Z.take(columns), support, C, chosen=True)
-            coef, intercept = task.by_output(fit.coef), fit.intercept
+            coef, intercept, effects = task.by_output(fit.coef), fit.intercept, fit.effects
         scores = outside.take(place).times(coef.T)
+        if task.covariates.size:
+            scores = scores + beside @ effects.T
         margins[k] = scores.reshape(len(fold.test), -1) + intercept
     return margins
 
@@ -273,6 +278,7 @@ def _scaled(path: Path, found: dict[int, tuple[float, float]]) -> Path:
         a, loss = found[k]
         model = path[k]
         models[k] = replace(
-            model, coef=a * model.coef, intercept=a * model.intercept, scale=a, cv_log_loss=loss
-        )
+            model, coef=a * model.coef, intercept=a * model.intercept, effects=a * model.effects,
+            scale=a, cv_log_loss=loss,
+        )  # fmt: skip
     return replace(path, selections=models)

@@ -65,12 +65,14 @@ def finish(
     for k in sizes:
         support, fit = fits[k]
         log_loss = negative_log_likelihood(task, fit)
-        criteria = information_criteria(log_loss, support.size, task.n_rows, task.n_usable)
+        free = int(task.kept_covariates.sum()) * task.loss.outputs
+        criteria = information_criteria(log_loss, support.size + free, task.n_rows, task.n_usable)
         features = task.features(support)
         selections[k] = Selection(
             features, task.by_output(fit.coef), fit.intercept, fit.C,
             _entry_steps(pools, support)[:: task.loss.outputs],
             certificates.get(k), fit.loo_loss, log_loss, criteria, proofs.get(k),
+            covariates=task.covariates, effects=fit.effects,
         )  # fmt: skip
     first = pools[0].result
     history = tuple(

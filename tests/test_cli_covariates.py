@@ -1,0 +1,96 @@
+"""Covariates on the command line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from conftest import write_csv
+from zeronorm import BudgetClassifier
+
+rng = np.random.default_rng(11)
+X = rng.standard_normal((80, 8))
+AGE, SEX = 50.0 + 9.0 * X[:, 1] + 6.0 * rng.standard_normal(80), rng.random(80) < 0.4
+MARGINS = X[:, 0] - X[:, 2] + 0.1 * (AGE - 50.0) - SEX
+KINDS = np.array(["red", "green", "blue"])[np.digitize(MARGINS + rng.logistic(size=80), [-1, 1])]
+EVENT, TIME = rng.random(80) < 0.7, rng.exponential(np.exp(-MARGINS))
+
+
+@pytest.fixture(autouse=True)
+def narrow(run, monkeypatch):
+    """Let reports be 80 columns wide."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a CSV file of the features, age, sex and some columns; return its name."""
+
+    def write(**columns):
+        features = {f"x{j}": X[:, j] for j in range(8)}
+        write_csv(tmp_path / "d.csv", features | {"age": AGE, "sex": 1 * SEX} | columns)
+        return "d.csv"
+
+    return write
+
+
+def test_covariates_are_named_and_told_apart(run, write):
+    """Covariates are selected, counted, or lost on the way to the report and the files."""
+    y = np.where(KINDS == "red", "ill", "well")
+    write(y=y)
+    options = ["select", "d.csv", "--target", "y", "--features", 2, "--covariates", "age, sex"]
+    files = ["--output", "m.npz", "--certificate", "c.npz"]
+    result = run(*options, "--no-cv", *files)
+    told = " ".join(result.stdout.split())
+    assert "2 covariates in every model, not counted, free of any penalty" in told
+    assert "no 2 features beside the 2 covariates lower the objective" in told
+    assert "of 8 features ruled out" in told
+    assert "covariates without a penalty" in told
+    document = json.loads(run(*options, "--cv", 2, *files, "--json").stdout)
+    (model,) = document["models"]
+    direct = BudgetClassifier(2, covariates=[8, 9], calibrate=False)
+    direct.fit(np.column_stack([X, AGE, SEX]), y)
+    found = {row["name"]: row["coefficient"] for row in model["covariates"]}
+    assert found == pytest.approx(dict(zip(["age", "sex"], direct.coef_[0, 8:], strict=True)))
+    assert {row["index"] for row in model["features"]} == set(direct.support_)
+    assert document["n_covariates"] == model["certificates"][0]["n_covariates"] == 2
+    verified = run("verify", "d.csv", "c.npz", "--target", "y")
+    assert "covariates: age, sex" in verified.stdout
+    told = run("info", "m.npz").stdout
+    assert "2, marked by *" in told
+    assert "age *" in told
+    assert json.loads(run("info", "m.npz", "--json").stdout)["features"] == [*direct.support_, 8, 9]
+    predicted = json.loads(run("predict", "m.npz", "d.csv", "--json").stdout)
+    assert predicted["accuracy"] == pytest.approx(direct.score(np.column_stack([X, AGE, SEX]), y))
+
+
+@pytest.mark.parametrize("shared", ["--shared", "--per-class"])
+def test_covariates_of_several_classes(shared, run, write):
+    """The covariates of one class are printed for all, or of none."""
+    write(y=KINDS)
+    options = ["--target", "y", "--features", 2, "--covariates", "age,sex", "--no-cv", shared]
+    told = run("select", "d.csv", *options, "--certificate", "c.npz").stdout
+    assert told.count("in every model, not counted") == (1 if shared == "--shared" else 3)
+    assert "covariates: age, sex" in run("verify", "d.csv", "c.npz", "--target", "y").stdout
+
+
+def test_covariates_of_survival_times(run, write):
+    """Covariates have no hazard ratios."""
+    write(time=TIME, event=1 * EVENT)
+    options = ["--time", "time", "--event", "event", "--features", 2, "--covariates", "sex"]
+    told = run("select", "d.csv", *options, "--no-cv", "--no-save").stdout
+    beside = told[told.index("1 covariate") :]
+    assert "hazard ratio" in beside[:200]
+
+
+def test_bad_covariates(run, write):
+    """A wrong name ends in a traceback, or in another model."""
+    write(y=KINDS == "red")
+    options = ["select", "d.csv", "--target", "y", "--features", 2, "--no-cv", "--no-save"]
+    told = run(*options, "--covariates", "age,sexx", code=2).stderr
+    assert "--covariates: no feature" in told
+    assert "Did you mean" in told
+    told = run(*options, "--covariates", "age", "--method", "l1", code=2).stderr
+    assert "covariates are of the methods" in " ".join(told.split())
+    told = run(*options, "--covariates", "age", "--measure", "f1", code=2).stderr
+    assert "which has no --covariates" in " ".join(told.split())
