@@ -107,7 +107,7 @@ def test_defaults_are_the_documented_ones():
     own = {
         **{name: value for name, value in common.items() if name not in OPTIONS}, **grouped,
         "forced_groups": None, "method": "auto", "C": "auto", "refit_C": "auto", "tol": None,
-            "signs": None,
+            "signs": None, "covariates": None,
     }  # fmt: skip
     classifier = {"loss": "logistic", "criterion": None}
     assert BudgetClassifier().get_params() == {**own, **classifier, "multi_class": "shared"}
@@ -902,7 +902,7 @@ def test_a_method_refuses_what_it_cannot_do(binary):
         (BudgetClassifier(groups=np.arange(40)), "groups needs the number of them to select"),
         (BudgetClassifier(3, groups=np.arange(40)), "groups needs the number of them to select"),
         (BudgetClassifier(3, n_groups=2, groups=np.arange(40), method="greedy"), "n_features must"),
-        (BudgetClassifier(n_groups=2, groups=np.arange(40), method="l0"), "selects single featur"),
+        (BudgetClassifier(n_groups=2, groups=np.arange(40), method="l1"), "selects single featur"),
         (BudgetClassifier(3, method="bilevel", calibrate=True), "calibrate must be 'auto' or Fal"),
         (BudgetClassifier(3, method="bilevel", criterion="bic"), "criterion chooses among numbers"),
         (

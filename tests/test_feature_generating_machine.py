@@ -204,7 +204,7 @@ def test_another_loss_does_not_verify(make, binary):
     message = "not feasible|not optimal"
     with pytest.raises(ValueError, match=message):
         verify(X, y, dataclasses.replace(certificate, loss=other))
-    with pytest.raises(ValueError, match="or 'multinomial'; got 'hinge'"):
+    with pytest.raises(ValueError, match="or 'ordinal'; got 'hinge'"):
         verify(X, y, dataclasses.replace(certificate, loss="hinge"))
 
 

@@ -121,7 +121,7 @@ class Quadratic:
 
     def _proximal_point(self, u: FloatArray, scores: FloatArray) -> FloatArray:
         """Return where a proximal gradient step leads, from which there is always descent."""
-        bend = float(np.abs(self._matrix).sum(axis=1).max())
+        bend = float(np.abs(self._matrix).sum(axis=1).max()) or 1.0
         target = admitted(u + scores / bend, self._units.signs)
         share = np.ones(self._units.usable.size)
         length = self._free.strength(target[self._others])
