@@ -953,6 +953,31 @@ def test_a_refuted_certificate_states_nothing(run, proven, tmp_path):
     assert (done.returncode, done.stderr) == (1, "")
 
 
+def test_rounding_refutes_no_certificate(run, fails):
+    """A true certificate of data that round much would be called false, or pass unchecked."""
+    rng = np.random.default_rng(0)
+    X, far = rng.standard_normal((60, 3)), 2.0**20
+    y = np.where(X @ [2.0, -1.0, 1.0] + rng.logistic(size=60) > 0, "b", "a")
+    model = BudgetClassifier(3, standardize=False, calibrate=False).fit(X, y)
+    certificate = model.certificate_
+    moved = certificate.intercept - far * float(certificate.coef.sum())
+    moved = dataclasses.replace(certificate, intercept=moved)
+    np.savez("far.npz", X=X + far, y=y)
+    persistence.save_certificate(moved, "c.npz", X + far, y)
+    stdout = run("verify", "far.npz", "c.npz", code=3).stdout
+    assert "undecided" in stdout
+    assert not re.search("refuted |verified ", stdout.replace("verified nor refuted", ""))
+    document = json.loads(run("verify", "far.npz", "c.npz", "--json", code=3).stdout)
+    assert (document["verified"], document["undecided"]) == (False, True)
+    needed = re.search(r"Use rtol=(\S+),", document["reason"])[1]
+    assert "verified" in run("verify", "far.npz", "c.npz", "--rtol", needed).stdout
+    assert "rtol must be above 0" in fails("verify", "far.npz", "c.npz", "--rtol", 1)
+    false = dataclasses.replace(moved, bound=moved.bound * 1.01)
+    persistence.save_certificate(false, "false.npz", X + far, y)
+    document = json.loads(run("verify", "far.npz", "false.npz", "--json", code=1).stdout)
+    assert not document["undecided"]
+
+
 def test_verify_says_what_the_budget_counts(run):
     """The best groups would be told as the best single features."""
     rng = np.random.default_rng(0)

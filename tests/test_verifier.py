@@ -24,7 +24,7 @@ from zeronorm.groups import Groups
 from zeronorm.losses import balance
 from zeronorm.persistence import CertificateFileError, load_certificate, save_certificate
 from zeronorm.result import Certificate, Tree
-from zeronorm.verification import CertificateError, check_form, verify
+from zeronorm.verification import CertificateError, UndecidedError, check_form, verify
 from zeronorm.verification._bound import Node, Units
 from zeronorm.verification._data import Data, read_data
 from zeronorm.verification._losses import loss_of
@@ -722,9 +722,16 @@ def test_columns_far_from_zero():
     with pytest.raises(CertificateError, match=r"rounding may change|claims the|not optimal"):
         verify(few + offset, y, own)
     near = dataclasses.replace(c, intercept=c.intercept - 2.0**20 * float(c.coef.sum()))
-    with pytest.raises(CertificateError, match="rounding may change its figures"):
+    with pytest.raises(UndecidedError, match="rounding may change its figures") as caught:
         verify(few + 2.0**20, y, near)
-    verify(few + 2.0**20, y, near, rtol=1e-7)
+    needed = float(str(caught.value).split("Use rtol=")[1].split(",")[0])
+    verify(few + 2.0**20, y, near, rtol=needed)
+    with pytest.raises(UndecidedError, match=f"Use rtol={needed:g},"):
+        verify(few + 2.0**20, y, near, rtol=needed / 10)
+    false = dataclasses.replace(near, bound=near.bound * (1 + 1e-6))
+    with pytest.raises(CertificateError, match="claims the bound") as caught:
+        verify(few + 2.0**20, y, false)
+    assert not isinstance(caught.value, UndecidedError)
     rng = np.random.default_rng(0)
     for _ in range(100):
         dual = y * balance(y * c.dual * (1 + 1e-12 * rng.standard_normal(60)))

@@ -249,6 +249,13 @@ class VerifyOptions:
     strata: Strata = None
     offset: Offset = None
     exposure: Exposure = None
+    rtol: Annotated[
+        float,
+        typer.Option(
+            metavar="R",
+            help="By how much, as a share, figures may differ from the recomputed ones.",
+        ),
+    ] = 1e-10
     as_json: Json = False
     quiet: Quiet = False
     debug: Debug = False

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # Of the loss of a certificate; else numbers.
 _TASKS = {"poisson": "counts", "cox": "survival", "cox_efron": "survival"}
 
+_REFUTED, _UNDECIDED = 1, 3  # Exit codes.
+
 
 @takes(VerifyOptions)
 def verify(options: VerifyOptions) -> None:
@@ -33,7 +35,7 @@ def verify(options: VerifyOptions) -> None:
     with watched(options.quiet) as work:
         work.progress.phase("Starting")
         from .. import persistence
-        from ..verification import CertificateError
+        from ..verification import CertificateError, UndecidedError
         from .documents._data import describe_data
         from .reports._verification import print_verification
 
@@ -48,15 +50,16 @@ def verify(options: VerifyOptions) -> None:
         _check_columns(table, saved, options.data)
         work.progress.phase("Verifying")
         found: list[dict[str, float]] | None = None
-        reason = None
+        reason, undecided = None, False
         try:
-            found = saved.verify(table.X, y, offset=response.offset)
+            found = saved.verify(table.X, y, offset=response.offset, rtol=options.rtol)
         except CertificateError as error:
-            reason = str(error)
+            reason, undecided = str(error), isinstance(error, UndecidedError)
     document = {
         "certificate": options.certificate,
         "data": describe_data(options.data, table, response),
         "verified": found is not None,
+        "undecided": undecided,
         "reason": reason,
         **_describe_claims(saved, found, table),
         "seconds": work.seconds["total"],
@@ -65,7 +68,7 @@ def verify(options: VerifyOptions) -> None:
     with readers_may_leave():  # the exit code is the same whether anyone reads why
         show_document(document, options, print_verification)
     if found is None:
-        raise typer.Exit(1)
+        raise typer.Exit(_UNDECIDED if undecided else _REFUTED)
 
 
 def _describe_claims(

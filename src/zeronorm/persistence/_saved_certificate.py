@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._typing import FloatArray, IndexArray
 from ..files import Layout, quote
 from ..result import Certificate
-from ..verification import CertificateError, verify
+from ..verification import CertificateError, UndecidedError, verify
 
 MULTINOMIAL, ORDINAL = "multinomial", "ordinal"  # the losses of several classes at once
 OF_ALL = (MULTINOMIAL, ORDINAL)
@@ -93,7 +93,8 @@ class SavedCertificate:
         Raises
         ------
         zeronorm.verification.CertificateError
-            Where a certificate claims more than the data show. It is a ValueError.
+            Where a certificate claims more than the data show, or, an `UndecidedError`, where
+            rounding leaves that open. It is a ValueError.
         ValueError
             Where X or y are of other data, or X is too large to be made dense.
         """
@@ -142,7 +143,7 @@ class SavedCertificate:
             if certificate.loss == ORDINAL:
                 labels = (labels[:, None] == self.classes_).argmax(axis=1)
             return [verify(X, labels, certificate, **given, rtol=rtol)]
-        found = []
+        found, undecided = [], []
         for label, certificate in zip(self.positive, self.certificates, strict=True):
             own = labels == label
             if self.metadata["format"] == 1:
@@ -151,8 +152,14 @@ class SavedCertificate:
                 one = verify(X, own, certificate, sample_weight=weight, rtol=rtol)
             except CertificateError as error:
                 which = f"class {quote(str(label))}: " if len(self.certificates) > 1 else ""
-                raise CertificateError(f"{which}{error}") from None
+                named = type(error)(f"{which}{error}")
+                if not isinstance(named, UndecidedError):
+                    raise named from None
+                undecided.append(named)  # the claims for another class may be false
+                continue
             found.append(one)
+        if undecided:
+            raise undecided[0]
         return found
 
     def _weigh_classes(self, labels: NDArray[Any], weight: FloatArray) -> None:

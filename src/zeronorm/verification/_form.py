@@ -22,6 +22,10 @@ class CertificateError(ValueError):
     """A certificate claims more than its data show; the message says what."""
 
 
+class UndecidedError(CertificateError):
+    """Objective and bound are as claimed, but rounding is too large to verify them to rtol."""
+
+
 def check_form(certificate: Certificate) -> Certificate:
     """Return a certificate as plain numbers and new float64 and int64 arrays, checked.
 

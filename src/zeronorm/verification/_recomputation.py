@@ -9,7 +9,7 @@ import numpy as np
 from ..result import Certificate
 from ._bound import Node, Units, replay
 from ._data import Data, read_data
-from ._form import CertificateError, check_form, is_count
+from ._form import CertificateError, UndecidedError, check_form, is_count
 from ._loss import ROUNDOFF
 
 OPTIMAL = 1e-6  # The objective is above the optimum on the support by this share at most.
@@ -19,6 +19,7 @@ EQUAL, EQUAL_TO_LARGEST = 1e-8, 1e-11
 DECIDED = 1e-9
 LEAST_OBJECTIVE = 1e-200  # A smaller objective cannot be told from 0.
 ROUNDING = 10.0  # The bound may have this rounding, in units of rtol.
+COARSEST = 1e-3  # No rtol is larger.
 
 
 def verify(
@@ -52,8 +53,8 @@ def verify(
     rtol : by how much the objective and the bound may differ from the recomputed ones, relative to
         what is claimed, at most 1e-3. Rounding may be ten times as much; where it is more, a larger
         rtol is needed: for columns far from 0 that are not centred (from some 1e4 deviations on,
-        where they are not standardised or have no intercept beside them), and for large values of
-        X beside a large C.
+        where they are not standardised or have no intercept beside them), for large values of X
+        beside a large C, and for survival times of many thousands of rows.
 
     Returns
     -------
@@ -66,11 +67,14 @@ def verify(
     CertificateError
         Where the certificate claims more than can be recomputed, contradicts itself, or is none.
         It is a ValueError.
+    UndecidedError
+        Where objective and bound are as claimed, but rounding is too large to verify them to rtol;
+        the message has the rtol that is needed. It is a CertificateError.
     ValueError
         Where X, y, the weights or rtol are not what they must be.
     """
     certificate = check_form(certificate)
-    if not 0 < rtol <= 1e-3:
+    if not 0 < rtol <= COARSEST:
         raise ValueError(f"rtol must be above 0 and at most 1e-3; got {rtol!r}.")
     with np.errstate(all="ignore"):  # what overflows or is no number fails every comparison below
         data = read_data(X, y, sample_weight, certificate, offset)
@@ -97,10 +101,12 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
             f"{bound!r}."
         )
     if not rounding <= ROUNDING * rtol * objective:
-        raise CertificateError(
-            f"the certificate cannot be verified to rtol={rtol:g}: rounding may change its figures "
-            f"by {rounding:.2g}. Standardise the columns, with an intercept, or use a smaller C, "
-            "or pass a larger rtol."
+        needed = 10.0 ** np.ceil(np.log10(rounding / (ROUNDING * objective)))
+        remedy = f"Use rtol={needed:g}, or standardise" if needed <= COARSEST else "Standardise"
+        raise UndecidedError(
+            f"the certificate can be neither verified nor refuted to rtol={rtol:g}: its objective "
+            f"and bound are as claimed, but rounding may change its figures by {rounding:.2g}. "
+            f"{remedy} the columns, with an intercept, or select with a smaller C."
         )
     _check_decided(data, units, root, certificate)
     _check_equivalents(data, certificate)

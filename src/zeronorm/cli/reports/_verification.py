@@ -54,7 +54,8 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
         ]
         facts.append(("", styled(("class weights: ", "dim"), ", ".join(weights))))
     if not document["verified"]:
-        facts.append(("refuted", styled((show(document["reason"], 500), "bold red"))))
+        word, style = ("undecided", "yellow") if document["undecided"] else ("refuted", "bold red")
+        facts.append((word, styled((show(document["reason"], 500), style))))
     for number, claim in enumerate(claims if document["verified"] else []):
         claimed, found = claim["claimed"], claim["recomputed"]
         prefix = f"{show(str(claim['class']), 30)}: " if several else ""
