@@ -169,7 +169,7 @@ class SelectOptions:
             "-C",
             metavar="C",
             help="Weight of the loss in selection and certificate. Default: 0.1; 1 with "
-            "--groups, 100 with --measure auc or ap.",
+            "--groups or --loss quantile, 100 with --measure auc or ap.",
         ),
     ] = None
     refit_c: Annotated[
@@ -268,6 +268,7 @@ class PathOptions:
     data: Data
     target: Target = None
     id: Id = None
+    drop: Drop = None
     points: Annotated[
         int, typer.Option(metavar="N", help="Values of C, growing, in geometric progression.")
     ] = 100

@@ -40,8 +40,8 @@ def in_order(labels: Any, order: str | None, name: str, data: str) -> Any:
     if order is None:
         if labels.dtype.kind not in "iuf":
             raise ValueError(
-                f"{data}: the {name} is text, which has no order; say --order with the classes "
-                f"from the lowest to the highest: {listed(classes)}."
+                f"{data}: the {name} is text, which has no order; say --order with its classes, "
+                f"the lowest first. They are, by the alphabet: {listed(classes)}."
             )
         return classes
     known = {str(label): label for label in classes.tolist()}

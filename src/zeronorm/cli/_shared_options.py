@@ -18,7 +18,7 @@ Target = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Labels: a column (name or index), an array, or a file of their own. Several "
+        help="What to predict: a column (name or index), an array, or a file of its own. Several "
         "responses: columns of numbers with commas between them, or such an array.",
     ),
 ]
@@ -26,7 +26,9 @@ Id = Annotated[
     str | None,
     typer.Option("--id", metavar="NAME", help="The column that names the samples; no feature."),
 ]
-Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Repeated: columns left out.")]
+Drop = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="A column to leave out; may be repeated.")
+]
 Time = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Of survival: the time until the event, or to the end."),

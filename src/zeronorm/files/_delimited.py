@@ -263,7 +263,8 @@ def _report_field(
     more = f" (and {others} more on this line)" if others else ""
     message = (
         f"{source}: line {number}, {name}{more}: features must be numbers; got {quote(field)}. "
-        "Drop the column, make it the target, or encode it (one column of 0 and 1 per value)"
+        "Drop the column (--drop), make it the target, or encode it (one column of 0 and 1 per "
+        "value)"
     )
     if bad[0] == 0 and columns.samples is None and _may_name_samples(source, delimiter, columns):
         raise SampleNamesError(message, columns.argument(columns.features[0]))

@@ -63,8 +63,8 @@ def _table_from(source: Source, frame: Any, request: Request) -> Table:
         if not _is_number(series.dtype):
             message = (
                 f"{source}: {columns.name(position)}: features must be numbers; got the type "
-                f"{series.dtype}. Drop the column, make it the target, or encode it (one column of "
-                "0 and 1 per value)"
+                f"{series.dtype}. Drop the column (--drop), make it the target, or encode it "
+                "(one column of 0 and 1 per value)"
             )
             first = position == columns.features[0] and columns.samples is None
             if first and series.dtype == nw.String and 1 < len(frame) == series.n_unique():

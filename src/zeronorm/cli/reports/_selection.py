@@ -74,7 +74,7 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     print_covariates(console, model["covariates"], outputs, words, classes)
     if not quiet:
         effect = words.effect.replace("log-odds", "score") if model["measure"] else words.effect
-        legend = f"{words.head}: {effect}"
+        legend = f"{'each number' if outputs else words.head}: {effect}"
         if outputs and classes:
             legend += " of the class, against the mean of all classes"
         if entered is not None and not outputs:
