@@ -61,7 +61,10 @@ def test_classes_share_their_features_by_default(run, write):
     assert header.split() == ["rank", "feature", "blue", "green", "red"]
     largest = max(np.unique(KINDS, return_counts=True)[1]) / 90
     assert f"{largest:.3f}: the largest class, " in text
-    assert "each number: what one standard deviation of the feature adds to the log-odds of the class, against the mean of all classes" in " ".join(text.split())
+    legend = (
+        "each number: what one standard deviation of the feature adds to the log-odds of the class"
+    )
+    assert f"{legend}, against the mean of all classes" in " ".join(text.split())
     assert "multinomial loss, C = 0.1" in text
     assert "test accuracy" in " ".join(text.split())
     document = json.loads(run(*command, "--no-cv", "--json").stdout)

@@ -169,6 +169,44 @@ def test_proofs_against_enumeration_of_all_supports(seed):
     assert certify(model, X, y, sample_weight=weight).bound <= best * (1.0 + 1e-8)
 
 
+@pytest.mark.filterwarnings("ignore:n_features=2. with these signs")
+@pytest.mark.parametrize("seed", [0, 1, *slow(2, 3, 4)])
+def test_proofs_with_signs_against_enumeration(seed):
+    """Coefficients would have other signs than asked for, or other ones with these be better.
+
+    The best model with signs is that without signs of those features whose coefficients are not 0.
+    """
+    X, y = draw(seed, n=40, p=6, q=3 + seed % 2)
+    signs, C = np.array([1, 1, 1, -1, 0, -1]), (1.0, 0.1)[seed % 2]
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    best = np.inf
+    for support in itertools.chain(*(itertools.combinations(range(6), k) for k in (1, 2))):
+        value, coef, _ = optimum(Z[:, list(support)], y, np.ones(40), C)
+        if (signs[list(support)] * coef >= 0).all():
+            best = min(best, value)
+    for method in ("pool", "l0"):
+        model = BudgetClassifier(
+            2, loss="ordinal", signs=signs, C=C, method=method, calibrate=False
+        ).fit(X, y)
+        assert (signs * model.coef_[0] >= 0).all()
+        certificate = prove(model, X, y, gap=0.0).certificate
+        assert certificate.proven
+        assert certificate.objective == pytest.approx(best, rel=1e-6)
+        for one in (model.certificate_, certificate):
+            assert one.bound <= best * (1.0 + 1e-7)
+            verify(X, y, one)
+        plain = replace(certificate, signs=np.zeros(6, np.int8))
+        if certificate.objective > 1.001 * optimum_of_any_sign(Z, y, C):
+            with pytest.raises(CertificateError):
+                verify(X, y, plain)
+
+
+def optimum_of_any_sign(Z, y, C):
+    """The least objective of two features, whatever the signs of their coefficients."""
+    pairs = itertools.combinations(range(Z.shape[1]), 2)
+    return min(optimum(Z[:, list(pair)], y, np.ones(len(Z)), C)[0] for pair in pairs)
+
+
 @pytest.mark.parametrize("method", ["pool", "minimax", "greedy", "l0"])
 def test_every_method_certifies_what_it_selects(method):
     """A method would fail for ordered classes, or its certificate would be of another problem."""
