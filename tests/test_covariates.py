@@ -221,7 +221,7 @@ def test_every_method_that_has_covariates(method, loss):
 def test_other_methods_refuse_them(method):
     """A method ignores covariates."""
     X, z, rng = drawn()
-    with pytest.raises(ValueError, match="covariates are of the methods 'pool', 'minimax'"):
+    with pytest.raises(ValueError, match="covariates are of the methods 'pool', 'greedy'"):
         estimator("logistic", 2, covariates=[3], method=method).fit(X, target("logistic", z, rng))
 
 

@@ -9,7 +9,7 @@ of C, tol and refit_C, the command, for which solvers are imported late, what it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -352,7 +352,16 @@ METHODS: dict[str, type[Method]] = {
 
 def of_groups() -> str:
     """Return the names of the methods that select whole groups, so outputs too, as a sentence."""
-    names = [repr(name) for name, kind in METHODS.items() if "groups" in kind.budgets]
+    return _named(kind for kind in METHODS.values() if "groups" in kind.budgets)
+
+
+def with_covariates() -> str:
+    """Return the names of the methods that have covariates, as a sentence."""
+    return _named(kind for kind in METHODS.values() if kind.adjusts)
+
+
+def _named(kinds: Iterable[type[Method]]) -> str:
+    names = [repr(kind.name) for kind in kinds]
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 

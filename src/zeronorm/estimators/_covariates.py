@@ -11,7 +11,7 @@ from .. import validate
 from .._typing import FloatArray, IndexArray
 from ..designs._columns import gather
 from ..losses import as_adjusted
-from ..methods import Method
+from ..methods import Method, with_covariates
 from ..solvers import Task
 from ._sparse_linear import Rowwise
 
@@ -20,7 +20,7 @@ def check_method(covariates: Any, method: Method) -> None:
     """Raise ValueError where a method has no covariates."""
     if covariates is not None and not method.adjusts:
         raise ValueError(
-            "covariates are of the methods 'pool', 'minimax', 'greedy' and 'l0'; got "
+            f"covariates are of the methods {with_covariates()}; got "
             f"method={method.name!r}. Pass them as forced_features, which are counted and "
             "penalised, or use one of these."
         )
