@@ -19,6 +19,8 @@ from sklearn.metrics import f1_score
 import zeronorm
 from conftest import slow
 from zeronorm import BudgetClassifier, MeasureClassifier, persistence
+from zeronorm.cli._options import PathOptions, SelectOptions
+from zeronorm.cli._panels import PANELS
 from zeronorm.cli._progress import Progress
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection import cross_validate
@@ -1309,6 +1311,22 @@ def test_help_says_what_there_is(run):
         text = run(*arguments).stdout
         assert all(command in text for command in ("select", "verify", "path", "predict", "info"))
     assert "--features" in run("select", "--help").stdout
+
+
+def test_help_is_in_panels(run, monkeypatch):
+    """Forty options would stand in one list, in a column too narrow to read."""
+    fields = {f.name for kind in (SelectOptions, PathOptions) for f in dataclasses.fields(kind)}
+    assert set().union(*PANELS.values()) <= fields
+    assert sum(map(len, PANELS.values())) == len(set().union(*PANELS.values()))
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run("select", "--help").stdout.splitlines()
+    assert len(lines) < 160
+    for panel in PANELS:
+        assert any(panel in line for line in lines)
+    first = next(i for i, line in enumerate(lines) if "The target" in line)
+    assert any("--features" in line for line in lines[:first])
+    assert all(any(f" --{f.replace('_', '-')} " in line for line in lines)
+               for f in ("order", "covariates", "time_limit", "C", "refit_c", "no_cv"))  # fmt: skip
 
 
 # --- errors --------------------------------------------------------------------------------

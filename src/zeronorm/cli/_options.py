@@ -192,15 +192,23 @@ class SelectOptions:
     ] = None
     covariates: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Columns in any model, uncounted and unpenalised: a,b."),
+        typer.Option(
+            metavar="NAMES", help="Columns in every model, uncounted and unpenalised: a,b."
+        ),
     ] = None
     nonnegative: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A feature with a coefficient of at least 0, or all."),
+        typer.Option(
+            metavar="NAME",
+            help="A feature with a coefficient of at least 0, or all; may be repeated.",
+        ),
     ] = None
     nonpositive: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A feature with a coefficient of at most 0, or all."),
+        typer.Option(
+            metavar="NAME",
+            help="A feature with a coefficient of at most 0, or all; may be repeated.",
+        ),
     ] = None
     measure: Annotated[
         str | None,

@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar, get_type_hints
 
+from ._panels import in_panel
+
 _Options = TypeVar("_Options")
 
 
@@ -15,6 +17,7 @@ def takes(
 ) -> Callable[[Callable[[_Options], None]], Callable[..., None]]:
     """Return a decorator: a function of a record becomes one of the fields of the record."""
     hints = get_type_hints(record, include_extras=True)
+    hints = {name: in_panel(name, hint) for name, hint in hints.items()}
     fields = inspect.signature(record).parameters.values()
     signature = inspect.Signature([one.replace(annotation=hints[one.name]) for one in fields])
 

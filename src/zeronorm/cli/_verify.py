@@ -31,7 +31,10 @@ _REFUTED, _UNDECIDED = 1, 3  # Exit codes.
 
 @takes(VerifyOptions)
 def verify(options: VerifyOptions) -> None:
-    """Check a certificate with the data, in plain NumPy; exit code 1 where it claims too much."""
+    """Check a certificate with the data, in plain NumPy.
+
+    The exit code is 1 where it claims too much, and 3 where rounding leaves that open.
+    """
     with watched(options.quiet) as work:
         work.progress.phase("Starting")
         from .. import persistence
