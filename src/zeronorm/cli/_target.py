@@ -119,8 +119,9 @@ def read_response(
     """Return the data, and the target that they must have; of numbers not only one."""
     survival = task == "survival"
     columns = columns_of(options)
-    drop = getattr(options, "drop", None) or ()
-    table = read(options.data, options.target, options.id, like, not survival, columns, drop)
+    table = read(
+        options.data, options.target, options.id, like, not survival, columns, options.drop or ()
+    )
     if table.y is None and not survival:
         raise ValueError(f"{options.data}: labels are needed; say where they are with --target.")
     known = {} if like is None else like.columns
@@ -189,9 +190,10 @@ def response_of(
         return Response(task, _survival(table, data, columns.get("event_value")))
     y: Any = table.y
     if y.ndim == 2 and task in ("classes", "ordered"):
+        remedy = "" if by_loss else ", or say --task numbers"
         raise ValueError(
             f"{data}: classes are one target; got {y.shape[1]} columns. Name one of them with "
-            "--target, or say --task numbers."
+            f"--target{remedy}."
         )
     if task == "auto" and y.ndim == 2:
         task = "numbers"
