@@ -972,7 +972,11 @@ def test_rounding_refutes_no_certificate(run, fails):
     document = json.loads(run("verify", "far.npz", "c.npz", "--json", code=3).stdout)
     assert (document["verified"], document["undecided"]) == (False, True)
     needed = re.search(r"Use rtol=(\S+),", document["reason"])[1]
-    assert "verified" in run("verify", "far.npz", "c.npz", "--rtol", needed).stdout
+    text = " ".join(run("verify", "far.npz", "c.npz", "--rtol", needed).stdout.split())
+    assert "verified proven: no 3 features lower the objective by more than" in text
+    assert f"to rtol = {needed}, by which the claim is weakened here" in text
+    near = " ".join(run("verify", "far.npz", "c.npz", "--rtol", 1e-3).stdout.split())
+    assert "by more than 2.2%" in near
     assert "rtol must be above 0" in fails("verify", "far.npz", "c.npz", "--rtol", 1)
     false = dataclasses.replace(moved, bound=moved.bound * 1.01)
     persistence.save_certificate(false, "false.npz", X + far, y)

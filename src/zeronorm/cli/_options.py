@@ -240,6 +240,9 @@ class SelectOptions:
     debug: Debug = False
 
 
+RTOL = 1e-10  # as of `zeronorm.verify`
+
+
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
     """What `zeronorm verify` is asked for."""
@@ -263,7 +266,7 @@ class VerifyOptions:
             metavar="R",
             help="By how much, as a share, figures may differ from the recomputed ones.",
         ),
-    ] = 1e-10
+    ] = RTOL
     as_json: Json = False
     quiet: Quiet = False
     debug: Debug = False

@@ -63,6 +63,7 @@ def verify(options: VerifyOptions) -> None:
         "data": describe_data(options.data, table, response),
         "verified": found is not None,
         "undecided": undecided,
+        "rtol": options.rtol,
         "reason": reason,
         **_describe_claims(saved, found, table),
         "seconds": work.seconds["total"],

@@ -8,9 +8,11 @@ from typing import Any
 from rich.text import Text
 
 from .._messages import show
+from .._options import RTOL
 from ._claims import at_least, duplicate_facts, scope, state_claim
 from ._tables import counted, open_console, print_header, print_pairs, styled
 
+_SLACK = 22.0  # A verified gap is true to so many rtol: the theorem on what `verify` proves.
 _MAX_CLAIMED = 20  # A report names so many features of a certificate.
 
 
@@ -57,7 +59,7 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
         word, style = ("undecided", "yellow") if document["undecided"] else ("refuted", "bold red")
         facts.append((word, styled((show(document["reason"], 500), style))))
     for number, claim in enumerate(claims if document["verified"] else []):
-        claimed, found = claim["claimed"], claim["recomputed"]
+        claimed, found = _weakened(claim["claimed"], document["rtol"]), claim["recomputed"]
         prefix = f"{show(str(claim['class']), 30)}: " if several else ""
         said, style = state_claim(claimed, len(claim["features"]), wanted=True)
         text = styled(
@@ -68,6 +70,8 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
         )
         if found["nodes"]:
             text.append(f", from a tree of {found['nodes']:,} nodes")
+        if document["rtol"] > RTOL:
+            text.append(f"; to rtol = {document['rtol']:g}, by which the claim is weakened here")
         facts.append(("verified" if not number else "", text))
     if document["verified"]:
         facts.append(("", styled((scope(claims[0]["claimed"]), "dim"))))
@@ -76,3 +80,10 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
     print_pairs(console, facts, airy=True)
     if not quiet:
         console.print()
+
+
+def _weakened(claimed: Mapping[str, Any], rtol: float) -> Mapping[str, Any]:
+    """Return what is certain of a claim that was verified to a larger rtol than the usual one."""
+    if rtol <= RTOL:
+        return claimed
+    return {**claimed, "proven": False, "gap": claimed["gap"] + _SLACK * rtol}
