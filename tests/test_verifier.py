@@ -719,15 +719,26 @@ def test_columns_far_from_zero():
     few, offset = X[:, :3], 2.0**30
     c = certify(few, y, [0, 1, 2], intercept=True)
     own = dataclasses.replace(c, intercept=c.intercept - offset * float(c.coef.sum()))
-    with pytest.raises(CertificateError, match=r"rounding may change|claims the|not optimal"):
+    with pytest.raises(CertificateError, match=r"rounding may|claims the|not optimal"):
         verify(few + offset, y, own)
     near = dataclasses.replace(c, intercept=c.intercept - 2.0**20 * float(c.coef.sum()))
-    with pytest.raises(UndecidedError, match="rounding may change its figures") as caught:
+    with pytest.raises(
+        UndecidedError, match="rounding may change its figures by"
+    ) as caught:
         verify(few + 2.0**20, y, near)
     needed = float(str(caught.value).split("Use rtol=")[1].split(",")[0])
     verify(few + 2.0**20, y, near, rtol=needed)
     with pytest.raises(UndecidedError, match=f"Use rtol={needed:g},"):
         verify(few + 2.0**20, y, near, rtol=needed / 10)
+    moved = 2.0**26  # where what the objective loses by rounding is more than rtol itself
+    blurred = dataclasses.replace(c, intercept=c.intercept - moved * float(c.coef.sum()))
+    with pytest.raises(UndecidedError, match="Use rtol=") as caught:
+        verify(few + moved, y, blurred)
+    needed = float(str(caught.value).split("Use rtol=")[1].split(",")[0])
+    verify(few + moved, y, blurred, rtol=needed)
+    false = dataclasses.replace(blurred, objective=blurred.objective * (1 + 1e-6))
+    with pytest.raises(CertificateError, match="claims the objective"):
+        verify(few + moved, y, false)
     false = dataclasses.replace(near, bound=near.bound * (1 + 1e-6))
     with pytest.raises(CertificateError, match="claims the bound") as caught:
         verify(few + 2.0**20, y, false)

@@ -23,7 +23,7 @@ class CertificateError(ValueError):
 
 
 class UndecidedError(CertificateError):
-    """Objective and bound are as claimed, but rounding is too large to verify them to rtol."""
+    """Figures are as claimed but for rounding, which is too large to verify them to rtol."""
 
 
 def check_form(certificate: Certificate) -> Certificate:

@@ -68,8 +68,8 @@ def verify(
         Where the certificate claims more than can be recomputed, contradicts itself, or is none.
         It is a ValueError.
     UndecidedError
-        Where objective and bound are as claimed, but rounding is too large to verify them to rtol;
-        the message has the rtol that is needed. It is a CertificateError.
+        Where objective and bound are as claimed but for rounding, which is too large to verify them
+        to rtol; the message has the rtol that is needed. It is a CertificateError.
     ValueError
         Where X, y, the weights or rtol are not what they must be.
     """
@@ -83,7 +83,10 @@ def verify(
 
 def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, float]:
     objective, rounding = _objective(data, certificate)
-    if not abs(objective - certificate.objective) <= rtol * abs(certificate.objective):
+    wrong = abs(objective - certificate.objective)
+    if not wrong <= rtol * abs(certificate.objective):
+        if wrong <= rounding:
+            raise _undecided(objective, max(wrong, rounding / ROUNDING), rounding, rtol)
         raise CertificateError(
             f"the certificate claims the objective {certificate.objective!r}; recomputed: "
             f"{objective!r}."
@@ -101,13 +104,7 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
             f"{bound!r}."
         )
     if not rounding <= ROUNDING * rtol * objective:
-        needed = 10.0 ** np.ceil(np.log10(rounding / (ROUNDING * objective)))
-        remedy = f"Use rtol={needed:g}, or standardise" if needed <= COARSEST else "Standardise"
-        raise UndecidedError(
-            f"the certificate can be neither verified nor refuted to rtol={rtol:g}: its objective "
-            f"and bound are as claimed, but rounding may change its figures by {rounding:.2g}. "
-            f"{remedy} the columns, with an intercept, or select with a smaller C."
-        )
+        raise _undecided(objective, rounding / ROUNDING, rounding, rtol)
     _check_decided(data, units, root, certificate)
     _check_equivalents(data, certificate)
     return {
@@ -117,6 +114,17 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
         "rounding": float(rounding),
         "nodes": n_nodes,
     }
+
+
+def _undecided(objective: float, wrong: float, rounding: float, rtol: float) -> UndecidedError:
+    """Return the error where figures are as claimed but for rounding; wrong is to be below rtol."""
+    needed = 10.0 ** np.ceil(np.log10(wrong / objective))
+    remedy = f"Use rtol={needed:g}, or standardise" if needed <= COARSEST else "Standardise"
+    return UndecidedError(
+        f"the certificate can be neither verified nor refuted to rtol={rtol:g}: rounding may "
+        f"change its figures by {rounding:.2g}, and nothing false was found beyond that. {remedy} "
+        "the columns, with an intercept, or select with a smaller C."
+    )
 
 
 def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
