@@ -722,9 +722,7 @@ def test_columns_far_from_zero():
     with pytest.raises(CertificateError, match=r"rounding may|claims the|not optimal"):
         verify(few + offset, y, own)
     near = dataclasses.replace(c, intercept=c.intercept - 2.0**20 * float(c.coef.sum()))
-    with pytest.raises(
-        UndecidedError, match="rounding may change its figures by"
-    ) as caught:
+    with pytest.raises(UndecidedError, match="rounding may change its figures by") as caught:
         verify(few + 2.0**20, y, near)
     needed = float(str(caught.value).split("Use rtol=")[1].split(",")[0])
     verify(few + 2.0**20, y, near, rtol=needed)
