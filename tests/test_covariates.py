@@ -445,6 +445,21 @@ def test_what_cannot_be_is_refused():
         BudgetSurvivalAnalysis(2, covariates=[6]).fit(X[:, :8], strata)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "poisson", "cox", "cox_efron"])
+def test_a_single_covariate_that_determines_targets_is_refused(loss):
+    """A category without events, the only covariate, has a coefficient of -30, for infinity."""
+    X, z, rng = drawn(13, n=60)
+    y = target(loss, z, rng)
+    inside = X[:, 6] == 1.0
+    if loss.startswith("cox"):
+        y["event"] &= ~inside
+    else:
+        y[inside] = 0
+    for options in ({}, {"fit_intercept": False}) if not loss.startswith("cox") else ({},):
+        with pytest.raises(ValueError, match="covariates must not determine the target"):
+            estimator(loss, 2, covariates=[6], **options).fit(X, y)
+
+
 def test_no_intercept_and_strata():
     """Covariates are centred where there is no intercept, or over strata."""
     X, z, rng = drawn(12, n=60)
