@@ -396,6 +396,19 @@ def test_dependent_covariates_have_one_model():
     assert other.path_[2].criteria == pytest.approx(one.path_[2].criteria, rel=1e-3)
 
 
+def test_dependent_covariates_are_not_ruled_out():
+    """A certificate has fewer candidates than its dual point leaves, as a feature has no use."""
+    X, z, rng = drawn(11)
+    X = np.column_stack([X, 1.0 - X[:, 6]])
+    y = target("least_squares", z, rng)
+    model = estimator("least_squares", 6, covariates=[*COVARIATES, 8], signs={0: -1})
+    with pytest.warns(UserWarning, match="with these signs"):
+        model.fit(X, y)
+    assert model.certificate_.candidates == 7
+    for one in (model.certificate_, certify(model, X, y), prove(model, X, y, gap=0).certificate):
+        verify(X, y, one)
+
+
 def test_what_cannot_be_is_refused():
     """Bad covariates end in NaN, in a crash, or in a model that nobody asked for."""
     X, z, rng = drawn(11)
@@ -430,6 +443,21 @@ def test_what_cannot_be_is_refused():
     )
     with pytest.raises(ValueError, match="covariates must vary within the strata"):
         BudgetSurvivalAnalysis(2, covariates=[6]).fit(X[:, :8], strata)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "poisson", "cox", "cox_efron"])
+def test_a_single_covariate_that_determines_targets_is_refused(loss):
+    """A category without events, the only covariate, has a coefficient of -30, for infinity."""
+    X, z, rng = drawn(13, n=60)
+    y = target(loss, z, rng)
+    inside = X[:, 6] == 1.0
+    if loss.startswith("cox"):
+        y["event"] &= ~inside
+    else:
+        y[inside] = 0
+    for options in ({}, {"fit_intercept": False}) if not loss.startswith("cox") else ({},):
+        with pytest.raises(ValueError, match="covariates must not determine the target"):
+            estimator(loss, 2, covariates=[6], **options).fit(X, y)
 
 
 def test_no_intercept_and_strata():

@@ -168,6 +168,15 @@ def test_forged_certificates_state_nothing_false(seed):
     assert len(accepted) > 2  # some changes take nothing away, or say less
 
 
+@pytest.mark.parametrize("seed", [2, 18, 51, 63, *slow(102, 163, 246)])
+def test_dual_points_at_the_end_of_the_domain(seed):
+    """Where C is large certificates have the bound -inf, or verify refuses them."""
+    X, y, _ = late(seed, n=30, ties=True, p=5)
+    weight = np.random.default_rng(seed).choice([0.3, 1.0, 2.0], len(y))
+    model = BudgetSurvivalAnalysis(1, C=100.0, method="l0").fit(X, y, sample_weight=weight)
+    assert verify(X, y, model.certificate_, sample_weight=weight)["bound"] > 0.0
+
+
 def test_forged_dual_points_and_starts_are_refuted():
     """Parts of events could be given to rows that are not there, and the bound be too high."""
     X, y, numbers = late(12, n=30)

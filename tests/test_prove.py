@@ -102,6 +102,15 @@ def test_support_norm_is_that_of_the_definition(q):
         assert 0.5 * np.sum(u[used] ** 2 / share[used]) == pytest.approx(value, rel=1e-9)
 
 
+def test_shares_of_next_to_no_curvature():
+    """A relaxation in which the loss is flat ends in an IndexError."""
+    size = np.array([3.0, 1.0, 2.0, 0.5])
+    for curvature in (1e-9, 1e-17, 1e-300):
+        for q in (1, 2):
+            share = proximal_shares(size, q, curvature)
+            np.testing.assert_allclose(share, np.isin(size, np.sort(size)[-q:]), atol=1e-4)
+
+
 @pytest.mark.parametrize("curvature", [0.2, 1.0, 30.0])
 def test_proximal_shares_minimise(curvature):
     """No other share of the budget gives a smaller proximal objective."""

@@ -212,7 +212,9 @@ class Adjusted(LossOfRows):
         if end <= SEPARATED * start:
             return True
         values = np.linalg.eigvalsh(self._own(moved, y, weight))
-        flat = int((values <= SEPARATED * max(float(values[-1]), 1e-300)).sum())
+        # A single column has no other to compare with, but the rows have curvature.
+        largest = max(float(values[-1]), float(self.each.curvature(moved, y, weight).sum()))
+        flat = int((values <= SEPARATED * max(largest, 1e-300)).sum())
         # Equal coefficients of all classes change nothing.
         return flat > (self.basis.shape[1] if self.outputs > 1 and self.of_labels else 0)
 

@@ -14,6 +14,7 @@ from ._base import INSIDE, LossOfRows, root_of_falling
 from ._dual import balance
 from ._kept import kept_with
 
+AWAY = (1e-12, 1e-9, 1e-6, 1e-3, 0.1)  # from the end of the domain, as shares of the way
 MOST_STEPS = 100
 CONVERGED = 1e-11  # relative to the weights of the events
 ROUNDING = 1e-12  # relative: parts of events below this are 0
@@ -212,7 +213,10 @@ class CoxOfEntries(LossOfRows):
             return slope, fall
 
         with np.errstate(divide="ignore", invalid="ignore"):
-            return root_of_falling(slopes, end)
+            best = root_of_falling(slopes, end)
+        # At the end of the domain the last step may leave it, and hazards may not be found.
+        shrunk = (best * (1.0 - less) for less in (0.0, *AWAY))
+        return next((c for c in shrunk if self.conjugate(c * v, y, weight) < np.inf), 0.0)
 
 
 def _log_sizes(s: FloatArray, z: FloatArray) -> FloatArray:

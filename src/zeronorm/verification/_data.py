@@ -96,8 +96,9 @@ class Data:
         return float(found.sum()), rounding
 
     def reach(self, dual: FloatArray) -> FloatArray:
-        """Return what the rounding of scores is relative to, (outputs,): the sums of |v|."""
+        """Return what the rounding of scores is relative to, (outputs,): above all sums of |v|."""
         sums = np.abs(dual).reshape(self.outputs, -1).sum(axis=1)
+        sums += self.loss.blur(self.y, self.weight)
         if self.covariates is None:
             return np.asarray(sums)
         n = dual.size // self.outputs

@@ -55,6 +55,10 @@ class Loss:
         """Return what the intercept of a certificate adds to margins, (1 or outputs,)."""
         return np.atleast_1d(given)
 
+    def blur(self, y: FloatArray, weight: FloatArray) -> float:
+        """Return what, beside the sum of |v|, the rounding of a dual point is relative to."""
+        return 0.0
+
     def strata(self, y: FloatArray) -> list[Any]:
         """Return the rows over each of which a dual point has the sum 0."""
         return [slice(None)]

@@ -31,6 +31,10 @@ class Cox(Loss):
         """Return the rows of every stratum."""
         return [np.flatnonzero(y[:, 2] == one) for one in np.unique(y[:, 2])]
 
+    def blur(self, y: FloatArray, weight: FloatArray) -> float:
+        """Return the weight of the events where the parts of rows are taken with their rounding."""
+        return float(weight @ (y[:, 1] > 0)) if y.shape[1] == 4 else 0.0
+
     def limits(self, y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return -inf and the weight of an event, 0 of rows that leave before the first event."""
         low, high = np.full(len(y), -np.inf), np.where(y[:, 1] > 0, weight, 0.0)
@@ -89,6 +93,7 @@ class Cox(Loss):
             own, s, noise = p[rows], weight[rows], noise_of(v[rows])
             if (own < -noise).any() or not abs(float(v[rows].sum())) <= noise < np.inf:
                 return np.full(len(y), np.inf), terms
+            noise += noise_of(own)  # events less v: see `blur`
             found, size = Events.of(y[rows], s, self.efron).conjugate(np.maximum(own, 0.0), noise)
             parts[rows[0]], terms[rows[0]] = found, size
         return parts, terms

@@ -104,6 +104,9 @@ def certificate_of(
         intercept = intercept + effects[..., kept] @ mean
         effects = effects[..., kept] / scale
     groups = task.groups_of_features()
+    # To a verifier covariates that depend on others are features, of no use to any model.
+    features = task.usable.copy()
+    features[task.columns(task.covariates[~kept])] = True
     return Certificate(
         C=C,
         scaling=task.scaling,
@@ -113,8 +116,8 @@ def certificate_of(
         objective=fit.objective,
         bound=min(found.value, fit.objective),
         dual=found.dual if q == 1 else found.dual.reshape(q, -1),
-        fixed_in=int((found.fixed & task.usable).sum()) // q,
-        candidates=int((task.usable & ~found.dropped).sum()) // q,
+        fixed_in=int((found.fixed & features).sum()) // q,
+        candidates=int((features & ~found.dropped).sum()) // q,
         loss=task.loss.name,
         fit_intercept=task.has_intercept,
         forced=task.features(task.forced),

@@ -12,6 +12,8 @@ import numpy as np
 from ..._typing import FloatArray, IndexArray
 from ...ordering import largest
 
+MOST_BASE = 1e10  # the shares of less curvature are these to ten digits
+
 
 def top_squares(values: FloatArray, q: int) -> float:
     """Return the sum of the q largest squares."""
@@ -51,7 +53,7 @@ def proximal_shares(size: FloatArray, q: int, curvature: float) -> FloatArray:
         share = np.zeros(size.size)
         share[largest(size, min(q, size.size))] = 1.0
         return share
-    base = 1.0 / curvature
+    base = min(1.0 / curvature, MOST_BASE)
     qth = float(np.partition(size, size.size - q)[size.size - q])
     # At (1 + base) / qth the sum is at least q: what is zero there is zero at the solution.
     some: IndexArray = np.flatnonzero(size > qth * base / (1.0 + base))
