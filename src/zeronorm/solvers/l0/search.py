@@ -92,7 +92,11 @@ class Search:
 
     def add(self, units: IndexArray) -> IndexArray:
         """Gather the columns of units that are not in the pool; return the columns."""
-        fresh = np.sort(units[~np.isin(units, self.inside)])  # so that ties keep the smaller index
+        if self.task.groups is None:
+            known = self.pool.position(units) >= 0
+        else:
+            known = np.isin(units, self.inside)
+        fresh = np.sort(units[~known])  # so that ties keep the smaller index
         columns = self.task.units.features(fresh)
         if fresh.size:
             self.pool.add(columns)
