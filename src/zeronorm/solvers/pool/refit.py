@@ -45,7 +45,9 @@ class Refit:
     intercept: Any  # a number, or one of each output
     C: float
     loss: float  # summed over the rows with their weights, log-loss for the logistic loss
-    loo_loss: float  # mean approximate leave-one-out loss, or that of folds, of the same kind
+    # Mean approximate leave-one-out loss, or that of folds, of the same kind; NaN where other rows
+    # have chosen C.
+    loo_loss: float
     gap: float  # certified, relative to the objective of the model without features
     effects: FloatArray  # (q,) or (outputs, q), coefficients of the covariates
 
@@ -94,7 +96,7 @@ def refit(
         while STEP * compared.values[-1] <= most and compared.last_is_best:
             compared.add(STEP * compared.values[-1])
     else:
-        compared = Comparison(Z, risk, penalty, own, unit, tol)
+        compared = Comparison(Z, risk, penalty, own, unit, tol, judged=not chosen)
         compared.add(float(C))
     best = compared.best
     fit = compared.fits[best]
@@ -130,6 +132,7 @@ class Comparison:
     signs: np.ndarray
     unit: FloatArray | None
     tol: float
+    judged: bool = True  # else losses are NaN: nobody compares them
     values: list[float] = field(default_factory=list)
     fits: list[Ridge] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
@@ -140,7 +143,7 @@ class Comparison:
         loss = self.risk.loss if adjusted is None else adjusted.each
         self.adjusted = adjusted is not None
         self.ordered = isinstance(loss, Ordinal)
-        by_folds = not (loss.separable or self.ordered) and loss.outputs == 1
+        by_folds = self.judged and not (loss.separable or self.ordered) and loss.outputs == 1
         self.folds = folds_of(self.Z, self.risk) if by_folds else []
 
     def add(self, C: float) -> None:
@@ -148,20 +151,23 @@ class Comparison:
         Z, risk, penalty, signs = self.Z, self.risk, self.penalty, self.signs
         start = (self.fits[-1].coef, self.fits[-1].intercept) if self.fits else None
         fit = signed_ridge(Z, risk.times(C), signs, penalty=penalty, start=start, tol=self.tol)
-        if self.folds:
-            loss = held_out_loss(Z, risk, self.folds, C, penalty, fit, self.tol, signs)
-        elif risk.loss.outputs > 1:
-            loss = leave_one_row_out_loss(Z, risk, C, penalty, fit.margins, self.unit)
-        else:
-            at_zero = (signs != 0) & (fit.coef == 0)
-            part = Z.take(np.flatnonzero(~at_zero)) if at_zero.any() else Z
-            leave_out = leave_ordered_row_out_loss if self.ordered else leave_one_out_loss
-            if self.adjusted:
-                leave_out = leave_one_row_out_loss
-            loss = leave_out(part, risk, C, penalty[~at_zero], fit.margins, self.unit)
         self.values.append(C)
         self.fits.append(fit)
-        self.losses.append(loss)
+        self.losses.append(self._left_out(C, fit) if self.judged else np.nan)
+
+    def _left_out(self, C: float, fit: Ridge) -> float:
+        """Return the mean loss of rows that the fit did not see."""
+        Z, risk, penalty, signs = self.Z, self.risk, self.penalty, self.signs
+        if self.folds:
+            return held_out_loss(Z, risk, self.folds, C, penalty, fit, self.tol, signs)
+        if risk.loss.outputs > 1:
+            return leave_one_row_out_loss(Z, risk, C, penalty, fit.margins, self.unit)
+        at_zero = (signs != 0) & (fit.coef == 0)
+        part = Z.take(np.flatnonzero(~at_zero)) if at_zero.any() else Z
+        leave_out = leave_ordered_row_out_loss if self.ordered else leave_one_out_loss
+        if self.adjusted:
+            leave_out = leave_one_row_out_loss
+        return leave_out(part, risk, C, penalty[~at_zero], fit.margins, self.unit)
 
     @property
     def best(self) -> int:
