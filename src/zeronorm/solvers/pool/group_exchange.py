@@ -139,7 +139,7 @@ class GroupExchanges:
         while current.columns.tobytes() not in self._settled:
             inside = np.unique(self._code[current.columns])
             movable = inside[~self._protected[inside]]
-            outside = np.flatnonzero(~np.isin(np.arange(self._protected.size), inside))
+            outside = np.flatnonzero(~self._among(inside))
             following = None
             if movable.size and outside.size:
                 movable = self._weakest(current, movable)
