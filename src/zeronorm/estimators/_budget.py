@@ -22,8 +22,6 @@ from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
 from ._linear import LinearClassifier, Rowwise
 from ._selecting import Plan, Problem, begun, keep_paths
 
-ORDERED = ("pool", "l0", "minimax", "greedy")  # methods of the ordinal loss
-
 
 class BudgetClassifier(LinearClassifier):
     """Give me exactly k features, the best you can: a linear model on exactly k features.
@@ -310,10 +308,11 @@ class BudgetClassifier(LinearClassifier):
                 f"{plan.covariates!r:.60}. Pass them as forced_features, which are counted and "
                 "penalised."
             )
-        if plan.method.name not in ORDERED:
+        # Thresholds are a part of the loss, as intercepts of several outputs are: the same methods
+        # know them, not l1 nor the bi-level search.
+        if "groups" not in plan.method.budgets:
             raise ValueError(
-                f"method must be one of {', '.join(ORDERED)} for loss='ordinal'; got "
-                f"{plan.method.name!r}."
+                f"method must be one of {of_groups()} for loss='ordinal'; got {plan.method.name!r}."
             )
 
     def _order(self, y: Any) -> np.ndarray | None:
