@@ -55,6 +55,7 @@ def _has(name: str) -> Callable[[Any], bool]:
     return check
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier of bags of instances, where only the bags have labels (MILES).
 
@@ -114,18 +115,10 @@ class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
     (0, 0.975)
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        sigma: float | str = "median",
-        memory_limit: float = 2**30,
-        n_threads: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.sigma = sigma
-        self.memory_limit = memory_limit
-        self.n_threads = n_threads
+    estimator: Any = field(default=None, kw_only=False)
+    sigma: float | str = "median"
+    memory_limit: float = 2**30
+    n_threads: int | None = None
 
     def fit(self, bags: Any, y: Any) -> BagClassifier:
         """Embed the bags and fit the classifier to their similarities with all instances.
@@ -239,6 +232,3 @@ def _labels_of_bags(bags: Any, data: Bags, y: Any) -> np.ndarray:
             "same label, or make two bags of it."
         )
     return np.asarray(first)
-
-
-__all__ = ["BagClassifier", "SelectedInstance"]

@@ -115,6 +115,3 @@ def _objects(functions: list[StepFunction]) -> np.ndarray:
     found = np.empty(len(functions), object)
     found[:] = functions
     return found
-
-
-__all__ = ["Baseline", "StepFunction", "baseline_of"]

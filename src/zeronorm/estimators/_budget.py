@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,16 +13,19 @@ from .._typing import FloatArray, Smooth
 from ..losses import Logistic, Multinomial, Ordinal
 from ..losses._multinomial import classes_as_outputs
 from ..losses._ordinal import log_odds_of_classes
-from ..methods import Method, named, of_groups
+from ..methods import of_groups
 from ..ordering import numbered
 from ..result import Path
 from ..solvers.drive import Solver
 from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
-from ._linear import LinearClassifier, Rowwise
-from ._selecting import Plan, Problem, begun, keep_paths
+from ._budget_selection import BudgetSelection
+from ._linear import LinearClassifier
+from ._selecting import Plan, Problem, begun
+from ._sparse_linear import Rowwise
 
 
-class BudgetClassifier(LinearClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class BudgetClassifier(BudgetSelection, LinearClassifier):
     """Give me exactly k features, the best you can: a linear model on exactly k features.
 
         min_{u, b}  1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)   subject to the budget
@@ -187,60 +189,11 @@ class BudgetClassifier(LinearClassifier):
 
     _losses: ClassVar[dict[str, Smooth]] = LinearClassifier._losses | {Ordinal.name: Ordinal()}
 
-    def __init__(
-        self,
-        n_features: int | Sequence[int] | None = None,
-        *,
-        n_groups: int | Sequence[int] | None = None,
-        groups: Any = None,
-        loss: str = "logistic",
-        method: str | Method = "auto",
-        C: float | str = "auto",
-        refit_C: float | str | None = "auto",
-        calibrate: bool | str = "auto",
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        forced_features: Any = None,
-        signs: Any = None,
-        forced_groups: Any = None,
-        covariates: Any = None,
-        criterion: str | None = None,
-        multi_class: str = "shared",
-        class_weight: Any = None,
-        tol: float | None = None,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.n_groups = n_groups
-        self.groups = groups
-        self.loss = loss
-        self.method = method
-        self.C = C
-        self.refit_C = refit_C
-        self.calibrate = calibrate
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.forced_features = forced_features
-        self.signs = signs
-        self.forced_groups = forced_groups
-        self.covariates = covariates
-        self.criterion = criterion
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_threads = n_threads
-
-    def _doubts(self) -> Iterable[Warning]:
-        return self._plan().doubts(self._paths, self.size_)
-
-    def _method(self, automatic: type[Method]) -> Method:
-        """Return what finds the features; automatic: the method of "auto"."""
-        return named(self.method, automatic)
-
-    def _plan(self) -> Plan:
-        return Plan.of(self)
+    loss: str = "logistic"
+    calibrate: bool | str = "auto"
+    fit_intercept: bool = True
+    multi_class: str = "shared"
+    class_weight: Any = None
 
     def _check_parameters(self) -> None:
         plan = self._plan()
@@ -256,9 +209,6 @@ class BudgetClassifier(LinearClassifier):
 
     def _loss_weight(self) -> float:
         return self._plan().C
-
-    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
-        return self._pose(data).sizes if self._plan().counts == "both" else None
 
     def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
         data, unit = self._weigh(data)
@@ -385,8 +335,7 @@ class BudgetClassifier(LinearClassifier):
     def _store(self, results: list[Any]) -> None:
         # A calibration has run the selections of all classes, and has their paths in a list.
         paths: list[Path] = results[0] if isinstance(results[0], list) else results
-        keep_paths(self, paths)
-        self._plan().keep_groups(self)
+        super()._store(paths)
 
     @property
     def _score_loss(self) -> str:
@@ -394,6 +343,3 @@ class BudgetClassifier(LinearClassifier):
         certain = self.loss in ("logistic", Ordinal.name)
         solution = not certain and self._plan().refit_C is None
         return str(self.loss) if solution else "logistic"
-
-
-__all__ = ["BudgetClassifier"]

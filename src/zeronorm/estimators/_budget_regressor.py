@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Tags
 
 from .. import validate
 from ..losses import NumericLoss, Responses
-from ..methods import Method, of_groups
-from . import _budget_selection
+from ..methods import of_groups
+from ._budget_selection import BudgetSelection
 from ._linear import LinearRegressor
 from ._selecting import Problem
-from ._sparse_linear import CALLER_OF_FIT, Rowwise, with_callbacks
+from ._sparse_linear import Rowwise
 
 
-class BudgetRegressor(LinearRegressor):
+@dataclass(eq=False, repr=False, kw_only=True)
+class BudgetRegressor(BudgetSelection, LinearRegressor):
     """A regression on exactly k features, whole groups, or features in few groups.
 
         min_{u, b}  1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b + o_i)   subject to the budget
@@ -74,53 +74,8 @@ class BudgetRegressor(LinearRegressor):
     ([10, 12, 30], [2, 6])
     """
 
-    def __init__(
-        self,
-        n_features: int | Sequence[int] | None = None,
-        *,
-        n_groups: int | Sequence[int] | None = None,
-        groups: Any = None,
-        loss: str | NumericLoss = "least_squares",
-        method: str | Method = "auto",
-        C: float | str = "auto",
-        refit_C: float | str | None = "auto",
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        forced_features: Any = None,
-        signs: Any = None,
-        forced_groups: Any = None,
-        covariates: Any = None,
-        criterion: str | None = None,
-        tol: float | None = None,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.n_groups = n_groups
-        self.groups = groups
-        self.loss = loss
-        self.method = method
-        self.C = C
-        self.refit_C = refit_C
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.forced_features = forced_features
-        self.signs = signs
-        self.forced_groups = forced_groups
-        self.covariates = covariates
-        self.criterion = criterion
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_threads = n_threads
-
-    _plan = _budget_selection.plan_of
-    _method = _budget_selection.method_of
-    _check_parameters = _budget_selection.check
-    _loss_weight = _budget_selection.least_weight
-    _sizes_of_folds = _budget_selection.sizes_of_folds
-    _begin = _budget_selection.begin
-    _store = _budget_selection.store
-    _doubts = _budget_selection.doubts
+    loss: str | NumericLoss = "least_squares"
+    fit_intercept: bool = True
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
         columns = validate.responses(y)
@@ -132,7 +87,7 @@ class BudgetRegressor(LinearRegressor):
 
     def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
         if data.labels.ndim == 1:
-            return _budget_selection.pose(self, data, sizes)
+            return super()._pose(data, sizes)
         data, unit = self._weigh(data)
         plan, q = self._plan(), data.labels.shape[1]
         if "groups" not in plan.method.budgets:
@@ -152,29 +107,3 @@ class BudgetRegressor(LinearRegressor):
         except ValueError:  # parameters break a rule, as fit will say
             tags.target_tags.multi_output = True
         return tags
-
-    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Self:
-        """Fit the model and return it.
-
-        Parameters
-        ----------
-        X, sample_weight : as for `BudgetClassifier`.
-        y : (n_samples,) numbers, of "poisson" not negative, of "gamma" positive; or of several
-            responses (n_samples, n_responses): the model has n_features for all of them, and
-            minimises the sum of their losses.
-        offset : (n_samples,) known part of the margins, with a coefficient of 1. Of counts in an
-            exposure (time, area, people) it is log(exposure).
-
-        Raises
-        ------
-        ValueError
-            Where a parameter or the data break a rule; the message says which and what to do.
-        """
-        self._fit(X, y, sample_weight, offset)
-        for doubt in self._doubts():
-            warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
-        return self
-
-
-__all__ = ["BudgetRegressor"]

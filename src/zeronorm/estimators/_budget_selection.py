@@ -1,11 +1,9 @@
-"""What estimators with a budget for one target do at fit: of numbers, counts, survival times.
-
-They have these functions as methods: no class has more than three of ours among its bases.
-"""
+"""What estimators that select under a budget do at fit: their parameters are a `Plan`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,53 +11,68 @@ import numpy as np
 from ..methods import Method, named
 from ..solvers.drive import Solver
 from ._selecting import Plan, Problem, begun, keep_paths
-from ._sparse_linear import Rowwise
+from ._sparse_linear import Rowwise, SparseLinearModel
 
 
-def plan_of(model: Any) -> Plan:
-    """Return the selection as the parameters state it."""
-    return Plan.of(model)
+@dataclass(eq=False, repr=False, kw_only=True)
+class BudgetSelection(SparseLinearModel):
+    """Base of the estimators with a budget, as those of one target need it.
 
+    Classes and several responses override what differs.
+    """
 
-def method_of(model: Any, automatic: type[Method]) -> Method:
-    """Return what finds the features; automatic: the method of "auto"."""
-    return named(model.method, automatic)
+    n_features: int | Sequence[int] | None = field(default=None, kw_only=False)
+    n_groups: int | Sequence[int] | None = None
+    groups: Any = None
+    method: str | Method = "auto"
+    C: float | str = "auto"
+    refit_C: float | str | None = "auto"
+    standardize: bool = True
+    forced_features: Any = None
+    signs: Any = None
+    forced_groups: Any = None
+    covariates: Any = None
+    criterion: str | None = None
+    tol: float | None = None
+    warm_start: bool = False
+    n_threads: int | None = None
 
+    def _plan(self) -> Plan:
+        """Return the selection as the parameters state it."""
+        return Plan.of(self)
 
-def check(model: Any) -> None:
-    """Raise ValueError where a parameter breaks a rule that no data are needed for."""
-    Plan.of(model)
+    def _method(self, automatic: type[Method]) -> Method:
+        """Return what finds the features; automatic: the method of "auto"."""
+        return named(self.method, automatic)
 
+    def _check_parameters(self) -> None:
+        """Raise ValueError where a parameter breaks a rule that no data are needed for."""
+        self._plan()
 
-def least_weight(model: Any) -> float:
-    """Return what weights are compared with: 1, as C may be infinite."""
-    return 1.0
+    def _loss_weight(self) -> float:
+        """Return what weights are compared with: 1, as C may be infinite."""
+        return 1.0
 
+    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
+        """Return the sizes of all folds, checked with all data; None: each has its own."""
+        return self._pose(data).sizes if self._plan().counts == "both" else None
 
-def sizes_of_folds(model: Any, data: Rowwise) -> tuple[Any, ...] | None:
-    """Return the sizes of all folds, checked with all data; None: each has its own."""
-    return model._pose(data).sizes if Plan.of(model).counts == "both" else None
+    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
+        """Return the problem of `fit` on these rows."""
+        data, unit = self._weigh(data)
+        return self._plan().pose(data, [data.labels], None, unit, sizes)
 
+    def _begin(
+        self, data: Rowwise, seconds: dict[str, float]
+    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
+        """Return no classes, and the solver."""
+        return None, begun(self, data, seconds)[1]
 
-def pose(model: Any, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
-    """Return the problem of `fit` on these rows."""
-    data, unit = model._weigh(data)
-    return Plan.of(model).pose(data, [data.labels], None, unit, sizes)
+    def _store(self, results: list[Any]) -> None:
+        """Set the attributes that the results of the solvers give."""
+        keep_paths(self, results)
+        self._plan().keep_groups(self)
 
-
-def begin(
-    model: Any, data: Rowwise, seconds: dict[str, float]
-) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-    """Return no classes, and the solver."""
-    return None, begun(model, data, seconds)[1]
-
-
-def store(model: Any, results: list[Any]) -> None:
-    """Set the attributes that the results of the solvers give."""
-    keep_paths(model, results)
-    Plan.of(model).keep_groups(model)
-
-
-def doubts(model: Any) -> Iterable[Warning]:
-    """Return the warnings that a fit gives."""
-    return Plan.of(model).doubts(model._paths, model.size_)
+    def _doubts(self) -> Iterable[Warning]:
+        """Return the warnings that a fit gives."""
+        return self._plan().doubts(self._paths, self.size_)

@@ -131,14 +131,3 @@ def l1_size(
         + (", with coefficients of 0" if refit_C is None else "")
         + ". Use a smaller n_features or tol, or a selection under a budget."
     )
-
-
-__all__ = [
-    "l1_gap",
-    "l1_remedy",
-    "l1_size",
-    "open_gaps",
-    "rank",
-    "separation",
-    "steps_left",
-]

@@ -126,6 +126,3 @@ def encoded(X: Any, groups: Any) -> tuple[Any, list[str] | None, Any]:
         return X, feature_names(X), None
     encoding, matrix = EncodedFrame.fit(X)
     return matrix, encoding.names, encoding
-
-
-__all__ = ["EncodedFrame", "encoded"]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from ..result import Result
-from ..solvers import working_set
-from ..solvers.drive import Solver
-from ..solvers.l1.sizes import l1_sizes
-from . import _l1_problem
+from ._l1_problem import L1Model, probabilities
 from ._linear import LinearClassifier, LinearRegressor
 
 
-class L1Classifier(LinearClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class L1Classifier(L1Model, LinearClassifier):
     """Logistic regression (or squared hinge) with an l1 or elastic net penalty.
 
         min_{w, b}  sum_j p_j (r |w_j| + (1 - r)/2 w_j^2) + C sum_i s_i f(y_i, x_i'w + b)
@@ -130,59 +127,20 @@ class L1Classifier(LinearClassifier):
     5
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        n_features: int | None = None,
-        refit_C: float | str | None = "loo",
-        l1_ratio: float = 1.0,
-        loss: str = "logistic",
-        penalty_factor: Any = None,
-        signs: Any = None,
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        multi_class: str = "ovr",
-        class_weight: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-    ) -> None:
-        self.C = C
-        self.n_features = n_features
-        self.refit_C = refit_C
-        self.l1_ratio = l1_ratio
-        self.loss = loss
-        self.penalty_factor = penalty_factor
-        self.signs = signs
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_threads = n_threads
+    loss: str = "logistic"
+    fit_intercept: bool = True
+    multi_class: str = "ovr"
+    class_weight: Any = None
 
-    def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
-        """Return what solves a problem at its C, and what at the C that give some sizes."""
-        return working_set, l1_sizes
-
-    _stored = _l1_problem.stored
-    _begin = _l1_problem.begin
-    _store = _l1_problem.keep
-    _check_parameters = _l1_problem.check
-    _doubts = _l1_problem.doubts
-
-    _probabilities = _l1_problem.probabilities
+    _probabilities = probabilities
 
     @property
     def _score_loss(self) -> str:
         return self._loss().name
 
 
-class L1Regressor(LinearRegressor):
+@dataclass(eq=False, repr=False, kw_only=True)
+class L1Regressor(L1Model, LinearRegressor):
     """Least squares with an l1 or elastic net penalty: the lasso, and exactly k features of it.
 
         min_{w, b}  sum_j p_j (r |w_j| + (1 - r)/2 w_j^2) + C sum_i s_i 1/2 (y_i - x_i'w - b)^2
@@ -233,46 +191,5 @@ class L1Regressor(LinearRegressor):
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        n_features: int | None = None,
-        refit_C: float | str | None = "loo",
-        l1_ratio: float = 1.0,
-        loss: Any = "least_squares",
-        penalty_factor: Any = None,
-        signs: Any = None,
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-    ) -> None:
-        self.C = C
-        self.n_features = n_features
-        self.refit_C = refit_C
-        self.l1_ratio = l1_ratio
-        self.loss = loss
-        self.penalty_factor = penalty_factor
-        self.signs = signs
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_threads = n_threads
-
-    def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
-        """Return what solves a problem at its C, and what at the C that give some sizes."""
-        return working_set, l1_sizes
-
-    _stored = _l1_problem.stored
-    _begin = _l1_problem.begin
-    _store = _l1_problem.keep
-    _check_parameters = _l1_problem.check
-    _doubts = _l1_problem.doubts
-
-
-__all__ = ["L1Classifier", "L1Regressor"]
+    loss: Any = "least_squares"
+    fit_intercept: bool = True

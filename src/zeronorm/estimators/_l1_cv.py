@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from .. import validate
 from .._folds import check_fold
 from .._typing import Likelihood
 from ..solvers.l1.held_out import CLASSIFIED, SCORES, HeldOut, deviance_of, multinomial_log_loss
-from . import _l1_folds, _l1_problem
+from ._l1_folds import Fold, L1Folds
+from ._l1_problem import probabilities, shares
 from ._linear import LinearClassifier, LinearRegressor
 
 
-class L1ClassifierCV(LinearClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class L1ClassifierCV(L1Folds, LinearClassifier):
     """l1-regularised logistic regression (or squared hinge), C chosen by cross-validation.
 
         min_{w, b}  sum_j p_j (r |w_j| + (1 - r)/2 w_j^2) + C sum_i s_i f(y_i, x_i'w + b)
@@ -93,51 +96,14 @@ class L1ClassifierCV(LinearClassifier):
     True
     """
 
-    def __init__(
-        self,
-        Cs: Any = 100,
-        *,
-        cv: Any = 5,
-        scoring: str = "log_loss",
-        rule: str = "1se",
-        random_state: int | None = 0,
-        l1_ratio: float = 1.0,
-        loss: str = "logistic",
-        penalty_factor: Any = None,
-        signs: Any = None,
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        multi_class: str = "ovr",
-        class_weight: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        n_threads: int | None = None,
-    ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.random_state = random_state
-        self.l1_ratio = l1_ratio
-        self.loss = loss
-        self.penalty_factor = penalty_factor
-        self.signs = signs
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_threads = n_threads
-
-    _stored = _l1_problem.stored
-    _read = _l1_folds.read
-    _begin = _l1_folds.begin
-    _store = _l1_folds.keep
-    _doubts = _l1_folds.warned
+    scoring: str = "log_loss"
+    loss: str = "logistic"
+    fit_intercept: bool = True
+    multi_class: str = "ovr"
+    class_weight: Any = None
 
     def _check_parameters(self) -> None:
-        _l1_folds.check(self)
+        super()._check_parameters()
         validate.check_option("scoring", self.scoring, CLASSIFIED)
         if self.scoring == "log_loss" and self._score_loss != "logistic":
             raise ValueError(
@@ -145,7 +111,7 @@ class L1ClassifierCV(LinearClassifier):
                 "log-odds. Use scoring='accuracy' or 'auc'."
             )
 
-    _probabilities = _l1_problem.probabilities
+    _probabilities = probabilities
 
     @property
     def _score_loss(self) -> str:
@@ -155,17 +121,18 @@ class L1ClassifierCV(LinearClassifier):
         """Return what folds have in equal shares: the labels."""
         return labels
 
-    def _held_out(self, fold: _l1_folds.Fold, classes: np.ndarray, loss: Likelihood) -> HeldOut:
+    def _held_out(self, fold: Fold, classes: Any, loss: Likelihood) -> HeldOut:
         """Return what scores the rows that a fold holds out."""
         labels, test = fold.data.labels, fold.test
         check_fold(fold.number, classes, labels[fold.learnt], labels[test], self.scoring)
         codes, judge = np.searchsorted(classes, labels[test]), SCORES[self.scoring]
-        if self.scoring == "log_loss" and _l1_problem.shares(self, len(classes)):
+        if self.scoring == "log_loss" and shares(self, len(classes)):
             judge = multinomial_log_loss
         return HeldOut(test, len(fold.targets), lambda margins: judge(margins, codes, fold.weight))
 
 
-class L1RegressorCV(LinearRegressor):
+@dataclass(eq=False, repr=False, kw_only=True)
+class L1RegressorCV(L1Folds, LinearRegressor):
     """Least squares with an l1 or elastic net penalty, C chosen by cross-validation.
 
         min_{w, b}  sum_j p_j (r |w_j| + (1 - r)/2 w_j^2) + C sum_i s_i 1/2 (y_i - x_i'w - b)^2
@@ -213,45 +180,8 @@ class L1RegressorCV(LinearRegressor):
     np.True_
     """
 
-    def __init__(
-        self,
-        Cs: Any = 100,
-        *,
-        cv: Any = 5,
-        rule: str = "1se",
-        random_state: int | None = 0,
-        l1_ratio: float = 1.0,
-        loss: Any = "least_squares",
-        penalty_factor: Any = None,
-        signs: Any = None,
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        n_threads: int | None = None,
-    ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.rule = rule
-        self.random_state = random_state
-        self.l1_ratio = l1_ratio
-        self.loss = loss
-        self.penalty_factor = penalty_factor
-        self.signs = signs
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_threads = n_threads
-
-    _stored = _l1_problem.stored
-    _read = _l1_folds.read
-    _begin = _l1_folds.begin
-    _store = _l1_folds.keep
-    _doubts = _l1_folds.warned
-
-    def _check_parameters(self) -> None:
-        _l1_folds.check(self)
+    loss: Any = "least_squares"
+    fit_intercept: bool = True
 
     @property
     def scoring(self) -> str:
@@ -262,7 +192,7 @@ class L1RegressorCV(LinearRegressor):
         """Return what folds have in equal shares: nothing."""
         return None
 
-    def _held_out(self, fold: _l1_folds.Fold, classes: None, loss: Likelihood) -> HeldOut:
+    def _held_out(self, fold: Fold, classes: Any, loss: Likelihood) -> HeldOut:
         """Return what scores the rows that a fold holds out."""
         (target,), test, weight = fold.targets, fold.test, fold.weight
         target = target[test]
@@ -271,6 +201,3 @@ class L1RegressorCV(LinearRegressor):
             return HeldOut(test, 1, lambda margins: judge(margins, target, weight))
         seen = weight if fold.exposure is None else weight * fold.exposure[test]
         return HeldOut(test, 1, deviance_of(loss, target, seen, float(weight.sum())))
-
-
-__all__ = ["L1ClassifierCV", "L1RegressorCV"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from .. import validate
 from .._folds import RULES, best_and_near, splits
-from .._typing import FloatArray, IndexArray
+from .._typing import Design, FloatArray, IndexArray
 from ..result import Result
 from ..solvers import L1Problem
 from ..solvers.drive import Solver
@@ -22,9 +23,8 @@ from ..solvers.l1.problem import Point
 from ..solvers.l1.setting import gap_of
 from . import _doubts, _l1_problem
 from ._l1_path import grid, path_of
-from ._linear import Rowwise
 from ._selecting import one_or_all
-from ._sparse_linear import SparseLinearModel
+from ._sparse_linear import Rowwise, SparseLinearModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,100 +55,121 @@ class _Solved:
     names: list[str] | None
 
 
-def check(model: Any) -> None:
-    """Raise ValueError where a parameter breaks a rule."""
-    _l1_problem.check_common(model)
-    validate.check_grid(model.Cs)
-    validate.check_option("rule", model.rule, RULES)
-    validate.check_seed(model.random_state)
+@dataclass(eq=False, repr=False, kw_only=True)
+class L1Folds(SparseLinearModel):
+    """Base of the l1 estimators whose C is chosen by cross-validation."""
 
+    Cs: Any = field(default=100, kw_only=False)
+    cv: Any = 5
+    rule: str = "1se"
+    random_state: int | None = 0
+    l1_ratio: float = 1.0
+    penalty_factor: Any = None
+    signs: Any = None
+    standardize: bool = False
+    tol: float = 1e-4
+    max_iter: int = 1000
+    n_threads: int | None = None
 
-def read(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
-    """Validate everything; rows of weight 0 stay, as splits number all rows."""
-    data = SparseLinearModel._read(model, X, y, None, offset)
-    weight = validate.check_sample_weight(sample_weight, len(data.labels))
-    return replace(data, sample_weight=weight)
+    @abstractmethod
+    def _shared_by_folds(self, labels: np.ndarray) -> np.ndarray | None:
+        """Return what folds have in equal shares, if anything."""
 
+    @abstractmethod
+    def _held_out(self, fold: Fold, classes: Any, loss: Any) -> HeldOut:
+        """Return what scores the rows that a fold holds out."""
 
-def begin(
-    model: Any, data: Rowwise, seconds: dict[str, float]
-) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-    """Return the classes, if any, and the solver of all folds and all data."""
-    started = time.perf_counter()
-    design, labels, sample_weight = data.design, data.labels, data.sample_weight
-    weight = sample_weight * model._unit(labels, sample_weight)
-    found = _l1_problem.posed(model, replace(data, sample_weight=weight))
-    setting, classes = found.setting, found.classes
-    values = validate.check_grid(model.Cs)
-    validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
-    whole = found.problems(design, weight)
-    folds: list[list[L1Problem]] = []
-    held_out: list[HeldOut] = []
-    strata = model._shared_by_folds(labels)
-    for train, test in splits(
-        labels if strata is None else strata, weight, model.cv, model.random_state,
-        several=True, stratify=strata is not None,
-    ):  # fmt: skip
-        drawn = sample_weight * np.bincount(train, minlength=weight.size)
-        part = drawn * model._unit(labels, drawn)
-        fold = Fold(len(folds), drawn, part > 0, test, data, found.targets, found.exposure)
-        held_out.append(model._held_out(fold, classes, whole[0].risk.loss))
-        part *= weight.sum() / part.sum()
-        own = _l1_problem.posed(model, replace(data, sample_weight=part))
-        folds.append(own.problems(design, part))
-    seconds["standardize"] = time.perf_counter() - started
+    def _stored(self, design: Design) -> Design:
+        """Return the design in the storage that descents over columns want."""
+        return design.arranged()
 
-    def told(fold: int, number: int, step: int, point: Point) -> None:
-        held_out[fold].add(number, step, folds[fold][number].risk.margins(point.z))
+    def _check_parameters(self) -> None:
+        """Raise ValueError where a parameter breaks a rule."""
+        _l1_problem.check_common(self)
+        validate.check_grid(self.Cs)
+        validate.check_option("rule", self.rule, RULES)
+        validate.check_seed(self.random_state)
 
-    def solver() -> Solver[_Solved]:
-        Cs, solutions, seconds["solve"] = yield from l1_folds(
-            whole, folds, lambda smallest: grid(values, None, smallest, whole[0]), told,
-            tol=setting.tol, max_iter=setting.max_iter,
-            stop_early=isinstance(values, int), n_threads=design.n_threads,
-        )  # fmt: skip
-        setting.explain(max(chain(*solutions), key=gap_of), design, weight)
-        scores = np.array([[fold.scores[step] for fold in held_out] for step in range(len(Cs))])
-        return _Solved(Cs, scores, solutions, data.names)
+    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
+        """Validate everything; rows of weight 0 stay, as splits number all rows."""
+        data = super()._read(X, y, None, offset)
+        weight = validate.check_sample_weight(sample_weight, len(data.labels))
+        return replace(data, sample_weight=weight)
 
-    return classes, [solver()]
+    def _begin(
+        self, data: Rowwise, seconds: dict[str, float]
+    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
+        """Return the classes, if any, and the solver of all folds and all data."""
+        started = time.perf_counter()
+        design, labels, sample_weight = data.design, data.labels, data.sample_weight
+        weight = sample_weight * self._unit(labels, sample_weight)
+        found = _l1_problem.posed(self, replace(data, sample_weight=weight))
+        setting, classes = found.setting, found.classes
+        values = validate.check_grid(self.Cs)
+        validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
+        whole = found.problems(design, weight)
+        folds: list[list[L1Problem]] = []
+        held_out: list[HeldOut] = []
+        strata = self._shared_by_folds(labels)
+        for train, test in splits(
+            labels if strata is None else strata, weight, self.cv, self.random_state,
+            several=True, stratify=strata is not None,
+        ):  # fmt: skip
+            drawn = sample_weight * np.bincount(train, minlength=weight.size)
+            part = drawn * self._unit(labels, drawn)
+            fold = Fold(len(folds), drawn, part > 0, test, data, found.targets, found.exposure)
+            held_out.append(self._held_out(fold, classes, whole[0].risk.loss))
+            part *= weight.sum() / part.sum()
+            own = _l1_problem.posed(self, replace(data, sample_weight=part))
+            folds.append(own.problems(design, part))
+        seconds["standardize"] = time.perf_counter() - started
 
+        def told(fold: int, number: int, step: int, point: Point) -> None:
+            held_out[fold].add(number, step, folds[fold][number].risk.margins(point.z))
 
-def keep(model: Any, results: list[_Solved]) -> None:
-    """Set the attributes that the solutions give."""
-    (solved,) = results
-    model.Cs_, model.scores_ = solved.Cs, solved.scores
-    n_folds = solved.scores.shape[1]
-    model.mean_score_ = solved.scores.mean(axis=1)
-    model.standard_error_ = solved.scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
-    mean = -model.mean_score_ if model.scoring in LOWER else model.mean_score_
-    best, near = best_and_near(mean, model.standard_error_)
-    chosen = near if model.rule == "1se" else best
-    solve = model.seconds_["solve"]  # of the folds too
-    models = [path[chosen] for path in solved.solutions]
-    _l1_problem.keep_solutions(model, models, float(solved.Cs[chosen]))
-    model.seconds_["solve"] = solve
-    model.C_best_, model.C_1se_ = float(solved.Cs[best]), float(solved.Cs[near])
-    model.n_iter_ = max(sum(len(one.history) for one in path) for path in solved.solutions)
-    classes = getattr(model, "classes_", None)
-    found = solved.solutions
-    if classes is not None and _l1_problem.shares(model, len(classes)):
-        found = [list(part) for part in zip(*map(_l1_problem.parts, found[0]), strict=True)]
-    paths = [
-        path_of(
-            solved.Cs, path, model.n_features_in_, model.n_scans_, classes, model._score_loss,
-            solved.names,
-        )
-        for path in found
-    ]  # fmt: skip
-    model.l1_path_ = one_or_all(paths)
-    supports = [[one.support for one in ones] for ones in zip(*found, strict=True)]
-    model.n_selected_ = np.array([np.unique(np.concatenate(some)).size for some in supports])
+        def solver() -> Solver[_Solved]:
+            Cs, solutions, seconds["solve"] = yield from l1_folds(
+                whole, folds, lambda smallest: grid(values, None, smallest, whole[0]), told,
+                tol=setting.tol, max_iter=setting.max_iter,
+                stop_early=isinstance(values, int), n_threads=design.n_threads,
+            )  # fmt: skip
+            setting.explain(max(chain(*solutions), key=gap_of), design, weight)
+            scores = np.array([[fold.scores[step] for fold in held_out] for step in range(len(Cs))])
+            return _Solved(Cs, scores, solutions, data.names)
 
+        return classes, [solver()]
 
-def warned(model: Any) -> Iterable[Warning]:
-    """Return the warnings that a fit gives."""
-    return _doubts.l1_gap(_l1_problem.setting_of(model), model._results, 0.0, "auto")
+    def _store(self, results: list[_Solved]) -> None:
+        """Set the attributes that the solutions give."""
+        (solved,) = results
+        self.Cs_, self.scores_ = solved.Cs, solved.scores
+        n_folds = solved.scores.shape[1]
+        self.mean_score_ = solved.scores.mean(axis=1)
+        self.standard_error_ = solved.scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
+        mean = -self.mean_score_ if self.scoring in LOWER else self.mean_score_
+        best, near = best_and_near(mean, self.standard_error_)
+        chosen = near if self.rule == "1se" else best
+        solve = self.seconds_["solve"]  # of the folds too
+        models = [path[chosen] for path in solved.solutions]
+        _l1_problem.keep_solutions(self, models, float(solved.Cs[chosen]))
+        self.seconds_["solve"] = solve
+        self.C_best_, self.C_1se_ = float(solved.Cs[best]), float(solved.Cs[near])
+        self.n_iter_ = max(sum(len(one.history) for one in path) for path in solved.solutions)
+        classes = getattr(self, "classes_", None)
+        found = solved.solutions
+        if classes is not None and _l1_problem.shares(self, len(classes)):
+            found = [list(part) for part in zip(*map(_l1_problem.parts, found[0]), strict=True)]
+        paths = [
+            path_of(
+                solved.Cs, path, self.n_features_in_, self.n_scans_, classes, self._score_loss,
+                solved.names,
+            )
+            for path in found
+        ]  # fmt: skip
+        self.l1_path_ = one_or_all(paths)
+        supports = [[one.support for one in ones] for ones in zip(*found, strict=True)]
+        self.n_selected_ = np.array([np.unique(np.concatenate(some)).size for some in supports])
 
-
-__all__ = ["Fold", "begin", "check", "keep", "read", "warned"]
+    def _doubts(self) -> Iterable[Warning]:
+        """Return the warnings that a fit gives."""
+        return _doubts.l1_gap(_l1_problem.setting_of(self), self._results, 0.0, "auto")

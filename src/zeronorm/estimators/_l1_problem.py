@@ -1,10 +1,14 @@
-"""What the l1 estimators share: their checks, the problem that they pose, and its results."""
+"""What the l1 estimators share: their checks, the problem that they pose, and its results.
+
+`L1Model` is the base of those at one C or of k features; `L1Folds` (`_l1_folds`) of those whose C
+is chosen by cross-validation. Both call the functions here.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,21 +20,16 @@ from ..losses import Multinomial
 from ..losses import probabilities as of_each
 from ..losses._multinomial import classes_as_outputs
 from ..result import Result
-from ..solvers import L1Problem
+from ..solvers import L1Problem, working_set
 from ..solvers.drive import Solver
 from ..solvers.l1.descent import Penalty
 from ..solvers.l1.problem import NEVER, Start
 from ..solvers.l1.setting import L1Setting, gap_of, refit_on_x
-from ..solvers.l1.sizes import Sized
+from ..solvers.l1.sizes import Sized, l1_sizes
 from ..solvers.pool.refit import Refit
 from . import _doubts
-from ._linear import Rowwise
 from ._selecting import one_or_all
-
-
-def stored(model: Any, design: Design) -> Design:
-    """Return the design in the storage that descents over columns want."""
-    return design.arranged()
+from ._sparse_linear import Rowwise, SparseLinearModel
 
 
 def check_common(model: Any) -> None:
@@ -57,22 +56,6 @@ def _check_multinomial(model: Any) -> None:
         raise ValueError(
             f"loss must be 'logistic' for multi_class='multinomial'; got {model.loss!r}. Use "
             "multi_class='ovr'."
-        )
-
-
-def check(model: Any) -> None:
-    """Raise ValueError where a parameter of an estimator at one C, or of k features, does."""
-    check_common(model)
-    validate.check_positive("C", model.C)
-    validate.check_count("n_features", model.n_features)
-    if model.refit_C is not None:
-        validate.check_refit_penalty(model.refit_C)
-    validate.check_flag("warm_start", model.warm_start)
-    if model.n_features is not None and getattr(model, "multi_class", "ovr") == "multinomial":
-        raise ValueError(
-            "n_features must be None for multi_class='multinomial', whose path counts coefficients "
-            f"and not features; got {model.n_features!r}. Use BudgetClassifier: it shares its "
-            "features among the classes."
         )
 
 
@@ -116,90 +99,6 @@ def posed(model: Any, data: Rowwise) -> Posed:
 def shares(model: Any, n_classes: int) -> bool:
     """Return whether several classes are one multinomial problem."""
     return n_classes > 2 and getattr(model, "multi_class", "ovr") == "multinomial"
-
-
-def begin(
-    model: Any, data: Rowwise, seconds: dict[str, float]
-) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-    """Return the classes, if any, and the solver of every problem, at its C or for k features."""
-    started = time.perf_counter()
-    data, unit = model._weigh(data)
-    design, weight = data.design, data.sample_weight
-    found = posed(model, data)
-    setting, classes, problems = found.setting, found.classes, found.problems(design, weight)
-    penalty = problems[0].penalty
-    seconds["standardize"] = time.perf_counter() - started
-    if model.n_features is not None:
-        free, available = int((penalty.l1 == 0).sum()), int((penalty.l1 < NEVER).sum())
-        k = validate.check_size(model.n_features, available, design.shape[1], free)
-        unit = found.exposure if unit is None else unit
-        return classes, [_sized(model, problem, k, unit, seconds) for problem in problems]
-    solvers = []
-    C, solve = float(model.C), model._solvers()[0]
-    starts = _starts(model, classes, penalty, len(problems))
-    for at_one, start in zip(problems, starts, strict=True):
-        solver = solve(
-            replace(at_one, risk=at_one.risk.times(C)), start=start, tol=setting.tol,
-            max_iter=setting.max_iter, n_threads=design.n_threads,
-        )  # fmt: skip
-        solvers.append(setting.explained(solver, design, weight, C))
-    return classes, solvers
-
-
-def _sized(
-    model: Any, problem: L1Problem, k: int, unit: FloatArray | None, seconds: dict[str, float]
-) -> Solver[tuple[Sized, Refit | None]]:
-    """Return the solution of k features, and its refit if there is one."""
-    setting, design = setting_of(model), problem.design
-    models = yield from model._solvers()[1](
-        problem, [k], tol=setting.tol, max_iter=setting.max_iter, n_threads=design.n_threads
-    )
-    result = models[k].result
-    setting.explain(result, design, problem.risk.weight, float(model.C))
-    started = time.perf_counter()
-    refitted = None
-    if model.refit_C is not None:
-        refitted = refit_on_x(problem, result.support, model.refit_C, unit)
-    seconds["refit"] = seconds.get("refit", 0.0) + time.perf_counter() - started
-    return models[k], refitted
-
-
-def _starts(model: Any, classes: np.ndarray | None, penalty: Penalty, n: int) -> list[Start | None]:
-    """Return the feasible part of the n previous models, if they are of these classes."""
-    starts: list[Start | None] = []
-    if not model.warm_start or not hasattr(model, "support_"):
-        return [None] * n
-    same = classes is None or np.array_equal(model.classes_, classes)
-    if model.n_features_in_ != penalty.l1.size or not same:
-        return [None] * n
-    here = penalty.of(model.support_)
-    intercepts = np.atleast_1d(getattr(model, "intercept_", 0.0))
-    for coef, intercept in zip(model._support_coef, intercepts, strict=True):
-        kept = (coef != 0) & (coef >= here.low) & (coef <= here.high) & (here.l1 < NEVER)
-        b = float(intercept) if model.fit_intercept else 0.0
-        starts.append(Start(model.support_[kept], coef[kept], b))
-    return starts
-
-
-def keep(model: Any, results: list[Any]) -> None:
-    """Set the attributes of an estimator at one C, or of k features."""
-    model.__dict__.pop("refit_C_", None)
-    model._refit_gap, model._reached = 0.0, None
-    if model.n_features is None:
-        keep_solutions(model, results, float(model.C))
-        return
-    sized = [one for one, _ in results]
-    refits = [fit for _, fit in results if fit is not None]  # all of them, or none
-    model._reached = min(one.reached for one in sized)
-    keep_solutions(model, [one.result for one in sized], one_or_all([one.C for one in sized]))
-    if refits:
-        model.refit_C_ = one_or_all([fit.C for fit in refits])
-        model._refit_gap = max(fit.gap for fit in refits)
-        model._models = tuple(
-            replace(result, coef=fit.coef, intercept=fit.intercept)
-            for result, fit in zip(model._results, refits, strict=True)
-        )
-        model._set_models(model._models)
 
 
 def keep_solutions(model: Any, results: Sequence[Result], C: Any) -> None:
@@ -250,26 +149,128 @@ def parts(result: Result) -> list[Result]:
     ]
 
 
-def doubts(model: Any) -> Iterator[Warning]:
-    """Return the warnings that a fit at one C, or of k features, gives."""
-    setting = setting_of(model)
-    yield from _doubts.l1_gap(setting, model._results, model._refit_gap, model.solver)
-    yield from _doubts.l1_size(setting, model.n_features, model._reached, model.C_, model.refit_C)
+@dataclass(eq=False, repr=False, kw_only=True)
+class L1Model(SparseLinearModel):
+    """Base of the l1 estimators at one C, or of k features."""
 
+    C: float = field(default=1.0, kw_only=False)
+    n_features: int | None = None
+    refit_C: float | str | None = "loo"
+    l1_ratio: float = 1.0
+    penalty_factor: Any = None
+    signs: Any = None
+    standardize: bool = False
+    tol: float = 1e-4
+    max_iter: int = 1000
+    warm_start: bool = False
+    n_threads: int | None = None
 
-__all__ = [
-    "Posed",
-    "begin",
-    "by_class",
-    "check",
-    "check_common",
-    "doubts",
-    "keep",
-    "keep_solutions",
-    "parts",
-    "posed",
-    "probabilities",
-    "setting_of",
-    "shares",
-    "stored",
-]
+    def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
+        """Return what solves a problem at its C, and what at the C that give some sizes."""
+        return working_set, l1_sizes
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError where a parameter of an estimator at one C, or of k features, does."""
+        check_common(self)
+        validate.check_positive("C", self.C)
+        validate.check_count("n_features", self.n_features)
+        if self.refit_C is not None:
+            validate.check_refit_penalty(self.refit_C)
+        validate.check_flag("warm_start", self.warm_start)
+        if self.n_features is not None and getattr(self, "multi_class", "ovr") == "multinomial":
+            raise ValueError(
+                "n_features must be None for multi_class='multinomial', whose path counts "
+                f"coefficients and not features; got {self.n_features!r}. Use BudgetClassifier: it "
+                "shares its features among the classes."
+            )
+
+    def _stored(self, design: Design) -> Design:
+        """Return the design in the storage that descents over columns want."""
+        return design.arranged()
+
+    def _begin(
+        self, data: Rowwise, seconds: dict[str, float]
+    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
+        """Return the classes, if any, and what solves each problem at its C, or for k features."""
+        started = time.perf_counter()
+        data, unit = self._weigh(data)
+        design, weight = data.design, data.sample_weight
+        found = posed(self, data)
+        setting, classes, problems = found.setting, found.classes, found.problems(design, weight)
+        penalty = problems[0].penalty
+        seconds["standardize"] = time.perf_counter() - started
+        if self.n_features is not None:
+            free, available = int((penalty.l1 == 0).sum()), int((penalty.l1 < NEVER).sum())
+            k = validate.check_size(self.n_features, available, design.shape[1], free)
+            unit = found.exposure if unit is None else unit
+            return classes, [self._sized(problem, k, unit, seconds) for problem in problems]
+        solvers = []
+        C, solve = float(self.C), self._solvers()[0]
+        starts = self._starts(classes, penalty, len(problems))
+        for at_one, start in zip(problems, starts, strict=True):
+            solver = solve(
+                replace(at_one, risk=at_one.risk.times(C)), start=start, tol=setting.tol,
+                max_iter=setting.max_iter, n_threads=design.n_threads,
+            )  # fmt: skip
+            solvers.append(setting.explained(solver, design, weight, C))
+        return classes, solvers
+
+    def _sized(
+        self, problem: L1Problem, k: int, unit: FloatArray | None, seconds: dict[str, float]
+    ) -> Solver[tuple[Sized, Refit | None]]:
+        """Return the solution of k features, and its refit if there is one."""
+        setting, design = setting_of(self), problem.design
+        models = yield from self._solvers()[1](
+            problem, [k], tol=setting.tol, max_iter=setting.max_iter, n_threads=design.n_threads
+        )
+        result = models[k].result
+        setting.explain(result, design, problem.risk.weight, float(self.C))
+        started = time.perf_counter()
+        refitted = None
+        if self.refit_C is not None:
+            refitted = refit_on_x(problem, result.support, self.refit_C, unit)
+        seconds["refit"] = seconds.get("refit", 0.0) + time.perf_counter() - started
+        return models[k], refitted
+
+    def _starts(self, classes: np.ndarray | None, penalty: Penalty, n: int) -> list[Start | None]:
+        """Return the feasible part of the n previous models, if they are of these classes."""
+        starts: list[Start | None] = []
+        if not self.warm_start or not hasattr(self, "support_"):
+            return [None] * n
+        same = classes is None or np.array_equal(self.classes_, classes)
+        if self.n_features_in_ != penalty.l1.size or not same:
+            return [None] * n
+        here = penalty.of(self.support_)
+        intercepts = np.atleast_1d(getattr(self, "intercept_", 0.0))
+        for coef, intercept in zip(self._support_coef, intercepts, strict=True):
+            kept = (coef != 0) & (coef >= here.low) & (coef <= here.high) & (here.l1 < NEVER)
+            b = float(intercept) if self.fit_intercept else 0.0
+            starts.append(Start(self.support_[kept], coef[kept], b))
+        return starts
+
+    def _store(self, results: list[Any]) -> None:
+        """Set the attributes of an estimator at one C, or of k features."""
+        self.__dict__.pop("refit_C_", None)
+        self._refit_gap = 0.0
+        self._reached: int | None = None
+        if self.n_features is None:
+            keep_solutions(self, results, float(self.C))
+            return
+        sized = [one for one, _ in results]
+        refits = [fit for _, fit in results if fit is not None]  # all of them, or none
+        self._reached = min(one.reached for one in sized)
+        keep_solutions(self, [one.result for one in sized], one_or_all([one.C for one in sized]))
+        if refits:
+            self.refit_C_ = one_or_all([fit.C for fit in refits])
+            self._refit_gap = max(fit.gap for fit in refits)
+            self._models = tuple(
+                replace(result, coef=fit.coef, intercept=fit.intercept)
+                for result, fit in zip(self._results, refits, strict=True)
+            )
+            self._set_models(self._models)
+
+    def _doubts(self) -> Iterator[Warning]:
+        """Return the warnings that a fit at one C, or of k features, gives."""
+        setting = setting_of(self)
+        yield from _doubts.l1_gap(setting, self._results, self._refit_gap, self.solver)
+        yield from _doubts.l1_size(setting, self.n_features, self._reached, self.C_, self.refit_C)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
-from ..result import Result
-from ..solvers import working_set
-from ..solvers.drive import Solver
-from ..solvers.l1.sizes import l1_sizes
-from . import _l1_problem
+from ._l1_problem import L1Model
 from ._survival import SurvivalModel
 
 
-class L1SurvivalAnalysis(SurvivalModel):
+@dataclass(eq=False, repr=False, kw_only=True)
+class L1SurvivalAnalysis(L1Model, SurvivalModel):
     """Cox's proportional hazards with an l1 or elastic net penalty, and exactly k features of it.
 
         min_w  sum_j p_j (r |w_j| + (1 - r)/2 w_j^2) + C sum over event times t of
@@ -66,44 +62,4 @@ class L1SurvivalAnalysis(SurvivalModel):
     ([3, 7], True)
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        n_features: int | None = None,
-        refit_C: float | str | None = "loo",
-        l1_ratio: float = 1.0,
-        penalty_factor: Any = None,
-        signs: Any = None,
-        standardize: bool = False,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-        ties: str = "breslow",
-    ) -> None:
-        self.C = C
-        self.n_features = n_features
-        self.refit_C = refit_C
-        self.l1_ratio = l1_ratio
-        self.penalty_factor = penalty_factor
-        self.signs = signs
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_threads = n_threads
-        self.ties = ties
-
-    def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
-        """Return what solves a problem at its C, and what at the C that give some sizes."""
-        return working_set, l1_sizes
-
-    _stored = _l1_problem.stored
-    _begin = _l1_problem.begin
-    _store = _l1_problem.keep
-    _check_parameters = _l1_problem.check
-    _doubts = _l1_problem.doubts
-
-
-__all__ = ["L1SurvivalAnalysis"]
+    ties: str = "breslow"

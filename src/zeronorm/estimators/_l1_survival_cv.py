@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ import numpy as np
 from .. import validate
 from .._typing import FloatArray, Likelihood
 from ..solvers.l1.held_out import HeldOut, added_deviance_of
-from . import _l1_folds, _l1_problem
+from ._l1_folds import Fold, L1Folds
 from ._survival import SurvivalModel, concordance
 
 SCORINGS = ("deviance", "c_index")
 
 
-class L1SurvivalAnalysisCV(SurvivalModel):
+@dataclass(eq=False, repr=False, kw_only=True)
+class L1SurvivalAnalysisCV(L1Folds, SurvivalModel):
     """Cox's proportional hazards with an l1 or elastic net penalty, C chosen by cross-validation.
 
     The problem of `L1SurvivalAnalysis` for every C of a growing grid; the model is that of the
@@ -65,52 +67,18 @@ class L1SurvivalAnalysisCV(SurvivalModel):
     True
     """
 
-    def __init__(
-        self,
-        Cs: Any = 100,
-        *,
-        cv: Any = 5,
-        scoring: str = "deviance",
-        rule: str = "1se",
-        random_state: int | None = 0,
-        l1_ratio: float = 1.0,
-        penalty_factor: Any = None,
-        signs: Any = None,
-        standardize: bool = False,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        n_threads: int | None = None,
-        ties: str = "breslow",
-    ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.random_state = random_state
-        self.l1_ratio = l1_ratio
-        self.penalty_factor = penalty_factor
-        self.signs = signs
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_threads = n_threads
-        self.ties = ties
-
-    _stored = _l1_problem.stored
-    _read = _l1_folds.read
-    _begin = _l1_folds.begin
-    _store = _l1_folds.keep
-    _doubts = _l1_folds.warned
+    scoring: str = "deviance"
+    ties: str = "breslow"
 
     def _check_parameters(self) -> None:
-        _l1_folds.check(self)
+        super()._check_parameters()
         validate.check_option("scoring", self.scoring, SCORINGS)
 
     def _shared_by_folds(self, labels: np.ndarray) -> np.ndarray:
         """Return what folds have in equal shares: the events."""
         return self._strata(labels, self.cv)
 
-    def _held_out(self, fold: _l1_folds.Fold, classes: None, loss: Likelihood) -> HeldOut:
+    def _held_out(self, fold: Fold, classes: Any, loss: Likelihood) -> HeldOut:
         """Return what scores the rows that a fold holds out."""
         y, rows = fold.data.labels, fold.test
         held = np.bincount(rows, fold.weight, len(y)).astype(np.float64)
@@ -130,6 +98,3 @@ class L1SurvivalAnalysisCV(SurvivalModel):
             return concordance(own, margins[:, 0], weight)
 
         return HeldOut(rows, 1, c_index)
-
-
-__all__ = ["L1SurvivalAnalysisCV"]

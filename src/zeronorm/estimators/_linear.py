@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -23,7 +22,7 @@ from ..losses import (
     probabilities,
 )
 from ..ordering import predicted
-from ._sparse_linear import CALLER_OF_FIT, Model, Rowwise, SparseLinearModel, with_callbacks
+from ._sparse_linear import Model, Rowwise, SparseLinearModel, with_callbacks
 
 
 def one_versus_rest(labels: np.ndarray, classes: np.ndarray) -> list[FloatArray]:
@@ -178,7 +177,9 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         Parameters
         ----------
         X, sample_weight : as for `L1Classifier`.
-        y : (n_samples,) numbers, of "poisson" not negative, of "gamma" positive.
+        y : (n_samples,) numbers, of "poisson" not negative, of "gamma" positive; or of several
+            responses, for `BudgetRegressor`, (n_samples, n_responses): the model has n_features for
+            all of them, and minimises the sum of their losses.
         offset : (n_samples,) known part of the margins, with a coefficient of 1. Of counts in an
             exposure (time, area, people) it is log(exposure).
 
@@ -188,8 +189,6 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
             Where a parameter or the data break a rule; the message says which and what to do.
         """
         self._fit(X, y, sample_weight, offset)
-        for doubt in self._doubts():
-            warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
         return self
 
     def _set_models(self, models: Sequence[Model]) -> None:
@@ -296,13 +295,3 @@ def loss_of(given: Any, known: Mapping[str, Smooth], *, of_labels: bool) -> Any:
             "BudgetSurvivalAnalysis or L1SurvivalAnalysis."
         )
     return given
-
-
-__all__ = [
-    "LinearClassifier",
-    "LinearRegressor",
-    "Rowwise",
-    "gives_probabilities",
-    "loss_of",
-    "one_versus_rest",
-]

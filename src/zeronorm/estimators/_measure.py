@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,14 @@ from ..result import Path
 from ..solvers import MeasureRequest, MeasureTask, Task, select_by_measure
 from ..solvers.drive import Solver
 from ..solvers.scaling import centred, rounded, selection_scaling
-from ._linear import LinearClassifier, Rowwise, one_versus_rest
+from ._linear import LinearClassifier, one_versus_rest
 from ._selecting import Problem, begun, keep_paths
+from ._sparse_linear import Rowwise
 
 DEFAULT_C, DEFAULT_C_OF_PAIRS = 0.1, 100.0
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MeasureClassifier(LinearClassifier):
     """Select exactly k features for F1, precision at k, PRBEP, AUC or another measure.
 
@@ -121,36 +123,19 @@ class MeasureClassifier(LinearClassifier):
 
     _published = False  # whether the algorithm is the published one
 
-    def __init__(
-        self,
-        measure: str | Measure = "f1",
-        n_features: int | Sequence[int] | None = None,
-        *,
-        C: float | str = "auto",
-        block_size: int | None = None,
-        max_blocks: int | None = None,
-        refit: bool = True,
-        fit_intercept: bool | str = "auto",
-        standardize: bool = True,
-        forced_features: Any = None,
-        pos_label: Any = None,
-        class_weight: Any = None,
-        tol: float = 1e-3,
-        n_threads: int | None = None,
-    ) -> None:
-        self.measure = measure
-        self.n_features = n_features
-        self.C = C
-        self.block_size = block_size
-        self.max_blocks = max_blocks
-        self.refit = refit
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.forced_features = forced_features
-        self.pos_label = pos_label
-        self.class_weight = class_weight
-        self.tol = tol
-        self.n_threads = n_threads
+    measure: str | Measure = field(default="f1", kw_only=False)
+    n_features: int | Sequence[int] | None = field(default=None, kw_only=False)
+    C: float | str = "auto"
+    block_size: int | None = None
+    max_blocks: int | None = None
+    refit: bool = True
+    fit_intercept: bool | str = "auto"
+    standardize: bool = True
+    forced_features: Any = None
+    pos_label: Any = None
+    class_weight: Any = None
+    tol: float = 1e-3
+    n_threads: int | None = None
 
     def _check_parameters(self) -> None:
         measure = parse_measure(self.measure)
@@ -326,6 +311,3 @@ def renamed(solver: Solver[Path], size: int) -> Solver[Path]:
     """
     path = yield from solver
     return replace(path, selections={size: path[max(path)]})
-
-
-__all__ = ["MeasureClassifier", "renamed"]

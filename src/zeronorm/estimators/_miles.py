@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..designs._miles import MilesDesign, square_distances, square_norms
 MEDIAN_SAMPLE = 500  # The distances of so many instances give the median.
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Bags as vectors: their similarities with all instances of the bags it was fitted to.
 
@@ -64,16 +65,9 @@ class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
            [0.011, 0.135, 1.   ]])
     """
 
-    def __init__(
-        self,
-        sigma: float | str = "median",
-        *,
-        memory_limit: float = 2**30,
-        n_threads: int | None = None,
-    ) -> None:
-        self.sigma = sigma
-        self.memory_limit = memory_limit
-        self.n_threads = n_threads
+    sigma: float | str = field(default="median", kw_only=False)
+    memory_limit: float = 2**30
+    n_threads: int | None = None
 
     def fit(self, bags: Any, y: Any = None) -> MilesEmbedding:
         """Keep the instances as concepts and settle sigma.

@@ -372,13 +372,3 @@ def begun(
     if model.warm_start and same:
         starts = model._plan().method.start(paths)
     return problem, problem.solvers(starts, seconds)
-
-
-__all__ = [
-    "Plan",
-    "Problem",
-    "Selector",
-    "begun",
-    "keep_paths",
-    "one_or_all",
-]

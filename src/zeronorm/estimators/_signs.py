@@ -48,6 +48,3 @@ def absent(paths: Sequence[Path], size: int, signs: Any) -> Iterator[Warning]:
             "support, without an effect on predictions. Use a smaller n_features, or signs=0 for "
             "features whose sign is not known."
         )
-
-
-__all__ = ["absent", "check_one_output", "check_signs"]

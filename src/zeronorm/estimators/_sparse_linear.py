@@ -30,9 +30,10 @@ from ..validate import check_unmasked
 from ._frames import encoded
 
 try:  # scikit-learn's callback API is experimental: used where it exists
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as with_callbacks
 
-    CALLER_OF_FIT = 3  # the `stacklevel` of warnings by `fit`
+    CALLER_OF_FIT = 5  # the `stacklevel` of warnings by `_fit`
 except ImportError:  # pragma: no cover - scikit-learn < 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef,unused-ignore]
@@ -42,7 +43,7 @@ except ImportError:  # pragma: no cover - scikit-learn < 1.9
         """Return the method unchanged."""
         return method
 
-    CALLER_OF_FIT = 2
+    CALLER_OF_FIT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,8 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
 
     intercept_: Any  # (n_models,), or a number
 
+    # Of the l1 estimators: the models that predict.
+    _models: Sequence[Model]
     # Of those that select under a budget: the path of every class, and the size of the model.
     _paths: tuple[Path, ...]
     size_: Any
@@ -216,15 +219,14 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
             Where a parameter or the data break a rule; the message says which and what to do.
         """
         self._fit(X, y, sample_weight)
-        for doubt in self._doubts():
-            warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
         return self
 
     @one_blas_thread
     def _fit(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> None:
         """Read the data, run the solvers in lockstep and set the attributes.
 
-        Nothing is set before all solvers have ended: a failed fit leaves the model before it.
+        Nothing is set before all solvers have ended: a failed fit leaves the model before it. Then
+        it warns of what the fit leaves in doubt.
         """
         context = self._begin_callbacks()
         begin = time.perf_counter()
@@ -258,6 +260,8 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         self._store(results)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
+        for doubt in self._doubts():
+            warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
 
     def _set_classes(self, classes: np.ndarray) -> None:
         """Store the classes of the problem."""
@@ -388,13 +392,3 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-__all__ = [
-    "CALLER_OF_FIT",
-    "Model",
-    "Rowwise",
-    "SparseLinearModel",
-    "margins_of",
-    "with_callbacks",
-]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,11 +13,9 @@ from .. import validate
 from .._typing import Design, FloatArray
 from ..designs._operations import margins
 from ..losses import Cox
-from ..methods import Method
-from . import _budget_selection
 from ._baseline import Baseline, StepFunction, baseline_of
+from ._budget_selection import BudgetSelection
 from ._sparse_linear import (
-    CALLER_OF_FIT,
     Model,
     Rowwise,
     SparseLinearModel,
@@ -36,7 +34,6 @@ class SurvivalModel(SparseLinearModel):
     fit_intercept = True  # differences of margins alone count; columns are centred by it
 
     ties: Any  # a parameter of every such class
-    _models: Sequence[Model]
 
     @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -55,8 +52,6 @@ class SurvivalModel(SparseLinearModel):
             Where a parameter or the data break a rule; the message says which and what to do.
         """
         self._fit(X, y, sample_weight)
-        for doubt in self._doubts():
-            warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
         design = self._prediction_design(X)
         target = validate.check_survival(y, design.shape[0])
         weight = validate.check_sample_weight(sample_weight, design.shape[0])
@@ -184,7 +179,8 @@ class SurvivalModel(SparseLinearModel):
         return concordance(target, risk, weight)
 
 
-class BudgetSurvivalAnalysis(SurvivalModel):
+@dataclass(eq=False, repr=False, kw_only=True)
+class BudgetSurvivalAnalysis(BudgetSelection, SurvivalModel):
     """Cox's proportional hazards on exactly k features, whole groups, or features in few groups.
 
         min_u  1/2 ||u||^2 + C sum over event times t of
@@ -250,52 +246,7 @@ class BudgetSurvivalAnalysis(SurvivalModel):
     True
     """
 
-    def __init__(
-        self,
-        n_features: int | Sequence[int] | None = None,
-        *,
-        n_groups: int | Sequence[int] | None = None,
-        groups: Any = None,
-        method: str | Method = "auto",
-        C: float | str = "auto",
-        refit_C: float | str | None = "auto",
-        standardize: bool = True,
-        forced_features: Any = None,
-        signs: Any = None,
-        forced_groups: Any = None,
-        covariates: Any = None,
-        criterion: str | None = None,
-        tol: float | None = None,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-        ties: str = "breslow",
-    ) -> None:
-        self.n_features = n_features
-        self.n_groups = n_groups
-        self.groups = groups
-        self.method = method
-        self.C = C
-        self.refit_C = refit_C
-        self.standardize = standardize
-        self.forced_features = forced_features
-        self.signs = signs
-        self.forced_groups = forced_groups
-        self.covariates = covariates
-        self.criterion = criterion
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_threads = n_threads
-        self.ties = ties
-
-    _plan = _budget_selection.plan_of
-    _method = _budget_selection.method_of
-    _check_parameters = _budget_selection.check
-    _loss_weight = _budget_selection.least_weight
-    _sizes_of_folds = _budget_selection.sizes_of_folds
-    _pose = _budget_selection.pose
-    _begin = _budget_selection.begin
-    _store = _budget_selection.store
-    _doubts = _budget_selection.doubts
+    ties: str = "breslow"
 
     def _models_by_size(self) -> Mapping[Any, Model]:
         (path,) = self._paths
@@ -333,6 +284,3 @@ def _risk(design: Design, model: Model) -> FloatArray:
     """Return the risk scores of a model, (n_samples,)."""
     features, coef = terms_of(model)
     return margins(design, features, coef[:, None], np.zeros(1))[:, 0]
-
-
-__all__ = ["BudgetSurvivalAnalysis", "SurvivalModel", "concordance"]

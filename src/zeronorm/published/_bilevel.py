@@ -85,6 +85,10 @@ class BilevelClassifier(BudgetClassifier):
     ([10, 12, 30], [2, 6])
     """
 
+    method: Any = None
+    multi_class = "ovr"
+    calibrate = False
+
     def __init__(
         self,
         n_features: int | Sequence[int] | None = None,
@@ -175,6 +179,9 @@ class BilevelRegressor(BudgetRegressor):
 
     loss = "least_squares"
 
+    method: Any = None
+    refit_C = None
+
     def __init__(
         self,
         n_features: int | Sequence[int] | None = None,
@@ -213,6 +220,3 @@ class BilevelRegressor(BudgetRegressor):
     def n_iter_(self) -> int:
         """Rows of the history."""
         return len(self._paths[0].history)
-
-
-__all__ = ["BilevelClassifier", "BilevelRegressor"]

@@ -78,6 +78,8 @@ class GreedyLogisticRegression(BudgetClassifier):
     """
 
     loss = "logistic"
+    method: Any = None
+    multi_class = "ovr"
 
     def __init__(
         self,
@@ -114,6 +116,3 @@ class GreedyLogisticRegression(BudgetClassifier):
 
     def _method(self, automatic: type[Method]) -> Method:
         return Greedy(self.fit_C)
-
-
-__all__ = ["GreedyLogisticRegression"]

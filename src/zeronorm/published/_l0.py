@@ -96,6 +96,8 @@ class L0LogisticRegression(BudgetClassifier):
     """
 
     loss = "logistic"
+    method: Any = None
+    multi_class = "ovr"
 
     def __init__(
         self,
@@ -134,6 +136,3 @@ class L0LogisticRegression(BudgetClassifier):
 
     def _method(self, automatic: type[Method]) -> Method:
         return L0By(self.gap, self.time_limit, self.solver)
-
-
-__all__ = ["L0LogisticRegression"]

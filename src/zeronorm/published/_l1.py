@@ -86,6 +86,3 @@ class L1LogisticRegression(L1Classifier):
                 f"n_features needs a solver that follows a path, 'auto' or 'working-set'; got "
                 f"solver={self.solver!r}."
             )
-
-
-__all__ = ["L1LogisticRegression"]

@@ -142,6 +142,3 @@ def _doubts(options: Splitting, paths: Sequence[Path]) -> Iterator[Warning]:
         "requested size, but its features may not be those of the method. "
         + (advice or f"Use {remedy}, or solver='auto'.")
     )
-
-
-__all__ = ["L0By", "MinimaxBy"]

@@ -13,6 +13,9 @@ from ._methods import MinimaxBy
 class _CuttingPlane(BudgetClassifier):
     """What both algorithms share: `MinimaxBy`, its options as parameters."""
 
+    method: Any = None
+    multi_class = "ovr"
+
     def __init__(
         self,
         n_features: int | Sequence[int] | None = None,

@@ -25,6 +25,3 @@ class TwoLayerClassifier(MeasureClassifier):
     """
 
     _published = True
-
-
-__all__ = ["TwoLayerClassifier"]

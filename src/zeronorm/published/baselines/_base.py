@@ -336,18 +336,3 @@ def warn_of_gap(gap: float, tol: float, remedy: str, stacklevel: int = CALLER_OF
             ConvergenceWarning,
             stacklevel=stacklevel,
         )
-
-
-__all__ = [
-    "CALLER_OF_FIT",
-    "CURVATURE",
-    "Classifier",
-    "ConvexLoss",
-    "Data",
-    "Fit",
-    "LinearModel",
-    "LinearPath",
-    "Regressor",
-    "prepare",
-    "warn_of_gap",
-]

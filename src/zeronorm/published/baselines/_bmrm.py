@@ -361,6 +361,3 @@ class L1Bmrm(MeasureClassifier):
                 f"A coefficient lies on box={self.box:g}; the gap is that of the problem with it. "
                 "Use a larger box, or a smaller C."
             )
-
-
-__all__ = ["L1Bmrm", "LinearMaster", "plain_cutting_planes"]

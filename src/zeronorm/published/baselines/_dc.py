@@ -324,15 +324,3 @@ class ConstrainedDCClassifier(_ConstrainedDC, Classifier):
 
     Parameters and attributes as of `ConstrainedDCRegressor`; for two classes.
     """
-
-
-__all__ = [
-    "ConstrainedDCClassifier",
-    "ConstrainedDCRegressor",
-    "DCClassifier",
-    "DCRegressor",
-    "TwoBalls",
-    "constrained",
-    "penalised",
-    "truncated_counts",
-]

@@ -79,6 +79,3 @@ def fista(
 def _largest_square(columns: FloatArray, weight: FloatArray) -> float:
     """Return max_j sum_i s_i x_ij^2."""
     return float(np.einsum("i,ij,ij->j", weight, columns, columns).max(initial=0.0))
-
-
-__all__ = ["CHECK", "fista"]

@@ -119,6 +119,3 @@ class FractionalClassifier(_Fractional, Classifier):
 
     Parameters and attributes as of `FractionalRegressor`.
     """
-
-
-__all__ = ["FractionalClassifier", "FractionalRegressor", "fractional"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..._typing import FloatArray
 from ...estimators import L1Classifier
-from ...estimators._linear import Rowwise
+from ...estimators._sparse_linear import Rowwise
 
 
 class L1SVM(L1Classifier):
@@ -57,6 +57,7 @@ class L1SVM(L1Classifier):
     loss = "squared_hinge"
     penalty_factor = None
     signs = None
+    refit_C = None
 
     def __init__(
         self,
@@ -83,6 +84,3 @@ class L1SVM(L1Classifier):
         """Return the data with doubled weights: the solvers' squared hinge is half of this."""
         data, unit = super()._weigh(data)
         return replace(data, sample_weight=2.0 * data.sample_weight), unit
-
-
-__all__ = ["L1SVM"]

@@ -231,6 +231,3 @@ class GroupOMPClassifier(_GroupPursuit, Classifier):
 
     Parameters and attributes as of `GroupOMPRegressor`, the ridge as of `OMPClassifier`.
     """
-
-
-__all__ = ["GroupOMPClassifier", "GroupOMPRegressor", "OMPClassifier", "OMPRegressor"]

@@ -76,6 +76,3 @@ class InPasses(LinearModel):
         warn_of_gap(fit.gap, tol, SLOW)
         self.objectives_ = fit.history
         return fit
-
-
-__all__ = ["InPasses", "by_passes"]

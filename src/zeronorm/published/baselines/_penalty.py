@@ -126,6 +126,3 @@ def lower_bound(
     if (loss.inside(v, y, weight) != v).any():  # outside the domain of the conjugate
         return 0.0
     return max(0.0, -loss.conjugate(v, y, weight) - reach)
-
-
-__all__ = ["Penalty", "dual_point", "lower_bound", "soften"]

@@ -303,14 +303,3 @@ def sparse_group_lasso_path(
         models.append(data.unscale(x))
     warn_of_gap(worst, tol, SLOW, stacklevel=4)
     return LinearPath.of(values, models)
-
-
-__all__ = [
-    "MAX_ITER",
-    "TOL",
-    "SparseGroupLassoClassifier",
-    "SparseGroupLassoRegressor",
-    "largest_penalty",
-    "solve",
-    "sparse_group_lasso_path",
-]

@@ -216,6 +216,10 @@ class SVMRFE(BudgetClassifier):
     """
 
     loss = "logistic"
+    method: Any = None
+    multi_class = "ovr"
+    calibrate = False
+    refit_C = None
 
     def __init__(
         self,
@@ -323,6 +327,3 @@ def _by_row(columns: Any) -> Any:
     if rows.nnz <= np.iinfo(np.int32).max:  # else scikit-learn says that there are too many
         rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
     return rows
-
-
-__all__ = ["SVMRFE", "elimination_sizes"]
