@@ -1,37 +1,16 @@
 """What the commands can be asked for: a record of options for each of them.
 
-A command is a function of its record.
+A command is a function of its record. What is said of an option stands at its field, or in
+`SHARED_OPTIONS` where several commands have it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ..methods import METHODS
-from ._shared_options import (
-    ClassWeight,
-    Data,
-    Debug,
-    Drop,
-    Event,
-    Exposure,
-    Id,
-    Intercept,
-    Json,
-    Offset,
-    Quiet,
-    Standardize,
-    Start,
-    Strata,
-    Target,
-    Threads,
-    Ties,
-    Time,
-)
+from ._takes import argument, option
 
 TASKS = ("auto", "classes", "ordered", "numbers", "counts", "survival")
 # The losses that can be asked for, and the task of each.
@@ -48,337 +27,237 @@ METHOD_NAMES = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SelectOptions:
     """What `zeronorm select` is asked for."""
 
-    data: Data
-    features: Annotated[
-        str,
-        typer.Option(
-            "--features",
-            "-k",
-            metavar="K[,K2,...]",
-            help="How many features, exactly (with --groups, at most); 1:20 stands for 1,2,...,20.",
-        ),
-    ]
-    target: Target = None
-    id: Id = None
-    drop: Drop = None
-    task: Annotated[
-        str,
-        typer.Option(
-            metavar="TASK",
-            help="The target: classes, ordered, numbers, counts or survival; auto: as it looks.",
-        ),
-    ] = "auto"
-    order: Annotated[
-        str | None,
-        typer.Option(metavar="LABELS", help="Of ordered text: its classes, lowest first."),
-    ] = None
-    time: Time = None
-    event: Event = None
-    start: Start = None
-    strata: Strata = None
-    ties: Ties = None
-    offset: Offset = None
-    exposure: Exposure = None
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOSS",
-            help="Of numbers least_squares, huber, quantile or, of positive ones, gamma; of counts "
-            "poisson. Default: least_squares, poisson.",
-        ),
-    ] = None
-    level: Annotated[
-        float | None,
-        typer.Option(metavar="Q", help="Of --loss quantile: which quantile. Default: 0.5."),
-    ] = None
-    groups: Annotated[
-        int | None,
-        typer.Option(
-            metavar="G", help="In how many groups the features are at most; needs --group-file."
-        ),
-    ] = None
-    group_file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The groups: text with two columns, feature (its name, or its number as DATA "
-            "counts) and group, and every feature of DATA once.",
-        ),
-    ] = None
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The model. Default: DATA-kK.model.npz, here."
-        ),
-    ] = None
-    save: Annotated[bool, typer.Option("--save/--no-save", help="Write the model.")] = True
-    certificate: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.npz",
-            help="Write the certificate, for zeronorm verify. Default: with --prove, beside the "
-            "model.",
-        ),
-    ] = None
-    cv: Annotated[int, typer.Option(metavar="FOLDS", help="Folds of the cross-validation.")] = 5
-    no_cv: Annotated[bool, typer.Option("--no-cv", help="No cross-validation.")] = False
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METHOD",
-            help=f"What finds the features: {', '.join(METHOD_NAMES)}. Default: auto; with "
-            "--prove, l0. With --groups, it is bilevel and no other.",
-        ),
-    ] = None
-    prove: Annotated[
-        bool,
-        typer.Option(
-            "--prove", help="Search until no other features of this number can be much better."
-        ),
-    ] = False
-    gap: Annotated[
-        float | None,
-        typer.Option(
-            metavar="GAP",
-            help="Of the proof: by how much, as a share of the objective, others may be better; 0: "
-            "not at all. Default: 0.01.",
-        ),
-    ] = None
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS", help="Of the proof of each size; classes share it. Default: 60."
-        ),
-    ] = None
-    criterion: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Choose among the sizes by aic, bic, ebic or gic, and write that model only; "
-            "--features K stands for 1:K.",
-        ),
-    ] = None
-    C: Annotated[
-        float | None,
-        typer.Option(
-            "--C",
-            "-C",
-            metavar="C",
-            help="Weight of the loss in selection and certificate. Default: 0.1; 1 with "
-            "--groups or --loss quantile, 100 with --measure auc or ap.",
-        ),
-    ] = None
-    refit_c: Annotated[
-        str, typer.Option("--refit-c", metavar="C", help="Of the final fit; loo: by leave-one-out.")
-    ] = "loo"
-    calibrate: Annotated[
-        bool | None,
-        typer.Option(
-            "--calibrate/--no-calibrate",
-            help="Scale the probabilities by folds that repeat the selection. Default: below 1000 "
-            "samples.",
-            show_default=False,
-        ),
-    ] = None
-    standardize: Standardize = True
-    intercept: Intercept = True
-    force: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="A feature that must be in; may be repeated."),
-    ] = None
-    covariates: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES", help="Columns in every model, uncounted and unpenalised: a,b."
-        ),
-    ] = None
-    nonnegative: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A feature with a coefficient of at least 0, or all; may be repeated.",
-        ),
-    ] = None
-    nonpositive: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A feature with a coefficient of at most 0, or all; may be repeated.",
-        ),
-    ] = None
-    measure: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Train for f1 (f2, ...), precision@K, recall@K (K rows, or 2p: twice the "
-            "positives), prbep, auc, ap or hamming, and report it beside a selection for accuracy.",
-        ),
-    ] = None
-    positive: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LABEL", help="Of --measure: the positive of two classes. Default: the second."
-        ),
-    ] = None
-    shared: Annotated[
-        bool | None,
-        typer.Option(
-            "--shared/--per-class",
-            help="Of three or more classes: K features in all, or K for each class against the "
-            "others. Default: --shared; with --measure, --per-class.",
-            show_default=False,
-        ),
-    ] = None
-    class_weight: ClassWeight = None
-    threads: Threads = None
-    as_json: Json = False
-    quiet: Quiet = False
-    debug: Debug = False
+    data: str
+    features: str = option(
+        "How many features, exactly (with --groups, at most); 1:20 stands for 1,2,...,20.",
+        "--features",
+        "-k",
+        metavar="K[,K2,...]",
+        default=MISSING,
+    )
+    target: str | None = None
+    id: str | None = None
+    drop: list[str] | None = None
+    task: str = option(
+        "The target: classes, ordered, numbers, counts or survival; auto: as it looks.",
+        metavar="TASK",
+        default="auto",
+    )
+    order: str | None = option("Of ordered text: its classes, lowest first.", metavar="LABELS")
+    time: str | None = None
+    event: str | None = None
+    start: str | None = None
+    strata: str | None = None
+    ties: str | None = None
+    offset: str | None = None
+    exposure: str | None = None
+    loss: str | None = option(
+        "Of numbers least_squares, huber, quantile or, of positive ones, gamma; of counts "
+        "poisson. Default: least_squares, poisson.",
+        metavar="LOSS",
+    )
+    level: float | None = option("Of --loss quantile: which quantile. Default: 0.5.", metavar="Q")
+    groups: int | None = option(
+        "In how many groups the features are at most; needs --group-file.", metavar="G"
+    )
+    group_file: Path | None = option(
+        "The groups: text with two columns, feature (its name, or its number as DATA "
+        "counts) and group, and every feature of DATA once.",
+        metavar="FILE",
+    )
+    output: Path | None = option(
+        "The model. Default: DATA-kK.model.npz, here.", "--output", "-o", metavar="FILE"
+    )
+    save: bool = option("Write the model.", "--save/--no-save", default=True)
+    certificate: Path | None = option(
+        "Write the certificate, for zeronorm verify. Default: with --prove, beside the model.",
+        metavar="FILE.npz",
+    )
+    cv: int = option("Folds of the cross-validation.", metavar="FOLDS", default=5)
+    no_cv: bool = option("No cross-validation.", "--no-cv", default=False)
+    method: str | None = option(
+        f"What finds the features: {', '.join(METHOD_NAMES)}. Default: auto; with "
+        "--prove, l0. With --groups, it is bilevel and no other.",
+        metavar="METHOD",
+    )
+    prove: bool = option(
+        "Search until no other features of this number can be much better.",
+        "--prove",
+        default=False,
+    )
+    gap: float | None = option(
+        "Of the proof: by how much, as a share of the objective, others may be better; 0: "
+        "not at all. Default: 0.01.",
+        metavar="GAP",
+    )
+    time_limit: float | None = option(
+        "Of the proof of each size; classes share it. Default: 60.", metavar="SECONDS"
+    )
+    criterion: str | None = option(
+        "Choose among the sizes by aic, bic, ebic or gic, and write that model only; "
+        "--features K stands for 1:K.",
+        metavar="NAME",
+    )
+    C: float | None = option(
+        "Weight of the loss in selection and certificate. Default: 0.1; 1 with "
+        "--groups or --loss quantile, 100 with --measure auc or ap.",
+        "--C",
+        "-C",
+        metavar="C",
+    )
+    refit_c: str = option(
+        "Of the final fit; loo: by leave-one-out.", "--refit-c", metavar="C", default="loo"
+    )
+    calibrate: bool | None = option(
+        "Scale the probabilities by folds that repeat the selection. Default: below 1000 samples.",
+        "--calibrate/--no-calibrate",
+        show_default=False,
+    )
+    standardize: bool = True
+    intercept: bool = True
+    force: list[str] | None = option("A feature that must be in; may be repeated.", metavar="NAME")
+    covariates: str | None = option(
+        "Columns in every model, uncounted and unpenalised: a,b.", metavar="NAMES"
+    )
+    nonnegative: list[str] | None = option(
+        "A feature with a coefficient of at least 0, or all; may be repeated.", metavar="NAME"
+    )
+    nonpositive: list[str] | None = option(
+        "A feature with a coefficient of at most 0, or all; may be repeated.", metavar="NAME"
+    )
+    measure: str | None = option(
+        "Train for f1 (f2, ...), precision@K, recall@K (K rows, or 2p: twice the "
+        "positives), prbep, auc, ap or hamming, and report it beside a selection for accuracy.",
+        metavar="NAME",
+    )
+    positive: str | None = option(
+        "Of --measure: the positive of two classes. Default: the second.", metavar="LABEL"
+    )
+    shared: bool | None = option(
+        "Of three or more classes: K features in all, or K for each class against the "
+        "others. Default: --shared; with --measure, --per-class.",
+        "--shared/--per-class",
+        show_default=False,
+    )
+    class_weight: str | None = None
+    threads: int | None = None
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
 
 
 RTOL = 1e-10  # as of `zeronorm.verify`
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyOptions:
     """What `zeronorm verify` is asked for."""
 
-    data: Data
-    certificate: Annotated[
-        str, typer.Argument(metavar="CERTIFICATE", help="A file that select wrote.")
-    ]
-    target: Target = None
-    id: Id = None
-    drop: Drop = None
-    time: Time = None
-    event: Event = None
-    start: Start = None
-    strata: Strata = None
-    offset: Offset = None
-    exposure: Exposure = None
-    rtol: Annotated[
-        float,
-        typer.Option(
-            metavar="R",
-            help="By how much, as a share, figures may differ from the recomputed ones.",
-        ),
-    ] = RTOL
-    as_json: Json = False
-    quiet: Quiet = False
-    debug: Debug = False
+    data: str
+    certificate: str = argument("A file that select wrote.", metavar="CERTIFICATE")
+    target: str | None = None
+    id: str | None = None
+    drop: list[str] | None = None
+    time: str | None = None
+    event: str | None = None
+    start: str | None = None
+    strata: str | None = None
+    offset: str | None = None
+    exposure: str | None = None
+    rtol: float = option(
+        "By how much, as a share, figures may differ from the recomputed ones.",
+        metavar="R",
+        default=RTOL,
+    )
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PathOptions:
     """What `zeronorm path` is asked for."""
 
-    data: Data
-    target: Target = None
-    id: Id = None
-    drop: Drop = None
-    points: Annotated[
-        int, typer.Option(metavar="N", help="Values of C, growing, in geometric progression.")
-    ] = 100
-    ratio: Annotated[
-        float | None,
-        typer.Option(
-            metavar="R",
-            help="Of the last C to the first. Default: 100 with fewer samples than features, "
-            "else 10000.",
-        ),
-    ] = None
-    max_features: Annotated[
-        int | None, typer.Option(metavar="K", help="End with the first solution of more features.")
-    ] = None
-    l1_ratio: Annotated[
-        float, typer.Option(metavar="R", help="Share of l1 in the penalty; the rest is ridge.")
-    ] = 1.0
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOSS",
-            help=f"Of classes logistic or squared_hinge; of others {', '.join(LOSSES)}, cox. "
-            "Default: logistic; with --time and --event cox.",
-        ),
-    ] = None
-    time: Time = None
-    event: Event = None
-    start: Start = None
-    strata: Strata = None
-    ties: Ties = None
-    offset: Offset = None
-    exposure: Exposure = None
-    standardize: Standardize = True
-    intercept: Intercept = True
-    class_weight: ClassWeight = None
-    tol: Annotated[
-        float, typer.Option(metavar="GAP", help="Certified gap to stop at, for every C.")
-    ] = 1e-4
-    cv: Annotated[
-        int | None,
-        typer.Option(
-            metavar="FOLDS", help="Choose C by cross-validation with so many folds. Default: no."
-        ),
-    ] = None
-    scoring: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SCORE",
-            help="Of the cross-validation: of classes log_loss, accuracy or auc, of survival "
-            "deviance or c_index. Default: log_loss, deviance; accuracy for squared_hinge.",
-        ),
-    ] = None
-    threads: Threads = None
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE.csv", help="Write every point (CSV)."),
-    ] = None
-    as_json: Json = False
-    quiet: Quiet = False
-    debug: Debug = False
+    data: str
+    target: str | None = None
+    id: str | None = None
+    drop: list[str] | None = None
+    points: int = option(
+        "Values of C, growing, in geometric progression.", metavar="N", default=100
+    )
+    ratio: float | None = option(
+        "Of the last C to the first. Default: 100 with fewer samples than features, else 10000.",
+        metavar="R",
+    )
+    max_features: int | None = option("End with the first solution of more features.", metavar="K")
+    l1_ratio: float = option(
+        "Share of l1 in the penalty; the rest is ridge.", metavar="R", default=1.0
+    )
+    loss: str | None = option(
+        f"Of classes logistic or squared_hinge; of others {', '.join(LOSSES)}, cox. "
+        "Default: logistic; with --time and --event cox.",
+        metavar="LOSS",
+    )
+    time: str | None = None
+    event: str | None = None
+    start: str | None = None
+    strata: str | None = None
+    ties: str | None = None
+    offset: str | None = None
+    exposure: str | None = None
+    standardize: bool = True
+    intercept: bool = True
+    class_weight: str | None = None
+    tol: float = option("Certified gap to stop at, for every C.", metavar="GAP", default=1e-4)
+    cv: int | None = option(
+        "Choose C by cross-validation with so many folds. Default: no.", metavar="FOLDS"
+    )
+    scoring: str | None = option(
+        "Of the cross-validation: of classes log_loss, accuracy or auc, of survival "
+        "deviance or c_index. Default: log_loss, deviance; accuracy for squared_hinge.",
+        metavar="SCORE",
+    )
+    threads: int | None = None
+    output: Path | None = option("Write every point (CSV).", "--output", "-o", metavar="FILE.csv")
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PredictOptions:
     """What `zeronorm predict` is asked for."""
 
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file that select wrote.")]
-    data: Data
-    target: Target = None
-    id: Id = None
-    time: Time = None
-    event: Event = None
-    start: Start = None
-    strata: Strata = None
-    offset: Offset = None
-    exposure: Exposure = None
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE.csv", help="Write every prediction (CSV)."),
-    ] = None
-    proba: Annotated[bool, typer.Option("--proba", help="Probabilities as well.")] = False
-    times: Annotated[
-        str | None,
-        typer.Option(
-            metavar="T[,T2,...]",
-            help="Of survival: the probability of no event up to these times as well.",
-        ),
-    ] = None
-    as_json: Json = False
-    quiet: Quiet = False
-    debug: Debug = False
+    model: str = argument("A file that select wrote.", metavar="MODEL")
+    data: str
+    target: str | None = None
+    id: str | None = None
+    time: str | None = None
+    event: str | None = None
+    start: str | None = None
+    strata: str | None = None
+    offset: str | None = None
+    exposure: str | None = None
+    output: Path | None = option(
+        "Write every prediction (CSV).", "--output", "-o", metavar="FILE.csv"
+    )
+    proba: bool = option("Probabilities as well.", "--proba", default=False)
+    times: str | None = option(
+        "Of survival: the probability of no event up to these times as well.", metavar="T[,T2,...]"
+    )
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InfoOptions:
     """What `zeronorm info` is asked for."""
 
-    model: Annotated[
-        str | None, typer.Argument(metavar="[MODEL]", help="A file that select wrote.")
-    ] = None
-    as_json: Json = False
-    debug: Debug = False
+    model: str | None = argument("A file that select wrote.", metavar="[MODEL]", default=None)
+    as_json: bool = False
+    debug: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any
 
 from typer.models import OptionInfo
 
@@ -25,16 +25,10 @@ PANELS = {
 _PANEL_OF = {option: panel for panel, options in PANELS.items() for option in options}
 
 
-def in_panel(name: str, hint: Any) -> Any:
-    """Return the type of an argument, an option in its panel; what has none stands first."""
-    if get_origin(hint) is not Annotated or name not in _PANEL_OF:
-        return hint
-    kind, info = get_args(hint)
-    if not isinstance(info, OptionInfo):
-        return hint
+def in_panel(name: str, info: Any) -> Any:
+    """Return what is said of an argument, an option in its panel; what has none stands first."""
+    if name not in _PANEL_OF or not isinstance(info, OptionInfo):
+        return info
     info = copy(info)
     info.rich_help_panel = _PANEL_OF[name]
-    return Annotated[kind, info]
-
-
-__all__ = ["PANELS", "in_panel"]
+    return info

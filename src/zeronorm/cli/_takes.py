@@ -5,21 +5,37 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar, get_type_hints
+from dataclasses import MISSING, field, fields
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
 
 from ._panels import in_panel
+from ._shared_options import SHARED_OPTIONS
 
 _Options = TypeVar("_Options")
+
+
+def option(help: str, *names: str, default: Any = None, **more: Any) -> Any:
+    """Return a field for an option; MISSING stands for the default of one that must be given."""
+    return field(default=default, metadata={"info": typer.Option(*names, help=help, **more)})
+
+
+def argument(help: str, *, metavar: str, default: Any = MISSING) -> Any:
+    """Return a field for an argument."""
+    return field(default=default, metadata={"info": typer.Argument(help=help, metavar=metavar)})
 
 
 def takes(
     record: type[_Options],
 ) -> Callable[[Callable[[_Options], None]], Callable[..., None]]:
     """Return a decorator: a function of a record becomes one of the fields of the record."""
-    hints = get_type_hints(record, include_extras=True)
-    hints = {name: in_panel(name, hint) for name, hint in hints.items()}
-    fields = inspect.signature(record).parameters.values()
-    signature = inspect.Signature([one.replace(annotation=hints[one.name]) for one in fields])
+    types: dict[str, Any] = get_type_hints(record)
+    for one in fields(record):  # type: ignore[arg-type]
+        info = one.metadata.get("info", SHARED_OPTIONS.get(one.name))
+        types[one.name] = Annotated[types[one.name], in_panel(one.name, info)]
+    parameters = inspect.signature(record).parameters.values()
+    signature = inspect.Signature([one.replace(annotation=types[one.name]) for one in parameters])
 
     def decorate(command: Callable[[_Options], None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -27,7 +43,7 @@ def takes(
             command(record(**values))
 
         called.__signature__ = signature  # type: ignore[attr-defined]
-        called.__annotations__ = hints
+        called.__annotations__ = types
         return called
 
     return decorate
