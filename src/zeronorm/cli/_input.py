@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._messages import show
+from ._messages import show, some
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
@@ -103,5 +103,4 @@ def comparable(y: Any, classes: Any) -> Any:
 
 def listed(classes: Any) -> str:
     """Return the first classes for a note."""
-    more = f" and {len(classes) - 6} more" if len(classes) > 6 else ""
-    return ", ".join(show(str(label), 30) for label in classes[:6]) + more
+    return some([show(str(label), 30) for label in classes], 6)

@@ -109,6 +109,12 @@ def one_line(value: object) -> str:
     return show(" ".join(str(value).split()), 2000)
 
 
+def some(names: Sequence[str], most: int) -> str:
+    """Return the first names with commas between them, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def show(text: str, limit: int = 200) -> str:
     """Return text from a file so that a terminal can do nothing but show it."""
     if len(text) > limit:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.text import Text
 
-from .._messages import show
+from .._messages import show, some
 from ._tables import styled
 
 _LOSSES = {
@@ -98,12 +98,8 @@ def duplicate_facts(
         prefix = f"{show(str(label), 30)}: " if len(labels) > 1 else ""
         for row in group:
             names = [show(other["name"]) for other in row["equivalents"]]
-            more = f" and {len(names) - _MAX_EQUIVALENTS:,} more"
-            shown = ", ".join(names[:_MAX_EQUIVALENTS])
-            lines.append(
-                f"{prefix}{show(row['feature']['name'])} is equivalent to {shown}"
-                f"{more if len(names) > _MAX_EQUIVALENTS else ''}"
-            )
+            feature = show(row["feature"]["name"])
+            lines.append(f"{prefix}{feature} is equivalent to {some(names, _MAX_EQUIVALENTS)}")
     if not lines:
         return []
     text = styled("\n".join(lines), ("\nequal columns, up to the sign", "dim"))

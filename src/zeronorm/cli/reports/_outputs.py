@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from .._messages import show
-from ._tables import GAP, MAX_ROWS, counted, print_features, ratios, styled
+from ._tables import GAP, MAX_ROWS, counted, print_features, print_rest, ratios, styled
 from ._words import Words
 
 _HEAD = 14  # A name at the head of a column has so many characters at most.
@@ -39,9 +39,7 @@ def print_outputs(
         (f"   {words.sign or 'positive speaks for the class'}", "dim"),
     )
     print_features(console, title, rows, ("rank", [str(row["rank"]) for row in rows]), columns)
-    if len(features) > len(rows):
-        more = f"{len(features) - len(rows):,} more; --json lists them all."
-        console.print(styled((more, "dim")))
+    print_rest(console, len(features) - len(rows))
     console.print()
 
 

@@ -20,6 +20,7 @@ from ._tables import (
     print_header,
     print_models,
     print_pairs,
+    print_rest,
     seconds_fact,
     styled,
 )
@@ -150,9 +151,7 @@ def _print_entries(console: Console, entries: Sequence[Mapping[str, Any]]) -> No
     ]
     numbers = [str(number) for number in range(1, len(rows) + 1)]
     print_features(console, title, rows, ("", numbers), columns)
-    more = len(entries) - len(rows)
-    if more > 0:
-        console.print(styled((f"{more:,} more; --json lists them all.", "dim")))
+    print_rest(console, len(entries) - len(rows))
 
 
 def _path_facts(document: Mapping[str, Any], quiet: bool) -> list[tuple[str, str | Text]]:

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from .._messages import show
+from .._messages import show, some
 from ._tables import empty_grid, open_console, print_pairs, styled
 from ._words import words_of
 
@@ -85,9 +85,7 @@ def _summary(document: Mapping[str, Any], labels: Sequence[str]) -> str:
     if document["responses"]:
         names = document["responses"]
         columns = zip(names, zip(*predictions, strict=True), strict=True)
-        ranges = [f"{show(name, 30)} {_range(values)}" for name, values in columns][:_MAX_MORE]
-        more = f" and {len(names) - _MAX_MORE:,} more" if len(names) > _MAX_MORE else ""
-        return f"{', '.join(ranges)}{more}"
+        return some([f"{show(name, 30)} {_range(values)}" for name, values in columns], _MAX_MORE)
     what = "risk scores from " if document["loss"] == "cox" else ""
     mean = sum(predictions) / len(predictions)
     return f"{what}{_range(predictions)}, mean {mean:.4g}"

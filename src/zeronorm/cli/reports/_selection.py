@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ...methods import METHODS
-from .._messages import show
+from .._messages import show, some
 from ._claims import (
     at_least,
     duplicate_facts,
@@ -306,10 +306,8 @@ def _on_training(model: Mapping[str, Any]) -> float:
 
 def _by_response(document: Mapping[str, Any], model: Mapping[str, Any]) -> str:
     """Return the score of every response, of as many as a line or two can have."""
-    scores = list(zip(document["outputs"], model["training_scores"], strict=True))
-    shown = [f"{show(name, 20)} {score:.3f}" for name, score in scores[:_MAX_RESPONSES]]
-    more = f" and {len(scores) - len(shown):,} more" if len(scores) > len(shown) else ""
-    return f"{', '.join(shown)}{more}"
+    scores = zip(document["outputs"], model["training_scores"], strict=True)
+    return some([f"{show(name, 20)} {score:.3f}" for name, score in scores], _MAX_RESPONSES)
 
 
 def _mean_error(validation: Mapping[str, Any]) -> str:

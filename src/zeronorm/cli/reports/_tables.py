@@ -131,9 +131,7 @@ def print_models(
         ranks = [str(row["rank"]) for row in rows]
         title = _title(own, label, classes, n_groups, words)
         print_features(console, title, rows, ("rank", ranks), columns, n_groups is not None)
-        if len(own) > len(rows):
-            more = f"{len(own) - len(rows):,} more; --json lists them all."
-            console.print(styled((more, "dim")))
+        print_rest(console, len(own) - len(rows))
         console.print()
 
 
@@ -215,6 +213,12 @@ def print_features(
         grid.add_row(*cells, *(column[number] for _, column in columns))
     console.print(title)
     console.print(grid)
+
+
+def print_rest(console: Console, more: int) -> None:
+    """Print how many rows a table leaves out, if any."""
+    if more > 0:
+        console.print(styled((f"{more:,} more; --json lists them all.", "dim")))
 
 
 def seconds_fact(document: Mapping[str, Any], purpose: str) -> tuple[str, Text]:

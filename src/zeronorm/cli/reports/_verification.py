@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from .._messages import show
+from .._messages import show, some
 from .._options import RTOL
 from ._claims import at_least, duplicate_facts, scope, state_claim
 from ._tables import counted, open_console, print_header, print_pairs, styled
@@ -30,14 +30,11 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
     ]
     for claim in claims:
         names = [show(row["name"], 40) for row in claim["features"]]
-        more = f" and {len(names) - _MAX_CLAIMED:,} more" if len(names) > _MAX_CLAIMED else ""
         of_class = f" of {show(str(claim['class']), 30)}" if claim["class"] is not None else ""
         if document["outputs"]:
             what = "classes" if classes else "responses"
             of_class = f", shared by the {len(document['outputs'])} {what}"
-        facts.append(
-            ("", f"{counted(len(names))}{of_class}: {', '.join(names[:_MAX_CLAIMED])}{more}")
-        )
+        facts.append(("", f"{counted(len(names))}{of_class}: {some(names, _MAX_CLAIMED)}"))
         if claim["forced"]:
             names = [show(row["name"], 40) for row in claim["forced"]]
             facts.append(("", f"forced: {', '.join(names)}"))
@@ -47,8 +44,7 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
             facts.append(("", f"coefficients: {' and '.join(parts)} of the features of the data"))
     if claims[0]["covariates"]:
         names = [show(row["name"], 40) for row in claims[0]["covariates"]]
-        more = f" and {len(names) - _MAX_CLAIMED:,} more" if len(names) > _MAX_CLAIMED else ""
-        facts.append(("", f"covariates: {', '.join(names[:_MAX_CLAIMED])}{more}"))
+        facts.append(("", f"covariates: {some(names, _MAX_CLAIMED)}"))
     if set(document["class_weight"]) - {1.0}:
         weights = [
             f"{show(str(label), 30)} {weight:.4g}"

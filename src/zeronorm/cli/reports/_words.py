@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._messages import show
+from .._messages import show, some
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +96,11 @@ def describe_target(data: Mapping[str, Any]) -> str:
 def _describe_responses(data: Mapping[str, Any]) -> str:
     """Return the ranges of the first responses."""
     names, ranges = data["target"], data["range"]["responses"]
-    shown = [
+    described = [
         f"{show(name, 30)} {one['least']:.4g} to {one['largest']:.4g}"
-        for name, one in zip(names[:_MAX_NAMED], ranges, strict=False)
+        for name, one in zip(names, ranges, strict=True)
     ]
-    more = f" and {len(names) - len(shown):,} more" if len(names) > len(shown) else ""
-    return f"{data['task']}, {', '.join(shown)}{more}{_describe_offset(data)}"
+    return f"{data['task']}, {some(described, _MAX_NAMED)}{_describe_offset(data)}"
 
 
 def _describe_offset(data: Mapping[str, Any]) -> str:
