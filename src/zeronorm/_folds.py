@@ -115,6 +115,3 @@ def best_and_near(mean: FloatArray, error: FloatArray, slack: float = EQUAL) -> 
     """
     best = int(np.argmax(mean >= mean.max() - slack))
     return best, int(np.argmax(mean >= mean[best] - error[best] - slack))
-
-
-__all__ = ["EQUAL", "RULES", "best_and_near", "check_fold", "splits"]

@@ -67,6 +67,3 @@ class Method(ABC):
     def start(self, paths: Sequence[Path]) -> list[list[IndexArray]]:
         """Return what a fit after these paths begins with: lists of features for each path."""
         return [[step.entered for step in path.history] for path in paths]
-
-
-__all__ = ["Method"]

@@ -20,6 +20,11 @@ from .groups import Groups
 SMALLEST = 5e-324  # A gap of an objective of 0 is relative to this.
 
 
+def relative_gap(objective: float, bound: float) -> float:
+    """Return (objective - bound) / objective, not negative."""
+    return max(0.0, objective - bound) / max(abs(objective), SMALLEST)
+
+
 class Status(Enum):
     """Why a solver stopped, one line each."""
 
@@ -156,7 +161,7 @@ class Certificate:
     @property
     def gap(self) -> float:
         """(objective - bound) / objective, not negative."""
-        return max(0.0, self.objective - self.bound) / max(abs(self.objective), SMALLEST)
+        return relative_gap(self.objective, self.bound)
 
     @property
     def proven(self) -> bool:
@@ -177,7 +182,7 @@ class Progressed:
     @property
     def gap(self) -> float:
         """(objective - bound) / objective, not negative."""
-        return max(0.0, self.objective - self.bound) / max(abs(self.objective), SMALLEST)
+        return relative_gap(self.objective, self.bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +269,7 @@ class Selection:
         """(objective - bound) / objective of the problem of a measure; NaN without a bound."""
         if self.objective is None or self.bound is None:
             return float("nan")
-        objective, bound = float(self.objective), float(self.bound)
-        return max(0.0, objective - bound) / max(objective, SMALLEST)
+        return relative_gap(float(self.objective), float(self.bound))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The native functions, or with ZERONORM_KERNELS=reference the NumPy twins of the kernels alone.
 
-There is nothing in between. The compiled solvers (`COMPILED_SOLVERS`) have no twin: their callers
-ask `HAS_COMPILED_SOLVERS`, and go on in Python where there are none.
+There is nothing in between. The compiled solvers, those of `_native.pyi`, have no twin: their
+callers ask `HAS_COMPILED_SOLVERS`, and go on in Python where there are none.
 """
 
 import os
@@ -15,24 +15,10 @@ if _choice not in ("native", "reference"):
     )
 
 if TYPE_CHECKING:  # a kernel has the types of its twin
-    from ._native import dense_exchange as dense_exchange
-    from ._native import dense_ridge as dense_ridge
-    from ._native import loss_at as loss_at
-    from ._native import multinomial_at as multinomial_at
-    from ._native import multinomial_conjugate as multinomial_conjugate
-    from ._native import multinomial_coupling as multinomial_coupling
-    from ._native import multinomial_inside as multinomial_inside
-    from ._native import multinomial_ridge as multinomial_ridge
-    from ._native import multinomial_scale as multinomial_scale
-    from ._native import responses_ridge as responses_ridge
+    from ._native import *  # noqa: F403
 if TYPE_CHECKING or _choice == "reference":
     from .reference import *  # noqa: F403
 else:
     from ._native import *  # noqa: F403
 
-COMPILED_SOLVERS = (
-    "dense_exchange", "dense_ridge", "loss_at", "multinomial_at", "multinomial_conjugate",
-    "multinomial_coupling", "multinomial_inside", "multinomial_ridge", "multinomial_scale",
-    "responses_ridge",
-)  # fmt: skip
 HAS_COMPILED_SOLVERS: bool = _choice == "native"

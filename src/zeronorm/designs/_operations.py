@@ -12,22 +12,6 @@ from ._dense import Dense
 from ._repeated import Repeated
 from ._wrappers import IN_MEMORY, Rows, Scaled, as_slice, feature_blocks, storage_of
 
-__all__ = [
-    "center_scale",
-    "column_scaling",
-    "distant_means",
-    "locate_nonfinite",
-    "margins",
-    "multiply",
-    "offsets",
-    "on_scaling_of_x",
-    "scan",
-    "score_errors",
-    "select_rows",
-    "top_features",
-    "unscaled",
-]
-
 # Above this mean^2 / variance, the variance from sums of squares has lost 6 of its 16 digits.
 CANCELLED = 1e6
 # Above this |mean| / std, the curvature of a column beside an intercept has lost 8 digits.

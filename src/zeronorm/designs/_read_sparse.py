@@ -196,6 +196,3 @@ def _narrow(data: NDArray[Any]) -> NDArray[Any]:
             exact = max(-low, high) <= 1 << 24
             data = data.astype(np.float32 if exact else np.float64)
     return np.require(data, requirements=["C", "A"])
-
-
-__all__ = ["read_sparse"]

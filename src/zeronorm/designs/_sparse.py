@@ -255,6 +255,3 @@ def take_columns(
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     entry = np.arange(starts[-1]) + np.repeat(begin - starts[:-1], counts)
     return starts, indices[entry], data[entry]
-
-
-__all__ = ["Sparse", "compressed", "take_columns"]

@@ -278,6 +278,3 @@ class Contingency(ContingencyMeasure):
         )
         found = self.loss(np.array([a]), np.array([b]), n_pos, n_neg)
         return 1.0 - float(np.asarray(found)[0]) / 100.0
-
-
-__all__ = ["Contingency", "ContingencyMeasure", "FBeta"]

@@ -44,6 +44,3 @@ class Hamming(Measure):
     ) -> float:
         """Return the (weighted) share of right labels."""
         return float(np.average((z > threshold) == (y > 0), weights=weight))
-
-
-__all__ = ["Hamming"]

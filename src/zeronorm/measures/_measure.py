@@ -98,6 +98,3 @@ def refuse_weights(measure: Measure, weight: Weight) -> None:
     """Raise ValueError where rows that a measure counts have different weights."""
     if weight is not None and np.any(weight != weight[0]):
         raise ValueError(f"sample_weight has no meaning for the measure {measure.name!r}.")
-
-
-__all__ = ["Cut", "Measure", "Weight", "refuse_weights", "threshold_of_top"]

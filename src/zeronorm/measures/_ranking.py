@@ -102,6 +102,3 @@ class AveragePrecision(Measure):
     ) -> float:
         """Return the average precision."""
         return float(average_precision_score(y > 0, z, sample_weight=weight))
-
-
-__all__ = ["AUC", "AveragePrecision"]

@@ -189,6 +189,3 @@ class PRBEP(TopMeasure):
     def gain(self, n_pos: int, k: int) -> float:
         """Return 100 / n_pos."""
         return 100.0 / n_pos
-
-
-__all__ = ["PRBEP", "PrecisionAt", "RecallAt"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..criteria import CRITERIA
 from ..files import quote
-from ..result import SMALLEST, Certificate, Selection, Status, Step
+from ..result import Certificate, Selection, Status, Step, relative_gap
 from ._archive import Require
 
 _CERTIFICATE = {
@@ -131,7 +131,7 @@ def check_summary(record: Any, losses: Sequence[str], require: Require) -> None:
     check_record("a certificate", record, _CERTIFICATE, require)
     check_loss("a certificate", record, losses, require)
     objective, gap = record["objective"], record["gap"]
-    known = max(0.0, objective - record["bound"]) / max(abs(objective), SMALLEST)
+    known = relative_gap(objective, record["bound"])
     require(
         gap == known and record["proven"] == (gap <= 1e-9),
         "gap and proven of a certificate must be those of its objective and bound",

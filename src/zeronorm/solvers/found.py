@@ -26,6 +26,3 @@ class Found:
 
     result: Result
     l0_bounds: Mapping[int, BestDual]
-
-
-__all__ = ["BestDual", "Found"]

@@ -22,6 +22,3 @@ class Request:
     start: Sequence[IndexArray] = ()  # features of an earlier fit, in lists as they entered
     report: Callable[[Progressed], None] | None = None  # told where a proof stands
     seconds: dict[str, float] | None = None  # filled with the seconds of each phase
-
-
-__all__ = ["Request"]

@@ -166,6 +166,3 @@ def places_of(index: IndexArray, n: int, outputs: int) -> IndexArray:
     if outputs == 1:
         return index
     return np.asarray((n * np.arange(outputs)[:, None] + index).ravel())
-
-
-__all__ = ["Risk", "places_of"]

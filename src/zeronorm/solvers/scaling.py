@@ -60,6 +60,3 @@ def rounded(design: Design) -> Design:
         steps = np.ldexp(design.mean, shift)
     mean = np.where(np.isfinite(steps), np.ldexp(np.round(steps), -shift), design.mean)
     return Scaled(design.base, mean, scale)
-
-
-__all__ = ["centred", "rounded", "selection_scaling"]

@@ -31,6 +31,3 @@ def oriented(magnitudes: FloatArray, signs: np.ndarray) -> FloatArray:
     """Return magnitudes, (m,), as values that have the signs that they may have."""
     negative = signs < 0
     return np.where(negative, -magnitudes, magnitudes) if negative.any() else magnitudes
-
-
-__all__ = ["admitted", "free_signs", "oriented"]

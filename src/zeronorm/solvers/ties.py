@@ -56,6 +56,3 @@ def ranked(
     strength[tied] = np.round(strength[tied] / equal) * equal
     near.sort()
     return near[np.argsort(-strength[near], kind="stable")]
-
-
-__all__ = ["ranked"]

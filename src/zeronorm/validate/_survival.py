@@ -140,6 +140,3 @@ def check_events(y: FloatArray) -> None:
         "y must have an event at which other rows are at risk and live on; got none: there is "
         "nothing to compare. Use later times, or fewer strata."
     )
-
-
-__all__ = ["check_events", "check_survival"]

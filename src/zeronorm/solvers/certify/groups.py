@@ -197,6 +197,3 @@ class _Problem:
         step = self._Z.times(direction) ** 2
         bend = float(self._risk.curvature(margins) @ step)
         return (bend if bend > 0 else float(self._risk.weight @ step)) / square
-
-
-__all__ = ["tighten_groups"]

@@ -300,6 +300,3 @@ def _equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict
         if same.size:
             found[feature] = same
     return found
-
-
-__all__ = ["Goal", "prove_support"]

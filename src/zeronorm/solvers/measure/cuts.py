@@ -351,16 +351,3 @@ def average_by_class(beta: FloatArray, y: FloatArray, weight: FloatArray | None)
     parts = (positive, ~positive)
     share = [float(beta[part].sum()) / float(weight[part].sum()) for part in parts]
     return np.asarray(weight * np.where(positive, *share))
-
-
-__all__ = [
-    "BlockModel",
-    "Cuts",
-    "FullModel",
-    "Master",
-    "Model",
-    "Point",
-    "average_by_class",
-    "offsets",
-    "solve_master",
-]

@@ -238,6 +238,3 @@ def _lowest(
         else:
             low = share
     return 0.5 * (low + high)
-
-
-__all__ = ["InnerLayer", "InnerSolution", "SolveMaster"]

@@ -108,6 +108,3 @@ class MeasureTask:
         cut = self.cut(np.zeros(y.size))
         beta = average_by_class(cut.beta, y, self.weight)
         return self.C * beta, self.C * cut.delta
-
-
-__all__ = ["MeasureRequest", "MeasureTask"]

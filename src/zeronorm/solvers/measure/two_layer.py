@@ -340,6 +340,3 @@ class _Blocks:
         self._seen[new] = True
         self.n_seen += new.size
         return new, np.sort(block)
-
-
-__all__ = ["select_by_measure"]

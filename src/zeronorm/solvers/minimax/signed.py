@@ -53,6 +53,3 @@ def solve_signed(
             return replace(answer, state=state, bound=bound, n_iter=n_iter)
         free |= joining
         n_joins += 1
-
-
-__all__ = ["solve_signed"]

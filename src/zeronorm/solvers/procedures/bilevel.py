@@ -113,6 +113,3 @@ def _entry_steps(history: Sequence[Step], n_features: int) -> IndexArray:
     for number in range(len(history), 0, -1):
         entered[history[number - 1].entered] = number
     return entered
-
-
-__all__ = ["bilevel_path"]

@@ -95,6 +95,3 @@ def _entry_steps(pools: list[Found], support: IndexArray) -> IndexArray:
         for number, step in enumerate(pool.result.history, start=1):
             entered[(entered == 0) & np.isin(support, step.entered)] = number
     return entered
-
-
-__all__ = ["finish", "negative_log_likelihood", "refit_support"]

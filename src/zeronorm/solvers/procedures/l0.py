@@ -146,6 +146,3 @@ def _answer(search: Search, duals: dict[int, BestDual]) -> Found:
     support = np.sort(search.pool.features)
     result = Result(support, np.empty(0), 0.0, np.nan, {}, None, search.status, tuple(steps))
     return Found(result, duals)
-
-
-__all__ = ["SOLVERS", "conclude", "select_l0", "usable_starts"]
