@@ -705,15 +705,6 @@ def test_wrong_data():
         BilevelClassifier(3, refit_C="cv").fit(X, y > 0)
 
 
-def test_a_failed_fit_leaves_the_model():
-    """An error would destroy the model of the fit before."""
-    X, y, groups, chosen = grouped()
-    model = BilevelRegressor(4, 2, groups=groups).fit(X, y)
-    with pytest.raises(ValueError, match="n_features"):
-        model.set_params(n_features=99).fit(X, y)
-    assert model.support_.tolist() == chosen.tolist()
-
-
 def test_exact_fits_and_extreme_scales():
     """An objective of zero, or units far from 1, would stop the search early or overflow."""
     X, y, groups, chosen = grouped(noise=0.0)

@@ -170,22 +170,6 @@ def test_one_elimination_gives_all_sizes():
         np.testing.assert_array_equal(path.support(k), alone.support_)
 
 
-@pytest.mark.parametrize("model", [SVMRFE(3), L1SVM(3), L1SVM(C=0.1), L1Bmrm(tol=0.05, C=0.2)])
-def test_several_classes_are_one_against_the_others(model):
-    """Classes would share features, or the signs of their scores be mixed."""
-    X, y = instance(5, n=90, n_classes=3)
-    model = clone(model).fit(X, y)
-    scores = model.decision_function(X)
-    supports = []
-    for c in range(3):
-        one = clone(model).fit(X, y == c)
-        np.testing.assert_allclose(scores[:, c], one.decision_function(X), rtol=1e-6, atol=1e-6)
-        supports.append(one.support_)
-    np.testing.assert_array_equal(model.support_, np.unique(np.concatenate(supports)))
-    np.testing.assert_array_equal(model.predict(X), scores.argmax(axis=1))
-    assert model.transform(X).shape == (90, model.support_.size)
-
-
 def test_constant_columns_leave_first():
     """A constant column would survive the elimination."""
     X, y = instance(0)

@@ -495,17 +495,6 @@ def test_inside_scikit_learn(skewed):
     assert search.predict(X).shape == (240,)
 
 
-def test_same_fit_again(skewed):
-    """A fit would depend on what ran before, or on the number of threads."""
-    X, y = skewed
-    model = MeasureClassifier("f1", n_features=4).fit(X, y)
-    coef = model.coef_
-    for threads in (1, 2):
-        again = MeasureClassifier("f1", n_features=4, n_threads=threads).fit(X, y)
-        np.testing.assert_array_equal(again.coef_, coef)
-    np.testing.assert_array_equal(model.fit(X, y).coef_, coef)
-
-
 # ------------------------------------------------------------------------------------- bad input
 
 
@@ -593,17 +582,6 @@ def test_bad_own_measures(skewed):
     nothing = Contingency(lambda a, b, n_pos, n_neg: 0.0 * (a + b), "nothing")
     with pytest.raises(ValueError, match="measure='nothing' has no loss for any scores here"):
         MeasureClassifier(nothing, n_features=2).fit(X, y)
-
-
-def test_a_failed_fit_leaves_the_model_before_it(skewed):
-    """After an error, predictions would be of a half-made model."""
-    X, y = skewed
-    model = MeasureClassifier("f1", n_features=3).fit(X, y)
-    scores = model.decision_function(X)
-    model.measure = "precision@500"
-    with pytest.raises(ValueError, match="k of precision@500"):
-        model.fit(X, y)
-    np.testing.assert_array_equal(model.decision_function(X), scores)
 
 
 def test_all_features_are_cross_validated_where_folds_have_constant_columns(skewed):
