@@ -8,13 +8,23 @@ from test_kernels import exchange_pool
 from zeronorm import _kernels
 from zeronorm._kernels import _native as native
 from zeronorm.designs._columns import as_columns
-from zeronorm.losses import Cox, Gamma, Huber, LeastSquares, Poisson, Quantile, fit_intercept
+from zeronorm.losses import (
+    Cox,
+    Gamma,
+    Huber,
+    LeastSquares,
+    Logistic,
+    Poisson,
+    Quantile,
+    fit_intercept,
+)
 from zeronorm.losses._dual import at_margins, is_compiled
 from zeronorm.result import Status
 from zeronorm.solvers import ridge
 from zeronorm.solvers.minimax.newton import newton
 from zeronorm.solvers.minimax.problem import Blocks, State, bound_of, penalty
 from zeronorm.solvers.pool.exchange import Exchanges
+from zeronorm.solvers.pool.left_out import leave_one_out_loss
 from zeronorm.solvers.risk import Risk
 
 OF_ROWS = [Poisson(), Gamma(), Huber(width=0.7), Quantile(0.8, width=0.3)]
@@ -322,3 +332,24 @@ def test_program_over_the_simplex(seed):
     )  # fmt: skip
     assert found.objective <= best.fun * (1.0 + 1e-6)
     assert found.bound <= best.fun * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("loss", [*OF_ROWS, LeastSquares(), Logistic()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "origin"])
+@pytest.mark.parametrize("C", [1e-6, 0.3, 1e4])
+@pytest.mark.parametrize(("n", "p"), [(3, 0), (12, 1), (203, 17)])
+def test_rows_left_out(loss, intercept, C, n, p):
+    """The final fit would choose another C than the leave-one-out loss says."""
+    rng = np.random.default_rng(n)
+    Z = as_columns(np.asfortranarray(rng.standard_normal((n, p))))
+    y, weight = target(loss, n, n), weights(n, n)
+    if loss.of_labels:
+        y = np.where(y > 0, 1.0, -1.0)
+    risk, penalty = Risk(y, weight, loss, intercept), rng.uniform(0.5, 2.0, p)
+    margins = ridge(Z, risk.times(C), penalty=penalty, tol=1e-9).margins
+    for unit in (None, rng.uniform(0.1, 1.5, n)):
+        found = leave_one_out_loss(Z, risk, C, penalty, margins, unit)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_kernels, "HAS_COMPILED_SOLVERS", False)
+            expected = leave_one_out_loss(Z, risk, C, penalty, margins, unit)
+        assert found == pytest.approx(expected, rel=1e-9)

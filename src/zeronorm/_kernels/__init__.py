@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # a kernel has the types of its twin
     from ._native import block_newton as block_newton
     from ._native import dense_exchange as dense_exchange
     from ._native import dense_ridge as dense_ridge
+    from ._native import left_out_loss as left_out_loss
     from ._native import loss_at as loss_at
     from ._native import loss_conjugate as loss_conjugate
     from ._native import loss_scale as loss_scale
@@ -34,8 +35,8 @@ else:
     from ._native import *  # noqa: F403
 
 COMPILED_SOLVERS = (
-    "block_newton", "dense_exchange", "dense_ridge", "loss_at", "loss_conjugate", "loss_scale",
-    "multinomial_at", "multinomial_conjugate", "multinomial_coupling", "multinomial_inside",
-    "multinomial_ridge", "multinomial_scale", "responses_ridge",
+    "block_newton", "dense_exchange", "dense_ridge", "left_out_loss", "loss_at", "loss_conjugate",
+    "loss_scale", "multinomial_at", "multinomial_conjugate", "multinomial_coupling",
+    "multinomial_inside", "multinomial_ridge", "multinomial_scale", "responses_ridge",
 )  # fmt: skip
 HAS_COMPILED_SOLVERS: bool = _choice == "native"

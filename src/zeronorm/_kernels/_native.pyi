@@ -127,6 +127,26 @@ def loss_conjugate(
 ) -> float:
     """Return the conjugate of such a loss at -v, infinite outside of its domain."""
 
+def left_out_loss(
+    x: _Float,
+    y: _Float,
+    weight: _Float,
+    unit: _Float,
+    loss: int,
+    parameters: tuple[float, float],
+    intercept: bool,
+    C: float,
+    penalty: _Float,
+    margins: _Float,
+) -> float:
+    """Return the mean loss of each row under the model fitted without one unit of its weight.
+
+    As `solvers.pool.left_out.leave_one_out_loss` has it, of a sum over rows.
+
+    x : (n, p) float64, any strides. unit : (n,) what of its weight is left out of a row.
+    weight : without C. penalty, margins : (p,), (n,) of the fit with C.
+    """
+
 def block_newton(
     x: _Float,
     membership: _Float,

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "lanes.hpp"
@@ -282,6 +283,10 @@ struct Cox {
 // Losses that can change in one coordinate at a time: each row by itself, without lanes.
 template <class Loss>
 concept HasChange = requires { Loss::change(0.0, 0.0, 0.0); };
+
+// Losses that are sums over rows, each of which can be left out.
+template <class Loss>
+concept IsOfRows = !std::is_same_v<Loss, Cox>;
 
 // The number of a loss, which Python's losses have as `kernel`, and its parameters.
 struct LossNumber {
