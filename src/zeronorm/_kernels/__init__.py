@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # a kernel has the types of its twin
     from ._native import loss_at as loss_at
     from ._native import multinomial_at as multinomial_at
     from ._native import multinomial_conjugate as multinomial_conjugate
-    from ._native import multinomial_coupling as multinomial_coupling
+    from ._native import multinomial_hessian as multinomial_hessian
     from ._native import multinomial_inside as multinomial_inside
     from ._native import multinomial_ridge as multinomial_ridge
     from ._native import multinomial_scale as multinomial_scale
@@ -32,7 +32,7 @@ else:
 
 COMPILED_SOLVERS = (
     "dense_exchange", "dense_ridge", "loss_at", "multinomial_at", "multinomial_conjugate",
-    "multinomial_coupling", "multinomial_inside", "multinomial_ridge", "multinomial_scale",
+    "multinomial_hessian", "multinomial_inside", "multinomial_ridge", "multinomial_scale",
     "responses_ridge",
 )  # fmt: skip
 HAS_COMPILED_SOLVERS: bool = _choice == "native"

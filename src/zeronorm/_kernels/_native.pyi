@@ -137,7 +137,8 @@ def multinomial_ridge(
     x : (n, m) float64, any strides.
     columns : (p,) int64, positions in x.
     y, weight : (q n,), one output after the other; y is 1 for the class of a row, else 0.
-    penalty, u, scores : (p q,), feature by feature. margins, dual : (q n,), margins without the
+    penalty, u, scores : (p q,), feature by feature; penalty is the same in all outputs of a feature.
+    margins, dual : (q n,), margins without the
         intercepts.
 
     Returns
@@ -188,7 +189,7 @@ def multinomial_inside(
 ) -> None:
     """Put a point near v where the conjugate of that loss is finite into out, (q n,)."""
 
-def multinomial_coupling(
+def multinomial_hessian(
     x: _Float,
     columns: _Places,
     shares: _Float,
@@ -197,7 +198,7 @@ def multinomial_coupling(
     intercept: bool,
     out: _Float,
 ) -> None:
-    """Put what the second derivative is less than that of s_i p_io into out, (p q, p q).
+    """Put the second derivative in coefficients of that loss into out, (p q, p q).
 
     shares, weight : (q n,) p and s at some margins; x and columns as of `multinomial_ridge`.
     """

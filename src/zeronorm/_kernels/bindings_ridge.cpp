@@ -74,15 +74,15 @@ Numbers multinomial(const StridedMatrix<double>& x, const Array<std::int64_t>& c
     });
 }
 
-void coupling(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
-              const Array<double>& shares, const Array<double>& weight, std::int64_t outputs,
-              bool intercept, const OutMatrix& out) {
+void hessian(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
+             const Array<double>& shares, const Array<double>& weight, std::int64_t outputs,
+             bool intercept, const OutMatrix& out) {
     finite([&]() -> RidgeAnswer {
         const std::int64_t n = length(x, 0);
         SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(),
                              length(columns, 0));
-        multinomial_coupling(shared, shares.data(), weight.data(), n, outputs, intercept,
-                             out.data());
+        multinomial_hessian(shared, shares.data(), weight.data(), n, outputs, intercept,
+                            out.data());
         return {};
     });
 }
@@ -138,7 +138,7 @@ void bind_ridge(nb::module_& m) {
           "y"_a.noconvert(), "weight"_a.noconvert(), "penalty"_a.noconvert(), "outputs"_a,
           "intercept"_a, "tol"_a, "of_value"_a, "cutoff"_a, "u"_a.noconvert(),
           "margins"_a.noconvert(), "dual"_a.noconvert(), "scores"_a.noconvert());
-    m.def("multinomial_coupling", &coupling, "x"_a.noconvert(), "columns"_a.noconvert(),
+    m.def("multinomial_hessian", &hessian, "x"_a.noconvert(), "columns"_a.noconvert(),
           "shares"_a.noconvert(), "weight"_a.noconvert(), "outputs"_a, "intercept"_a,
           "out"_a.noconvert());
     m.def("responses_ridge", &responses, "x"_a.noconvert(), "columns"_a.noconvert(),

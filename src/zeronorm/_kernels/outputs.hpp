@@ -80,67 +80,98 @@ class SharedColumns {
     Buffer z_{n_rows_ * width_}, cross_{width_}, scaled_{kGramLeft * kGramRows};
 };
 
-// Intercepts have next to no ridge, relative to their curvature: equal shifts of all of them change
-// nothing.
+// Intercepts have next to no ridge, relative to their curvature: that of classes without rows is 0.
 inline constexpr double kShiftRidge = 1e-10;
 
-// out (m q, m q), symmetric: what the second derivative of the multinomial loss in coefficients is
-// less than that of s_i p_io, by the sums of a row and, where `is_free`, by the intercepts.
-// share, weight (q n,): p and s.
-inline void multinomial_coupling(SharedColumns& columns, const double* share, const double* weight,
-                                 std::int64_t n, std::int64_t q, bool is_free, double* out) {
-    const std::int64_t m = columns.m(), width = columns.width(), p = m * q,
-                       padded = whole(n, kLine);
-    const Buffer bend(padded), gram(width * width), shift(q * q), factor(q * q), cross(p * q);
-    for (std::int64_t a = 0; a < q; ++a)
-        for (std::int64_t c = a; c < q; ++c) {
-            for (std::int64_t i = 0; i < n; ++i)
-                bend[i] = weight[i] * share[a * n + i] * share[c * n + i];
-            columns.gram(bend, gram);
-            for (std::int64_t j = 0; j < m; ++j) {
-                for (std::int64_t l = j; l < m; ++l) {
-                    const double entry = gram[j * width + l];
-                    out[(j * q + a) * p + l * q + c] = out[(j * q + c) * p + l * q + a] = entry;
-                }
-                cross[(j * q + a) * q + c] = cross[(j * q + c) * q + a] = -gram[j * width + m];
+// The Gram matrices of pairs of classes, sum_i s_i p_ia p_ic z_i z_i' with a 1 after each z_i.
+//
+// The second derivative of the multinomial loss in the coefficients of two classes is minus that of
+// their pair, and of one class the sum over its pairs, as the shares of a row have the sum 1.
+class PairGrams {
+  public:
+    PairGrams(SharedColumns& columns, std::int64_t n, std::int64_t q)
+        : columns_(columns), n_(n), q_(q) {}
+
+    // share: p, `stride` numbers of each class. weight (n,): s.
+    void set(const double* share, std::int64_t stride, const double* weight) {
+        for (std::int64_t a = 0; a < q_; ++a)
+            for (std::int64_t c = a + 1; c < q_; ++c) {
+                const double *const p = share + a * stride, *const other = share + c * stride;
+                for (std::int64_t i = 0; i < n_; ++i)
+                    bend_[i] = weight[i] * p[i] * other[i];
+                columns_.gram(bend_, grams_ + pair(a, c) * size_);
             }
-            shift[a * q + c] = -gram[m * width + m];
-        }
-    // Rows of p have the sum 1: what a class has for itself is what it gives to the others.
-    for (std::int64_t a = 0; is_free && a < q; ++a) {
-        for (std::int64_t i = 0; i < n; ++i)
-            bend[i] = weight[i] * share[a * n + i];
-        columns.gram(bend, gram);
-        for (std::int64_t j = 0; j < m; ++j)
-            cross[(j * q + a) * q + a] += gram[j * width + m];
-        shift[a * q + a] += gram[m * width + m];
     }
-    if (is_free) {
-        for (std::int64_t a = 0; a < q; ++a) {
-            double& entry = shift[a * q + a];
-            entry = entry > 0.0 ? entry * (1.0 + kShiftRidge) : 1.0;  // a class without rows
-        }
-        cholesky(shift, q, q, factor);
-        for (std::int64_t k = 0; k < p; ++k) {  // row k of the cross terms times R^-1
-            double* const row = cross + k * q;
-            for (std::int64_t a = 0; a < q; ++a) {
-                row[a] /= factor[a * q + a];
-                for (std::int64_t c = a + 1; c < q; ++c)
-                    row[c] -= row[a] * factor[a * q + c];
-            }
+
+    // Of columns j <= l, the last of them the constant.
+    double of(std::int64_t a, std::int64_t c, std::int64_t j, std::int64_t l) const {
+        return grams_[(a < c ? pair(a, c) : pair(c, a)) * size_ + j * columns_.width() + l];
+    }
+
+    // The same of one class with itself in the second derivative.
+    double own(std::int64_t a, std::int64_t j, std::int64_t l) const {
+        double total = 0.0;
+        for (std::int64_t c = 0; c < q_; ++c)
+            if (c != a) total += of(a, c, j, l);
+        return total;
+    }
+
+  private:
+    std::int64_t pair(std::int64_t a, std::int64_t c) const {
+        return a * q_ - a * (a + 1) / 2 + c - a - 1;
+    }
+
+    SharedColumns& columns_;
+    std::int64_t n_, q_, size_ = columns_.width() * columns_.width();
+    Buffer bend_{whole(n_, kLine)}, grams_{q_ * (q_ - 1) / 2 * size_};
+};
+
+// out (m q, m q), symmetric: the second derivative of the multinomial loss in coefficients, at the
+// best intercepts where `is_free`. share, weight (q n,): p and s.
+inline void multinomial_hessian(SharedColumns& columns, const double* share, const double* weight,
+                                std::int64_t n, std::int64_t q, bool is_free, double* out) {
+    // The intercept of the last class stays: equal shifts of all change nothing.
+    const std::int64_t m = columns.m(), p = m * q, moving = is_free ? q - 1 : 0;
+    PairGrams grams(columns, n, q);
+    grams.set(share, n, weight);
+    const auto entry = [&](std::int64_t a, std::int64_t c, std::int64_t j, std::int64_t l) {
+        return a == c ? grams.own(a, j, l) : -grams.of(a, c, j, l);
+    };
+    for (std::int64_t j = 0; j < m; ++j)
+        for (std::int64_t l = j; l < m; ++l)
+            for (std::int64_t a = 0; a < q; ++a)
+                for (std::int64_t c = 0; c < q; ++c)
+                    out[(j * q + a) * p + l * q + c] = entry(a, c, j, l);
+    const Buffer shift(moving * moving), factor(moving * moving), cross(p * moving);
+    for (std::int64_t a = 0; a < moving; ++a) {
+        for (std::int64_t c = a; c < moving; ++c)
+            shift[a * moving + c] = entry(a, c, m, m);
+        double& own = shift[a * moving + a];
+        own = own > 0.0 ? own * (1.0 + kShiftRidge) : 1.0;  // a class without rows
+    }
+    cholesky(shift, moving, moving, factor);
+    for (std::int64_t k = 0; k < p; ++k) {  // row k of the cross terms times R^-1
+        double* const row = cross + k * moving;
+        for (std::int64_t a = 0; a < moving; ++a)
+            row[a] = entry(k % q, a, k / q, m);
+        for (std::int64_t a = 0; a < moving; ++a) {
+            row[a] /= factor[a * moving + a];
+            for (std::int64_t c = a + 1; c < moving; ++c)
+                row[c] -= row[a] * factor[a * moving + c];
         }
     }
     for (std::int64_t k = 0; k < p; ++k)
         for (std::int64_t l = k; l < p; ++l) {
             double total = 0.0;
-            for (std::int64_t a = 0; is_free && a < q; ++a)
-                total += cross[k * q + a] * cross[l * q + a];
-            out[l * p + k] = out[k * p + l] += total;
+            for (std::int64_t a = 0; a < moving; ++a)
+                total += cross[k * moving + a] * cross[l * moving + a];
+            out[l * p + k] = out[k * p + l] -= total;
         }
 }
 
 class MultinomialRidge {
   public:
+    // penalty: the same in all outputs of a column.
     MultinomialRidge(MultinomialRisk& risk, SharedColumns& columns, const double* penalty)
         : risk_(risk), columns_(columns), penalty_(penalty) {
         const Buffer zero(q_ * n_rows_);
@@ -204,40 +235,54 @@ class MultinomialRidge {
         return left;
     }
 
-    // The Newton direction; intercepts are coefficients of the last column, with next to no ridge,
-    // as equal shifts of all of them change nothing.
+    // The Newton direction. Equal shifts of a coefficient in all classes change no loss: along them
+    // there is the ridge alone, and across them the shift of the last class is minus the sum of
+    // those of the others. Intercepts are coefficients of the last column.
     void set_direction() {
-        const double *const share = risk_.shares(), *const s = risk_.weight();
-        const std::int64_t m = columns_.m(), width = columns_.width();
-        for (std::int64_t a = 0; a < q_; ++a)
-            for (std::int64_t c = a; c < q_; ++c) {
-                const double *const p = share + a * n_rows_, *const other = share + c * n_rows_;
-                for (std::int64_t i = 0; i < n_rows_; ++i)
-                    bend_[i] = s[i] * (p[i] * ((a == c ? 1.0 : 0.0) - other[i]));
-                columns_.gram(bend_, gram_);
-                for (std::int64_t j = 0; j < n_used_; ++j)
-                    for (std::int64_t l = j; l < n_used_; ++l) {
-                        const double entry = gram_[j * width + l];
-                        system_[(j * q_ + a) * size_ + l * q_ + c] = entry;
-                        system_[(j * q_ + c) * size_ + l * q_ + a] = entry;
-                    }
-            }
-        for (std::int64_t k = 0; k < size_; ++k) {
-            double& entry = system_[k * size_ + k];
-            if (k < m * q_)
-                entry += penalty_[k];
-            else
-                entry = entry > 0.0 ? entry * (1.0 + kShiftRidge) : 1.0;  // a class without rows
-            unit_[k] = 1.0 / std::sqrt(entry);  // the columns may differ in scale by many orders
-            direction_[k] = k < p_ ? unit_[k] * slope_[k] : 0.0;
-        }
+        const std::int64_t last = q_ - 1;
+        grams_.set(risk_.shares(), n_rows_, risk_.weight());
+        for (std::int64_t j = 0; j < n_used_; ++j)
+            for (std::int64_t l = j; l < n_used_; ++l)
+                set_block(j, l);
         for (std::int64_t k = 0; k < size_; ++k)
+            unit_[k] = 1.0 / std::sqrt(system_[k * size_ + k]);  // columns may differ in scale
+        for (std::int64_t k = 0; k < size_; ++k) {
             for (std::int64_t l = k; l < size_; ++l)
                 system_[k * size_ + l] *= unit_[k] * unit_[l];
+            const double* const slope = slope_ + k / last * q_;
+            moved_[k] = k < columns_.m() * last ? unit_[k] * (slope[k % last] - slope[last]) : 0.0;
+        }
         cholesky(system_, size_, size_, factor_);
-        solve_factored(factor_, size_, size_, direction_);
-        for (std::int64_t k = 0; k < size_; ++k)
-            direction_[k] *= unit_[k];
+        solve_factored(factor_, size_, size_, moved_);
+        for (std::int64_t j = 0; j < columns_.m(); ++j) {
+            double level = 0.0, total = 0.0;
+            for (std::int64_t a = 0; a < q_; ++a)
+                level += slope_[j * q_ + a];
+            level /= static_cast<double>(q_) * penalty_[j * q_];
+            for (std::int64_t a = 0; a < last; ++a) {
+                const double moved = unit_[j * last + a] * moved_[j * last + a];
+                direction_[j * q_ + a] = level + moved;
+                total += moved;
+            }
+            direction_[j * q_ + last] = level - total;
+        }
+    }
+
+    // The entries of the system, upper triangle, for two columns in all classes but the last.
+    void set_block(std::int64_t j, std::int64_t l) {
+        const std::int64_t last = q_ - 1, m = columns_.m();
+        const double of_last = grams_.own(last, j, l),
+                     ridge = j == l && j < m ? penalty_[j * q_] : 0.0;
+        for (std::int64_t a = 0; a < last; ++a)
+            for (std::int64_t c = j == l ? a : 0; c < last; ++c) {
+                const double pair = a == c ? -grams_.own(a, j, l) : grams_.of(a, c, j, l);
+                double& entry = system_[(j * last + a) * size_ + l * last + c];
+                entry = of_last + grams_.of(a, last, j, l) + grams_.of(c, last, j, l) - pair;
+                entry += ridge;
+                if (j != l || a != c) continue;
+                entry += ridge;
+                if (j == m) entry = entry > 0.0 ? entry * (1.0 + kShiftRidge) : 1.0;
+            }
     }
 
     // Moves along the direction by halves until the objective falls by enough; false: it does not.
@@ -271,11 +316,12 @@ class MultinomialRidge {
     std::int64_t n_ = risk_.n(), q_ = risk_.outputs(), n_rows_ = risk_.n_rows();
     std::int64_t p_ = columns_.m() * q_;
     // Columns of a Newton system, with that of the intercepts where there are any.
-    std::int64_t n_used_ = columns_.m() + (risk_.is_free() ? 1 : 0), size_ = n_used_ * q_;
+    std::int64_t n_used_ = columns_.m() + (risk_.is_free() ? 1 : 0), size_ = n_used_ * (q_ - 1);
     double zero_value_ = 0.0;  // the objective of the model without features
     Buffer margin_{q_ * n_rows_}, trial_margin_{q_ * n_rows_}, along_{q_ * n_rows_},
-        v_{q_ * n_rows_}, bend_{n_rows_}, slope_{p_}, trial_{p_}, direction_{size_}, unit_{size_},
-        gram_{columns_.width() * columns_.width()}, system_{size_ * size_}, factor_{size_ * size_};
+        v_{q_ * n_rows_}, slope_{p_}, trial_{p_}, direction_{p_}, moved_{size_}, unit_{size_},
+        system_{size_ * size_}, factor_{size_ * size_};
+    PairGrams grams_{columns_, n_, q_};
 };
 
 // Responses, each with a loss of its own and an intercept where `intercept`: the problem is the sum

@@ -49,6 +49,8 @@ def compiled_outputs(
     side = p if is_multinomial else places.size
     if not whole or n * side**2 + side**3 > KERNEL_SYSTEM:
         return None
+    if is_multinomial and not np.array_equal(diagonal, np.repeat(diagonal[::q], q)):
+        return None
     margins, dual, scores = np.empty(n * q), np.empty(n * q), np.empty(p)
     out = u, margins, dual, scores
     if is_multinomial:
