@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # a kernel has the types of its twin
     from ._native import multinomial_inside as multinomial_inside
     from ._native import multinomial_ridge as multinomial_ridge
     from ._native import multinomial_scale as multinomial_scale
+    from ._native import output_exchange as output_exchange
     from ._native import responses_ridge as responses_ridge
 if TYPE_CHECKING or _choice == "reference":
     from .reference import *  # noqa: F403
@@ -33,6 +34,6 @@ else:
 COMPILED_SOLVERS = (
     "dense_exchange", "dense_ridge", "loss_at", "multinomial_at", "multinomial_conjugate",
     "multinomial_hessian", "multinomial_inside", "multinomial_ridge", "multinomial_scale",
-    "responses_ridge",
+    "output_exchange", "responses_ridge",
 )  # fmt: skip
 HAS_COMPILED_SOLVERS: bool = _choice == "native"

@@ -95,6 +95,35 @@ def dense_exchange(
     (b, objective, bound, gap)
     """
 
+def output_exchange(
+    x: _Float,
+    y: _Float,
+    weight: _Float,
+    is_kept: NDArray[np.uint8],
+    loss: int,
+    parameters: tuple[float, float],
+    outputs: int,
+    intercept: bool,
+    tol: float,
+    fit_tol: float,
+    swaps: bool,
+    rule: tuple[int, int, int, int, int],
+    won_back: float,
+    columns: _Places,
+    u: _Float,
+    margins: _Float,
+    dual: _Float,
+    scores: _Float,
+) -> tuple[float, float, float, float]:
+    """Do the same for several outputs that share the columns, as `GroupExchanges.improve` does.
+
+    Parameters
+    ----------
+    y, weight, margins, dual : (q n,), one output after the other, margins without the intercepts.
+    loss, parameters : -1 for the multinomial loss, else those of the loss of each output.
+    u, scores : (k q,), column by column; the others as of `dense_exchange`.
+    """
+
 def loss_at(
     z: _Float,
     y: _Float,

@@ -104,9 +104,7 @@ class Multinomial(LossOfOutputs):
             found += self._eliminated(Z, np.ascontiguousarray(block).reshape(-1, self.outputs))
         return found
 
-    def hessian(
-        self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
-    ) -> FloatArray:
+    def hessian(self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return the second derivative in coefficients of Z."""
         x = Z.repeated if _is_compiled() else None
         if x is None:
