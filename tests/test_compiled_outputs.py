@@ -9,6 +9,7 @@ from zeronorm.designs._repeated import Repeated
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
 from zeronorm.losses._dual import balance, balance_each
 from zeronorm.losses._multinomial import classes_as_outputs
+from zeronorm.solvers.pool.group_exchange import GroupExchanges
 from zeronorm.solvers.pool.outputs import compiled_outputs
 from zeronorm.solvers.pool.ridge import ridge
 from zeronorm.solvers.risk import Risk
@@ -165,6 +166,53 @@ def test_data_that_overflow_are_refused():
         ridge(Z, risk, tol=0.0)
 
 
+def test_ridges_that_differ_by_class_are_left_to_python():
+    """Equal shifts of a coefficient would be taken to cost what they do not."""
+    Z, risk = problem("multinomial", 3, 40, 3, 3, True)
+    penalty = np.geomspace(0.1, 10.0, 9)
+    assert compiled_outputs(Z, risk, None, penalty, np.zeros(9), 1e-3, False, np.inf) is None
+    found = ridge(Z, risk, penalty=penalty, tol=1e-10, of_value=True)
+    np.testing.assert_allclose(found.scores, penalty * found.coef, atol=1e-3)
+
+
+@each_free
+@pytest.mark.parametrize("swaps", [True, False])
+@pytest.mark.parametrize("kind", PROBLEMS)
+@pytest.mark.parametrize(("n", "m", "q", "k"), [(12, 9, 2, 3), (40, 24, 3, 20), (33, 12, 4, 1)])
+def test_exchanges(kind, n, m, q, k, swaps, free):
+    """Supports of several outputs would be others, or worse, than those of single steps."""
+    Z, risk = problem(kind, n, n, m, q, free)
+    code = np.repeat(np.arange(m), q)
+    rng = np.random.default_rng(k)
+    kept = np.sort(rng.choice(m, k // 4, replace=False))
+    others = np.setdiff1d(np.arange(m), kept)
+    units = np.sort(np.append(kept, rng.choice(others, k - kept.size, replace=False)))
+    columns = (q * units[:, None] + np.arange(q)).ravel()
+    found, expected = (GroupExchanges(Z, code, risk, keep=kept) for _ in range(2))
+    best = found.improve(found.fit(columns), swaps=swaps)
+    by_steps = expected.improve_by_steps(expected.fit(columns), swaps=swaps)
+    np.testing.assert_array_equal(best.columns, by_steps.columns)
+    assert best.objective == pytest.approx(by_steps.objective, rel=1e-7)
+    assert np.isin(kept, code[best.columns]).all()
+    np.testing.assert_allclose(
+        Z.take(best.columns).times(best.fit.coef), best.fit.margins, atol=1e-9
+    )
+    np.testing.assert_allclose(Z.take(best.columns).dot(best.fit.dual), best.fit.scores, atol=1e-9)
+    assert best.objective <= found.fit(columns).objective
+    if swaps:
+        assert found.improve(best) is best
+
+
+def test_groups_of_several_features_are_exchanged_as_a_whole():
+    """Features would be taken for groups where classes share these."""
+    Z, risk = problem("multinomial", 3, 40, 8, 3, True)
+    code = np.repeat(np.arange(4), 6)
+    exchanges = GroupExchanges(Z, code, risk, keep=np.empty(0, np.int64))
+    best = exchanges.improve(exchanges.fit(np.arange(6)))
+    assert np.unique(code[best.columns]).size == 1
+    assert best.columns.size == 6
+
+
 @each_free
 @pytest.mark.parametrize("kind", ["multinomial", "least_squares", "poisson"])
 @pytest.mark.parametrize(("n", "m", "q"), [(9, 1, 2), (20, 4, 3), (65, 6, 5)])
@@ -181,9 +229,14 @@ def test_coupling(kind, n, m, q, free, numpy_only):
         values = [risk.value_gradient(z + t * step)[0] for t in (-1.0, 0.0, 1.0)]
         bend = (values[0] - 2.0 * values[1] + values[2]) / 1e-6
         assert direction @ matrix @ direction == pytest.approx(bend, rel=1e-3)
+    hessian = risk.hessian(Z, z)
+    np.testing.assert_allclose(hessian, matrix, atol=1e-12 * np.abs(gram).max())
     numpy_only()
     part = Z.take(np.arange(q * m)[::-1])  # of which no array is known
     expected = risk.coupling(part, z.copy())
+    np.testing.assert_allclose(
+        hessian[::-1, ::-1], risk.hessian(part, z.copy()), atol=1e-8 * np.abs(gram).max()
+    )
     if found is not None:
         np.testing.assert_allclose(found[::-1, ::-1], expected, atol=1e-8 * np.abs(gram).max())
 

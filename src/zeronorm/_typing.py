@@ -226,6 +226,9 @@ class Curved(Loss, Protocol):
     ) -> FloatArray | None:
         """Return what the second derivative in coefficients of Z is less than Z'WZ; None: 0."""
 
+    def hessian(self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return that second derivative, with no intercept beside the coefficients."""
+
 
 class Smooth(Curved, Protocol):
     """A loss with a known conjugate, for any target.

@@ -95,6 +95,35 @@ def dense_exchange(
     (b, objective, bound, gap)
     """
 
+def output_exchange(
+    x: _Float,
+    y: _Float,
+    weight: _Float,
+    is_kept: NDArray[np.uint8],
+    loss: int,
+    parameters: tuple[float, float],
+    outputs: int,
+    intercept: bool,
+    tol: float,
+    fit_tol: float,
+    swaps: bool,
+    rule: tuple[int, int, int, int, int],
+    won_back: float,
+    columns: _Places,
+    u: _Float,
+    margins: _Float,
+    dual: _Float,
+    scores: _Float,
+) -> tuple[float, float, float, float]:
+    """Do the same for several outputs that share the columns, as `GroupExchanges.improve` does.
+
+    Parameters
+    ----------
+    y, weight, margins, dual : (q n,), one output after the other, margins without the intercepts.
+    loss, parameters : -1 for the multinomial loss, else those of the loss of each output.
+    u, scores : (k q,), column by column; the others as of `dense_exchange`.
+    """
+
 def loss_at(
     z: _Float,
     y: _Float,
@@ -204,7 +233,8 @@ def multinomial_ridge(
     x : (n, m) float64, any strides.
     columns : (p,) int64, positions in x.
     y, weight : (q n,), one output after the other; y is 1 for the class of a row, else 0.
-    penalty, u, scores : (p q,), feature by feature. margins, dual : (q n,), margins without the
+    penalty, u, scores : (p q,), feature by feature; penalty is the same in all outputs of a feature.
+    margins, dual : (q n,), margins without the
         intercepts.
 
     Returns
@@ -255,7 +285,7 @@ def multinomial_inside(
 ) -> None:
     """Put a point near v where the conjugate of that loss is finite into out, (q n,)."""
 
-def multinomial_coupling(
+def multinomial_hessian(
     x: _Float,
     columns: _Places,
     shares: _Float,
@@ -264,7 +294,7 @@ def multinomial_coupling(
     intercept: bool,
     out: _Float,
 ) -> None:
-    """Put what the second derivative is less than that of s_i p_io into out, (p q, p q).
+    """Put the second derivative in coefficients of that loss into out, (p q, p q).
 
     shares, weight : (q n,) p and s at some margins; x and columns as of `multinomial_ridge`.
     """

@@ -12,6 +12,7 @@
 #include "blocks.hpp"
 #include "exchange.hpp"
 #include "left_out.hpp"
+#include "output_exchange.hpp"
 #include "outputs.hpp"
 #include "ridge.hpp"
 
@@ -72,20 +73,20 @@ Numbers multinomial(const StridedMatrix<double>& x, const Array<std::int64_t>& c
         MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
         SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(), m);
         MultinomialRidge solver(risk, shared, penalty.data());
-        return solver.solve(tol, of_value, cutoff, u.data(), margins.data(), dual.data(),
+        return solver.solve(tol, of_value, cutoff, u.data(), margins.data(), dual.data(), n,
                             scores.data());
     });
 }
 
-void coupling(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
-              const Array<double>& shares, const Array<double>& weight, std::int64_t outputs,
-              bool intercept, const OutMatrix& out) {
+void hessian(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
+             const Array<double>& shares, const Array<double>& weight, std::int64_t outputs,
+             bool intercept, const OutMatrix& out) {
     finite([&]() -> RidgeAnswer {
         const std::int64_t n = length(x, 0);
         SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(),
                              length(columns, 0));
-        multinomial_coupling(shared, shares.data(), weight.data(), n, outputs, intercept,
-                             out.data());
+        multinomial_hessian(shared, shares.data(), weight.data(), n, outputs, intercept,
+                            out.data());
         return {};
     });
 }
@@ -96,10 +97,11 @@ Numbers responses(const StridedMatrix<double>& x, const Array<std::int64_t>& col
                   double tol, bool of_value, const OutArray& u, const OutArray& margins,
                   const OutArray& dual, const OutArray& scores) {
     const auto of_loss = [&]<class Loss>(const Loss& one) {
-        return solve_responses(one, x.data(), x.stride(0), x.stride(1), length(x, 0), y.data(),
-                               weight.data(), outputs, columns.data(), length(columns, 0),
-                               penalty.data(), intercept, tol, of_value, u.data(), margins.data(),
-                               dual.data(), scores.data());
+        const std::int64_t n = length(x, 0);
+        const ResponsesRidge<Loss> ridge(one, y.data(), weight.data(), n, outputs, intercept);
+        return ridge.solve(x.data(), x.stride(0), x.stride(1), columns.data(), length(columns, 0),
+                           penalty.data(), tol, of_value, u.data(), margins.data(), dual.data(), n,
+                           scores.data());
     };
     return finite([&] { return with_loss({loss, parameters.first, parameters.second}, of_loss); });
 }
@@ -148,30 +150,76 @@ std::tuple<double, double, double, int, int> blocks(
             static_cast<int>(found.status)};
 }
 
+// What the fit of a support is, written where exchanges begin.
+struct Support {
+    const OutIndices& columns;
+    const OutArray &coef, &margins, &dual, &scores;
+};
+
+// Makes exchanges in a pool from a support, and writes the one where they end.
+template <class Problem>
+RidgeAnswer improve(Problem& problem, const StridedMatrix<double>& x,
+                    const Array<std::uint8_t>& is_kept, double start, double tol, double fit_tol,
+                    bool swaps, const Rule& rule, double won_back,
+                    const std::vector<std::int64_t>& known, std::int64_t n_known,
+                    const Support& support) {
+    const auto [most_spliced, rounds, most_leaving, most_trials, trials_each] = rule;
+    const ExchangeRule exchange_rule{most_spliced, rounds,      most_leaving,
+                                     most_trials,  trials_each, won_back};
+    PoolExchanges<Problem> pool(x.data(), x.stride(0), x.stride(1), length(x, 1), problem,
+                                is_kept.data(), tol, fit_tol, exchange_rule);
+    const std::int64_t k = length(support.columns, 0), n = problem.n(), q = problem.outputs();
+    std::int64_t* const columns = support.columns.data();
+    double* const coef = support.coef.data();
+    const SupportFit found =
+        pool.improve({columns, columns + k}, {coef, coef + q * k}, start, swaps, known, n_known);
+    std::copy_n(found.columns.data(), k, columns);
+    std::copy_n(found.coef.data(), q * k, coef);
+    std::copy_n(found.scores.data(), q * k, support.scores.data());
+    for (std::int64_t o = 0; o < q; ++o) {
+        std::copy_n(found.margins.data() + o * problem.n_rows(), n, support.margins.data() + o * n);
+        std::copy_n(found.dual.data() + o * problem.n_rows(), n, support.dual.data() + o * n);
+    }
+    return found.answer;
+}
+
 Numbers exchange(const StridedMatrix<double>& x, const Array<double>& y,
                  const Array<double>& weight, const Array<std::uint8_t>& is_kept, int loss,
                  const Pair& parameters, bool intercept, double start, double tol, double fit_tol,
                  bool swaps, const Rule& rule, double won_back, const Array<std::int64_t>& known,
                  std::int64_t n_known, const OutIndices& columns, const OutArray& u,
                  const OutArray& margins, const OutArray& dual, const OutArray& scores) {
-    const auto [most_spliced, rounds, most_leaving, most_trials, trials_each] = rule;
-    const ExchangeRule exchange_rule{most_spliced, rounds,      most_leaving,
-                                     most_trials,  trials_each, won_back};
     const auto solve = [&]<class Loss>(const Risk<Loss>& risk) {
-        PoolExchanges<Loss> pool(x.data(), x.stride(0), x.stride(1), length(x, 1), risk,
-                                 is_kept.data(), intercept, tol, fit_tol, exchange_rule);
-        const std::int64_t k = length(columns, 0);
-        const SupportFit found =
-            pool.improve({columns.data(), columns.data() + k}, {u.data(), u.data() + k}, start,
-                         swaps, {known.data(), known.data() + length(known, 0)}, n_known);
-        std::copy_n(found.columns.data(), k, columns.data());
-        std::copy_n(found.coef.data(), k, u.data());
-        std::copy_n(found.scores.data(), k, scores.data());
-        std::copy_n(found.margins.data(), length(x, 0), margins.data());
-        std::copy_n(found.dual.data(), length(x, 0), dual.data());
-        return found.answer;
+        OneOutput<Loss> problem(risk, intercept);
+        return improve(problem, x, is_kept, start, tol, fit_tol, swaps, rule, won_back,
+                       {known.data(), known.data() + length(known, 0)}, n_known,
+                       {columns, u, margins, dual, scores});
     };
     return solved(solve, y, weight, loss, parameters);
+}
+
+// loss: negative for the multinomial one, else that of each response.
+Numbers exchange_outputs(const StridedMatrix<double>& x, const Array<double>& y,
+                         const Array<double>& weight, const Array<std::uint8_t>& is_kept, int loss,
+                         const Pair& parameters, std::int64_t outputs, bool intercept, double tol,
+                         double fit_tol, bool swaps, const Rule& rule, double won_back,
+                         const OutIndices& columns, const OutArray& u, const OutArray& margins,
+                         const OutArray& dual, const OutArray& scores) {
+    const std::int64_t n = length(x, 0);
+    const auto run = [&]<class Problem>(Problem problem) {
+        return improve(problem, x, is_kept, 0.0, tol, fit_tol, swaps, rule, won_back, {}, 0,
+                       {columns, u, margins, dual, scores});
+    };
+    if (loss < 0)
+        return finite([&] {
+            MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
+            return run(SharedClasses(risk));
+        });
+    const auto of_loss = [&]<class Loss>(const Loss& one) {
+        const ResponsesRidge<Loss> ridge(one, y.data(), weight.data(), n, outputs, intercept);
+        return run(SharedResponses<Loss>(ridge));
+    };
+    return finite([&] { return with_loss({loss, parameters.first, parameters.second}, of_loss); });
 }
 
 }  // namespace
@@ -185,7 +233,7 @@ void bind_ridge(nb::module_& m) {
           "y"_a.noconvert(), "weight"_a.noconvert(), "penalty"_a.noconvert(), "outputs"_a,
           "intercept"_a, "tol"_a, "of_value"_a, "cutoff"_a, "u"_a.noconvert(),
           "margins"_a.noconvert(), "dual"_a.noconvert(), "scores"_a.noconvert());
-    m.def("multinomial_coupling", &coupling, "x"_a.noconvert(), "columns"_a.noconvert(),
+    m.def("multinomial_hessian", &hessian, "x"_a.noconvert(), "columns"_a.noconvert(),
           "shares"_a.noconvert(), "weight"_a.noconvert(), "outputs"_a, "intercept"_a,
           "out"_a.noconvert());
     m.def("responses_ridge", &responses, "x"_a.noconvert(), "columns"_a.noconvert(),
@@ -202,6 +250,11 @@ void bind_ridge(nb::module_& m) {
     m.def("dense_exchange", &exchange, "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
           "is_kept"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,
           "fit_tol"_a, "swaps"_a, "rule"_a, "won_back"_a, "known"_a.noconvert(), "n_known"_a,
+          "columns"_a.noconvert(), "u"_a.noconvert(), "margins"_a.noconvert(), "dual"_a.noconvert(),
+          "scores"_a.noconvert());
+    m.def("output_exchange", &exchange_outputs, "x"_a.noconvert(), "y"_a.noconvert(),
+          "weight"_a.noconvert(), "is_kept"_a.noconvert(), "loss"_a, "parameters"_a, "outputs"_a,
+          "intercept"_a, "tol"_a, "fit_tol"_a, "swaps"_a, "rule"_a, "won_back"_a,
           "columns"_a.noconvert(), "u"_a.noconvert(), "margins"_a.noconvert(), "dual"_a.noconvert(),
           "scores"_a.noconvert());
 }

@@ -2,7 +2,8 @@
 //
 //     min_{u, b}  1/2 ||u||^2 + sum_i s_i f(y_i, z_i'u + b)   subject to  ||u||_0 = k
 //
-// For pools so small that calls from outside would cost more than what they do.
+// Where a row has several outputs, u_j is the coefficients of a column in all of them, and k counts
+// the columns. For pools so small that calls from outside would cost more than what they do.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "ridge.hpp"
+#include "support_fit.hpp"
 
 namespace zeronorm {
 
@@ -26,30 +27,23 @@ struct ExchangeRule {
     double won_back;
 };
 
-// A support with its fit.
-struct SupportFit {
-    std::vector<std::int64_t> columns;  // sorted
-    std::vector<double> coef, margins, dual, scores;
-    RidgeAnswer answer{};
-};
-
-template <class Loss>
+template <class Problem>
 class PoolExchanges {
   public:
     // x: n rows, p columns, by strides in elements; is_kept: p flags of columns of every support.
     PoolExchanges(const double* x, std::int64_t row_stride, std::int64_t column_stride,
-                  std::int64_t p, const Risk<Loss>& risk, const std::uint8_t* is_kept,
-                  bool intercept, double tol, double fit_tol, const ExchangeRule& rule)
-        : risk_(risk),
+                  std::int64_t p, Problem& problem, const std::uint8_t* is_kept, double tol,
+                  double fit_tol, const ExchangeRule& rule)
+        : problem_(problem),
           p_(p),
-          n_rows_(risk.n_rows()),
+          n_rows_(problem.n_rows()),
+          q_(problem.outputs()),
           is_kept_(is_kept),
-          intercept_(intercept),
           tol_(tol),
           fit_tol_(fit_tol),
           rule_(rule) {
         const auto column_of = [](std::int64_t j) { return j; };
-        copy_columns(x, row_stride, column_stride, risk.n(), p, column_of, n_rows_, z_);
+        copy_columns(x, row_stride, column_stride, problem.n(), p, column_of, n_rows_, z_);
     }
 
     // From `columns` with coefficients to start from. known: a support for which all exchanges with
@@ -58,8 +52,7 @@ class PoolExchanges {
                        bool swaps, std::vector<std::int64_t> known, std::int64_t n_known) {
         known_ = std::move(known);
         n_known_ = n_known;
-        penalty_.assign(columns.size(), 1.0);
-        solver_.emplace(risk_, intercept_, size(columns), penalty_.data());
+        problem_.begin(size(columns));
         SupportFit current = fit(std::move(columns), std::move(coef), b, kNone);
         do {
             splice(current);
@@ -75,12 +68,11 @@ class PoolExchanges {
         SupportFit found;
         found.columns = std::move(columns);
         found.coef = std::move(coef);
-        found.margins.assign(static_cast<std::size_t>(n_rows_), 0.0);
-        found.dual.assign(static_cast<std::size_t>(n_rows_), 0.0);
-        found.scores.assign(found.columns.size(), 0.0);
-        solver_->choose(z_, 1, n_rows_, found.columns.data());
-        found.answer = solver_->solve(b, fit_tol_, true, cutoff, found.coef.data(),
-                                      found.margins.data(), found.dual.data(), found.scores.data());
+        found.margins.assign(at(q_ * n_rows_), 0.0);
+        found.dual.assign(at(q_ * n_rows_), 0.0);
+        found.scores.assign(found.coef.size(), 0.0);
+        found.answer.intercept = b;
+        problem_.fit(z_, fit_tol_, cutoff, found);
         return found;
     }
 
@@ -95,31 +87,40 @@ class PoolExchanges {
             std::vector<std::int64_t> leaving = movable(current), entering = outside(current, 0);
             const std::int64_t most = std::min({rule_.most_spliced, size(leaving), size(entering)});
             if (most == 0) return;
-            risk_.evaluate(current.margins.data(), 0.0, v_, curvature_);
-            std::vector<double> score(at(p_)), bend(at(p_));
-            products(current.dual.data(), curvature_, 1, 0, score.data(), bend.data());
+            problem_.evaluate(current.margins.data(), v_, curvature_);
+            std::vector<double> score(at(q_ * p_)), bend(at(q_ * p_));
+            products(current.dual.data(), curvature_, q_, 0, score.data(), bend.data());
             // Comparisons need an order, which NaN has not: what overflows stays.
             const auto ordered = [](double value, double instead) {
                 return std::isnan(value) ? instead : value;
             };
-            const auto lost = [&](std::int64_t place) {
-                const double u = current.coef[at(place)];
-                return ordered(bend[at(current.columns[at(place)])] * u * u, kNone);
-            };
-            const auto gain = [&](std::int64_t j) {
-                return ordered(score[at(j)] * score[at(j)] / bend[at(j)], -1.0);
-            };
+            std::vector<double> lost(current.columns.size()), gain(at(p_));
+            for (const std::int64_t place : leaving) {
+                const std::int64_t j = current.columns[at(place)];
+                lost[at(place)] = ordered(sum_of([&](std::int64_t o) {
+                                              const double u = current.coef[at(place * q_ + o)];
+                                              return bend[at(o * p_ + j)] * u * u;
+                                          }),
+                                          kNone);
+            }
+            for (const std::int64_t j : entering)
+                gain[at(j)] = ordered(sum_of([&](std::int64_t o) {
+                                          return score[at(o * p_ + j)] * score[at(o * p_ + j)] /
+                                                 bend[at(o * p_ + j)];
+                                      }),
+                                      -1.0);
             first_of(leaving, most, [&](std::int64_t a, std::int64_t b) {
-                const double x = lost(a), y = lost(b);
+                const double x = lost[at(a)], y = lost[at(b)];
                 return x < y || (x == y && a > b);  // ties keep the smaller index
             });
             first_of(entering, most, [&](std::int64_t a, std::int64_t b) {
-                const double x = gain(a), y = gain(b);
+                const double x = gain[at(a)], y = gain[at(b)];
                 return x > y || (x == y && a < b);
             });
             std::vector<double> start;
             for (const std::int64_t j : entering)
-                start.push_back(score[at(j)] / bend[at(j)]);
+                for (std::int64_t o = 0; o < q_; ++o)
+                    start.push_back(first_coef(score[at(o * p_ + j)], bend[at(o * p_ + j)]));
             std::optional<SupportFit> best;
             double limit = limit_of(current);
             for (std::int64_t count = most; count >= 1; count /= 2) {
@@ -151,12 +152,12 @@ class PoolExchanges {
         if (count == 0 || entering.empty()) return false;
         const std::vector<double> objective = without(current, leaving);
         const std::int64_t start = entering.front(), width = p_ - start;
-        std::vector<double> score(at(count * width)), bend(at(count * width));
-        products(many_v_.data(), many_curvature_.data(), count, start, score.data(), bend.data());
+        std::vector<double> score(at(count * q_ * width)), bend(at(count * q_ * width));
+        products(many_v_.data(), many_curvature_.data(), count * q_, start, score.data(),
+                 bend.data());
         struct Pair {
             double value;
             std::int64_t leaving, entering;
-            double coef;
         };
         const auto before = [](const Pair& a, const Pair& b) {
             return a.value < b.value || (a.value == b.value && a.entering < b.entering);
@@ -166,21 +167,28 @@ class PoolExchanges {
             own.clear();
             const double needed = rule_.won_back * (objective[at(l)] - current.answer.objective);
             for (const std::int64_t j : entering) {
-                const double c = score[at(l * width + j - start)],
-                             h = bend[at(l * width + j - start)];
-                const double gain = c * c / (2.0 * h), value = objective[at(l)] - gain;
+                const double gain = sum_of([&](std::int64_t o) {
+                    const std::size_t place = at((l * q_ + o) * width + j - start);
+                    return score[place] * score[place] / (2.0 * bend[place]);
+                });
+                const double value = objective[at(l)] - gain;
                 // Neither where a number overflows.
-                if (gain >= needed && std::isfinite(value))
-                    own.push_back({value, leaving[at(l)], j, c / h});
+                if (gain >= needed && std::isfinite(value)) own.push_back({value, l, j});
             }
             first_of(own, rule_.trials_each, before);
             pairs.insert(pairs.end(), own.begin(), own.end());
         }
         first_of(pairs, rule_.most_trials, before);
         const double limit = limit_of(current);
+        std::vector<double> coef(at(q_));
         for (const Pair& pair : pairs) {
-            std::optional<SupportFit> trial =
-                exchanged(current, {pair.leaving}, {pair.entering}, &pair.coef, limit);
+            for (std::int64_t o = 0; o < q_; ++o) {
+                const std::size_t place =
+                    at((pair.leaving * q_ + o) * width + pair.entering - start);
+                coef[at(o)] = first_coef(score[place], bend[place]);
+            }
+            std::optional<SupportFit> trial = exchanged(current, {leaving[at(pair.leaving)]},
+                                                        {pair.entering}, coef.data(), limit);
             if (trial) {
                 current = std::move(*trial);
                 return true;
@@ -194,18 +202,18 @@ class PoolExchanges {
                                         const std::vector<std::int64_t>& leaving,
                                         const std::vector<std::int64_t>& entering,
                                         const double* coef, double limit) {
-        std::vector<std::pair<std::int64_t, double>> parts;
+        std::vector<std::pair<std::int64_t, const double*>> parts;  // columns, their coefficients
         for (std::int64_t place = 0; place < size(current.columns); ++place)
             if (std::find(leaving.begin(), leaving.end(), place) == leaving.end())
-                parts.emplace_back(current.columns[at(place)], current.coef[at(place)]);
+                parts.emplace_back(current.columns[at(place)], &current.coef[at(place * q_)]);
         for (std::int64_t k = 0; k < size(entering); ++k)
-            parts.emplace_back(entering[at(k)], coef[k]);
+            parts.emplace_back(entering[at(k)], coef + k * q_);
         std::sort(parts.begin(), parts.end());
         std::vector<std::int64_t> columns;
         std::vector<double> start;
-        for (const auto& [column, value] : parts) {
+        for (const auto& [column, values] : parts) {
             columns.push_back(column);
-            start.push_back(value);
+            start.insert(start.end(), values, values + q_);
         }
         const auto known = failed_.find(columns);
         if (known != failed_.end() && known->second >= limit) return std::nullopt;
@@ -214,6 +222,10 @@ class PoolExchanges {
         failed_[std::move(columns)] = limit;
         return std::nullopt;
     }
+
+    // What a coefficient that enters starts from: of several outputs 0, as in Python, where
+    // exchanges of groups have no model of a single column.
+    double first_coef(double score, double bend) const { return q_ > 1 ? 0.0 : score / bend; }
 
     double limit_of(const SupportFit& current) const {
         return current.answer.objective * (1.0 - tol_);
@@ -231,15 +243,18 @@ class PoolExchanges {
     std::vector<std::int64_t> weakest(const SupportFit& current) {
         std::vector<std::int64_t> places = movable(current);
         if (size(places) <= rule_.most_leaving) return places;
-        risk_.evaluate(current.margins.data(), 0.0, v_, curvature_);
+        problem_.evaluate(current.margins.data(), v_, curvature_);
         std::vector<double> lost(current.columns.size());
         for (const std::int64_t place : places) {
             const double* const column = z_ + current.columns[at(place)] * n_rows_;
-            double bend = 1.0;
-            for (std::int64_t i = 0; i < n_rows_; ++i)
-                bend += curvature_[i] * column[i] * column[i];
-            const double u = current.coef[at(place)];
-            lost[at(place)] = std::isnan(bend * u * u) ? kNone : bend * u * u;
+            const double sacrifice = sum_of([&](std::int64_t o) {
+                double bend = 1.0;
+                for (std::int64_t i = 0; i < n_rows_; ++i)
+                    bend += curvature_[o * n_rows_ + i] * column[i] * column[i];
+                const double u = current.coef[at(place * q_ + o)];
+                return bend * u * u;
+            });
+            lost[at(place)] = std::isnan(sacrifice) ? kNone : sacrifice;
         }
         first_of(places, rule_.most_leaving, [&](std::int64_t a, std::int64_t b) {
             return lost[at(a)] < lost[at(b)] || (lost[at(a)] == lost[at(b)] && a < b);
@@ -265,20 +280,23 @@ class PoolExchanges {
     // derivatives of the losses there go into many_v_ (minus the first) and many_curvature_.
     std::vector<double> without(const SupportFit& current,
                                 const std::vector<std::int64_t>& leaving) {
-        many_v_.resize(at(size(leaving) * n_rows_));
-        many_curvature_.resize(at(size(leaving) * n_rows_));
+        const std::int64_t length = q_ * n_rows_;
+        many_v_.resize(at(size(leaving) * length));
+        many_curvature_.resize(at(size(leaving) * length));
         const double penalty = 0.5 * std::inner_product(current.coef.begin(), current.coef.end(),
                                                         current.coef.begin(), 0.0);
         std::vector<double> objective;
         for (std::int64_t l = 0; l < size(leaving); ++l) {
-            const double u = current.coef[at(leaving[at(l)])];
+            const double* const u = &current.coef[at(leaving[at(l)] * q_)];
             const double* const column = z_ + current.columns[at(leaving[at(l)])] * n_rows_;
-            for (std::int64_t i = 0; i < n_rows_; ++i)
-                margin_[i] = current.margins[at(i)] - u * column[i];
-            const std::int64_t start = l * n_rows_;
-            const RowTotals totals = risk_.evaluate(margin_, 0.0, many_v_.data() + start,
-                                                    many_curvature_.data() + start);
-            objective.push_back(totals.value + penalty - 0.5 * u * u);
+            for (std::int64_t o = 0; o < q_; ++o)
+                for (std::int64_t i = 0; i < n_rows_; ++i)
+                    margin_[o * n_rows_ + i] =
+                        current.margins[at(o * n_rows_ + i)] - u[o] * column[i];
+            const double value = problem_.evaluate(margin_, many_v_.data() + l * length,
+                                                   many_curvature_.data() + l * length);
+            objective.push_back(value + penalty -
+                                0.5 * sum_of([&](std::int64_t o) { return u[o] * u[o]; }));
         }
         return objective;
     }
@@ -327,24 +345,31 @@ class PoolExchanges {
         items.erase(items.begin() + kept, items.end());
     }
 
+    // The sum of numbers of the outputs.
+    template <class Of>
+    double sum_of(const Of& of) const {
+        double total = of(0);
+        for (std::int64_t o = 1; o < q_; ++o)
+            total += of(o);
+        return total;
+    }
+
     template <class T>
     static std::int64_t size(const std::vector<T>& items) {
         return static_cast<std::int64_t>(items.size());
     }
     static std::size_t at(std::int64_t place) { return static_cast<std::size_t>(place); }
 
-    const Risk<Loss>& risk_;
-    std::int64_t p_, n_rows_;  // rows with padding
+    Problem& problem_;
+    std::int64_t p_, n_rows_, q_;  // rows with padding
     const std::uint8_t* is_kept_;
-    bool intercept_;
     double tol_, fit_tol_;
     ExchangeRule rule_;
     std::vector<std::int64_t> known_;
     std::int64_t n_known_ = 0;
     std::map<std::vector<std::int64_t>, double> failed_;  // objectives that supports reach
-    std::vector<double> many_v_, many_curvature_, penalty_;
-    std::optional<RidgeSolver<Loss>> solver_;  // of supports of the size at hand
-    Buffer z_{n_rows_ * p_}, margin_{n_rows_}, v_{n_rows_}, curvature_{n_rows_};
+    std::vector<double> many_v_, many_curvature_;
+    Buffer z_{n_rows_ * p_}, margin_{q_ * n_rows_}, v_{q_ * n_rows_}, curvature_{q_ * n_rows_};
 };
 
 }  // namespace zeronorm

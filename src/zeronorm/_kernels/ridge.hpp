@@ -41,15 +41,13 @@ class RidgeSolver {
           zero_value_(risk.null(intercept)) {}
 
     // Goes on with another loss of the same rows, which has to live as long as this.
-    // is_same_matrix: whether its weights, and the penalty, are those that a Newton system was made
-    // of before.
-    void turn_to(const Risk<Loss>& risk, bool is_same_matrix) {
+    // null: its value without features. is_same_matrix: whether its weights, and the penalty, are
+    // those that a Newton system was made of before.
+    void turn_to(const Risk<Loss>& risk, double null, bool is_same_matrix) {
         risk_ = &risk;
-        zero_value_ = risk.null(intercept_);
+        zero_value_ = null;
         is_factored_ = is_factored_ && is_same_matrix;
     }
-    // The objective of the model without features.
-    double null() const { return zero_value_; }
 
     // Takes p columns of x, n rows by strides in elements: the Z of the next solution.
     void choose(const double* x, std::int64_t row_stride, std::int64_t column_stride,

@@ -73,6 +73,14 @@ class LossOfRows:
         """Return what the second derivative in coefficients of Z is less than Z'WZ; None: 0."""
         return None
 
+    def hessian(
+        self: Any, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> FloatArray:
+        """Return the second derivative in coefficients of Z, with no intercept beside them."""
+        found = Z.gram(self.curvature(z, y, weight))
+        taken = self.coupling(Z, z, y, weight)
+        return found if taken is None else found - taken
+
     def blocks(self: Any, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return the second derivatives in the margins of a row, (1, 1, n) of one output."""
         return np.asarray(self.curvature(z, y, weight)[None, None])

@@ -94,20 +94,26 @@ class Multinomial(LossOfOutputs):
         self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> FloatArray | None:
         """Return what the sums of a row and the intercepts take off."""
+        if _is_compiled() and Z.repeated is not None:
+            return Z.gram(self.curvature(z, y, weight)) - self.hessian(Z, z, y, weight)
         p, s = self._shares(z, y, weight), self.by_output(weight)[0]
-        x = Z.repeated if _is_compiled() else None
-        if x is not None:
-            found = np.empty((x.shape[1] * self.outputs,) * 2)
-            _kernels.multinomial_coupling(
-                x, np.arange(x.shape[1]), p.ravel(), np.ascontiguousarray(weight, np.float64),
-                self.outputs, self.free, found,
-            )  # fmt: skip
-            return found
         rows = Z.summed((np.sqrt(s) * p).ravel(), self.outputs)
         found = np.asarray(rows.T @ rows)
         if self.free:
             block = self.blocks(z, y, weight).transpose(0, 2, 1)
             found += self._eliminated(Z, np.ascontiguousarray(block).reshape(-1, self.outputs))
+        return found
+
+    def hessian(self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the second derivative in coefficients of Z."""
+        x = Z.repeated if _is_compiled() else None
+        if x is None:
+            return LossOfOutputs.hessian(self, Z, z, y, weight)
+        found = np.empty((x.shape[1] * self.outputs,) * 2)
+        _kernels.multinomial_hessian(
+            x, np.arange(x.shape[1]), self._shares(z, y, weight).ravel(),
+            np.ascontiguousarray(weight, np.float64), self.outputs, self.free, found,
+        )  # fmt: skip
         return found
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:

@@ -83,6 +83,12 @@ class Risk:
             return None
         return self.loss.coupling(Z, z, self.y, self.weight)
 
+    def hessian(self, Z: Columns, z: FloatArray) -> FloatArray | None:
+        """Return the second derivative in coefficients of Z; None: that of rows by themselves."""
+        if self.loss.separable:
+            return None
+        return self.loss.hessian(Z, z, self.y, self.weight)
+
     def best(self, z: FloatArray, start: float = 0.0) -> tuple[float, float, FloatArray]:
         """Return the best b for margins z without it, the value there and its gradient in z.
 

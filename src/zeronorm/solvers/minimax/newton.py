@@ -63,7 +63,7 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
         if gap > SUBSAMPLE_PROGRESS * previous_gap or gap < SUBSAMPLE_GAP:
             sample = None
         previous_gap = gap
-        A, cross, total = _curvature_model(blocks, curvature, sample, risk.coupling(Z, z + b))
+        A, cross, total = _curvature_model(blocks, curvature, sample, z + b)
         u_new, lam_new = _quadratic_model(A, A @ u + c, E, lam, 0.01 * gap * blocks.scale)
         shift = -float(cross @ (u_new - u)) / total if total > 0 else 0.0
         z_step = Z.times(u_new - u)
@@ -115,22 +115,26 @@ def _curvature_model(
     blocks: Blocks,
     curvature: FloatArray,
     sample: tuple[np.ndarray, Columns] | None,
-    coupling: FloatArray | None,
+    margins: FloatArray,
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return Z'WZ with the free intercept eliminated, Z'w and sum w (0 without an intercept).
 
-    coupling : what the curvature of the loss is less than Z'WZ, of a loss without intercept.
+    curvature : (n,) of the loss at the margins.
     """
-    Z = blocks.Z
+    Z, risk = blocks.Z, blocks.risk
+    hessian = risk.hessian(Z, margins) if sample is None else None
+    if hessian is not None:
+        return hessian, np.zeros(hessian.shape[0]), 0.0
     if sample is not None:
         rows, Z_rows = sample
         part = float(curvature[rows].sum())
         if part > 0:
             Z, curvature = Z_rows, curvature[rows] * (float(curvature.sum()) / part)
     A = Z.gram(curvature)
+    coupling = risk.coupling(blocks.Z, margins)
     if coupling is not None:
         return A - coupling, np.zeros(A.shape[0]), 0.0
-    if not blocks.risk.intercept:
+    if not risk.intercept:
         return A, np.zeros(A.shape[0]), 0.0
     cross, total = Z.dot(curvature), float(curvature.sum())
     if total > 0:

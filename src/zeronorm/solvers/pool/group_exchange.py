@@ -7,9 +7,11 @@ and leaves with all its columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from ... import _kernels
 from ..._typing import Columns, FloatArray, IndexArray
 from ..risk import Risk
 from .exchange import (
@@ -17,15 +19,18 @@ from .exchange import (
     DROP_SHARE,
     ELIMINATION_TOL,
     FIT_TOL,
+    KERNEL_POOL,
     MAX_EXCHANGE,
     MAX_ROUNDS,
     MOST_LEAVING,
     ONE_BY_ONE,
+    RULE,
     WON_BACK,
     Fitted,
     best_pairs,
 )
-from .ridge import ridge
+from .outputs import OF_CLASSES, in_kernel, kernel_of
+from .ridge import Ridge, bounded, ridge
 
 
 class GroupExchanges:
@@ -47,6 +52,7 @@ class GroupExchanges:
         tol : decrease of the objective that counts, as a share of it.
         """
         self._risk, self._keep, self._tol = risk, keep, tol
+        self._fit_tol = min(FIT_TOL, ACCURACY * tol)
         self._failed: dict[bytes, float] = {}  # objectives that supports are known to reach
         self._settled: set[bytes] = set()  # supports that no swap in the pool as it is helps
         self._Z = Z
@@ -57,6 +63,8 @@ class GroupExchanges:
         if Z.shape[1] > self._Z.shape[1]:
             self._settled.clear()
         self._Z, self._code = Z, code
+        q = self._risk.loss.outputs
+        self._of_features = np.array_equal(code, np.repeat(np.arange(code.size // q), q))
         self._protected = np.zeros(int(code.max(initial=-1)) + 1, bool)
         self._protected[self._keep] = True
 
@@ -89,6 +97,32 @@ class GroupExchanges:
 
     def improve(self, current: Fitted, *, swaps: bool = True) -> Fitted:
         """Splice and swap until neither helps; without swaps, splice."""
+        loss: Any = self._risk.loss
+        x, kernel, n, q = self._Z.repeated, kernel_of(loss), self._risk.size, loss.outputs
+        k = current.columns.size // q
+        small = n * self._code.size <= KERNEL_POOL and in_kernel(loss, n, k)
+        if x is None or kernel is None or not (small and k and self._of_features):
+            return self.improve_by_steps(current, swaps=swaps)
+        if current.columns.tobytes() in self._settled:
+            return current
+        parameters = (0.0, 0.0) if kernel == OF_CLASSES else loss.each.kernel_parameters
+        places, u = current.columns[::q] // q, current.fit.coef.copy()
+        margins, dual, scores = np.empty(q * n), np.empty(q * n), np.empty(q * k)
+        numbers = _kernels.output_exchange(
+            x, self._risk.y, self._risk.weight, self._protected.view(np.uint8), kernel, parameters,
+            q, loss.free, self._tol, self._fit_tol, swaps, RULE, WON_BACK, places, u, margins, dual,
+            scores,
+        )  # fmt: skip
+        columns = (q * places[:, None] + np.arange(q)).ravel()
+        if swaps:
+            self._settled.add(columns.tobytes())
+        if np.array_equal(columns, current.columns):
+            return current
+        fit = Ridge(u, numbers[0], margins, dual, scores, *numbers[1:])
+        return Fitted(columns, bounded(fit, self._risk, np.ones(q * k)))
+
+    def improve_by_steps(self, current: Fitted, *, swaps: bool = True) -> Fitted:
+        """Do what `improve` does, in any pool."""
         while True:
             spliced = self.splice(current)
             if not swaps:
@@ -227,9 +261,8 @@ class GroupExchanges:
             u = np.zeros(self._code.size)
             u[near.columns] = near.fit.coef
             start = (u[columns], near.fit.intercept)
-        tol = min(FIT_TOL, ACCURACY * self._tol)
         fit = ridge(
-            self._Z, self._risk, columns=columns, start=start, tol=tol, of_value=True,
+            self._Z, self._risk, columns=columns, start=start, tol=self._fit_tol, of_value=True,
             cutoff=cutoff,
         )  # fmt: skip
         return Fitted(columns, fit)

@@ -18,9 +18,29 @@ from ..risk import Risk
 # Systems of at most so many multiply-adds: above it the BLAS is faster.
 KERNEL_SYSTEM = 2e8
 
+# The number of the multinomial loss where others have that of the loss of each output.
+OF_CLASSES = -1
+
 Solution = tuple[
     FloatArray, float, FloatArray, FloatArray, FloatArray, float, float, float
 ]  # the fields of `ridge.Ridge`
+
+
+def kernel_of(loss: Any) -> int | None:
+    """Return the number by which compiled solvers know a loss of outputs; None: they do not."""
+    if not _kernels.HAS_COMPILED_SOLVERS:
+        return None
+    if type(loss) is Multinomial:
+        return OF_CLASSES
+    if type(loss) is Responses and loss.each.kernel >= 0 and loss.each.separable:
+        return loss.each.kernel
+    return None
+
+
+def in_kernel(loss: Any, n: int, n_features: int) -> bool:
+    """Return whether the compiled solvers solve problems of n rows on so many features."""
+    side = n_features * (loss.outputs if type(loss) is Multinomial else 1)
+    return kernel_of(loss) is not None and n * side**2 + side**3 <= KERNEL_SYSTEM
 
 
 def compiled_outputs(
@@ -38,33 +58,30 @@ def compiled_outputs(
     diagonal : (p,) the p_j. Returns None where there is no compiled solver for it.
     """
     loss: Any = risk.loss
-    x, q = Z.repeated, loss.outputs
-    if not _kernels.HAS_COMPILED_SOLVERS or x is None:
+    x, q, kernel = Z.repeated, loss.outputs, kernel_of(loss)
+    if kernel is None or x is None:
         return None
     chosen = np.arange(Z.shape[1]) if columns is None else columns
     places = chosen[::q] // q
     n, p = risk.size, places.size * q
     whole = np.array_equal((q * places[:, None] + np.arange(q)).ravel(), chosen)
-    is_multinomial = type(loss) is Multinomial
-    side = p if is_multinomial else places.size
-    if not whole or n * side**2 + side**3 > KERNEL_SYSTEM:
+    if not whole or not in_kernel(loss, n, places.size):
         return None
     margins, dual, scores = np.empty(n * q), np.empty(n * q), np.empty(p)
     out = u, margins, dual, scores
-    if is_multinomial:
+    if kernel == OF_CLASSES:
+        if not np.array_equal(diagonal, np.repeat(diagonal[::q], q)):
+            return None
         numbers = _kernels.multinomial_ridge(
             x, places, risk.y, risk.weight, diagonal, q, loss.free, tol,
             of_value, cutoff, *out,
         )  # fmt: skip
-    elif type(loss) is Responses and loss.each.kernel >= 0 and loss.each.separable:
-        each = loss.each
+    else:
         numbers = _kernels.responses_ridge(
-            x, places, risk.y, risk.weight, diagonal, each.kernel, each.kernel_parameters, q,
+            x, places, risk.y, risk.weight, diagonal, kernel, loss.each.kernel_parameters, q,
             loss.free, tol, of_value, *out,
         )  # fmt: skip
-    else:
-        return None
     return u, numbers[0], margins, dual, scores, *numbers[1:]
 
 
-__all__ = ["compiled_outputs"]
+__all__ = ["OF_CLASSES", "compiled_outputs", "in_kernel", "kernel_of"]
