@@ -62,15 +62,13 @@ class Covariates:
         """Return those of the columns of a certificate, if any; error: as of `Data`."""
         if not columns.shape[1]:
             return None
-        n, ones, n_strata = len(columns), list[FloatArray](), 0
-        if loss.survival and y.shape[1] == 4:
-            raise CertificateError("a certificate of rows that enter late has no covariates.")
+        n, ones = len(columns), list[FloatArray]()
         if loss.survival:
-            for rows in loss.strata(y):
+            for rows in loss.parts(y):
                 ones.append(np.bincount(rows, minlength=n).astype(np.float64))
-            n_strata = len(ones)
-        elif free:
+        elif free or loss.ordered:
             ones.append(np.ones(n))
+        n_strata = len(ones) if loss.survival or loss.ordered else 0
         size = np.sqrt((columns**2).sum(axis=0))
         given = np.column_stack([columns / size, *(one / np.sqrt(one.sum()) for one in ones)])
         # The last columns are kept as they are: the first are made orthogonal to them.
@@ -154,7 +152,10 @@ class Covariates:
         ]
         if not np.array(away).sum(axis=0).max(initial=0.0) <= 0.5:
             raise CertificateError(NO_ROOM)
-        return directions, 2.0 * float((np.abs(self._sums(dual)) + self._errors(dual))[ours].max())
+        # The conjugate may be that of a point a little beside.
+        beside = self.loss.looseness(dual, self.y, self.weight) * np.abs(self.columns).max(axis=0)
+        off = np.abs(self._sums(dual)) + self._errors(dual) + np.tile(beside, self._counted())
+        return directions, 2.0 * float(off[ours].max())
 
     def _parts(self, dual: FloatArray) -> FloatArray:
         return dual.reshape(self.outputs, -1)
