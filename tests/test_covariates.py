@@ -756,7 +756,8 @@ def test_rounding_covers_the_point_that_is_feasible(loss, size):
     own = replace(data.covariates, error=np.full_like(data.covariates.error, size))
     base = own.feasible(dual)
     value = data.loss.conjugates(base, data.y, data.weight)[0].sum()
-    most, reach = own.rounding(base), own.moved(base)
+    most, reach = own.rounding(base), own.moved(base, data.X, data.error)
+    known = replace(data, covariates=own)
     bent, inverse = own._system(base)
     p = own.columns.shape[1] - own.n_strata
     ours = np.tile(np.arange(own.columns.shape[1]) < p, inverse.shape[0] // own.columns.shape[1])
@@ -765,9 +766,21 @@ def test_rounding_covers_the_point_that_is_feasible(loss, size):
     for _ in range(200):
         point = base + D @ (e * rng.choice([-1.0, 1.0], e.size))
         worst = max(worst, data.loss.conjugates(point, data.y, data.weight)[0].sum() - value)
-        away = np.abs(point - base).reshape(own.outputs, -1).sum(axis=1)
-        assert (away <= reach).all()
+        away = data.X.T @ (point - base).reshape(own.outputs, -1).T
+        assert (np.abs(away) <= reach).all()
+        assert (np.abs(away) <= known.errors(base, slice(None))).all()
     assert 0.0 < worst <= most <= 20.0 * worst + 1e-13 * abs(value)
+
+
+def test_rows_by_the_thousand_with_several_covariates_are_verified():
+    """Rounding is bounded by so much that nothing of a usual size can be verified."""
+    rng = np.random.default_rng(46)
+    X = rng.standard_normal((2000, 40))
+    z = X[:, 0] - X[:, 2] + X[:, 3]
+    for loss in ("logistic", "ordinal"):
+        y = target(loss, z, rng)
+        one = estimator(loss, 3, covariates=[3, 4, 5, 6, 7]).fit(X, y).certificate_
+        assert verify(X, y, one)["rounding"] < 3e-10 * one.objective
 
 
 def test_a_point_without_room_is_refused():

@@ -101,11 +101,17 @@ class Covariates:
             )
         return dual
 
-    def moved(self, dual: FloatArray) -> FloatArray:
-        """Return by how much the feasible point may differ, the sum over the rows, (outputs,)."""
+    def moved(self, dual: FloatArray, X: FloatArray, error: FloatArray) -> FloatArray:
+        """Return by how much the scores X'v of the feasible point may differ, (k, outputs).
+
+        By e times the sum of |X'd_k|, with its rounding; error: (k,) relative to the sum of |d_k|.
+        """
         directions, left = self._left(dual)
-        sizes = np.abs(directions).sum(axis=1) * left
-        return np.asarray(sizes.reshape(self.outputs, -1).sum(axis=1))
+        if not left > 0.0:
+            return np.zeros((X.shape[1], self.outputs))
+        each = directions.reshape(self.outputs, len(X), -1)
+        found = [np.abs(X.T @ own).sum(axis=1) + error * float(np.abs(own).sum()) for own in each]
+        return left * np.array(found).T
 
     def rounding(self, dual: FloatArray) -> float:
         """Return by how much the conjugate of the feasible point may be above that of this one."""

@@ -61,7 +61,7 @@ class Ordinal(Loss):
         return np.asarray(dual * np.where(dual > 0, less[0, place], less[1, place]))
 
     def looseness(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return the rounding of the flows through all thresholds."""
+        """Return the rounding of the sum and of what comes to the inner classes."""
         return self.thresholds.size * noise_of(v)
 
     def conjugates(
