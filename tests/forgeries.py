@@ -92,14 +92,15 @@ class Truth:
 def admissible(c, m):
     """Return the largest supports that the budget and the forced features of a certificate admit.
 
-    m : features, none of them constant.
+    m : columns, none of them constant; features are those that are no covariates.
     """
     units = np.arange(m) if c.groups is None else np.asarray(c.groups.code)
     must = {int(units[j]) for j in c.forced}
-    free = sorted(set(units.tolist()) - must)
+    free = sorted(set(np.delete(units, c.covariates).tolist()) - must)
     budget = len(c.support) if c.groups is None else int(c.n_groups)
     others = itertools.combinations(free, min(budget - len(must), len(free)))
-    return [[j for j in range(m) if units[j] in must.union(chosen)] for chosen in others]
+    features = np.setdiff1d(np.arange(m), c.covariates).tolist()
+    return [[j for j in features if units[j] in must.union(chosen)] for chosen in others]
 
 
 def forge(rng, c, m):
@@ -257,6 +258,36 @@ def other_signs(rng, c, m):
     return _replaced(c, signs=signs)
 
 
+def other_covariates(rng, c, m):
+    """Claim other covariates or coefficients; not among the changes of certificates without any."""
+    draw, several = rng.integers(6), np.ndim(c.coef) == 2
+    c = _replaced(
+        c, effects=c.effects if several else np.resize(c.effects, len(c.covariates)),
+        coef=c.coef if several else np.resize(c.coef, len(c.support)),
+    )  # fmt: skip
+    if draw < 2:
+        return _replaced(c, effects=_array(rng, c.effects))
+    if draw == 2:
+        return _replaced(c, covariates=c.covariates[:0], effects=np.empty(0))
+    if draw == 3 and len(c.support) > 1 and not several:  # a feature becomes one
+        own, beside = c.support[0], c.covariates
+        order = np.argsort(np.append(beside, own))
+        return _replaced(
+            c, support=c.support[1:], coef=c.coef[1:], covariates=np.append(beside, own)[order],
+            effects=np.append(c.effects, c.coef[0])[order],
+        )  # fmt: skip
+    if draw == 4 and len(c.covariates) and not several:  # and the other way
+        own, beside = c.support, c.covariates
+        order = np.argsort(np.append(own, beside[0]))
+        return _replaced(
+            c, support=np.append(own, beside[0])[order], covariates=beside[1:],
+            coef=np.append(c.coef, c.effects[0])[order], effects=c.effects[1:],
+        )  # fmt: skip
+    covariates = _indices(rng, c.covariates, m)
+    shape = (*np.shape(c.effects)[:-1], covariates.size)
+    return _replaced(c, covariates=covariates, effects=np.resize(c.effects, shape))
+
+
 def _no_tree(rng, c, m):
     return _replaced(c, tree=None)
 
@@ -273,7 +304,7 @@ _CHANGES = [
     _fields("fit_intercept", lambda rng, v, m: not v),
     _fields("loss", lambda rng, v, m: str(rng.choice(["logistic", "squared_hinge", "hinge"]))),
     _fields("scaling", lambda rng, v, m: str(rng.choice(["standardized", "scaled", "none", "?"]))),
-    *[_fields(name, lambda rng, v, m: _number(rng, v))
+    *[_fields(name, lambda rng, v, m: _array(rng, v) if np.ndim(v) else _number(rng, v))
       for name in ("C", "intercept", "objective", "objective", "bound", "bound")],
 ]  # fmt: skip
 
@@ -365,7 +396,7 @@ def accepted(rng, true, X, y, n_draws, optimum):
         found.append(forged)
         supports = admissible(forged, X.shape[1])
         problem = float(forged.C), bool(forged.fit_intercept), str(supports), str(forged.parameters)
-        problem += (str(forged.signs),)
+        problem += (str(forged.signs), str(forged.covariates), forged.scaling)
         if problem not in known:
             known[problem] = min(optimum(forged, one) for one in supports)
         assert float(forged.bound) <= known[problem] * (1.0 + 1e-6) + 1e-12

@@ -94,3 +94,23 @@ def test_bad_covariates(run, write):
     assert "covariates are of the methods" in " ".join(told.split())
     told = run(*options, "--covariates", "age", "--measure", "f1", code=2).stderr
     assert "which has no --covariates" in " ".join(told.split())
+
+
+@pytest.mark.parametrize("task", ["ordered", "late"])
+def test_ordered_classes_and_late_entries_have_covariates(run, write, task):
+    """The command refuses covariates, or names them after a class, where one model has all."""
+    start = 0.8 * TIME * rng.random(80)
+    own = {
+        "ordered": ({"y": KINDS}, ["--target", "y", "--order", "red,green,blue"]),
+        "late": (
+            {"start": start, "stop": TIME, "event": 1 * EVENT},
+            ["--time", "stop", "--event", "event", "--start", "start"],
+        ),
+    }
+    columns, options = own[task]
+    write(**columns)
+    asked = ["--features", 2, "--covariates", "age,sex", "--no-cv", "--certificate", "c.npz"]
+    told = run("select", "d.csv", *options, *asked).stdout
+    assert "2 covariates   in every model" in told
+    checked = run("verify", "d.csv", "c.npz", *(options if task == "late" else options[:2]))
+    assert "covariates: age, sex" in checked.stdout

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse as sp
+import scipy.sparse.csgraph
+import scipy.special
 
+import forgeries
 from conftest import slow
 from zeronorm import (
     BudgetClassifier,
@@ -22,14 +25,18 @@ from zeronorm import (
 )
 from zeronorm.groups import Groups
 from zeronorm.losses import Cox, Huber, LeastSquares, Logistic, Multinomial, Poisson, adjusted
+from zeronorm.losses._entries import parts_of
 from zeronorm.verification import CertificateError, check_form
 from zeronorm.verification._data import read_data
+from zeronorm.verification._losses import loss_of
+from zeronorm.verification._survival import survival_target
 
 COVARIATES = [3, 6]
 LOSSES = ["logistic", "squared_hinge", "least_squares", "huber", "poisson", "gamma", "cox",
-          "cox_efron", "multinomial", "responses"]  # fmt: skip
+          "cox_efron", "multinomial", "responses", "ordinal", "cox_late",
+          "cox_efron_late"]  # fmt: skip
 
-OTHERS = {"squared_hinge", "huber", "gamma", "cox_efron", "responses"}
+OTHERS = {"squared_hinge", "huber", "gamma", "cox_efron", "responses", "cox_efron_late"}
 SOME_LOSSES = [*(one for one in LOSSES if one not in OTHERS), *slow(*sorted(OTHERS))]
 
 
@@ -54,11 +61,14 @@ def target(loss, z, rng):
         return rng.poisson(np.exp(0.5 * z)).astype(float)
     if loss == "gamma":
         return np.exp(0.5 * z) * rng.gamma(2.0, size=n)
-    if loss == "multinomial":
+    if loss in ("multinomial", "ordinal"):
         return np.digitize(z + rng.logistic(size=n), [-0.8, 0.8])
     if loss == "responses":
         return np.column_stack([z, -z]) + rng.standard_normal((n, 2))
     time = np.ceil(4.0 * rng.exponential(np.exp(-z)))
+    if loss.endswith("late"):
+        start = np.floor(0.9 * time * rng.random(n))
+        return np.rec.fromarrays([start, time, rng.random(n) < 0.7], names="start,stop,event")
     rows = zip(rng.random(n) < 0.7, time, strict=True)
     return np.array(list(rows), dtype=[("event", bool), ("time", float)])
 
@@ -68,6 +78,8 @@ def estimator(loss, k, **options):
     if loss in ("logistic", "squared_hinge", "multinomial"):
         f = "logistic" if loss == "multinomial" else loss
         return BudgetClassifier(k, loss=f, calibrate=False, **options)
+    if loss == "ordinal":
+        return BudgetClassifier(k, loss=loss, calibrate=False, **options)
     if loss.startswith("cox"):
         return BudgetSurvivalAnalysis(k, ties="efron" if "efron" in loss else "breslow", **options)
     f = {"responses": "least_squares", "huber": Huber(0.5)}.get(loss, loss)
@@ -75,8 +87,15 @@ def estimator(loss, k, **options):
 
 
 def losses_of_margins(loss, Z, y, weight, parameters):
-    """The weighted loss of margins, (n, outputs), written down here once more."""
+    """The weighted loss of margins, (n, outputs), written down here once more.
+
+    Of ordered classes those less every threshold.
+    """
     z = Z[:, 0]
+    if loss == "ordinal":
+        above = np.column_stack([np.ones(len(Z)), scipy.special.expit(Z), np.zeros(len(Z))])
+        each = np.arange(len(Z))
+        return -float(weight @ np.log(np.maximum(above[each, y] - above[each, y + 1], 1e-300)))
     if loss in ("logistic", "squared_hinge"):
         s = np.where(y == y.max(), 1.0, -1.0)
         if loss == "logistic":
@@ -98,9 +117,12 @@ def losses_of_margins(loss, Z, y, weight, parameters):
     if loss == "multinomial":
         top = np.logaddexp.reduce(Z, axis=1)
         return float(weight @ (top - Z[np.arange(len(y)), np.searchsorted(np.unique(y), y)]))
-    total = 0.0
-    for time in np.unique(y["time"][y["event"]]):
-        at_risk, dead = y["time"] >= time, y["event"] & (y["time"] == time)
+    total, late = 0.0, loss.endswith("late")
+    times, start = (y["stop"], y["start"]) if late else (y["time"], np.full(len(y), -1.0))
+    loss = loss.removesuffix("_late")
+    for time in np.unique(times[y["event"]]):
+        at_risk = (start < time) & (times >= time)
+        dead = y["event"] & (times == time)
         size, d = weight * np.exp(z), int(dead.sum())
         D = float(weight[dead].sum())
         for before in range(d):
@@ -120,18 +142,20 @@ def optimum(X, y, loss, C, support, covariates, parameters=None, weight=None):
     q = {"multinomial": np.unique(y).size if loss == "multinomial" else 0, "responses": 2}.get(
         loss, 1
     )
-    k = len(support)
+    k, size = len(support), A.shape[1] * q
+    gaps = np.unique(y).size - 2 if loss == "ordinal" else 0  # logarithms of those of thresholds
 
     def value(w):
-        W = w.reshape(A.shape[1], q)
+        W = w[:size].reshape(A.shape[1], q)
         ridge = 0.5 * (W[:k] ** 2).sum()
         ridge += 1e-9 * W[-1].sum() ** 2  # of what changes nothing
-        return ridge + losses_of_margins(loss, A @ W, y, C * weight, parameters)
+        Z = A @ W - np.append(0.0, np.cumsum(np.exp(w[size:])))
+        return ridge + losses_of_margins(loss, Z, y, C * weight, parameters)
 
     found = scipy.optimize.minimize(
-        value, np.zeros(A.shape[1] * q), method="BFGS", options={"gtol": 1e-7}
+        value, np.zeros(size + gaps), method="BFGS", options={"gtol": 1e-7}
     )
-    return found.fun, found.x.reshape(A.shape[1], q)[k:-1]
+    return found.fun, found.x[:size].reshape(A.shape[1], q)[k:-1]
 
 
 @pytest.mark.parametrize("loss", SOME_LOSSES)
@@ -174,7 +198,8 @@ def test_coefficients_of_covariates_are_those_without_a_penalty(loss):
     np.testing.assert_allclose(own, effects, rtol=1e-4, atol=1e-4 * np.abs(effects).max())
 
 
-@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial"])
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "ordinal",
+                                  "cox_late"])  # fmt: skip
 def test_without_a_penalty_means_that_covariates_take_up_what_they_span(loss):
     """A shift of a feature by covariates, or other units of these, changes the selection."""
     X, z, rng = drawn(5, n=60)
@@ -192,13 +217,13 @@ def test_without_a_penalty_means_that_covariates_take_up_what_they_span(loss):
         m.decision_function(d) if hasattr(m, "decision_function") else m.predict(d)
         for m, d in ((one, X), (other, moved))
     ]
-    if loss == "cox":
+    if loss.startswith("cox"):
         scores = [s - s.mean() for s in scores]
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("method", ["pool", "minimax", "greedy", "l0", methods.L0(gap=0.0)])
-@pytest.mark.parametrize("loss", ["logistic", *slow("least_squares", "cox")])
+@pytest.mark.parametrize("loss", ["logistic", "ordinal", *slow("least_squares", "cox", "cox_late")])
 def test_every_method_that_has_covariates(method, loss):
     """A method counts covariates, selects them, or leaves them out."""
     X, z, rng = drawn(1, n=60)
@@ -251,7 +276,8 @@ def _apart(v):
     return np.where(moved > 0, moved * min(1.0, down / up), moved * min(1.0, up / down))
 
 
-@pytest.mark.parametrize("loss", ["logistic", "least_squares", *slow("poisson", "huber")])
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "ordinal", "cox_late",
+                                  *slow("poisson", "huber")])  # fmt: skip
 @pytest.mark.parametrize("forged", FORGED)
 def test_forged_certificates_are_refused(forged, loss):
     """A certificate that claims what is not so of covariates is verified."""
@@ -264,7 +290,8 @@ def test_forged_certificates_are_refused(forged, loss):
         verify(X, y, FORGED[forged](certificate))
 
 
-@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "responses"])
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "responses",
+                                  "ordinal", "cox_late"])  # fmt: skip
 def test_coefficients_of_covariates_have_to_be_the_best(loss):
     """A model whose covariates are not at their best, with its true objective, is verified."""
     X, z, rng = drawn(21, n=50)
@@ -302,6 +329,26 @@ def test_a_random_dual_point_never_proves_too_much(loss):
                 verify(X, y, replace(forged, dual=moved))
 
 
+@pytest.mark.parametrize("loss", [*slow("logistic", "cox", "cox_late"), "ordinal"])
+def test_no_forgery_states_what_is_not_so(monkeypatch, loss):
+    """A random forgery of a certificate with covariates verifies, and what it says is false."""
+    monkeypatch.setattr(
+        forgeries, "_CHANGES", [*forgeries._CHANGES, *[forgeries.other_covariates] * 8]
+    )
+    X, z, rng = drawn(50 + LOSSES.index(loss), n=30, m=7)
+    y = target(loss, z, rng)
+    model = estimator(loss, 2, covariates=COVARIATES, C=0.3).fit(X, y)
+
+    def least(c, support):
+        covariates = np.asarray(c.covariates, int).tolist()
+        return optimum(X, y, loss, c.C, support, covariates, c.parameters)[0]
+
+    accepted = []
+    for true in (model.certificate_, prove(model, X, y, gap=0.0).certificate):
+        accepted += forgeries.accepted(rng, true, X, y, 30, least)
+    assert accepted
+
+
 def test_rows_at_the_ends_of_their_intervals_leave_room_for_covariates():
     """Outliers of Huber's loss, whose dual values are at their caps, cannot be verified."""
     X, z, rng = drawn(4, n=60)
@@ -314,7 +361,8 @@ def test_rows_at_the_ends_of_their_intervals_leave_room_for_covariates():
     verify(X, y, quantile.certificate_)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial"])
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "ordinal",
+                                  "cox_late"])  # fmt: skip
 def test_integer_weights_equal_repeated_rows(loss):
     """Weights reach covariates otherwise than repeated rows do."""
     X, z, rng = drawn(6, n=50)
@@ -431,12 +479,6 @@ def test_what_cannot_be_is_refused():
     refused("n_features must be between 1 and 1", X=X[:, :8], covariates=list(range(7)))
     wide = rng.standard_normal((36, 50))
     refused("covariates must be fewer than the rows", X=wide, covariates=list(range(40)))
-    late = np.array(
-        [(0.5 * j, j + 1.0, True) for j in range(36)],
-        dtype=[("start", float), ("stop", float), ("event", bool)],
-    )
-    with pytest.raises(ValueError, match="rows that enter after the first event"):
-        BudgetSurvivalAnalysis(2, covariates=[3]).fit(X[:, :8], late)
     strata = np.array(
         [(True, j + 1.0, int(one)) for j, one in enumerate(X[:, 6])],
         dtype=[("event", bool), ("time", float), ("stratum", int)],
@@ -445,7 +487,8 @@ def test_what_cannot_be_is_refused():
         BudgetSurvivalAnalysis(2, covariates=[6]).fit(X[:, :8], strata)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "poisson", "cox", "cox_efron"])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "poisson", "cox", "cox_efron",
+                                  "ordinal", "cox_late"])  # fmt: skip
 def test_a_single_covariate_that_determines_targets_is_refused(loss):
     """A category without events, the only covariate, has a coefficient of -30, for infinity."""
     X, z, rng = drawn(13, n=60)
@@ -455,9 +498,72 @@ def test_a_single_covariate_that_determines_targets_is_refused(loss):
         y["event"] &= ~inside
     else:
         y[inside] = 0
-    for options in ({}, {"fit_intercept": False}) if not loss.startswith("cox") else ({},):
+    always = loss.startswith("cox") or loss == "ordinal"
+    for options in ({},) if always else ({}, {"fit_intercept": False}):
         with pytest.raises(ValueError, match="covariates must not determine the target"):
             estimator(loss, 2, covariates=[6], **options).fit(X, y)
+
+
+def gaps(seed, n=60):
+    """Data with late entries, of which two thirds of the rows enter when all others have left."""
+    X, z, rng = drawn(seed, n=n)
+    y = target("cox_late", z, rng)
+    later = 1000.0 * rng.integers(0, 3, n)
+    kind = [("start", float), ("stop", float), ("event", bool), ("stratum", int)]
+    rows = zip(y.start + later, y.stop + later, y.event, rng.integers(0, 2, n), strict=True)
+    return X, np.array(list(rows), dtype=kind), later
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_of_the_rows_without_a_common_event(seed):
+    """Parts are torn apart or taken together, and dual points have sums that they must not have."""
+    _, y, _ = gaps(seed)
+    rows = survival_target(y)
+    apart = [
+        (rows[:, [3]] < t) & (rows[:, [0]] >= t) & (rows[:, [2]] == stratum)
+        for stratum in (0, 1)
+        for t in np.unique(rows[(rows[:, 1] > 0) & (rows[:, 2] == stratum), 0])
+    ]
+    at_risk = np.hstack(apart).astype(float)
+    _, code = sp.csgraph.connected_components(at_risk @ at_risk.T)
+    expected = {frozenset(np.flatnonzero(code == one).tolist()) for one in np.unique(code)}
+    assert {frozenset(part.tolist()) for part in parts_of(rows)} == expected
+    none = {row for row in range(len(rows)) if not at_risk[row].any()}
+    known = {frozenset(part.tolist()) for part in loss_of("cox", {}).parts(rows)}
+    assert known == {one for one in expected if not one & none}
+    assert len(known) > 3
+
+
+@pytest.mark.parametrize("seed", [0, *slow(1, 2)])
+def test_what_is_constant_where_rows_are_compared_is_no_covariate(seed):
+    """The period of rows that are never compared has a coefficient, or ends in an error."""
+    X, y, later = gaps(seed)
+    X[:, 7] = later + 50.0 * y["stratum"]
+    model = BudgetSurvivalAnalysis(2, covariates=[3, 6, 7]).fit(X, y)
+    assert model.coef_[7] == 0.0 != model.coef_[3]
+    certificate = prove(model, X, y, gap=0.0).certificate
+    assert np.array_equal(certificate.covariates, [3, 6])
+    assert certificate.proven
+    verify(X, y, certificate)
+    raised = replace(certificate, tree=None, bound=certificate.objective * (1 + 1e-7))
+    rng = np.random.default_rng(seed)
+    for scale in (0.0, 1e-10, 1e-7, 1e-3):
+        moved = certificate.dual * (1.0 + scale * rng.standard_normal(60))
+        with pytest.raises(CertificateError):
+            verify(X, y, replace(raised, dual=moved, fixed_in=0, candidates=8))
+
+
+@pytest.mark.parametrize("loss", ["ordinal", "cox_late"])
+def test_covariates_that_depend_on_others_have_no_coefficients(loss):
+    """A combination of covariates ends in a singular system beside thresholds or late entries."""
+    X, z, rng = drawn(44, n=60)
+    y = target(loss, z, rng)
+    X[:, 7] = X[:, 6] - 0.1 * X[:, 3]
+    one = estimator(loss, 2, covariates=[3, 6, 7]).fit(X, y)
+    other = estimator(loss, 2, covariates=[3, 6]).fit(X[:, :7], y)
+    assert np.ravel(one.coef_)[7] == 0.0
+    assert np.array_equal(np.ravel(one.coef_)[:7], np.ravel(other.coef_))
+    verify(X, y, one.certificate_)
 
 
 def test_no_intercept_and_strata():
@@ -488,7 +594,7 @@ def test_criteria_count_covariates():
     assert one.criteria["aic"] == pytest.approx(2 * one.log_loss + 2 * 3 * (2 + 2))
 
 
-@pytest.mark.parametrize("loss", ["logistic", *slow("multinomial")])
+@pytest.mark.parametrize("loss", ["logistic", *slow("multinomial", "ordinal")])
 def test_calibration_scales_the_whole_margin(loss):
     """The calibration scales the features alone, or folds leave covariates out."""
     X, z, rng = drawn(14, n=90)
@@ -498,14 +604,15 @@ def test_calibration_scales_the_whole_margin(loss):
     a = scaled.path_[2].scale
     assert 0.02 <= a < 1.2
     assert a != 1.0
+    own = [0, -1] if loss == "ordinal" else slice(None)  # of the middle class it is no log-odds
     np.testing.assert_allclose(
-        scaled.decision_function(X), a * plain.decision_function(X), rtol=1e-7
+        scaled.decision_function(X)[..., own], a * plain.decision_function(X)[..., own], rtol=1e-7
     )
     without = estimator(loss, 2).set_params(calibrate=True).fit(X, y).path_[2]
     assert scaled.path_[2].cv_log_loss < without.cv_log_loss
 
 
-@pytest.mark.parametrize("loss", ["logistic", *slow("least_squares", "cox")])
+@pytest.mark.parametrize("loss", ["logistic", *slow("least_squares", "cox", "ordinal", "cox_late")])
 def test_cross_validation_has_covariates_in_every_fold(loss):
     """Folds have no covariates: their models would be much worse."""
     X, z, rng = drawn(15, n=120)
@@ -557,7 +664,8 @@ def test_duplicates_of_a_covariate_are_no_equivalents():
     verify(X, y, proof)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "responses"])
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "responses",
+                                  "ordinal", "cox_late"])  # fmt: skip
 def test_files_of_models_and_certificates(loss, tmp_path):
     """Covariates are lost in a file."""
     X, z, rng = drawn(19, n=60)
@@ -566,7 +674,7 @@ def test_files_of_models_and_certificates(loss, tmp_path):
     loaded = persistence.load(persistence.save(model, tmp_path / "model.npz"))
     assert np.array_equal(loaded.support_, model.support_)
     assert np.array_equal(loaded.covariates_, COVARIATES)
-    scores = ("decision_function", "predict")[loss not in ("logistic", "multinomial")]
+    scores = ("decision_function", "predict")[loss not in ("logistic", "multinomial", "ordinal")]
     np.testing.assert_allclose(getattr(loaded, scores)(X), getattr(model, scores)(X))
     path = persistence.save_certificate(model.certificate_, tmp_path / "certificate.npz", X, y)
     saved = persistence.load_certificate(path)
@@ -648,7 +756,8 @@ def test_rounding_covers_the_point_that_is_feasible(loss, size):
     own = replace(data.covariates, error=np.full_like(data.covariates.error, size))
     base = own.feasible(dual)
     value = data.loss.conjugates(base, data.y, data.weight)[0].sum()
-    most, reach = own.rounding(base), own.moved(base)
+    most, reach = own.rounding(base), own.moved(base, data.X, data.error)
+    known = replace(data, covariates=own)
     bent, inverse = own._system(base)
     p = own.columns.shape[1] - own.n_strata
     ours = np.tile(np.arange(own.columns.shape[1]) < p, inverse.shape[0] // own.columns.shape[1])
@@ -657,9 +766,21 @@ def test_rounding_covers_the_point_that_is_feasible(loss, size):
     for _ in range(200):
         point = base + D @ (e * rng.choice([-1.0, 1.0], e.size))
         worst = max(worst, data.loss.conjugates(point, data.y, data.weight)[0].sum() - value)
-        away = np.abs(point - base).reshape(own.outputs, -1).sum(axis=1)
-        assert (away <= reach).all()
+        away = data.X.T @ (point - base).reshape(own.outputs, -1).T
+        assert (np.abs(away) <= reach).all()
+        assert (np.abs(away) <= known.errors(base, slice(None))).all()
     assert 0.0 < worst <= most <= 20.0 * worst + 1e-13 * abs(value)
+
+
+def test_rows_by_the_thousand_with_several_covariates_are_verified():
+    """Rounding is bounded by so much that nothing of a usual size can be verified."""
+    rng = np.random.default_rng(46)
+    X = rng.standard_normal((2000, 40))
+    z = X[:, 0] - X[:, 2] + X[:, 3]
+    for loss in ("logistic", "ordinal"):
+        y = target(loss, z, rng)
+        one = estimator(loss, 3, covariates=[3, 4, 5, 6, 7]).fit(X, y).certificate_
+        assert verify(X, y, one)["rounding"] < 3e-10 * one.objective
 
 
 def test_a_point_without_room_is_refused():

@@ -112,7 +112,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         of any penalty, as the intercept is, in selection, certificate and final fit. With a_i their
         entries, z_i = x_i'u + b + a_i'g in the problem above, which is over u, b and g. One that
         depends on earlier ones has the coefficient 0; all have any sign. By "pool", "l0", "minimax"
-        and "greedy"; not with the loss "ordinal".
+        and "greedy".
     forced_groups : list of labels, or None
         Of "bilevel": counted as groups of every model, with or without features of theirs.
     criterion : "aic", "bic", "ebic", "gic" or None
@@ -251,12 +251,6 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
             raise ValueError(
                 "multi_class must be 'shared' for loss='ordinal', which is one model of all "
                 "classes; got 'ovr'. Use loss='logistic' for each class against the others."
-            )
-        if plan.covariates is not None:
-            raise ValueError(
-                "covariates must be None for loss='ordinal', which has none; got "
-                f"{plan.covariates!r:.60}. Pass them as forced_features, which are counted and "
-                "penalised."
             )
         # Thresholds are a part of the loss, as intercepts of several outputs are: the same methods
         # know them, not l1 nor the bi-level search.

@@ -195,7 +195,7 @@ class BudgetSurvivalAnalysis(BudgetSelection, SurvivalModel):
     ----------
     n_features, n_groups, groups, method, forced_features, signs, forced_groups, covariates,
     standardize, criterion, tol, warm_start, n_threads
-        As in `BudgetClassifier`; no covariates with late entries.
+        As in `BudgetClassifier`.
     C : "auto" or float
         Weight of the summed loss during selection. "auto": 0.1, and 1 for "bilevel".
     refit_C : "auto", "loo", float or None

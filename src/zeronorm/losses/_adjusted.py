@@ -12,6 +12,7 @@ from .._typing import Columns, FloatArray, IndexArray, Smooth
 from ..designs._columns import DenseColumns
 from ._base import LossOfRows
 from ._dual import fit_intercept
+from ._entries import parts_of, strata_of
 
 DEPENDENT = 1e-6  # A column with a smaller part of its own, relative to it, depends on others.
 FLAT = 1e-12  # relative: directions of less curvature are left alone
@@ -51,6 +52,11 @@ class Adjusted(LossOfRows):
     def name(self) -> str:
         """The name of f."""
         return self.each.name
+
+    @property
+    def own_intercepts(self) -> bool:  # type: ignore[override]
+        """Those of f, as of thresholds: f is at their best values too."""
+        return self.each.own_intercepts
 
     @property
     def outputs(self) -> int:
@@ -122,9 +128,23 @@ class Adjusted(LossOfRows):
         """Return what coefficients of the basis add to the margins, (outputs n,)."""
         return np.asarray((self.basis @ solution.T).T.ravel())
 
-    def effects(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return intercept and coefficients of the covariates at margins, (outputs, 1 + q)."""
-        return np.asarray(self.solution(z, y, weight) @ self.back.T)
+    def unpenalised(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[Any, FloatArray]:
+        """Return the intercept and the coefficients of the covariates at margins.
+
+        Of several outputs (outputs,) and (outputs, q), else a number, or minus the thresholds of
+        ordered classes, and (q,).
+        """
+        solution = self.solution(z, y, weight)
+        found = solution @ self.back.T
+        if self.outputs > 1:
+            return found[:, 0], found[:, 1:]
+        shift = float(found[0, 0])
+        if self.each.own_intercepts:
+            own: Any = self.each
+            return own.intercepts(z + self.shift(solution), y, weight) + shift, found[0, 1:]
+        return shift, found[0, 1:]
 
     def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
         """Return the value without features."""
@@ -297,9 +317,9 @@ def adjusted(
     centre = np.zeros(columns.shape[1])
     centred = columns.copy()
     if loss.target == "survival":  # a constant in a stratum changes nothing
-        for rows in _strata(y):
+        for rows in (parts_of if y.shape[1] == 4 else strata_of)(y):
             centred[rows] -= share[rows] @ columns[rows] / share[rows].sum()
-    elif constant:
+    elif constant or (loss.own_intercepts and loss.outputs == 1):  # thresholds take it up
         centre = share @ columns
         centred -= centre
         centred -= share @ centred
@@ -317,7 +337,7 @@ def adjusted(
     n_ones = ones.shape[1]
     back = np.zeros((1 + kept.size, used.shape[1]))
     back[1:][kept] = inverse[n_ones:] / unit[kept][:, None]
-    back[0] = inverse[:n_ones].sum(axis=0) - (centre @ back[1:] if constant else 0.0)
+    back[0] = inverse[:n_ones].sum(axis=0) - centre @ back[1:]
     each: Any = replace(loss, free=False) if loss.outputs > 1 else loss  # type: ignore[type-var]
     return Adjusted(each, np.ascontiguousarray(used @ inverse), back, kept, free)
 
@@ -331,11 +351,6 @@ def rows_of(loss: Smooth, index: IndexArray) -> Smooth:
     """Return the loss of some rows; only one with covariates is another one there."""
     own = as_adjusted(loss)
     return loss if own is None else cast("Smooth", own.rows(index))
-
-
-def _strata(y: FloatArray) -> list[IndexArray]:
-    _, code = np.unique(y[:, 2], return_inverse=True)
-    return [np.flatnonzero(code == number) for number in range(int(code.max()) + 1)]
 
 
 def _inverse_root(matrix: FloatArray) -> FloatArray:

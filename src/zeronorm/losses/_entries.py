@@ -219,6 +219,30 @@ class CoxOfEntries(LossOfRows):
         return next((c for c in shrunk if self.conjugate(c * v, y, weight) < np.inf), 0.0)
 
 
+def strata_of(y: FloatArray) -> list[IndexArray]:
+    """Return the rows of every stratum."""
+    _, code = np.unique(y[:, 2], return_inverse=True)
+    return [np.flatnonzero(code == number) for number in range(int(code.max()) + 1)]
+
+
+def parts_of(y: FloatArray) -> list[IndexArray]:
+    """Return the rows over each of which margins may move by one number, without an effect.
+
+    They are those of a stratum that have events in common, or have some with others of them; rows
+    that are at risk at no event are parts of their own.
+    """
+    found: list[IndexArray] = []
+    for rows in strata_of(y):
+        times = np.unique(y[rows[y[rows, 1] > 0], 0])
+        first, last = (np.searchsorted(times, y[rows, column], "right") for column in (3, 0))
+        found += list(rows[first == last, None])
+        order = np.argsort(first, kind="stable")
+        order = order[(first < last)[order]]
+        begins = first[order][1:] >= np.maximum.accumulate(last[order])[:-1]
+        found += np.split(rows[order], np.flatnonzero(begins) + 1)
+    return found
+
+
 def _log_sizes(s: FloatArray, z: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
         return np.log(s) + z
@@ -343,4 +367,4 @@ def _hazards(
     return np.exp(logs), value + float(a @ one.constant), full
 
 
-__all__ = ["CoxOfEntries"]
+__all__ = ["CoxOfEntries", "parts_of", "strata_of"]

@@ -70,6 +70,19 @@ class Ordinal(LossOfRows):
         after = np.searchsorted(rows.known, np.arange(1, self.n_classes))
         return -np.concatenate([[-np.inf], b, [np.inf]])[after]
 
+    @property
+    def at_margins(self) -> Ordinal:
+        """The loss, which has no coefficients of its own beside the thresholds."""
+        return self
+
+    def moved(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the margins: thresholds are not a part of them."""
+        return z
+
+    def free_columns(self, n: int) -> FloatArray:
+        """Return the columns without a penalty: none."""
+        return np.empty((n, 0))
+
     def thresholds(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[Classes, FloatArray]:

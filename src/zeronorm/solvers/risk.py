@@ -110,10 +110,7 @@ class Risk:
         """
         adjusted = as_adjusted(self.loss)
         if adjusted is not None:
-            found = adjusted.effects(z, self.y, self.weight)
-            if self.loss.outputs > 1:
-                return found[:, 0], found[:, 1:]
-            return float(found[0, 0]), found[0, 1:]
+            return adjusted.unpenalised(z, self.y, self.weight)
         none = np.empty((self.loss.outputs, 0) if self.loss.outputs > 1 else 0)
         if self.loss.own_intercepts:
             return self.intercepts(z), none

@@ -131,12 +131,6 @@ def check_apart(covariates: IndexArray, forced: IndexArray) -> None:
 def check_adjustable(loss: Adjusted, y: FloatArray, weight: FloatArray) -> None:
     """Raise where covariates leave nothing to explain, or have no finite coefficients."""
     n, r = loss.basis.shape
-    if y.ndim == 2 and y.shape[1] == 4:
-        raise ValueError(
-            "covariates are not there for start-stop times with rows that enter after the first "
-            "event, which have no certificate with them. Pass them as forced_features, which are "
-            "counted and penalised."
-        )
     if r == 0:
         raise ValueError(
             "covariates must vary within the strata, whose differences count; all are constant "

@@ -68,8 +68,7 @@ class Units:
         """Return c_j^2 of units, summed in groups, and what rounding can have changed of it."""
         data = self._data
         own: Any = slice(None) if self._grouped else units
-        error, score = data.error[own], data.scores(dual, own)
-        error = error[:, None] * data.reach(dual)
+        error, score = data.errors(dual, own), data.scores(dual, own)
         square = (score**2).sum(axis=1)
         wrong = (error * (2.0 * np.abs(score) + error)).sum(axis=1)
         # A score that is no number may be any: its feature is in the best set then.

@@ -62,15 +62,13 @@ class Covariates:
         """Return those of the columns of a certificate, if any; error: as of `Data`."""
         if not columns.shape[1]:
             return None
-        n, ones, n_strata = len(columns), list[FloatArray](), 0
-        if loss.survival and y.shape[1] == 4:
-            raise CertificateError("a certificate of rows that enter late has no covariates.")
+        n, ones = len(columns), list[FloatArray]()
         if loss.survival:
-            for rows in loss.strata(y):
+            for rows in loss.parts(y):
                 ones.append(np.bincount(rows, minlength=n).astype(np.float64))
-            n_strata = len(ones)
-        elif free:
+        elif free or loss.ordered:
             ones.append(np.ones(n))
+        n_strata = len(ones) if loss.survival or loss.ordered else 0
         size = np.sqrt((columns**2).sum(axis=0))
         given = np.column_stack([columns / size, *(one / np.sqrt(one.sum()) for one in ones)])
         # The last columns are kept as they are: the first are made orthogonal to them.
@@ -103,11 +101,17 @@ class Covariates:
             )
         return dual
 
-    def moved(self, dual: FloatArray) -> FloatArray:
-        """Return by how much the feasible point may differ, the sum over the rows, (outputs,)."""
+    def moved(self, dual: FloatArray, X: FloatArray, error: FloatArray) -> FloatArray:
+        """Return by how much the scores X'v of the feasible point may differ, (k, outputs).
+
+        By e times the sum of |X'd_k|, with its rounding; error: (k,) relative to the sum of |d_k|.
+        """
         directions, left = self._left(dual)
-        sizes = np.abs(directions).sum(axis=1) * left
-        return np.asarray(sizes.reshape(self.outputs, -1).sum(axis=1))
+        if not left > 0.0:
+            return np.zeros((X.shape[1], self.outputs))
+        each = directions.reshape(self.outputs, len(X), -1)
+        found = [np.abs(X.T @ own).sum(axis=1) + error * float(np.abs(own).sum()) for own in each]
+        return left * np.array(found).T
 
     def rounding(self, dual: FloatArray) -> float:
         """Return by how much the conjugate of the feasible point may be above that of this one."""
@@ -154,7 +158,10 @@ class Covariates:
         ]
         if not np.array(away).sum(axis=0).max(initial=0.0) <= 0.5:
             raise CertificateError(NO_ROOM)
-        return directions, 2.0 * float((np.abs(self._sums(dual)) + self._errors(dual))[ours].max())
+        # The conjugate may be that of a point a little beside.
+        beside = self.loss.looseness(dual, self.y, self.weight) * np.abs(self.columns).max(axis=0)
+        off = np.abs(self._sums(dual)) + self._errors(dual) + np.tile(beside, self._counted())
+        return directions, 2.0 * float(off[ours].max())
 
     def _parts(self, dual: FloatArray) -> FloatArray:
         return dual.reshape(self.outputs, -1)

@@ -98,11 +98,15 @@ class Data:
     def reach(self, dual: FloatArray) -> FloatArray:
         """Return what the rounding of scores is relative to, (outputs,): above all sums of |v|."""
         sums = np.abs(dual).reshape(self.outputs, -1).sum(axis=1)
-        sums += self.loss.blur(self.y, self.weight)
+        return np.asarray(sums + self.loss.blur(self.y, self.weight))
+
+    def errors(self, dual: FloatArray, features: IndexArray | slice) -> FloatArray:
+        """Return by how much scores of a feasible point may differ from these, (k, outputs)."""
+        error = self.error[features]
+        found = error[:, None] * self.reach(dual)
         if self.covariates is None:
-            return np.asarray(sums)
-        n = dual.size // self.outputs
-        return np.asarray(sums + self.covariates.moved(dual) / (ROUNDOFF * (4 * n + 8)))
+            return found
+        return found + self.covariates.moved(dual, self.X[:, features], error)
 
     @property
     def coarse(self) -> FloatArray:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import FloatArray
-from ._loss import ROUNDOFF
+from .._typing import FloatArray, IndexArray
 
 MOST_STEPS = 200
 MOST_LOG = 300.0  # of hazards: more would leave the range of numbers
@@ -112,7 +111,7 @@ class Events:
         """
         if p.min() < -noise:
             return None
-        left, total = np.maximum(p, 0.0), 0.0
+        left, total, lost = np.maximum(p, 0.0), 0.0, 0.0
         waiting: list[tuple[float, int]] = []
         order = np.argsort(self.y[:, 3], kind="stable").tolist()
         entered = 0
@@ -130,14 +129,29 @@ class Events:
                     a, left[row] = a - part, left[row] - part
                 if left[row] <= 0 or stop < t:
                     heapq.heappop(waiting)
-            if a > noise:
-                return None
-        return total if left.max() <= noise else None
+            lost += a
+        return total if max(lost, float(left.sum())) <= noise else None
 
 
-def noise_of(v: FloatArray) -> float:
-    """Return how much of a sum of a dual point is rounding."""
-    return 4.0 * ROUNDOFF * v.size * float(np.abs(v).sum())
+def parts_of(y: FloatArray) -> list[IndexArray]:
+    """Return the rows of a stratum that are at risk at the same events, or at some with others.
+
+    y : (n, 4). A dual point has the sum 0 over each of these parts; rows that are at no event are
+    in none.
+    """
+    times = np.unique(y[y[:, 1] > 0, 0])
+    first = np.searchsorted(times, y[:, 3], side="right")
+    last = np.searchsorted(times, y[:, 0], side="right")  # events first, ..., last - 1
+    found: list[IndexArray] = []
+    own, end = list[int](), 0
+    for row in np.argsort(first, kind="stable").tolist():
+        if first[row] == last[row]:
+            continue
+        if own and first[row] >= end:
+            found.append(np.array(own))
+            own = []
+        own, end = [*own, row], max(end, int(last[row]))
+    return [*found, np.array(own)] if own else found
 
 
-__all__ = ["Events", "noise_of"]
+__all__ = ["Events", "parts_of"]

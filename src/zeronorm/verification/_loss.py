@@ -63,6 +63,17 @@ class Loss:
         """Return the rows over each of which a dual point has the sum 0."""
         return [slice(None)]
 
+    def parts(self, y: FloatArray) -> list[Any]:
+        """Return the rows over each of which all margins may move by one number."""
+        return self.strata(y)
+
+    def looseness(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return how far away, in the sum over the rows, a point may be whose conjugate is bounded.
+
+        Where sums of v are those of a feasible point but for rounding.
+        """
+        return 0.0
+
     def balanced(
         self, dual: FloatArray, y: FloatArray, weight: FloatArray, free: bool
     ) -> FloatArray:
@@ -100,6 +111,11 @@ class Loss:
         return np.asarray(weight * self.shares(z, y))
 
 
+def noise_of(v: FloatArray) -> float:
+    """Return how much of a sum of a dual point is rounding."""
+    return 4.0 * ROUNDOFF * v.size * float(np.abs(v).sum())
+
+
 def _balanced(dual: FloatArray) -> FloatArray:
     up, down = float(dual[dual > 0].sum()), -float(dual[dual < 0].sum())
     if up == down:
@@ -108,4 +124,4 @@ def _balanced(dual: FloatArray) -> FloatArray:
     return np.asarray(np.where(heavier, dual * (min(up, down) / max(up, down)), dual))
 
 
-__all__ = ["ROUNDOFF", "Loss"]
+__all__ = ["ROUNDOFF", "Loss", "noise_of"]

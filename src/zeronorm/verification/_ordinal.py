@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._typing import FloatArray
-from ._loss import ROUNDOFF, Loss
+from ._loss import ROUNDOFF, Loss, noise_of
 
 HALVINGS = 40
 LEAST_REST = 2.0**-60  # 1 - c of a probability c that is 1 in float64
@@ -60,13 +60,17 @@ class Ordinal(Loss):
         place = y.astype(np.int64)
         return np.asarray(dual * np.where(dual > 0, less[0, place], less[1, place]))
 
+    def looseness(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return the rounding of the sum and of what comes to the inner classes."""
+        return self.thresholds.size * noise_of(v)
+
     def conjugates(
         self, v: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return the bound of the conjugate, of classes at their first rows, and its terms."""
         u, last = np.abs(v) / weight, self.thresholds.size
         flow = -np.cumsum(self._sums(v, y))
-        noise = 4.0 * ROUNDOFF * v.size * float(np.abs(v).sum())
+        noise = noise_of(v)
         spare = (flow - self._sums(np.maximum(-v, 0.0), y))[1:last]
         if (spare < -noise).any() or not abs(float(flow[-1])) <= noise or (u > 1.0 + 1e-9).any():
             return np.full(v.size, np.inf), np.zeros(v.size)

@@ -147,7 +147,7 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
     scores = data.scores(dual, support)
     conjugate, wrong_conjugate = data.conjugate(dual)
     least = float(-conjugate - 0.5 * (scores**2).sum())
-    error = data.error[support][:, None] * data.reach(dual)
+    error = data.errors(dual, support)
     blurred = 0.5 * float((error * (2.0 * np.abs(scores) + error)).sum())
     if not objective - least <= OPTIMAL * objective + blurred:
         raise CertificateError(

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._typing import FloatArray
-from ._entries import Events, noise_of
-from ._loss import ROUNDOFF, Loss
+from ._entries import Events, parts_of
+from ._loss import ROUNDOFF, Loss, noise_of
 
 HALVINGS = 100
 
@@ -31,6 +31,18 @@ class Cox(Loss):
         """Return the rows of every stratum."""
         return [np.flatnonzero(y[:, 2] == one) for one in np.unique(y[:, 2])]
 
+    def parts(self, y: FloatArray) -> list[Any]:
+        """Return the strata; of rows that enter late, the parts of these without a common event."""
+        if y.shape[1] == 3:
+            return self.strata(y)
+        return [rows[own] for rows in self.strata(y) for own in parts_of(y[rows])]
+
+    def looseness(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return what parts of late rows, and events, may be short of: see `_of_entries`."""
+        if y.shape[1] == 3:
+            return 0.0
+        return 4.0 * (noise_of(v) + noise_of(np.where(y[:, 1] > 0, weight, 0.0) - v))
+
     def blur(self, y: FloatArray, weight: FloatArray) -> float:
         """Return the weight of the events where the parts of rows are taken with their rounding."""
         return float(weight @ (y[:, 1] > 0)) if y.shape[1] == 4 else 0.0
@@ -38,7 +50,10 @@ class Cox(Loss):
     def limits(self, y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return -inf and the weight of an event, 0 of rows that leave before the first event."""
         low, high = np.full(len(y), -np.inf), np.where(y[:, 1] > 0, weight, 0.0)
-        for rows in self.strata(y) if y.shape[1] == 3 else ():
+        if y.shape[1] == 4:  # nor of rows that are at risk at no event
+            low[np.setdiff1d(np.arange(len(y)), np.concatenate([*self.parts(y), ()]))] = 0.0
+            return low, high
+        for rows in self.strata(y):
             events = rows[y[rows, 1] > 0]
             first = y[events, 0].min() if events.size else np.inf
             low[rows[y[rows, 0] < first]] = 0.0

@@ -19,20 +19,21 @@ def print_covariates(
     covariates: Sequence[Mapping[str, Any]],
     outputs: Sequence[Any],
     words: Words,
-    classes: Sequence[Any],
+    labelled: bool,
 ) -> None:
     """Print the covariates with their coefficients, of every class; nothing where there are none.
 
     outputs : the classes or responses that share the features of one model; else none.
+    labelled : whether there are more classes than two, with models of their own or outputs.
     """
     beside = "in every model, not counted, free of any penalty"
     for label, rows in rows_by_class(covariates).items():
-        of_class = f" of {show(str(label), 30)}" if len(classes) > 2 and not outputs else ""
+        of_class = f" of {show(str(label), 30)}" if labelled and not outputs else ""
         title = styled(
             (f"{counted(len(rows), 'covariate')}{of_class}", "bold"), (f"   {beside}", "dim")
         )
         if outputs:
-            columns = effect_columns(console, rows, outputs, words, bool(classes))
+            columns = effect_columns(console, rows, outputs, words, labelled)
         else:
             effects = [row["per_deviation"] for row in rows]
             columns = [

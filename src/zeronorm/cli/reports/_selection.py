@@ -71,7 +71,8 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     else:
         titled = [] if data["task"] == "ordered" else classes
         print_models(console, model["features"], titled, entered, words, data["n_groups"])
-    print_covariates(console, model["covariates"], outputs, words, classes)
+    labelled = len(classes) > 2 and data["task"] != "ordered"  # one model of all classes
+    print_covariates(console, model["covariates"], outputs, words, labelled)
     if not quiet:
         effect = words.effect.replace("log-odds", "score") if model["measure"] else words.effect
         legend = f"{'each number' if outputs else words.head}: {effect}"

@@ -143,24 +143,26 @@ def leave_ordered_row_out_loss(
 ) -> float:
     """Return the mean loss of each row of ordered classes under the model fitted without it.
 
-    The same Newton step, in coefficients and thresholds. A row has two scores, its margin less the
-    threshold above its class and less that below; A and W are 2 x 2. A row that is all of its class
-    cannot be left out: it counts with the loss that it has.
+    The same Newton step, in coefficients (of covariates, too) and thresholds. A row has two scores,
+    its margin less the threshold above its class and less that below; A and W are 2 x 2. A row that
+    is all of its class cannot be left out: it counts with the loss that it has.
     """
-    (n, p), weight = Z.shape, risk.weight
-    rows, b = cast("Ordinal", risk.loss).thresholds(margins, risk.y, weight)
-    place, each = rows.place, np.arange(n)
+    (n, k), weight = Z.shape, risk.weight
+    loss = cast("Ordinal | Adjusted", risk.loss)
+    z, free = loss.moved(margins, risk.y, weight), loss.free_columns(n)
+    rows, b = loss.at_margins.thresholds(z, risk.y, weight)
+    place, each, p = rows.place, np.arange(n), k + free.shape[1]
     low, high = rows.ends(b)
-    scores = np.stack([margins - high, margins - low])
+    scores = np.stack([z - high, z - low])
     _, slopes, bends = losses_of_rows(*scores)
     columns = np.zeros((2, n, p + b.size + 2))
-    columns[:, :, :p] = Z.dense()
+    columns[:, :, :p] = np.hstack([Z.dense(), free])
     columns[0, each, p + 1 + place] = columns[1, each, p + place] = -1.0
     # There is no threshold below the first class, and none above the last.
     columns = np.delete(columns, [p, p + b.size + 1], axis=2)
     bent = np.einsum("abn,bnj->anj", C * weight * bends, columns)
     matrix = np.einsum("ani,anj->ij", columns, bent)
-    matrix[np.arange(p), np.arange(p)] += penalty
+    matrix[np.arange(k), np.arange(k)] += penalty
     matrix[np.diag_indices_from(matrix)] += 1e-10 * np.einsum("ii->i", matrix)
     white = columns @ inverse_factor(matrix).T
     leverage = C * np.einsum("anj,bnj->abn", white, white)

@@ -164,9 +164,9 @@ class Comparison:
             return leave_one_row_out_loss(Z, risk, C, penalty, fit.margins, self.unit)
         at_zero = (signs != 0) & (fit.coef == 0)
         part = Z.take(np.flatnonzero(~at_zero)) if at_zero.any() else Z
-        leave_out = leave_ordered_row_out_loss if self.ordered else leave_one_out_loss
-        if self.adjusted:
-            leave_out = leave_one_row_out_loss
+        leave_out = leave_one_row_out_loss if self.adjusted else leave_one_out_loss
+        if self.ordered:
+            leave_out = leave_ordered_row_out_loss
         return leave_out(part, risk, C, penalty[~at_zero], fit.margins, self.unit)
 
     @property
