@@ -13,7 +13,7 @@ from .._typing import FloatArray, Smooth
 from ..losses import Logistic, Multinomial, Ordinal
 from ..losses._multinomial import classes_as_outputs
 from ..losses._ordinal import log_odds_of_classes
-from ..methods import of_groups
+from ..methods import of_outputs
 from ..ordering import numbered
 from ..result import Path
 from ..solvers.drive import Solver
@@ -229,13 +229,13 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
     def _check_shared(self, plan: Plan) -> None:
         """Raise ValueError where several classes cannot share their features."""
         wrong = None
-        if "groups" not in plan.method.budgets:
+        if not plan.method.shares:
             wrong = f"method={plan.method.name!r}"
         elif plan.loss.name != "logistic":
             wrong = f"loss={plan.loss.name!r}"
         if wrong is not None:
             raise ValueError(
-                f"multi_class='shared' is of the logistic loss by the methods {of_groups()}; got "
+                f"multi_class='shared' is of the logistic loss by the methods {of_outputs()}; got "
                 f"{wrong} for more than two classes. Use multi_class='ovr', "
                 "which selects for each class against the others."
             )
@@ -253,10 +253,11 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
                 "classes; got 'ovr'. Use loss='logistic' for each class against the others."
             )
         # Thresholds are a part of the loss, as intercepts of several outputs are: the same methods
-        # know them, not l1 nor the bi-level search.
-        if "groups" not in plan.method.budgets:
+        # know them, not l1.
+        if not plan.method.shares:
             raise ValueError(
-                f"method must be one of {of_groups()} for loss='ordinal'; got {plan.method.name!r}."
+                f"method must be one of {of_outputs()} for loss='ordinal'; got "
+                f"{plan.method.name!r}."
             )
 
     def _order(self, y: Any) -> np.ndarray | None:
