@@ -274,7 +274,9 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         """Validate parameters, X, y, weights and offset; rows of weight 0 are left out."""
         self._check_parameters()
         X, names, encoding = self._numeric(X)
-        design = self._stored(as_design(validate.check_data(X), n_threads=self.n_threads))
+        stored = as_design(validate.check_data(X), n_threads=self.n_threads)
+        design = self._stored(stored)
+        names = stored.feature_names if names is None else names
         n = design.shape[0]
         target = self._target(y, n)
         weight = validate.check_sample_weight(sample_weight, n)
@@ -360,6 +362,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
                 f"X has {design.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
+        validate.check_names(design.feature_names, getattr(self, "feature_names_in_", None))
         return design
 
     def transform(self, X: Any) -> Any:
