@@ -261,19 +261,17 @@ def _columns_of(path: Path, widths: tuple[int, ...], what: str) -> list[tuple[st
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
         raise FileError(f"{path}: no text file.") from None
-    found = {len(line.split()) for line in lines} - {0}
+    found = Counter(len(line.split()) for line in lines if line.strip())
     if not found:
         raise FileError(f"{path}: no {what}s in it.")
-    width = min(found)
+    width = found.most_common(1)[0][0]
     if len(found) > 1 or width not in widths:
-        number, line = next(
-            (n, line)
-            for n, line in enumerate(lines, 1)
-            if len(line.split()) not in (0, width) or width not in widths
+        right = {0, width if width in widths else widths[0]}
+        number, bad = next(
+            (n, line.split()) for n, line in enumerate(lines, 1) if len(line.split()) not in right
         )
         raise FileError(
-            f"{path}, line {number}: a {what} has {widths[0]} columns, as all others; got "
-            f"{len(line.split())}."
+            f"{path}, line {number}: a {what} has {max(right)} columns; got {len(bad)}."
         )
     # One flat list: as many small ones would be looked through again and again by the collector.
     words = " ".join(lines).split()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 from pathlib import Path
 
 import numpy as np
@@ -60,8 +59,8 @@ class Genotypes(Design):
         self.path = path
         stride = -(-n_samples // PER_BYTE)
         self._size = len(HEADER) + n_variants * stride
-        self._file = path.open("rb")  # kept, since its size is asked for again
-        self._mapped = mmap.mmap(self._file.fileno(), self._size, access=mmap.ACCESS_READ)
+        with path.open("rb") as file:
+            self._mapped = mmap.mmap(file.fileno(), self._size, access=mmap.ACCESS_READ)
         whole = np.frombuffer(self._mapped, np.uint8, offset=len(HEADER))
         self._packed = whole.reshape(n_variants, stride)
         self._kept = np.arange(n_variants) if kept is None else kept
@@ -170,7 +169,7 @@ class Genotypes(Design):
 
         To read a mapped file beyond its end would end the process.
         """
-        size = os.fstat(self._file.fileno()).st_size
+        size = self._mapped.size()  # of the file as it is now
         if size != self._size:
             raise OSError(
                 f"{self.path}: the file changed while it was read ({self._size:,} bytes when it "

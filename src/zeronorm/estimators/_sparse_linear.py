@@ -249,6 +249,8 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         else:
             self.n_features_in_ = data.design.shape[1]
             self.__dict__.pop("feature_names_in_", None)
+            if data.names is not None:
+                self.feature_names_in_ = np.array(data.names, dtype=object)
         self._encoding, self._n_columns = data.encoding, data.design.shape[1]
         if classes is not None:
             self._set_classes(classes)
