@@ -49,24 +49,8 @@ class Plink:
 
     @property
     def phenotype(self) -> FloatArray:
-        """The sixth column of the .fam file, (n_samples,): NaN where it is -9, NA or a dot.
-
-        Cases and controls (no value but 0, 1, 2 and -9) are 1 and 0, and 0 in the file is missing.
-        """
-        text = [str(value) for value in self.samples["phenotype"]]
-        try:
-            values = np.array([np.nan if t in MISSING_PHENOTYPES else float(t) for t in text])
-        except ValueError:
-            bad = next(t for t in text if t not in MISSING_PHENOTYPES and not _is_number(t))
-            raise ValueError(
-                f"the phenotypes of the .fam file must be numbers, or NA; got {quote(bad)}. "
-                "Use samples['phenotype'], which has them as text."
-            ) from None
-        known = values[~np.isnan(values)]
-        if known.size and np.isin(known, (0.0, 1.0, 2.0)).all() and (known == 2.0).any():
-            values[values == 0.0] = np.nan
-            values -= 1.0
-        return values
+        """The sixth column of the .fam file, (n_samples,): see `phenotypes`."""
+        return phenotypes(self.samples)
 
     def with_columns(self, columns: Mapping[str, ArrayLike]) -> Design:
         """Return the genotypes with further columns of the samples after them, as covariates are.
@@ -203,6 +187,32 @@ def read_plink(
     parts = [*opened(kept, _names_of(table))]
     X: Design = parts[0] if len(parts) == 1 else Beside(parts)
     return Plink(X if rows.size == len(people) else Rows(X, rows), people[rows], table)
+
+
+def read_samples(path: str | os.PathLike[str] | Sequence[Any]) -> NDArray[np.void]:
+    """Return the samples of a set, as `Plink.samples`, without a look at its genotypes."""
+    return _read_samples(_stems(path))
+
+
+def phenotypes(samples: NDArray[np.void]) -> FloatArray:
+    """Return the phenotypes of samples, (n_samples,): NaN where they are -9, NA or a dot.
+
+    Cases and controls (no value but 0, 1, 2 and -9) are 1 and 0, and 0 in the file is missing.
+    """
+    text = [str(value) for value in samples["phenotype"]]
+    try:
+        values = np.array([np.nan if t in MISSING_PHENOTYPES else float(t) for t in text])
+    except ValueError:
+        bad = next(t for t in text if t not in MISSING_PHENOTYPES and not _is_number(t))
+        raise ValueError(
+            f"the phenotypes of the .fam file must be numbers, or NA; got {quote(bad)}. Use "
+            "another table of the samples."
+        ) from None
+    known = values[~np.isnan(values)]
+    if known.size and np.isin(known, (0.0, 1.0, 2.0)).all() and (known == 2.0).any():
+        values[values == 0.0] = np.nan
+        values -= 1.0
+    return values
 
 
 def _check_share(name: str, value: float, largest: float) -> None:
@@ -406,4 +416,4 @@ def _is_number(text: str) -> bool:
     return True
 
 
-__all__ = ["Plink", "read_plink"]
+__all__ = ["Plink", "phenotypes", "read_plink", "read_samples"]

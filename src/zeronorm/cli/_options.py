@@ -24,6 +24,7 @@ from ._shared_options import (
     Json,
     Offset,
     Quiet,
+    Samples,
     Standardize,
     Start,
     Strata,
@@ -64,6 +65,7 @@ class SelectOptions:
     ]
     target: Target = None
     id: Id = None
+    samples: Samples = None
     drop: Drop = None
     task: Annotated[
         str,
@@ -253,6 +255,7 @@ class VerifyOptions:
     ]
     target: Target = None
     id: Id = None
+    samples: Samples = None
     drop: Drop = None
     time: Time = None
     event: Event = None
@@ -279,6 +282,7 @@ class PathOptions:
     data: Data
     target: Target = None
     id: Id = None
+    samples: Samples = None
     drop: Drop = None
     points: Annotated[
         int, typer.Option(metavar="N", help="Values of C, growing, in geometric progression.")
@@ -350,6 +354,7 @@ class PredictOptions:
     data: Data
     target: Target = None
     id: Id = None
+    samples: Samples = None
     time: Time = None
     event: Event = None
     start: Start = None

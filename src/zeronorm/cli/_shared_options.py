@@ -11,7 +11,7 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, Parquet; "
-        "also .gz .bz2 .xz .zip.",
+        "also .gz .bz2 .xz .zip; genotypes (.bed, several as 'chr*.bed').",
     ),
 ]
 Target = Annotated[
@@ -25,6 +25,14 @@ Target = Annotated[
 Id = Annotated[
     str | None,
     typer.Option("--id", metavar="NAME", help="The column that names the samples; no feature."),
+]
+Samples = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Of genotypes: a table of the samples by IID, or FID and IID, whose columns --target, "
+        "--covariates and others name; may be repeated. Without: the phenotypes of the .fam file.",
+    ),
 ]
 Drop = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="A column to leave out; may be repeated.")
