@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         MeasureClassifier,
         l1_path,
     )
+    from .genotypes import read_plink
     from .groups import Groups
     from .model_selection import cross_validate
     from .verification import verify
@@ -53,6 +54,7 @@ _HOMES = {
     **dict.fromkeys(("certify", "prove"), "certificate"),
     "Bags": "bags",
     "Groups": "groups",
+    "read_plink": "genotypes",
     "cross_validate": "model_selection",
     "verify": "verification",
 }
@@ -81,6 +83,7 @@ __all__ = [
     "methods",
     "prove",
     "published",
+    "read_plink",
     "verify",
 ]
 

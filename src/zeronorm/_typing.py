@@ -121,6 +121,11 @@ class Design(ABC):
         """The e of |error of c_j| <= e ||x_j|| ||v||; by default that of sums in float64."""
         return float64_scan_error(self.shape[0])
 
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the columns, where the storage has them."""
+        return None
+
     def norm_bounds(self) -> FloatArray | None:
         """Return numbers a little above ||x_j||, (n_features,), where that is cheap."""
         return None
@@ -174,6 +179,11 @@ class Wrapper(Design):
     def scan_error(self) -> float:
         """The error of the base, whose ||x_j|| it counts."""
         return self.base.scan_error
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Those of the base."""
+        return self.base.feature_names
 
     @abstractmethod
     def lower(self, v: FloatArray) -> FloatArray:

@@ -15,4 +15,5 @@ NB_MODULE(_native, m) {
     zeronorm::bind_ridge(m);
     zeronorm::bind_bilevel(m);
     zeronorm::bind_measures(m);
+    zeronorm::bind_genotypes(m);
 }

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._genotypes import is_genotypes, read_genotypes
 from ._messages import show, some
 
 if TYPE_CHECKING:
@@ -29,8 +30,23 @@ def read(
     need_labels: bool = False,
     columns: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
+    samples: Sequence[str] = (),
+    covariates: str | None = None,
+    threads: int | None = None,
 ) -> Table:
-    """Return the built-in data or a file; a file of that name comes first."""
+    """Return the built-in data or a file; a file of that name comes first.
+
+    samples, covariates : tables of the samples of genotypes, and columns of these.
+    """
+    if is_genotypes(data):
+        for option, given in (("--id", id), ("--drop", drop)):
+            if given:
+                raise ValueError(f"{data}: genotypes have no columns to name; leave out {option}.")
+        return read_genotypes(data, target, samples, columns or {}, covariates, like, threads)
+    if samples:
+        raise ValueError(
+            f"--samples is for genotypes (.bed); {data} is something else. Join the tables first."
+        )
     from ..files import ROLES, FileError, SampleNamesError, Table, read_table
 
     if data == "golub" and not Path(data).exists():

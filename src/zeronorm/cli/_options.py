@@ -41,6 +41,7 @@ class SelectOptions:
     )
     target: str | None = None
     id: str | None = None
+    samples: list[str] | None = None
     drop: list[str] | None = None
     task: str = option(
         "The target: classes, ordered, numbers, counts or survival; auto: as it looks.",
@@ -161,6 +162,7 @@ class VerifyOptions:
     certificate: str = argument("A file that select wrote.", metavar="CERTIFICATE")
     target: str | None = None
     id: str | None = None
+    samples: list[str] | None = None
     drop: list[str] | None = None
     time: str | None = None
     event: str | None = None
@@ -185,6 +187,7 @@ class PathOptions:
     data: str
     target: str | None = None
     id: str | None = None
+    samples: list[str] | None = None
     drop: list[str] | None = None
     points: int = option(
         "Values of C, growing, in geometric progression.", metavar="N", default=100
@@ -236,6 +239,7 @@ class PredictOptions:
     data: str
     target: str | None = None
     id: str | None = None
+    samples: list[str] | None = None
     time: str | None = None
     event: str | None = None
     start: str | None = None

@@ -43,7 +43,10 @@ def predict(options: PredictOptions) -> None:
             check_folder(output)
         work.progress.phase(f"Reading {data}")
         columns = columns_of(options)
-        table = read(data, options.target, options.id, loaded.layout, columns=columns)
+        table = read(
+            data, options.target, options.id, loaded.layout, columns=columns,
+            samples=options.samples or (),
+        )  # fmt: skip
         work.notes.extend([*table.notes, *_lacking(loaded.metadata["columns"], table)])
         if output is not None:
             refuse_overwriting([output], data, options.target, options.model)

@@ -9,7 +9,7 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "data": typer.Argument(
         metavar="DATA",
         help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, Parquet; "
-        "also .gz .bz2 .xz .zip.",
+        "also .gz .bz2 .xz .zip; genotypes (.bed, several as 'chr*.bed').",
     ),
     "target": typer.Option(
         metavar="NAME",
@@ -18,6 +18,11 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "id": typer.Option(
         "--id", metavar="NAME", help="The column that names the samples; no feature."
+    ),
+    "samples": typer.Option(
+        metavar="FILE",
+        help="Of genotypes: a table of the samples by IID, or FID and IID, whose columns --target, "
+        "--covariates and others name; may be repeated. Without: the phenotypes of the .fam file.",
     ),
     "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
     "time": typer.Option(

@@ -120,8 +120,10 @@ def read_response(
     survival = task == "survival"
     columns = columns_of(options)
     table = read(
-        options.data, options.target, options.id, like, not survival, columns, options.drop or ()
-    )
+        options.data, options.target, options.id, like, not survival, columns, options.drop or (),
+        options.samples or (), getattr(options, "covariates", None),
+        getattr(options, "threads", None),
+    )  # fmt: skip
     if table.y is None and not survival:
         raise ValueError(f"{options.data}: labels are needed; say where they are with --target.")
     known = {} if like is None else like.columns

@@ -10,12 +10,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Design, Wrapper
+from ._beside import Beside
 from ._dense import Dense, read_dense
 from ._read_sparse import read_sparse
 from ._sparse import Sparse
 from ._wrappers import Rows, Scaled
 
-__all__ = ["Dense", "Design", "Rows", "Scaled", "Sparse", "Wrapper", "as_design"]
+__all__ = [
+    "Beside",
+    "Dense",
+    "Design",
+    "Rows",
+    "Scaled",
+    "Sparse",
+    "Wrapper",
+    "as_design",
+    "resolve_threads",
+]
 
 MAX_THREADS = 1024  # more are of no use, and starting them is not free
 
@@ -28,6 +39,7 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
     X : two-dimensional, samples by features:
         a NumPy array of any real type, order and strides (memory maps and read-only arrays too);
         the path of a .npy file, which is mapped and not loaded;
+        the path of a .bed file of genotypes, as `read_plink` opens it by default;
         a SciPy sparse matrix or array of any format (other than CSC and CSR are converted to CSC);
         a data frame or nested lists, by `numpy.asarray`;
         a design, which is returned as it is.
@@ -41,15 +53,20 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
         Where X is no matrix of real numbers, has no rows or no columns, or is sparse with broken
         indices. NaN and infinity are found by the first scan.
     """
-    threads = _resolve_threads(n_threads)
+    threads = resolve_threads(n_threads)
     if sp.issparse(X):
         return read_sparse(X, threads)
     if not isinstance(X, np.ndarray) and isinstance(X, Design):
         return X
+    if isinstance(X, str | os.PathLike) and os.fspath(X).endswith(".bed"):
+        from ..genotypes import read_plink
+
+        return read_plink(X, n_threads=threads).X
     return read_dense(X, threads)
 
 
-def _resolve_threads(n_threads: int | None) -> int:
+def resolve_threads(n_threads: int | None) -> int:
+    """Return a number of threads after its check; None: as many as this process may use."""
     if n_threads is None:
         has_affinity = hasattr(os, "sched_getaffinity")
         cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1

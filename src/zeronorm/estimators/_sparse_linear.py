@@ -251,6 +251,8 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         else:
             self.n_features_in_ = data.design.shape[1]
             self.__dict__.pop("feature_names_in_", None)
+            if data.names is not None:
+                self.feature_names_in_ = np.array(data.names, dtype=object)
         self._encoding, self._n_columns = data.encoding, data.design.shape[1]
         if classes is not None:
             self._set_classes(classes)
@@ -278,7 +280,9 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         """Validate parameters, X, y, weights and offset; rows of weight 0 are left out."""
         self._check_parameters()
         X, names, encoding = self._numeric(X)
-        design = self._stored(as_design(validate.check_data(X), n_threads=self.n_threads))
+        stored = as_design(validate.check_data(X), n_threads=self.n_threads)
+        design = self._stored(stored)
+        names = stored.feature_names if names is None else names
         n = design.shape[0]
         target = self._target(y, n)
         weight = validate.check_sample_weight(sample_weight, n)
@@ -364,6 +368,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
                 f"X has {design.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
+        validate.check_names(design.feature_names, getattr(self, "feature_names_in_", None))
         return design
 
     def transform(self, X: Any) -> Any:

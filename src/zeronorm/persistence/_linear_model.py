@@ -50,6 +50,7 @@ class LinearModel:
             self.feature_names or None,  # without features, no column is looked up by its name
             self.metadata["first_index"],
             self.metadata["target_name"],
+            covariates=named_among(self.covariates_, self.columns, self.feature_names),
             columns=self.metadata["columns"],
         )
 
@@ -114,6 +115,15 @@ class LinearModel:
                 f"the shape {X.shape}."
             )
         return X, self.columns
+
+
+def named_among(
+    chosen: IndexArray, columns: IndexArray, names: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Return the names of some of sorted columns; none where these have none."""
+    if not names:
+        return ()
+    return tuple(names[place] for place in np.searchsorted(columns, chosen))
 
 
 def shares_features(metadata: Mapping[str, Any], n_classes: int) -> bool:

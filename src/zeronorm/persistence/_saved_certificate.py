@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import FloatArray, IndexArray
+from .._typing import Design, FloatArray, IndexArray
 from ..files import Layout, quote
 from ..result import Certificate
 from ..verification import CertificateError, UndecidedError, verify
+from ._linear_model import named_among
 
 MULTINOMIAL, ORDINAL = "multinomial", "ordinal"  # the losses of several classes at once
 OF_ALL = (MULTINOMIAL, ORDINAL)
@@ -68,6 +69,9 @@ class SavedCertificate:
             self.metadata["n_features_in"],
             first_index=self.metadata["first_index"],
             target_name=self.metadata["target_name"],
+            covariates=named_among(
+                self.certificates[0].covariates, self.columns, self.feature_names
+            ),
             exact=True,
             columns=self.metadata["columns"],
         )
@@ -85,7 +89,7 @@ class SavedCertificate:
 
         Parameters
         ----------
-        X : (n_samples, n_features) array or sparse matrix, as at the fit; it is made dense.
+        X : (n_samples, n_features) array, sparse matrix or design, as at the fit; made dense.
         y : (n_samples,) labels, numbers or survival times; (n_samples, n_responses) numbers.
         sample_weight, offset : (n_samples,) of the fit; class weights are in the file.
         rtol : as in `zeronorm.verify`.
@@ -136,7 +140,8 @@ class SavedCertificate:
                 f"{f' and of the classes {of_classes}' if self.classes_.size else ''}, as at the "
                 f"fit; got {used}."
             )
-        X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        if not isinstance(X, Design):
+            X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
         if self.positive == [None]:
             (certificate,) = self.certificates
             given: dict[str, Any] = {"sample_weight": weight, "offset": offset}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,21 @@ def feature_names(X: Any) -> list[str] | None:
             f"input has {kinds} as feature name / column name types; convert them to strings."
         )
     return names if kinds == ["str"] else None
+
+
+def check_names(names: Sequence[str] | None, fitted: Any) -> None:
+    """Raise where the columns of a design have other names, or another order, than in fit."""
+    if names is None or fitted is None:
+        return
+    place = next(
+        (j for j, (own, known) in enumerate(zip(names, fitted, strict=True)) if own != known), None
+    )
+    if place is not None:
+        raise ValueError(
+            f"X must have the columns that fit has seen, in their order; column {place} is "
+            f"{names[place]!r}, and was {fitted[place]!r}. Read the same variants, and count the "
+            "same alleles."
+        )
 
 
 def check_unmasked(name: str, value: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray
+from .._typing import Design, FloatArray, IndexArray
 from ..result import Certificate
 from ._covariates import Covariates
 from ._form import CertificateError, check_range
@@ -177,6 +177,7 @@ def read_data(
     for name, values in given.items():
         if isinstance(values, np.ma.MaskedArray) or np.iscomplexobj(values):
             raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
+    X = X.gather(slice(None)) if isinstance(X, Design) else X
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     q = len(certificate.dual) if certificate.dual.ndim == 2 else 1
     loss = loss_of(certificate.loss, certificate.parameters, q, certificate.intercept)

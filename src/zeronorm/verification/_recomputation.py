@@ -43,7 +43,7 @@ def verify(
 
     Parameters
     ----------
-    X : (n, m) array, the user's matrix; a sparse one is made dense.
+    X : (n, m) array, the user's matrix; a sparse one or a design is made dense.
     y : (n,) labels of two classes, of which the larger one (the second of `classes_`) counts as +1;
         numbers for the losses of numbers; numbers or an ordered categorical for ordered classes.
     certificate : what to check; loss, scaling, intercept, C, forced features and groups are those

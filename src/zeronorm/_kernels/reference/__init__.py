@@ -22,6 +22,12 @@ from ._descent import (
     dense_terms,
     gram_descend,
 )
+from ._genotypes import (
+    genotypes_correlate,
+    genotypes_count,
+    genotypes_gather,
+    genotypes_moments,
+)
 from ._losses import logistic_conjugate, logistic_curvature, logistic_value_gradient
 from ._measures import ap_places, f_labelling, solve_cuts
 from ._scans import (

@@ -1,0 +1,107 @@
+"""The columns of several designs, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._typing import Design, FloatArray, IndexArray
+from ._dense import as_features, as_vectors
+
+
+class Beside(Design):
+    """The columns of several designs of the same rows, one after the other.
+
+    Parameters
+    ----------
+    parts : the designs, at least one; none of them sparse.
+    names : of all columns; None: those that the parts have.
+    """
+
+    def __init__(self, parts: Sequence[Design], names: list[str] | None = None) -> None:
+        rows = [part.shape[0] for part in parts]
+        if len(set(rows)) != 1:
+            raise ValueError(f"parts must have the same number of rows; got {rows}.")
+        if any(part.is_sparse for part in parts):
+            raise ValueError(
+                "parts must not be sparse, since their columns are centred; convert them first."
+            )
+        self.parts = tuple(parts)
+        self.n_threads = max(part.n_threads for part in parts)
+        self._names = names
+        self._starts = np.cumsum([0, *(part.shape[1] for part in parts)])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+        return self.parts[0].shape[0], int(self._starts[-1])
+
+    @property
+    def block(self) -> int:
+        """Columns per scan block: those of the part that has the widest ones."""
+        return max(part.block for part in self.parts)
+
+    @property
+    def scan_error(self) -> float:
+        """The largest error of the parts."""
+        return max(part.scan_error for part in self.parts)
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of all columns; None where a part has none."""
+        if self._names is not None:
+            return self._names
+        names: list[str] = []
+        for part in self.parts:
+            own = part.feature_names
+            if own is None:
+                return None
+            names += own
+        return names
+
+    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
+        """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
+
+        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
+        """
+        as_vectors(v, self.shape, start, stop)
+        scores = np.empty((stop - start, *v.shape[1:]))
+        for part, first, last, place in self._within(start, stop):
+            scores[place : place + last - first] = part.correlate(v, first, last)
+        return scores
+
+    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
+        as_vectors(weight, self.shape, start, stop)
+        total, square = np.empty(stop - start), np.empty(stop - start)
+        for part, first, last, place in self._within(start, stop):
+            found = slice(place, place + last - first)
+            total[found], square[found] = part.moments(weight, first, last)
+        return total, square
+
+    def gather(self, features: IndexArray | slice) -> FloatArray:
+        """Return the columns in the given order, F-ordered float64."""
+        n_samples, n_features = self.shape
+        if isinstance(features, slice):
+            features = np.arange(n_features)[features]
+        columns = as_features(features, n_features)
+        gathered = np.empty((n_samples, columns.size), order="F")
+        owner = np.searchsorted(self._starts, columns, side="right") - 1
+        for number, part in enumerate(self.parts):
+            places = np.flatnonzero(owner == number)
+            if places.size:
+                own: Any = part.gather(columns[places] - self._starts[number])
+                gathered[:, places] = own
+        return gathered
+
+    def _within(self, start: int, stop: int) -> Iterator[tuple[Design, int, int, int]]:
+        """Yield (part, first, last, place): its columns first <= j < last, and where they go."""
+        for part, begin in zip(self.parts, self._starts.tolist(), strict=False):
+            first, last = max(start - begin, 0), min(stop - begin, part.shape[1])
+            if first < last:
+                yield part, first, last, begin + first - start
+
+
+__all__ = ["Beside"]

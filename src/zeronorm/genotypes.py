@@ -1,0 +1,419 @@
+"""Genotypes from PLINK's .bed, .bim and .fam files, which are mapped and never loaded."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from sys import intern
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._typing import Design, FloatArray, IndexArray
+from .designs import Beside, Rows, as_design, resolve_threads
+from .designs._genotypes import CODINGS, HEADER, PER_BYTE, Genotypes
+from .files import FileError, MissingFileError, did_you_mean, quote
+
+SAMPLE = np.dtype(
+    [(name, "O") for name in ("family", "name", "father", "mother", "sex", "phenotype")]
+)
+VARIANT = np.dtype(
+    [("chromosome", "O"), ("name", "O"), ("position", np.int64), ("allele", "O"), ("other", "O")]
+)
+MISSING_PHENOTYPES = ("-9", "NA", "nan", "NaN", "na", ".")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plink:
+    """A set of genotypes, its samples and its variants.
+
+    Attributes
+    ----------
+    X : design of (n_samples, n_variants), which estimators take as X. Its columns are the copies of
+        `variants["allele"]`, as coded, and their names name_allele.
+    samples : (n_samples,) records of family, name, father, mother, sex and phenotype, text as the
+        .fam file has it.
+    variants : (n_variants,) records of chromosome, name, position, allele (the .bim file's fifth
+        column) and other (the sixth).
+    """
+
+    X: Design
+    samples: NDArray[np.void]
+    variants: NDArray[np.void]
+
+    @property
+    def phenotype(self) -> FloatArray:
+        """The sixth column of the .fam file, (n_samples,): see `phenotypes`."""
+        return phenotypes(self.samples)
+
+    def with_columns(self, columns: Mapping[str, ArrayLike]) -> Design:
+        """Return the genotypes with further columns of the samples after them, as covariates are.
+
+        columns : {name: (n_samples,) numbers}.
+        """
+        if not columns:
+            return self.X
+        numbers = np.column_stack([np.asarray(one, np.float64) for one in columns.values()])
+        names = [*(self.X.feature_names or ()), *columns]
+        return Beside([self.X, as_design(numbers, self.X.n_threads)], names)
+
+    def aligned(self, names: ArrayLike, values: ArrayLike) -> tuple[NDArray[Any], IndexArray]:
+        """Return a column of another table in the order of the samples.
+
+        Parameters
+        ----------
+        names : (m,) the samples of the table, by their names; (m, 2) by family and name.
+        values : (m, ...) numbers or text.
+
+        Returns
+        -------
+        values : (k, ...) of the samples that the table has, in the order of the samples.
+        rows : (k,) which of the samples these are: `Rows(X, rows)`, or `samples[rows]`.
+
+        Raises
+        ------
+        ValueError
+            Where a sample is named twice, in the table or in the set, or none of them matches.
+        """
+        given = np.asarray(names)
+        column = np.asarray(values)
+        if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] != 2):
+            raise ValueError(
+                f"names must be (m,) names or (m, 2) families and names; got shape {given.shape}."
+            )
+        if len(column) != len(given):
+            raise ValueError(
+                f"values must have one entry for every name ({len(given)}); got {len(column)}."
+            )
+        by_family = given.ndim == 2
+        keys = [tuple(map(str, row)) if by_family else (str(row),) for row in given.tolist()]
+        fields = ("family", "name") if by_family else ("name",)
+        own = [tuple(str(sample[field]) for field in fields) for sample in self.samples]
+        for what, listed in (("names", keys), ("the samples of X", own)):
+            twice = next((key for key, n in Counter(listed).items() if n > 1), None)
+            if twice is not None:
+                remedy = "" if by_family else "; pass families and names, (m, 2)"
+                raise ValueError(f"{what} must be distinct; got {' '.join(twice)!r} twice{remedy}.")
+        place = {key: row for row, key in enumerate(keys)}
+        rows = np.array([row for row, key in enumerate(own) if key in place], np.int64)
+        if not rows.size:
+            hint = did_you_mean(" ".join(keys[0]), [" ".join(key) for key in own[:1000]], False)
+            raise ValueError(
+                f"names must be those of samples; none of {len(keys)} is, the first is "
+                f"{' '.join(keys[0])!r}.{hint}"
+            )
+        return column[[place[own[row]] for row in rows]], rows
+
+
+def read_plink(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    coding: str = "additive",
+    samples: ArrayLike | None = None,
+    variants: ArrayLike | None = None,
+    min_maf: float = 0.0,
+    max_missing: float = 1.0,
+    n_threads: int | None = None,
+) -> Plink:
+    """Open genotypes of PLINK 1: path.bed with path.bim and path.fam beside it.
+
+    Nothing is loaded but the lists of samples and variants: the genotypes stay in the file, in two
+    bits each, and every scan reads it once.
+
+    Parameters
+    ----------
+    path : the .bed file, with or without its suffix; several files of the same samples, as one for
+        each chromosome, as a list or with wildcards ("chr*.bed"): they follow each other in the
+        order of the list, of wildcards in that of the numbers in their names.
+    coding : what a genotype counts: "additive" the copies of the first allele (the fifth column of
+        the .bim file), "dominant" whether there is one, "recessive" whether there are two. A
+        missing genotype is the mean of the variant over the samples.
+    samples : which samples to keep: their names, (family, name) pairs, or a mask; None: all.
+    variants : which variants to keep: their names or a mask; None: all.
+    min_maf : the least frequency of the rarer allele among the samples kept, from 0 to 0.5.
+    max_missing : the largest share of missing genotypes of a variant among the samples kept.
+    n_threads : threads of a scan; None: as many as this process may use.
+
+    Raises
+    ------
+    FileError
+        If a file is missing, is no .bed file of this form, or does not fit to the other two.
+    ValueError
+        If a parameter is wrong, or nothing is left of the samples or variants.
+    """
+    if coding not in CODINGS:
+        raise ValueError(f"coding must be one of {', '.join(CODINGS)}; got {coding!r}.")
+    _check_share("min_maf", min_maf, 0.5)
+    _check_share("max_missing", max_missing, 1.0)
+    stems = _stems(path)
+    people = _read_samples(stems)
+    tables = [_read_variants(Path(f"{stem}.bim")) for stem in stems]
+    for stem, table in zip(stems, tables, strict=True):
+        _check_bed(Path(f"{stem}.bed"), len(table), len(people))
+    rows = _chosen("samples", samples, people, ("family", "name"))
+    table = np.concatenate(tables)
+    kept = _chosen("variants", variants, table, ("name",))
+    counted = np.zeros(len(people), bool)
+    counted[rows] = True
+    starts = np.cumsum([0, *map(len, tables)])
+
+    def opened(kept: IndexArray, names: list[str] | None = None) -> Iterator[Genotypes]:
+        places = np.searchsorted(kept, starts)
+        for stem, part, start, first, last in zip(
+            stems, tables, starts[:-1], places[:-1], places[1:], strict=True
+        ):
+            if first < last:
+                yield Genotypes(
+                    Path(f"{stem}.bed"), len(people), len(part), kept=kept[first:last] - start,
+                    coding=coding, counted=counted, names=names and names[first:last],
+                    n_threads=resolve_threads(n_threads),
+                )  # fmt: skip
+
+    if min_maf > 0.0 or max_missing < 1.0:
+        counts = np.concatenate([part.counts() for part in opened(kept)])
+        kept = kept[_passing(counts, min_maf, max_missing)]
+        if not kept.size:
+            raise ValueError(
+                f"min_maf={min_maf:g} and max_missing={max_missing:g} leave none of "
+                f"{len(counts):,} variants; ask for less."
+            )
+    table = table[kept]
+    parts = [*opened(kept, _names_of(table))]
+    X: Design = parts[0] if len(parts) == 1 else Beside(parts)
+    return Plink(X if rows.size == len(people) else Rows(X, rows), people[rows], table)
+
+
+def read_samples(path: str | os.PathLike[str] | Sequence[Any]) -> NDArray[np.void]:
+    """Return the samples of a set, as `Plink.samples`, without a look at its genotypes."""
+    return _read_samples(_stems(path))
+
+
+def phenotypes(samples: NDArray[np.void]) -> FloatArray:
+    """Return the phenotypes of samples, (n_samples,): NaN where they are -9, NA or a dot.
+
+    Cases and controls (no value but 0, 1, 2 and -9) are 1 and 0, and 0 in the file is missing.
+    """
+    text = [str(value) for value in samples["phenotype"]]
+    try:
+        values = np.array([np.nan if t in MISSING_PHENOTYPES else float(t) for t in text])
+    except ValueError:
+        bad = next(t for t in text if t not in MISSING_PHENOTYPES and not _is_number(t))
+        raise ValueError(
+            f"the phenotypes of the .fam file must be numbers, or NA; got {quote(bad)}. Use "
+            "another table of the samples."
+        ) from None
+    known = values[~np.isnan(values)]
+    if known.size and np.isin(known, (0.0, 1.0, 2.0)).all() and (known == 2.0).any():
+        values[values == 0.0] = np.nan
+        values -= 1.0
+    return values
+
+
+def _check_share(name: str, value: float, largest: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"{name} must be a number from 0 to {largest:g}; got {value!r}.")
+    if not 0.0 <= value <= largest:
+        raise ValueError(f"{name} must be from 0 to {largest:g}; got {value:g}.")
+
+
+def _passing(counts: IndexArray, min_maf: float, max_missing: float) -> NDArray[np.bool_]:
+    """Return which variants are common and complete enough."""
+    observed = counts[:, :3].sum(axis=1)
+    share = counts[:, :3] @ np.array([1.0, 0.5, 0.0]) / np.maximum(observed, 1)
+    frequency = np.minimum(share, 1.0 - share)
+    missing = counts[:, 3] / np.maximum(counts.sum(axis=1), 1)
+    return np.asarray((frequency >= min_maf) & (missing <= max_missing) & (observed > 0))
+
+
+def _stems(path: Any) -> list[Path]:
+    """Return the paths of the files without their suffixes."""
+    if isinstance(path, str | os.PathLike):
+        text = os.fspath(path)
+        if glob.has_magic(text) and not Path(text).exists():
+            pattern = text if text.endswith(".bed") else f"{text}.bed"
+            found = sorted(glob.glob(pattern), key=_by_numbers)
+            if not found:
+                raise MissingFileError(f"{pattern}: no such files.")
+            paths: list[Any] = found
+        else:
+            paths = [text]
+    else:
+        paths = list(path)
+        if not paths:
+            raise ValueError("path must name at least one .bed file; got an empty list.")
+    stems = []
+    for one in paths:
+        name = os.fspath(one)
+        stem = Path(name.removesuffix(".bed"))
+        for suffix in (".bed", ".bim", ".fam"):
+            if not Path(f"{stem}{suffix}").exists():
+                raise MissingFileError(
+                    f"{stem}{suffix}: no such file; genotypes are three files, .bed, .bim and .fam."
+                )
+        stems.append(stem)
+    return stems
+
+
+def _by_numbers(name: str) -> list[tuple[int, str]]:
+    """Return a key by which chr2 comes before chr10."""
+    return [(int(part or 0), text) for text, part in re.findall(r"(\D*)(\d*)", name)]
+
+
+def _columns_of(path: Path, widths: tuple[int, ...], what: str) -> list[tuple[str, ...]]:
+    """Return the columns of a .bim or .fam file, which has as many in every line."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise FileError(f"{path}: no text file.") from None
+    found = Counter(len(line.split()) for line in lines if line.strip())
+    if not found:
+        raise FileError(f"{path}: no {what}s in it.")
+    width = found.most_common(1)[0][0]
+    if len(found) > 1 or width not in widths:
+        right = {0, width if width in widths else widths[0]}
+        number, bad = next(
+            (n, line.split()) for n, line in enumerate(lines, 1) if len(line.split()) not in right
+        )
+        raise FileError(
+            f"{path}, line {number}: a {what} has {max(right)} columns; got {len(bad)}."
+        )
+    # One flat list: as many small ones would be looked through again and again by the collector.
+    words = " ".join(lines).split()
+    return [tuple(words[column::width]) for column in range(width)]
+
+
+def _read_samples(stems: Sequence[Path]) -> NDArray[np.void]:
+    """Return the samples, which all files must have alike."""
+    first = _columns_of(Path(f"{stems[0]}.fam"), (6,), "sample")
+    for stem in stems[1:]:
+        path = Path(f"{stem}.fam")
+        own = _columns_of(path, (6,), "sample")
+        rule = "All files must have the same samples in the same order; give each set by itself."
+        if len(own[0]) != len(first[0]):
+            raise FileError(
+                f"{path}: {len(own[0])} samples, but {len(first[0])} in {stems[0]}.fam. {rule}"
+            )
+        pairs = zip(zip(*own[:2], strict=True), zip(*first[:2], strict=True), strict=True)
+        for row, (here, there) in enumerate(pairs, 1):
+            if here != there:
+                raise FileError(
+                    f"{path}: sample {row} is {quote(' '.join(here))}, but "
+                    f"{quote(' '.join(there))} in {stems[0]}.fam. {rule}"
+                )
+    return _records(SAMPLE, first)
+
+
+def _read_variants(path: Path) -> NDArray[np.void]:
+    chromosome, name, *_, position, allele, other = _columns_of(path, (6, 5), "variant")
+    try:
+        places = [*map(int, position)]
+    except ValueError:
+        row, bad = next((n, p) for n, p in enumerate(position, 1) if not re.fullmatch(r"-?\d+", p))
+        raise FileError(
+            f"{path}: the position of variant {row} must be a whole number; got {quote(bad)}."
+        ) from None
+    few = (map(intern, column) for column in (chromosome, allele, other))
+    chromosome, allele, other = map(tuple, few)
+    return _records(VARIANT, [chromosome, name, places, allele, other])
+
+
+def _records(kind: np.dtype[np.void], columns: Sequence[Sequence[Any]]) -> NDArray[np.void]:
+    records = np.empty(len(columns[0]), kind)
+    for field, column in zip(kind.names or (), columns, strict=True):
+        records[field] = column
+    return records
+
+
+def _check_bed(path: Path, n_variants: int, n_samples: int) -> None:
+    """Refuse a .bed file by its first bytes or its size."""
+    with path.open("rb") as file:
+        head = file.read(len(HEADER))
+    size = path.stat().st_size
+    if head[:2] != HEADER[:2]:
+        found = "is empty" if not head else f"begins with {head.hex(' ')}, not with 6c 1b"
+        raise FileError(f"{path}: no .bed file of PLINK 1; it {found}.")
+    if head[2:] == b"\x00":
+        raise FileError(
+            f"{path}: its genotypes come sample by sample, so that no variant can be read by "
+            f"itself. Rewrite it once: plink --bfile {path.with_suffix('')} --make-bed --out NEW."
+        )
+    if head != HEADER:
+        raise FileError(f"{path}: the third byte of a .bed file is 1; got {head[2:].hex()!r}.")
+    stride = -(-n_samples // PER_BYTE)
+    expected = len(HEADER) + n_variants * stride
+    if size != expected:
+        fits, rest = divmod(size - len(HEADER), stride)
+        whole = f"which is {fits:,} variants" + (f" and {rest} bytes" if rest else "")
+        raise FileError(
+            f"{path}: {n_variants:,} variants of {n_samples:,} samples are {expected:,} bytes; the "
+            f"file has {size:,}, {whole}. It is cut or belongs to another .bim or .fam file."
+        )
+
+
+def _chosen(
+    name: str, asked: ArrayLike | None, table: NDArray[np.void], fields: tuple[str, ...]
+) -> IndexArray:
+    """Return the ascending places of the samples or variants that are asked for."""
+    if asked is None:
+        return np.arange(len(table))
+    wanted = np.asarray(asked)
+    if wanted.dtype == bool:
+        if wanted.shape != (len(table),):
+            raise ValueError(
+                f"{name} as a mask must have shape ({len(table)},); got {wanted.shape}."
+            )
+        found = np.flatnonzero(wanted)
+    else:
+        pairs = wanted.ndim == 2
+        if wanted.ndim > len(fields) or (pairs and wanted.shape[1] != len(fields)):
+            raise ValueError(
+                f"{name} must be names{' or (family, name) pairs' if len(fields) > 1 else ''}, or "
+                f"a mask; got shape {wanted.shape}."
+            )
+        keys = {tuple(map(str, row)) if pairs else str(row) for row in wanted.tolist()}
+        columns = [table[field].astype(str).tolist() for field in fields]
+        own = list(zip(*columns, strict=True)) if pairs else columns[-1]
+        found = np.array([place for place, key in enumerate(own) if key in keys], np.int64)
+        unknown = keys.difference(own)
+        if unknown:
+            first = min(unknown)
+            shown = " ".join(first) if isinstance(first, tuple) else first
+            raise ValueError(
+                f"{name} must be in the files; {len(unknown)} of {len(keys)} are not, as {shown!r}."
+            )
+    if not found.size:
+        raise ValueError(f"{name} must keep at least one; got none.")
+    return found
+
+
+def _names_of(variants: NDArray[np.void]) -> list[str]:
+    """Return the names of columns, name_allele as PLINK's own exports have them.
+
+    So another file that counts the other allele does not pass for the same. Where names are not
+    distinct, place and both alleles stand for them.
+    """
+    columns = [variants[field].tolist() for field in ("name", "allele")]
+    names = [f"{name}_{allele}" for name, allele in zip(*columns, strict=True)]
+    count = Counter(names)
+    for place, name in enumerate(columns[0]):
+        if name == "." or count[names[place]] > 1:
+            chromosome, _, position, allele, other = variants[place]
+            names[place] = f"{chromosome}:{position}:{other}:{allele}_{allele}"
+    return names
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+__all__ = ["Plink", "phenotypes", "read_plink", "read_samples"]
