@@ -11,8 +11,8 @@ compared and may fail: pages show the exit code with `echo "exit code $?"`.
 
 A page about data that are not in the repository says so in its first line, as in
 `<!-- data: tecator riboflavin -->`. It finds them in its folder as `tecator.npz` and
-`riboflavin.npz`, links to `tecator/arrays.npz` and so on below `$ZERONORM_DATA`; where one is not
-there, the page is skipped.
+`riboflavin.npz`, links to `tecator/arrays.npz` and so on below `$ZERONORM_DATA`, with their folders
+beside them, for other files than arrays; where one is not there, the page is skipped.
 
 A Python file is run in an empty folder, with warnings as errors, and has to end with exit code 0.
 
@@ -130,6 +130,7 @@ def link_data(page: Path, folder: Path) -> list[str]:
     files = {name: DATA / name / "arrays.npz" for name in (found[1].split() if found else ())}
     for name, file in files.items():
         (folder / f"{name}.npz").symlink_to(file)
+        (folder / name).symlink_to(file.parent)
     return [name for name, file in files.items() if not file.is_file()]
 
 

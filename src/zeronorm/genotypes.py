@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from sys import intern
 from typing import Any
 
 import numpy as np
@@ -17,15 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._typing import Design, FloatArray, IndexArray
 from .designs import Beside, Rows, as_design, resolve_threads
-from .designs._genotypes import CODINGS, HEADER, PER_BYTE, Genotypes
-from .files import FileError, MissingFileError, did_you_mean, quote
+from .designs._genotypes import CODINGS, Genotypes
+from .files import did_you_mean, quote
+from .files._plink import check_bed, read_samples_of, read_variants, stems_of
 
-SAMPLE = np.dtype(
-    [(name, "O") for name in ("family", "name", "father", "mother", "sex", "phenotype")]
-)
-VARIANT = np.dtype(
-    [("chromosome", "O"), ("name", "O"), ("position", np.int64), ("allele", "O"), ("other", "O")]
-)
 MISSING_PHENOTYPES = ("-9", "NA", "nan", "NaN", "na", ".")
 
 
@@ -151,11 +143,11 @@ def read_plink(
         raise ValueError(f"coding must be one of {', '.join(CODINGS)}; got {coding!r}.")
     _check_share("min_maf", min_maf, 0.5)
     _check_share("max_missing", max_missing, 1.0)
-    stems = _stems(path)
-    people = _read_samples(stems)
-    tables = [_read_variants(Path(f"{stem}.bim")) for stem in stems]
+    stems = stems_of(path)
+    people = read_samples_of(stems)
+    tables = [read_variants(Path(f"{stem}.bim")) for stem in stems]
     for stem, table in zip(stems, tables, strict=True):
-        _check_bed(Path(f"{stem}.bed"), len(table), len(people))
+        check_bed(Path(f"{stem}.bed"), len(table), len(people))
     rows = _chosen("samples", samples, people, ("family", "name"))
     table = np.concatenate(tables)
     kept = _chosen("variants", variants, table, ("name",))
@@ -191,7 +183,7 @@ def read_plink(
 
 def read_samples(path: str | os.PathLike[str] | Sequence[Any]) -> NDArray[np.void]:
     """Return the samples of a set, as `Plink.samples`, without a look at its genotypes."""
-    return _read_samples(_stems(path))
+    return read_samples_of(stems_of(path))
 
 
 def phenotypes(samples: NDArray[np.void]) -> FloatArray:
@@ -229,131 +221,6 @@ def _passing(counts: IndexArray, min_maf: float, max_missing: float) -> NDArray[
     frequency = np.minimum(share, 1.0 - share)
     missing = counts[:, 3] / np.maximum(counts.sum(axis=1), 1)
     return np.asarray((frequency >= min_maf) & (missing <= max_missing) & (observed > 0))
-
-
-def _stems(path: Any) -> list[Path]:
-    """Return the paths of the files without their suffixes."""
-    if isinstance(path, str | os.PathLike):
-        text = os.fspath(path)
-        if glob.has_magic(text) and not Path(text).exists():
-            pattern = text if text.endswith(".bed") else f"{text}.bed"
-            found = sorted(glob.glob(pattern), key=_by_numbers)
-            if not found:
-                raise MissingFileError(f"{pattern}: no such files.")
-            paths: list[Any] = found
-        else:
-            paths = [text]
-    else:
-        paths = list(path)
-        if not paths:
-            raise ValueError("path must name at least one .bed file; got an empty list.")
-    stems = []
-    for one in paths:
-        name = os.fspath(one)
-        stem = Path(name.removesuffix(".bed"))
-        for suffix in (".bed", ".bim", ".fam"):
-            if not Path(f"{stem}{suffix}").exists():
-                raise MissingFileError(
-                    f"{stem}{suffix}: no such file; genotypes are three files, .bed, .bim and .fam."
-                )
-        stems.append(stem)
-    return stems
-
-
-def _by_numbers(name: str) -> list[tuple[int, str]]:
-    """Return a key by which chr2 comes before chr10."""
-    return [(int(part or 0), text) for text, part in re.findall(r"(\D*)(\d*)", name)]
-
-
-def _columns_of(path: Path, widths: tuple[int, ...], what: str) -> list[tuple[str, ...]]:
-    """Return the columns of a .bim or .fam file, which has as many in every line."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError:
-        raise FileError(f"{path}: no text file.") from None
-    found = Counter(len(line.split()) for line in lines if line.strip())
-    if not found:
-        raise FileError(f"{path}: no {what}s in it.")
-    width = found.most_common(1)[0][0]
-    if len(found) > 1 or width not in widths:
-        right = {0, width if width in widths else widths[0]}
-        number, bad = next(
-            (n, line.split()) for n, line in enumerate(lines, 1) if len(line.split()) not in right
-        )
-        raise FileError(
-            f"{path}, line {number}: a {what} has {max(right)} columns; got {len(bad)}."
-        )
-    # One flat list: as many small ones would be looked through again and again by the collector.
-    words = " ".join(lines).split()
-    return [tuple(words[column::width]) for column in range(width)]
-
-
-def _read_samples(stems: Sequence[Path]) -> NDArray[np.void]:
-    """Return the samples, which all files must have alike."""
-    first = _columns_of(Path(f"{stems[0]}.fam"), (6,), "sample")
-    for stem in stems[1:]:
-        path = Path(f"{stem}.fam")
-        own = _columns_of(path, (6,), "sample")
-        rule = "All files must have the same samples in the same order; give each set by itself."
-        if len(own[0]) != len(first[0]):
-            raise FileError(
-                f"{path}: {len(own[0])} samples, but {len(first[0])} in {stems[0]}.fam. {rule}"
-            )
-        pairs = zip(zip(*own[:2], strict=True), zip(*first[:2], strict=True), strict=True)
-        for row, (here, there) in enumerate(pairs, 1):
-            if here != there:
-                raise FileError(
-                    f"{path}: sample {row} is {quote(' '.join(here))}, but "
-                    f"{quote(' '.join(there))} in {stems[0]}.fam. {rule}"
-                )
-    return _records(SAMPLE, first)
-
-
-def _read_variants(path: Path) -> NDArray[np.void]:
-    chromosome, name, *_, position, allele, other = _columns_of(path, (6, 5), "variant")
-    try:
-        places = [*map(int, position)]
-    except ValueError:
-        row, bad = next((n, p) for n, p in enumerate(position, 1) if not re.fullmatch(r"-?\d+", p))
-        raise FileError(
-            f"{path}: the position of variant {row} must be a whole number; got {quote(bad)}."
-        ) from None
-    few = (map(intern, column) for column in (chromosome, allele, other))
-    chromosome, allele, other = map(tuple, few)
-    return _records(VARIANT, [chromosome, name, places, allele, other])
-
-
-def _records(kind: np.dtype[np.void], columns: Sequence[Sequence[Any]]) -> NDArray[np.void]:
-    records = np.empty(len(columns[0]), kind)
-    for field, column in zip(kind.names or (), columns, strict=True):
-        records[field] = column
-    return records
-
-
-def _check_bed(path: Path, n_variants: int, n_samples: int) -> None:
-    """Refuse a .bed file by its first bytes or its size."""
-    with path.open("rb") as file:
-        head = file.read(len(HEADER))
-    size = path.stat().st_size
-    if head[:2] != HEADER[:2]:
-        found = "is empty" if not head else f"begins with {head.hex(' ')}, not with 6c 1b"
-        raise FileError(f"{path}: no .bed file of PLINK 1; it {found}.")
-    if head[2:] == b"\x00":
-        raise FileError(
-            f"{path}: its genotypes come sample by sample, so that no variant can be read by "
-            f"itself. Rewrite it once: plink --bfile {path.with_suffix('')} --make-bed --out NEW."
-        )
-    if head != HEADER:
-        raise FileError(f"{path}: the third byte of a .bed file is 1; got {head[2:].hex()!r}.")
-    stride = -(-n_samples // PER_BYTE)
-    expected = len(HEADER) + n_variants * stride
-    if size != expected:
-        fits, rest = divmod(size - len(HEADER), stride)
-        whole = f"which is {fits:,} variants" + (f" and {rest} bytes" if rest else "")
-        raise FileError(
-            f"{path}: {n_variants:,} variants of {n_samples:,} samples are {expected:,} bytes; the "
-            f"file has {size:,}, {whole}. It is cut or belongs to another .bim or .fam file."
-        )
 
 
 def _chosen(

@@ -1,0 +1,128 @@
+"""The command on genotypes: tables of samples, joined by name, and what it says of them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from plink import draw, write_plink
+
+N, P = 60, 20
+COPIES = draw(N, P, missing=0.02)
+NOISE = np.random.default_rng(0).standard_normal(N)
+AGE = np.random.default_rng(1).uniform(20, 80, N).round(1)
+TRAIT = (np.maximum(COPIES[:, 3], 0) - np.maximum(COPIES[:, 7], 0) + AGE / 20 + 0.3 * NOISE).round(
+    4
+)
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Genotypes and two tables of their samples, in other orders, in the folder of the command."""
+    write_plink(tmp_path / "d", COPIES, np.where(np.median(TRAIT) < TRAIT, 2, 1))
+    rows = np.random.default_rng(2).permutation(N)
+    lines = [f"F{i // 2} S{i} {TRAIT[i]} {'NA' if i == 5 else 'yes'}" for i in rows]
+    lines[3:3] = ["F99 S99 1.5 yes"]
+    (tmp_path / "trait.txt").write_text("\n".join(["#FID IID trait smokes", *lines]) + "\n")
+    ages = [f"S{i},{AGE[i]},{'north' if i % 2 else 'south'}" for i in reversed(range(N)) if i != 9]
+    (tmp_path / "age.csv").write_text("\n".join(["IID,age,site", *ages]) + "\n")
+    return "d.bed"
+
+
+BOTH = ("--samples", "trait.txt", "--samples", "age.csv")
+
+
+def test_tables_are_joined_by_name(run, data, tmp_path):
+    """A trait would be that of another sample, or samples without an age be taken for some."""
+    chosen = (*BOTH, "--target", "trait", "--covariates", "age", "--certificate", "c.npz")
+    result = run("select", data, "-k", "2", *chosen, "-o", "m.npz", "--json")
+    document = json.loads(result.stdout)
+    assert document["data"]["n_samples"] == N - 1
+    assert document["data"]["storage"] == "genotypes, two bits each"
+    names = [row["name"] for row in document["models"][0]["features"]]
+    assert sorted(names) == ["rs3_A", "rs7_A"]
+    assert [row["name"] for row in document["models"][0]["covariates"]] == ["age"]
+    assert document["models"][0]["cross_validation"]["mean"] > 0.7
+    assert document["notes"][:3] == [
+        "60 of 60 samples are in trait.txt; 1 of its lines are of no sample",
+        "59 of 60 samples are in age.csv; 0 of its lines are of no sample",
+        "1 samples left out: no covariate 'age'",
+    ]
+    verified = run("verify", data, "c.npz", *BOTH)
+    assert verified.exit_code == 0
+    assert "verified" in verified.stdout
+    predicted = run("predict", "m.npz", data, "--samples", "age.csv", "-o", "p.csv")
+    assert predicted.exit_code == 0
+    lines = (tmp_path / "p.csv").read_text().splitlines()
+    assert len(lines) == N
+    assert lines[1].startswith("S0,")
+    scored = run("predict", "m.npz", data, *BOTH, "--target", "trait")
+    assert "R²" in scored.stdout
+
+
+def test_a_model_asks_for_its_covariates(run, fails, data):
+    """Predictions would be those of an age of 0."""
+    chosen = (*BOTH, "--target", "trait", "--covariates", "age", "--no-cv", "-o", "m.npz")
+    run("select", data, "-k", "2", *chosen)
+    lacking = fails("predict", "m.npz", data, "--samples", "trait.txt")
+    assert "no column for the covariate 'age'" in lacking
+
+
+def test_phenotypes_of_the_set(run, data):
+    """Cases and controls would be the numbers 2 and 1, or need a table."""
+    for target in ((), ("--target", "phenotype"), ("--target", "phenotype", *BOTH)):
+        document = json.loads(run("select", data, "-k", "2", "--no-cv", "--json", *target).stdout)
+        assert document["classes"] == [0, 1]
+        assert document["data"]["target"] == "phenotype"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (BOTH, "say what to predict with --target: phenotype for that of the .fam file, or a col"),
+        ((*BOTH, "--target", "trai"), "no column for the target 'trai'. Did you mean 'trait'?"),
+        (("--target", "trait"), "no column for the target 'trait'. Name a table with --samples."),
+        (
+            (*BOTH, "--target", "trait", "--covariates", "site"),
+            "covariate 'site' must be numbers; got 'south'. Write a column of 0 and 1 for each",
+        ),
+        (("--id", "IID"), "genotypes have no columns to name; leave out --id."),
+        (("--samples", "none.txt", "--target", "x"), "none.txt"),
+    ],
+)
+def test_refusals(fails, data, arguments, message):
+    """Another target than was meant would be explained, or a mistyped name pass."""
+    assert message in fails("select", data, "-k", "2", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("F0 S0 1.0\nF0 S1 2.0\n", "the first line must name the columns, FID and IID or IID"),
+        ("IID y\nS0 1\nS0 2\n", "the sample 'S0' has several lines"),
+        ("IID y\nS0 1\nS1\n", "line 3: 2 columns as in the first line; got 1"),
+        ("", "the file is empty"),
+        ("\xff\xfe", "no text file"),
+        ("IID y\nX0 1\nX1 2\n", "no samples are left: 0 of 60 samples are in t.txt"),
+        ("IID y\nS0 NA\nS1 -9\nS2 .\n", "no samples are left"),
+    ],
+)
+def test_broken_tables(fails, data, tmp_path, text, message):
+    """A table without names, or with a sample twice, would be read in some way."""
+    (tmp_path / "t.txt").write_bytes(text.encode("latin-1"))
+    assert message in fails("select", data, "-k", "2", "--samples", "t.txt", "--target", "y")
+
+
+def test_samples_are_of_genotypes(fails, data, tmp_path):
+    """A table beside a CSV file would be ignored without a word."""
+    (tmp_path / "d.csv").write_text("a,y\n1,0\n2,1\n")
+    given = ("--samples", "age.csv", "--target", "y")
+    assert "--samples is for genotypes (.bed)" in fails("select", "d.csv", "-k", "1", *given)
+
+
+def test_names_that_repeat(fails, data, tmp_path):
+    """Two people of one name in two families would get the trait of one of them."""
+    fam = tmp_path / "d.fam"
+    fam.write_text(fam.read_text().replace("F1 S2 ", "F1 S0 "))
+    said = fails("select", data, "-k", "2", "--samples", "age.csv", "--target", "age")
+    assert "names of samples repeat in the .fam file; give the table the columns FID" in said
