@@ -104,13 +104,13 @@ class BilevelBudget:
             values = values.copy()
             values[forced] = 0.0  # so that they are not taken a second time
         further = self.n_groups - int(self._opened.sum())
-        found = best_features(
+        found = best_bilevel(
             values, self.k - forced.size, further, self.groups, self._opened, squares=squares
         )
         return np.sort(np.concatenate([forced, found])) if forced.size else found
 
 
-def best_features(
+def best_bilevel(
     values: FloatArray,
     k: int,
     n_groups: int,

@@ -52,25 +52,19 @@ def moments(design: Design, weight: FloatArray) -> tuple[FloatArray, FloatArray]
     return total, square
 
 
-def top_features(scores: FloatArray, k: int, exclude: IndexArray | None = None) -> IndexArray:
+def top_features(scores: FloatArray, k: int) -> IndexArray:
     """Return the k features with the largest |score|, largest first, ties by the smaller index.
 
     Parameters
     ----------
     scores : (n_features,) finite; NaN raises ValueError.
     k : how many, at least 0; all that are left where there are fewer.
-    exclude : features that must not be returned.
 
     Returns
     -------
     (k,) indices. Cost O(n_features + k log k).
     """
-    magnitude = np.abs(scores)
-    n_left = magnitude.size
-    if exclude is not None:
-        magnitude[exclude] = -1.0
-        n_left -= int(np.count_nonzero(magnitude == -1.0))
-    return largest(magnitude, min(k, n_left))
+    return largest(np.abs(scores), min(k, scores.size))
 
 
 def margins(

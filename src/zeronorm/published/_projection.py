@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import FloatArray
 from ..groups import Groups
-from ..structures import best_features, positive_integer
+from ..structures import best_bilevel, positive_integer
 
 
 def project_bilevel(
@@ -56,7 +56,7 @@ def project_bilevel(
     values = _vector(v)
     partition = Groups.of(groups, values.size)
     opened = np.zeros(len(partition), np.uint8)
-    kept = best_features(values, k, n_groups, partition, opened, name="v", program=method == "dp")
+    kept = best_bilevel(values, k, n_groups, partition, opened, name="v", program=method == "dp")
     projected = np.zeros(values.size)
     projected[kept] = values[kept]
     return projected
