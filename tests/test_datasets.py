@@ -6,7 +6,8 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from zeronorm.datasets import load_golub, make_paper_synthetic
+from zeronorm.datasets import load_golub
+from zeronorm.published import make_paper_synthetic
 
 
 def test_golub_shape_and_names():

@@ -29,7 +29,7 @@ import numpy as np
 
 from _mslr import Curve, Panel, common, draw
 from zeronorm import Groups
-from zeronorm.structures import project_bilevel
+from zeronorm.published import project_bilevel
 
 Row = dict[str, Any]
 SHARES = (0.2, 0.4, 0.6)

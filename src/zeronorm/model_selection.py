@@ -309,8 +309,3 @@ def check_folds(
 def model_scores(paths: Sequence[Path], k: Any, design: Design) -> FloatArray:
     """Return the scores of the models of size k, (n_samples, n_models)."""
     return margins_of([path[k] for path in paths], design)
-
-
-def predict(paths: Sequence[Path], k: Any, design: Design, classes: np.ndarray) -> np.ndarray:
-    """Return the labels that the models of size k give the rows of a design, (n_samples,)."""
-    return np.asarray(classes[predicted(model_scores(paths, k, design))])

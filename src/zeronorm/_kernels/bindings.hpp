@@ -11,6 +11,11 @@ namespace zeronorm {
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
+// An argument that is an array, never converted: an output of another type would be copied, and the
+// result lost.
+inline nb::arg operator""_array(const char* name, std::size_t) {
+    return nb::arg(name).noconvert();
+}
 
 // An array that is read may be read-only; one that is written must not be.
 template <class T>
@@ -27,8 +32,6 @@ std::int64_t length(const A& array, std::size_t axis) {
     return static_cast<std::int64_t>(array.shape(axis));
 }
 
-// Arguments are bound with noconvert: without it an output of another type would be copied, and
-// the result lost.
 void bind_dense(nb::module_& m);
 void bind_sparse(nb::module_& m);
 void bind_smoothing(nb::module_& m);

@@ -35,10 +35,10 @@ Answer select(const Array<double>& v, const Array<std::int64_t>& code, std::int6
 }  // namespace
 
 void bind_bilevel(nb::module_& m) {
-    m.def("bilevel_select", &select<false>, "v"_a.noconvert(), "code"_a.noconvert(), "n_groups"_a,
-          "k"_a, "g"_a, "opened"_a.noconvert(), "squares"_a, "out"_a.noconvert());
-    m.def("bilevel_program", &select<true>, "v"_a.noconvert(), "code"_a.noconvert(), "n_groups"_a,
-          "k"_a, "g"_a, "opened"_a.noconvert(), "squares"_a, "out"_a.noconvert());
+    m.def("bilevel_select", &select<false>, "v"_array, "code"_array, "n_groups"_a, "k"_a, "g"_a,
+          "opened"_array, "squares"_a, "out"_array);
+    m.def("bilevel_program", &select<true>, "v"_array, "code"_array, "n_groups"_a, "k"_a, "g"_a,
+          "opened"_array, "squares"_a, "out"_array);
 }
 
 }  // namespace zeronorm

@@ -41,10 +41,9 @@ void dense_moments(const StridedMatrix<T>& x, const Array<double>& weight, const
 
 template <class T>
 void bind_type(nb::module_& m) {
-    m.def("dense_correlate", &dense_correlate<T>, "x"_a.noconvert(), "v"_a.noconvert(),
-          "out"_a.noconvert(), "n_threads"_a);
-    m.def("dense_moments", &dense_moments<T>, "x"_a.noconvert(), "weight"_a.noconvert(),
-          "total"_a.noconvert(), "square"_a.noconvert(), "n_threads"_a);
+    m.def("dense_correlate", &dense_correlate<T>, "x"_array, "v"_array, "out"_array, "n_threads"_a);
+    m.def("dense_moments", &dense_moments<T>, "x"_array, "weight"_array, "total"_array,
+          "square"_array, "n_threads"_a);
 }
 
 }  // namespace

@@ -138,39 +138,34 @@ auto of_csc(Result (*f)(const Csc<I, T>&, Rest...)) {
 
 template <VisitedColumns C, class Wrap, class... Storage>
 void define(nb::module_& m, const std::string& name, const Wrap& wrap, const Storage&... storage) {
-    m.def((name + "_terms").c_str(), wrap(&terms<C>), storage..., "features"_a.noconvert(),
-          "v"_a.noconvert(), "h"_a.noconvert(), "product"_a.noconvert(), "total"_a.noconvert(),
-          "square"_a.noconvert(), "n_threads"_a);
-    m.def((name + "_combine").c_str(), wrap(&add<C>), storage..., "features"_a.noconvert(),
-          "z"_a.noconvert(), "v"_a.noconvert());
-    m.def((name + "_descend").c_str(), wrap(&sweeps<C>), storage..., "features"_a.noconvert(),
-          "curvature"_a.noconvert(), "gradient"_a.noconvert(), "total"_a.noconvert(),
-          "square"_a.noconvert(), "penalty"_a.noconvert(), "u"_a.noconvert(),
-          "largest_step"_a.noconvert(), "nu"_a, "intercept"_a, "gradient_e"_a, "target"_a,
-          "max_sweeps"_a, "shrinking"_a, "seed"_a, "active"_a.noconvert(), "d"_a.noconvert(),
-          "residual"_a.noconvert(), "state"_a);
-    m.def((name + "_subspace_step").c_str(), wrap(&subspace<C>), storage...,
-          "features"_a.noconvert(), "curvature"_a.noconvert(), "gradient"_a.noconvert(),
-          "total"_a.noconvert(), "square"_a.noconvert(), "penalty"_a.noconvert(), "u"_a.noconvert(),
-          "largest_step"_a.noconvert(), "nu"_a, "intercept"_a, "gradient_e"_a, "target"_a,
-          "max_iterations"_a, "d"_a.noconvert(), "residual"_a.noconvert(), "offset"_a);
-    m.def((name + "_newton_cycle").c_str(), wrap(&cycle<C>), storage..., "features"_a.noconvert(),
-          "y"_a.noconvert(), "weight"_a.noconvert(), "penalty"_a.noconvert(), "loss"_a, "nu"_a,
-          "sigma"_a, "largest_step"_a.noconvert(), "max_halvings"_a, "seed"_a,
-          "order"_a.noconvert(), "u"_a.noconvert(), "z"_a.noconvert());
+    m.def((name + "_terms").c_str(), wrap(&terms<C>), storage..., "features"_array, "v"_array,
+          "h"_array, "product"_array, "total"_array, "square"_array, "n_threads"_a);
+    m.def((name + "_combine").c_str(), wrap(&add<C>), storage..., "features"_array, "z"_array,
+          "v"_array);
+    m.def((name + "_descend").c_str(), wrap(&sweeps<C>), storage..., "features"_array,
+          "curvature"_array, "gradient"_array, "total"_array, "square"_array, "penalty"_array,
+          "u"_array, "largest_step"_array, "nu"_a, "intercept"_a, "gradient_e"_a, "target"_a,
+          "max_sweeps"_a, "shrinking"_a, "seed"_a, "active"_array, "d"_array, "residual"_array,
+          "state"_a);
+    m.def((name + "_subspace_step").c_str(), wrap(&subspace<C>), storage..., "features"_array,
+          "curvature"_array, "gradient"_array, "total"_array, "square"_array, "penalty"_array,
+          "u"_array, "largest_step"_array, "nu"_a, "intercept"_a, "gradient_e"_a, "target"_a,
+          "max_iterations"_a, "d"_array, "residual"_array, "offset"_a);
+    m.def((name + "_newton_cycle").c_str(), wrap(&cycle<C>), storage..., "features"_array,
+          "y"_array, "weight"_array, "penalty"_array, "loss"_a, "nu"_a, "sigma"_a,
+          "largest_step"_array, "max_halvings"_a, "seed"_a, "order"_array, "u"_array, "z"_array);
 }
 
 template <class T>
 void define_dense(nb::module_& m) {
     const auto wrap = [](auto f) { return of_dense<T>(f); };
-    define<ByColumn<T>>(m, "dense", wrap, "x"_a.noconvert());
+    define<ByColumn<T>>(m, "dense", wrap, "x"_array);
 }
 
 template <class I, class T>
 void define_csc(nb::module_& m) {
     const auto wrap = [](auto f) { return of_csc<I, T>(f); };
-    define<Csc<I, T>>(m, "csc", wrap, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-                      "data"_a.noconvert());
+    define<Csc<I, T>>(m, "csc", wrap, "indptr"_array, "indices"_array, "data"_array);
 }
 
 }  // namespace
@@ -182,9 +177,8 @@ void bind_descent(nb::module_& m) {
     define_csc<std::int32_t, double>(m);
     define_csc<std::int64_t, float>(m);
     define_csc<std::int64_t, double>(m);
-    m.def("gram_descend", &gram_descend, "gram"_a.noconvert(), "penalty"_a.noconvert(),
-          "u"_a.noconvert(), "largest_step"_a.noconvert(), "target"_a, "max_sweeps"_a,
-          "d"_a.noconvert(), "slope"_a.noconvert());
+    m.def("gram_descend", &gram_descend, "gram"_array, "penalty"_array, "u"_array,
+          "largest_step"_array, "target"_a, "max_sweeps"_a, "d"_array, "slope"_array);
 }
 
 }  // namespace zeronorm

@@ -44,11 +44,10 @@ std::tuple<double, double, double, std::int64_t> solve(const Cube& grams,
 }  // namespace
 
 void bind_measures(nb::module_& m) {
-    m.def("f_labelling", &f_label, "positive"_a.noconvert(), "negative"_a.noconvert(), "beta"_a);
-    m.def("ap_places", &place, "positive"_a.noconvert(), "negative"_a.noconvert(),
-          "places"_a.noconvert());
-    m.def("solve_cuts", &solve, "grams"_a.noconvert(), "delta"_a.noconvert(), "g"_a.noconvert(),
-          "C"_a, "tol"_a, "alpha"_a.noconvert(), "block_weight"_a.noconvert());
+    m.def("f_labelling", &f_label, "positive"_array, "negative"_array, "beta"_a);
+    m.def("ap_places", &place, "positive"_array, "negative"_array, "places"_array);
+    m.def("solve_cuts", &solve, "grams"_array, "delta"_array, "g"_array, "C"_a, "tol"_a,
+          "alpha"_array, "block_weight"_array);
 }
 
 }  // namespace zeronorm

@@ -60,19 +60,16 @@ void newton_bisections(const Matrix& level, const Matrix& slope, const Matrix& s
 
 template <class T>
 void bind_rows(nb::module_& m) {
-    m.def("dense_smoothing_sweep", &dense_smoothing_sweep<T>, "rows"_a.noconvert(),
-          "starts"_a.noconvert(), "order"_a.noconvert(), "square"_a.noconvert(),
-          "weight"_a.noconvert(), "q"_a, "accuracy"_a, "ratio"_a, "alpha"_a.noconvert(),
-          "rest"_a.noconvert(), "scores"_a.noconvert(), "level"_a.noconvert());
+    m.def("dense_smoothing_sweep", &dense_smoothing_sweep<T>, "rows"_array, "starts"_array,
+          "order"_array, "square"_array, "weight"_array, "q"_a, "accuracy"_a, "ratio"_a,
+          "alpha"_array, "rest"_array, "scores"_array, "level"_array);
 }
 
 template <class I>
 void bind_indices(nb::module_& m) {
-    m.def("csr_smoothing_sweep", &csr_smoothing_sweep<I>, "indptr"_a.noconvert(),
-          "indices"_a.noconvert(), "data"_a.noconvert(), "block"_a.noconvert(),
-          "order"_a.noconvert(), "square"_a.noconvert(), "weight"_a.noconvert(), "q"_a,
-          "accuracy"_a, "ratio"_a, "alpha"_a.noconvert(), "rest"_a.noconvert(),
-          "scores"_a.noconvert(), "level"_a.noconvert());
+    m.def("csr_smoothing_sweep", &csr_smoothing_sweep<I>, "indptr"_array, "indices"_array,
+          "data"_array, "block"_array, "order"_array, "square"_array, "weight"_array, "q"_a,
+          "accuracy"_a, "ratio"_a, "alpha"_array, "rest"_array, "scores"_array, "level"_array);
 }
 
 }  // namespace
@@ -83,10 +80,9 @@ void bind_smoothing(nb::module_& m) {
     bind_rows<double>(m);
     bind_indices<std::int32_t>(m);
     bind_indices<std::int64_t>(m);
-    m.def("newton_bisections", &newton_bisections, "level"_a.noconvert(), "slope"_a.noconvert(),
-          "square"_a.noconvert(), "weight"_a.noconvert(), "q"_a.noconvert(), "accuracy"_a,
-          "alpha"_a.noconvert(), "rest"_a.noconvert(), "bracket"_a.noconvert(),
-          "n_evaluations"_a.noconvert());
+    m.def("newton_bisections", &newton_bisections, "level"_array, "slope"_array, "square"_array,
+          "weight"_array, "q"_array, "accuracy"_a, "alpha"_array, "rest"_array, "bracket"_array,
+          "n_evaluations"_array);
 }
 
 }  // namespace zeronorm

@@ -149,29 +149,27 @@ void sparse_gram(const Array<I>& indptr, const Array<std::int32_t>& indices,
 template <class I, class T>
 void bind_types(nb::module_& m) {
     const auto correlate = [&m](const char* name, auto function) {
-        m.def(name, function, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(),
-              "v"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
+        m.def(name, function, "indptr"_array, "indices"_array, "data"_array, "v"_array, "out"_array,
+              "n_threads"_a);
     };
     const auto moments = [&m](const char* name, auto function) {
-        m.def(name, function, "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(),
-              "weight"_a.noconvert(), "total"_a.noconvert(), "square"_a.noconvert(), "n_threads"_a);
+        m.def(name, function, "indptr"_array, "indices"_array, "data"_array, "weight"_array,
+              "total"_array, "square"_array, "n_threads"_a);
     };
     correlate("csc_correlate", &csc_correlate<I, T>);
     correlate("csr_correlate", &csr_correlate<I, T>);
     moments("csc_moments", &csc_moments<I, T>);
     moments("csr_moments", &csr_moments<I, T>);
-    m.def("csr_terms", &csr_terms<I, T>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-          "data"_a.noconvert(), "v"_a.noconvert(), "h"_a.noconvert(), "product"_a.noconvert(),
-          "total"_a.noconvert(), "square"_a.noconvert(), "n_threads"_a);
-    m.def("csr_combine", &csr_combine<I, T>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-          "data"_a.noconvert(), "z"_a.noconvert(), "v"_a.noconvert(), "n_threads"_a);
-    m.def("csr_gram", &csr_gram<I, T>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-          "data"_a.noconvert(), "position"_a.noconvert(), "weight"_a.noconvert(),
-          "out"_a.noconvert(), "n_threads"_a);
-    m.def("csr_gather", &csr_gather<I, T>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-          "data"_a.noconvert(), "position"_a.noconvert(), "n_columns"_a, "n_threads"_a);
-    m.def("csr_to_csc", &csr_to_csc<I, T>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-          "data"_a.noconvert(), "n_columns"_a, "n_threads"_a);
+    m.def("csr_terms", &csr_terms<I, T>, "indptr"_array, "indices"_array, "data"_array, "v"_array,
+          "h"_array, "product"_array, "total"_array, "square"_array, "n_threads"_a);
+    m.def("csr_combine", &csr_combine<I, T>, "indptr"_array, "indices"_array, "data"_array,
+          "z"_array, "v"_array, "n_threads"_a);
+    m.def("csr_gram", &csr_gram<I, T>, "indptr"_array, "indices"_array, "data"_array,
+          "position"_array, "weight"_array, "out"_array, "n_threads"_a);
+    m.def("csr_gather", &csr_gather<I, T>, "indptr"_array, "indices"_array, "data"_array,
+          "position"_array, "n_columns"_a, "n_threads"_a);
+    m.def("csr_to_csc", &csr_to_csc<I, T>, "indptr"_array, "indices"_array, "data"_array,
+          "n_columns"_a, "n_threads"_a);
 }
 
 template <class I>
@@ -180,10 +178,9 @@ void bind_indices(nb::module_& m) {
     bind_types<I, double>(m);
     bind_types<I, std::int8_t>(m);
     bind_types<I, std::uint8_t>(m);
-    m.def("audit_indices", &audit_indices<I>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-          "n_minor"_a);
-    m.def("sparse_gram", &sparse_gram<I>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-          "data"_a.noconvert(), "weight"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
+    m.def("audit_indices", &audit_indices<I>, "indptr"_array, "indices"_array, "n_minor"_a);
+    m.def("sparse_gram", &sparse_gram<I>, "indptr"_array, "indices"_array, "data"_array,
+          "weight"_array, "out"_array, "n_threads"_a);
 }
 
 }  // namespace

@@ -26,7 +26,10 @@ def show_document(
     asked = (NO_VALIDATION, FEWER_FOLDS)
     notes = document["notes"]
     say_notes([n for n in notes if not options.quiet or any(words in n for words in asked)])
+    blank = "" if options.quiet else "\n"
+    typer.echo(blank, nl=False)
     report(document, options.quiet)
+    typer.echo(blank, nl=False)
 
 
 def print_json(document: Mapping[str, Any]) -> None:

@@ -42,25 +42,29 @@ def scan(design: Design, v: FloatArray) -> FloatArray:
     return scores
 
 
-def top_features(scores: FloatArray, k: int, exclude: IndexArray | None = None) -> IndexArray:
+def moments(design: Design, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return sum_i s_i x_ij and sum_i s_i x_ij^2 of all columns, block by block."""
+    n_features = design.shape[1]
+    total, square = np.empty(n_features), np.empty(n_features)
+    for start in range(0, n_features, design.block):
+        stop = min(start + design.block, n_features)
+        total[start:stop], square[start:stop] = design.moments(weight, start, stop)
+    return total, square
+
+
+def top_features(scores: FloatArray, k: int) -> IndexArray:
     """Return the k features with the largest |score|, largest first, ties by the smaller index.
 
     Parameters
     ----------
     scores : (n_features,) finite; NaN raises ValueError.
     k : how many, at least 0; all that are left where there are fewer.
-    exclude : features that must not be returned.
 
     Returns
     -------
     (k,) indices. Cost O(n_features + k log k).
     """
-    magnitude = np.abs(scores)
-    n_left = magnitude.size
-    if exclude is not None:
-        magnitude[exclude] = -1.0
-        n_left -= int(np.count_nonzero(magnitude == -1.0))
-    return largest(magnitude, min(k, n_left))
+    return largest(np.abs(scores), min(k, scores.size))
 
 
 def margins(
@@ -133,10 +137,7 @@ def center_scale(design: Design, weight: FloatArray, *, center: bool) -> Scaled:
     """
     n_samples, n_features = design.shape
     weight = np.ascontiguousarray(weight, dtype=np.float64)
-    total, square = np.empty(n_features), np.empty(n_features)
-    for start in range(0, n_features, design.block):
-        stop = min(start + design.block, n_features)
-        total[start:stop], square[start:stop] = design.moments(weight, start, stop)
+    total, square = moments(design, weight)
     sum_weight = weight.sum()
     with np.errstate(over="ignore"):
         mean, square = total / sum_weight, square / sum_weight
@@ -338,7 +339,7 @@ def _column_norms(design: Design, weight: FloatArray | None) -> FloatArray:
     if isinstance(design, Repeated):
         own = None if weight is None else weight[: design.base.shape[0]]
         return np.repeat(_column_norms(design.base, own), design.outputs)
-    n, m = design.shape
+    n = design.shape[0]
     if isinstance(design, Scaled):
         if design.mean is not None and weight is not None and np.ptp(weight) == 0:
             # ||x_j||^2 = n (mean^2 + std^2) and scale = 1 / std
@@ -347,8 +348,4 @@ def _column_norms(design: Design, weight: FloatArray | None) -> FloatArray:
     bounds = design.norm_bounds()
     if bounds is not None:
         return bounds
-    square = np.empty(m)
-    for start in range(0, m, design.block):
-        stop = min(start + design.block, m)
-        square[start:stop] = design.moments(np.ones(n), start, stop)[1]
-    return np.sqrt(square)
+    return np.sqrt(moments(design, np.ones(n))[1])

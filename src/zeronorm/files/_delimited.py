@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import FileError, SampleNamesError, engine_errors, quote
-from ._labels import labels_from_text, read_labels, read_others, target_in
+from ._labels import labels_from_text, read_kept
 from ._source import DELIMITERS, Source, Stream, not_utf8
 from ._table import (
     MISSING,
@@ -74,20 +74,10 @@ def read_delimited(
             f"not finite ({X[row, order]}); fill it in or drop the row or column."
         )
     names, notes = columns.feature_names(request.like)
-    y: NDArray[Any] | None = None
-    name: str | tuple[str, ...] | None = None
-    if columns.targets:
-        stored = {place: labels_from_text(body.texts[place]) for place in columns.targets}
-        y, name = target_in(source, columns, stored)
-    elif request.target is not None:
-        y, name = read_labels(request.target, X.shape[0])
+    stored = {place: labels_from_text(texts) for place, texts in body.texts.items()}
+    kept = read_kept(source, request, columns, stored, X.shape[0])
     samples = body.samples if columns.samples is not None else None
-    found = {
-        what: (columns.plain_name(position), labels_from_text(body.texts[position]))
-        for what, position in columns.others.items()
-    }
-    others = read_others(source, request, X.shape[0], found)
-    return Table(X, y, names, name, samples, notes=notes, **others)
+    return Table(X, feature_names=names, sample_names=samples, notes=notes, **kept)
 
 
 def _delimiter(line: str, candidates: str) -> str:

@@ -37,10 +37,33 @@ def read_labels(
     return as_labels(source, values, n_samples, what), source.path.stem
 
 
-def target_in(
+def read_kept(
+    source: Source,
+    request: Request,
+    columns: Columns,
+    stored: Mapping[int, NDArray[Any]],
+    n_samples: int,
+) -> dict[str, Any]:
+    """Return what a table has beside its features, as it takes them.
+
+    stored : the columns that are kept, by position; what is not among them has files of its own.
+    """
+    y: NDArray[Any] | None = None
+    name: str | tuple[str, ...] | None = None
+    if columns.targets:
+        y, name = _target_in(source, columns, stored)
+    elif request.target is not None:
+        y, name = read_labels(request.target, n_samples)
+    found = {
+        what: (columns.plain_name(place), stored[place]) for what, place in columns.others.items()
+    }
+    return {"y": y, "target_name": name, **read_others(source, request, n_samples, found)}
+
+
+def _target_in(
     source: Source, columns: Columns, stored: Mapping[int, NDArray[Any]]
 ) -> tuple[NDArray[Any], str | tuple[str, ...]]:
-    """Return the target of a file with columns, and its name, given columns by position."""
+    """Return the target of a file with columns, and its name."""
     if len(columns.targets) == 1:
         (position,) = columns.targets
         return stored[position], columns.plain_name(position)

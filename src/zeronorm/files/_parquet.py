@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import FileError, SampleNamesError, engine_errors
-from ._labels import as_labels, read_labels, read_others, target_in
+from ._labels import as_labels, read_kept
 from ._source import Source, Stream
 from ._table import Request, Table, assign, first_nonfinite, labels_needed
 
@@ -87,8 +87,8 @@ def _table_from(source: Source, frame: Any, request: Request) -> Table:
             )
         matrix.append(values)
     types = {values.dtype for values in matrix}
-    kept = (np.float32, np.int8, np.uint8)  # what a scan reads without conversion
-    dtype = types.pop() if len(types) == 1 and next(iter(types)) in kept else np.dtype(np.float64)
+    native = (np.float32, np.int8, np.uint8)  # what a scan reads without conversion
+    dtype = types.pop() if len(types) == 1 and next(iter(types)) in native else np.dtype(np.float64)
     X = np.empty((len(frame), len(matrix)), dtype, order="F")
     for order, values in enumerate(matrix):
         X[:, order] = values
@@ -104,18 +104,11 @@ def _table_from(source: Source, frame: Any, request: Request) -> Table:
             )
         values = np.asarray(series.to_list())
         stored[position] = as_labels(source, values, len(frame), columns.name(position))
-    y: NDArray[Any] | None = None
-    name: str | tuple[str, ...] | None = None
-    if columns.targets:
-        y, name = target_in(source, columns, stored)
-    elif request.target is not None:
-        y, name = read_labels(request.target, len(frame))
+    kept = read_kept(source, request, columns, stored, len(frame))
     sample_names = None
     if columns.samples is not None:
         sample_names = [str(value) for value in frame[names[columns.samples]].to_list()]
-    found = {what: (names[place], stored[place]) for what, place in columns.others.items()}
-    others = read_others(source, request, len(frame), found)
-    return Table(X, y, unique, name, sample_names, notes=notes, **others)
+    return Table(X, feature_names=unique, sample_names=sample_names, notes=notes, **kept)
 
 
 def _is_number(dtype: Any) -> bool:

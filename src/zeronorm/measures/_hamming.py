@@ -15,12 +15,8 @@ from ._measure import Cut, Measure, Weight
 class Hamming(Measure):
     """Delta = 2 #errors: R is twice the sum of hinge losses; its score is accuracy."""
 
+    name: ClassVar[str] = "hamming"
     weighted: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        """Return "hamming"."""
-        return "hamming"
 
     def cut(self, z: FloatArray, y: FloatArray, weight: Weight = None) -> Cut:
         """Return the cut of the labelling that errs where y_i z_i < 1."""

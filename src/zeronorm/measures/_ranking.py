@@ -25,14 +25,10 @@ class AUC(Measure):
     R = 100/(n_pos n_neg) sum_{ij} max(0, 1 - (z_i - z_j)) over positives i and negatives j.
     """
 
+    name: ClassVar[str] = "auc"
     weighted: ClassVar[bool] = True
     intercept: ClassVar[str] = "idle"
     labels: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        """Return "auc"."""
-        return "auc"
 
     def cut(self, z: FloatArray, y: FloatArray, weight: Weight = None) -> Cut:
         """Return the cut that swaps the pairs with z_i - z_j < 1; counts come from sorting."""
@@ -68,13 +64,9 @@ class AUC(Measure):
 class AveragePrecision(Measure):
     """Average precision: the mean, over the positives, of the precision down to their place."""
 
+    name: ClassVar[str] = "ap"
     intercept: ClassVar[str] = "idle"
     labels: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        """Return "ap"."""
-        return "ap"
 
     def cut(self, z: FloatArray, y: FloatArray, weight: Weight = None) -> Cut:
         """Return the cut of the most violated ranking."""

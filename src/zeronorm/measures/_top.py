@@ -175,12 +175,8 @@ class RecallAt(CountedMeasure):
 class PRBEP(TopMeasure):
     """Precision-recall break-even point: precision of as many rows as there are positives."""
 
+    name: ClassVar[str] = "prbep"
     intercept: ClassVar[str] = "idle"
-
-    @property
-    def name(self) -> str:
-        """Return "prbep"."""
-        return "prbep"
 
     def count(self, n_pos: int, n: int) -> int:
         """Return the number of positives."""

@@ -11,7 +11,9 @@ from ._l0 import L0LogisticRegression
 from ._l1 import L1LogisticRegression
 from ._methods import L0By, MinimaxBy
 from ._minimax import FeatureGeneratingMachine, MinimaxLogisticRegression
+from ._projection import project_bilevel
 from ._reweighted import ReweightedL1LogisticRegression
+from ._synthetic import make_paper_synthetic
 from ._two_layer import TwoLayerClassifier
 from .solvers import Splitting
 
@@ -29,4 +31,6 @@ __all__ = [
     "Splitting",
     "TwoLayerClassifier",
     "baselines",
+    "make_paper_synthetic",
+    "project_bilevel",
 ]

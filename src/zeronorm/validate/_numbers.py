@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,45 +81,44 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
 
 
+def _within(name: str, value: Any, rule: str, holds: Callable[[float], bool]) -> float:
+    """Return a number for which a rule holds."""
+    got = number(value)
+    if not holds(got):
+        raise ValueError(f"{name} must be {rule}; got {shown(value)}.")
+    return got
+
+
+def _not_above(name: str, value: Any) -> float:
+    """Return a number of at most LARGEST."""
+    return _within(name, value, f"at most {LARGEST:g}", lambda got: got <= LARGEST)
+
+
 def check_positive(name: str, value: Any) -> float:
     """Return a positive finite number."""
-    got = number(value)
-    if not 0 < got < np.inf:
-        raise ValueError(f"{name} must be a positive finite number; got {shown(value)}.")
-    if got > LARGEST:
-        raise ValueError(f"{name} must be at most {LARGEST:g}; got {shown(value)}.")
-    return got
+    _within(name, value, "a positive finite number", lambda got: 0 < got < np.inf)
+    return _not_above(name, value)
 
 
 def check_sigma(value: Any) -> float | str:
     """Return "median" or a number whose square, and that of distances over it, stay finite."""
     if isinstance(value, str) and value == "median":
         return value
-    got = number(value)
-    if not SMALLEST_SIGMA <= got <= LARGEST:
-        raise ValueError(
-            f"sigma must be 'median' or a number from {SMALLEST_SIGMA:g} to {LARGEST:g}; got "
-            f"{shown(value)}."
-        )
-    return got
+    rule = f"'median' or a number from {SMALLEST_SIGMA:g} to {LARGEST:g}"
+    return _within("sigma", value, rule, lambda got: SMALLEST_SIGMA <= got <= LARGEST)
 
 
 def check_positive_or_infinite(name: str, value: Any) -> float:
     """Return a positive number with a finite inverse, or inf."""
     if number(value) == np.inf == value:  # an integer beyond the range of floats is not infinite
         return float("inf")
-    got = check_positive(name, value)
-    if got < 1.0 / LARGEST:
-        raise ValueError(f"{name} must be at least {1.0 / LARGEST:g}; got {shown(value)}.")
-    return got
+    check_positive(name, value)
+    return _within(name, value, f"at least {1.0 / LARGEST:g}", lambda got: got >= 1.0 / LARGEST)
 
 
 def check_not_negative(name: str, value: Any) -> float:
     """Return a finite number of at least 0."""
-    got = number(value)
-    if not 0 <= got < np.inf:
-        raise ValueError(f"{name} must be finite and not negative; got {shown(value)}.")
-    return got
+    return _within(name, value, "finite and not negative", lambda got: 0 <= got < np.inf)
 
 
 def check_gap(name: str, value: Any) -> float:
@@ -135,20 +134,13 @@ def check_gap(name: str, value: Any) -> float:
 
 def check_share(name: str, value: Any) -> float:
     """Return a number above 0 and at most 1."""
-    got = number(value)
-    if not 0 < got <= 1:
-        raise ValueError(f"{name} must be above 0 and at most 1; got {shown(value)}.")
-    return got
+    return _within(name, value, "above 0 and at most 1", lambda got: 0 < got <= 1)
 
 
 def check_ratio(name: str, value: Any) -> float:
     """Return a finite number above 1."""
-    got = number(value)
-    if not 1 < got < np.inf:
-        raise ValueError(f"{name} must be None or a number above 1; got {shown(value)}.")
-    if got > LARGEST:
-        raise ValueError(f"{name} must be at most {LARGEST:g}; got {shown(value)}.")
-    return got
+    _within(name, value, "None or a number above 1", lambda got: 1 < got < np.inf)
+    return _not_above(name, value)
 
 
 def check_count(name: str, value: Any) -> int | None:

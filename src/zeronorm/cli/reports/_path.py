@@ -41,8 +41,6 @@ def print_path(document: Mapping[str, Any], quiet: bool = False) -> None:
     """Print points of an l1 path, and the model chosen or the order in which features enter."""
     console = open_console()
     chosen, classes = document["chosen"], document["classes"]
-    if not quiet:
-        console.print()
     print_header(console, document["data"])
     console.print()
     shown = [head for head in _print_points(console, document) if head in _POINTS]
@@ -69,8 +67,6 @@ def print_path(document: Mapping[str, Any], quiet: bool = False) -> None:
             console.print(styled((legend, "dim")))
             console.print()
     print_pairs(console, _path_facts(document, quiet), airy=True)
-    if not quiet:
-        console.print()
 
 
 def _print_points(console: Console, document: Mapping[str, Any]) -> list[str]:

@@ -27,8 +27,6 @@ def print_predictions(
     accuracy = document["accuracy"]
     labels = [show(str(label), 30) for label in classes]
     source = show(document["data"]["source"], 60)
-    if not quiet:
-        console.print()
     console.print(
         styled(
             (source, "bold"), f"   {len(predictions):,} samples", f"   by {show(document['model'])}"
@@ -50,15 +48,11 @@ def print_predictions(
         console.print()
     if document["file"] is not None:
         print_pairs(console, [("written", styled((show(document["file"]), "bold")))])
-        if not quiet:
-            console.print()
         return
     console.print(_first_predictions(document, labels, sample_names))
     more = len(predictions) - _PREVIEW
     if more > 0:
         console.print(styled((f"{more:,} more; --output FILE.csv writes them all.", "dim")))
-    if not quiet:
-        console.print()
 
 
 def _confusion_grid(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> Table:

@@ -52,8 +52,6 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     """Print the chosen or largest model with accuracy and certificate, and a row for every size."""
     console = open_console()
     data, models, classes = document["data"], document["models"], document["classes"]
-    if not quiet:
-        console.print()
     print_header(console, data)
     console.print()
     if len(models) > 1:
@@ -85,8 +83,6 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
         console.print(styled((f"{legend}.", "dim")))
         console.print()
     print_pairs(console, _facts(document, model, words, quiet), airy=True)
-    if not quiet:
-        console.print()
 
 
 def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:

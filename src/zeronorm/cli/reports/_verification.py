@@ -19,8 +19,6 @@ _MAX_CLAIMED = 20  # A report names so many features of a certificate.
 def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None:
     """Print whether certificates hold, what they claim, and what was recomputed."""
     console = open_console()
-    if not quiet:
-        console.print()
     print_header(console, document["data"])
     console.print()
     claims, classes = document["claims"], document["classes"]
@@ -74,8 +72,6 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
         labels = [claim["class"] for claim in claims]
         facts += duplicate_facts(labels, [claim["equivalents"] for claim in claims])
     print_pairs(console, facts, airy=True)
-    if not quiet:
-        console.print()
 
 
 def _weakened(claimed: Mapping[str, Any], rtol: float) -> Mapping[str, Any]:

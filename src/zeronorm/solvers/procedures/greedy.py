@@ -32,7 +32,7 @@ import scipy.sparse as sp
 
 from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import GatheredColumns, gather
-from ...designs._operations import center_scale
+from ...designs._operations import center_scale, moments
 from ...designs._wrappers import IN_MEMORY
 from ...groups import Groups
 from ...result import Path, Result, Status, Step
@@ -223,9 +223,5 @@ def _inverse_norms(task: Task) -> FloatArray | None:
         if task.scaling != "none":  # columns of deviation 1
             return None
         return center_scale(design, weight, center=True).scale
-    square = np.empty(design.shape[1])
-    for start in range(0, square.size, design.block):
-        stop = min(start + design.block, square.size)
-        square[start:stop] = design.moments(weight, start, stop)[1]
-    norm = np.sqrt(square)
+    norm = np.sqrt(moments(design, weight)[1])
     return np.divide(1.0, norm, out=np.zeros_like(norm), where=norm > 0)
