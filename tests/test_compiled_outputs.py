@@ -9,6 +9,7 @@ from zeronorm.designs._repeated import Repeated
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
 from zeronorm.losses._dual import balance, balance_each
 from zeronorm.losses._multinomial import classes_as_outputs
+from zeronorm.solvers.pool.expansion import Expansion
 from zeronorm.solvers.pool.group_exchange import GroupExchanges
 from zeronorm.solvers.pool.outputs import compiled_outputs
 from zeronorm.solvers.pool.ridge import ridge
@@ -239,6 +240,40 @@ def test_coupling(kind, n, m, q, free, numpy_only):
     )
     if found is not None:
         np.testing.assert_allclose(found[::-1, ::-1], expected, atol=1e-8 * np.abs(gram).max())
+
+
+@each_free
+def test_responses_of_least_squares_share_a_matrix(free):
+    """Steps of all responses at once would be those of other problems."""
+    Z, risk = problem("least_squares", 4, 30, 5, 3, free)
+    weight = np.tile(risk.weight[:30], 3)
+    alike = Risk(risk.y, weight, risk.loss, False)
+    shared = alike.shared_hessian(Z)
+    gram = Z.gram(weight)
+    taken = alike.coupling(Z, np.zeros(90))
+    np.testing.assert_allclose(
+        np.kron(shared, np.eye(3)), gram if taken is None else gram - taken, atol=1e-12
+    )
+    np.testing.assert_allclose(alike.hessian(Z, np.zeros(90)), np.kron(shared, np.eye(3)))
+    other = Risk(risk.y, weight * np.repeat([1.0, 2.0, 1.0], 30), risk.loss, False)
+    assert other.shared_hessian(Z) is None
+    assert problem("poisson", 4, 30, 5, 3, free)[1].shared_hessian(Z) is None
+
+
+@pytest.mark.parametrize("kind", ["multinomial", "least_squares"])
+def test_the_model_of_the_loss_is_that_of_all_coefficients(kind):
+    """Newton steps of the relaxation would forget coefficients that they set to 0."""
+    Z, risk = problem(kind, 7, 40, 6, 3, True)
+    u = np.random.default_rng(2).standard_normal(18)
+    u[:3] = 0.0
+    z = Z.times(u)
+    gradient = risk.value_gradient(z)[1]
+    at = Expansion(Z, risk, u, z, 0.0, gradient)
+    H = at.over(np.arange(18), Z)[0]
+    columns = np.array([0, 1, 2, 6, 7, 8])
+    matrix, right = at.over(columns, Z.take(columns))
+    np.testing.assert_allclose(matrix, H[np.ix_(columns, columns)], atol=1e-10)
+    np.testing.assert_allclose(right, (H @ u - Z.dot(gradient))[columns], atol=1e-10)
 
 
 def test_every_output_is_balanced_by_itself():

@@ -58,7 +58,11 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
             sample = None
         previous_gap = gap
         A, cross, total = _curvature_model(blocks, curvature, sample, z + b)
-        u_new, lam_new = _quadratic_model(A, A @ u + c, E, lam, 0.01 * gap * blocks.scale)
+        # Outputs that share A are as many right-hand sides, one beside the other.
+        each = u.reshape(A.shape[0], -1)
+        h = A @ each + c.reshape(each.shape)
+        u_new, lam_new = _quadratic_model(A, h, E[:: each.shape[1]], lam, 0.01 * gap * blocks.scale)
+        u_new = u_new.ravel()
         shift = -float(cross @ (u_new - u)) / total if total > 0 else 0.0
         z_step = Z.times(u_new - u)
 
@@ -97,12 +101,16 @@ def _curvature_model(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return Z'WZ with the free intercept eliminated, Z'w and sum w (0 without an intercept).
 
+    Where all outputs have the same Z'WZ it is that of one of them.
+
     curvature : (n,) of the loss at the margins.
     """
     Z, risk = blocks.Z, blocks.risk
-    hessian = risk.hessian(Z, margins) if sample is None else None
+    hessian = risk.shared_hessian(Z)
+    if hessian is None and sample is None:
+        hessian = risk.hessian(Z, margins)
     if hessian is not None:
-        return hessian, np.zeros(hessian.shape[0]), 0.0
+        return hessian, np.zeros(Z.shape[1]), 0.0
     if sample is not None:
         rows, Z_rows = sample
         part = float(curvature[rows].sum())
@@ -125,6 +133,8 @@ def _quadratic_model(
 ) -> tuple[FloatArray, FloatArray]:
     """Minimise 1/2 u'(A + diag(E lambda)^-1) u - h'u over u and lambda in the simplex.
 
+    h, u : (p, r), the sum over r right-hand sides, which share A and lambda.
+
     With d = E lambda and K = I + diag(sqrt d) A diag(sqrt d), which is well conditioned from below
     even at d_j = 0: u = sqrt d * K^-1 (sqrt d * h), c = h - A u; the minimum over u has gradient
     -1/2 ||c_{S_t}||^2 in lambda_t and the Hessian B'(A - A sqrt d K^-1 sqrt d A)B, B = diag(c) E.
@@ -141,21 +151,24 @@ def _quadratic_model(
             K = A * root[:, None] * root
             np.einsum("ii->i", K)[:] += 1.0 + 1e-5 * float(np.einsum("ii->i", K).max())
             L, info = dpotrf(K, lower=1, clean=0, overwrite_a=1)
-        u = root * dpotrs(L, root * h, lower=1)[0]
-        return -0.5 * float(h @ u), u, root, L
+        u = root[:, None] * dpotrs(L, root[:, None] * h, lower=1)[0]
+        return -0.5 * float(np.vdot(h, u)), u, root, L
 
     value, u, root, L = factor(lam)
     if lam.size == 1:
         return u, lam
     for _ in range(MAX_WEIGHTS):
         c = h - A @ u
-        gradient = -0.5 * (E.T @ c**2)
+        gradient = -0.5 * (E.T @ (c**2).sum(axis=1))
         if float(lam @ gradient) - float(gradient.min()) <= tol:
             break
-        B = c[:, None] * E
+        B = (c[:, :, None] * E[:, None]).reshape(root.size, -1)
         AB = A @ B
         RAB = root[:, None] * AB
-        hessian = B.T @ AB - RAB.T @ dpotrs(L, RAB, lower=1)[0]
+        B, AB, RAB, KRAB = (
+            one.reshape(-1, lam.size) for one in (B, AB, RAB, dpotrs(L, RAB, lower=1)[0])
+        )
+        hessian = B.T @ AB - RAB.T @ KRAB
         target = minimize_on_simplex(gradient - hessian @ lam, hessian, lam)
         slope = float(gradient @ (target - lam))
         step = 1.0
