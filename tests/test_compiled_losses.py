@@ -2,15 +2,29 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from test_kernels import exchange_pool
 from zeronorm import _kernels
 from zeronorm._kernels import _native as native
 from zeronorm.designs._columns import as_columns
-from zeronorm.losses import Cox, Gamma, Huber, LeastSquares, Poisson, Quantile, fit_intercept
+from zeronorm.losses import (
+    Cox,
+    Gamma,
+    Huber,
+    LeastSquares,
+    Logistic,
+    Poisson,
+    Quantile,
+    fit_intercept,
+)
 from zeronorm.losses._dual import at_margins, is_compiled
+from zeronorm.result import Status
 from zeronorm.solvers import ridge
+from zeronorm.solvers.minimax.newton import newton
+from zeronorm.solvers.minimax.problem import Blocks, State, bound_of, penalty
 from zeronorm.solvers.pool.exchange import Exchanges
+from zeronorm.solvers.pool.left_out import leave_one_out_loss
 from zeronorm.solvers.risk import Risk
 
 OF_ROWS = [Poisson(), Gamma(), Huber(width=0.7), Quantile(0.8, width=0.3)]
@@ -221,3 +235,121 @@ def test_one_row_with_all_the_curvature(compiled, margin, numpy_only):
     expected = ridge(columns, risk, tol=1e-9)
     assert found.gap <= 1e-8
     np.testing.assert_allclose(found.coef, expected.coef, atol=1e-6)
+
+
+@each_loss
+@pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "origin"])
+@pytest.mark.parametrize("share", [1e-3, 0.5, 1.0, 4.0])
+@pytest.mark.parametrize("quadratic", [0.0, 1.0, 1e3])
+@pytest.mark.parametrize("n", [1, 7, 64])
+def test_dual_points(loss, intercept, share, quadratic, n, numpy_only):
+    """A bound would be no bound, or not the one of the scale that bounds the most."""
+    y, weight = target(loss, n, n), weights(n, n)
+    risk = Risk(y, weight, loss, intercept)
+    z = 2.0 * np.random.default_rng(n).standard_normal(n)
+    v = risk.dual_point(risk.best(z)[2] if intercept else risk.value_gradient(z)[1])
+    found = risk.bound(v, quadratic), risk.conjugate(share * v)
+    numpy_only()
+    expected = risk.bound(v, quadratic), risk.conjugate(share * v)
+    size = weight.sum() + abs(expected[0][0])
+    assert found[0][1] == pytest.approx(expected[0][1], rel=1e-6)
+    assert found[0][0] == pytest.approx(expected[0][0], abs=1e-11 * size)
+    assert found[1] == pytest.approx(expected[1], rel=1e-11, abs=1e-12 * size)
+
+
+@each_loss
+@pytest.mark.parametrize("away", [1e-3, -1e-3, 1e3, -1e3, np.nan])
+def test_no_bound_outside_of_the_domain(loss, away, numpy_only):
+    """A dual point that is none would bound an objective from above."""
+    y, weight = target(loss, 5, 30), weights(5, 30)
+    risk = Risk(y, weight, loss, False)
+    v = risk.dual_point(risk.value_gradient(np.zeros(30))[1])
+    v[3] += away
+    found = risk.conjugate(v)
+    numpy_only()
+    assert np.isfinite(found) == np.isfinite(risk.conjugate(v))
+
+
+@pytest.mark.parametrize("loss", [*OF_ROWS, Cox(), LeastSquares()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "origin"])
+@pytest.mark.parametrize("twins", [False, True], ids=["", "twins"])
+def test_blocks(loss, intercept, twins, numpy_only):
+    """A pool would not be that of the cutting plane: its inner problem has another solution."""
+    rng = np.random.default_rng(11)
+    x = rng.standard_normal((80, 14))
+    if twins:  # equal columns, in a block of their own
+        x[:, 7:] = x[:, :7]
+    y, weight = target(loss, 6, 80), weights(6, 80)
+    risk = Risk(y, weight, loss, intercept and loss.has_intercept)
+    membership = np.zeros((14, 3))
+    membership[:6, 0] = membership[4:10, 1] = membership[8:, 2] = 1.0
+    scale, _, b = risk.first()
+    problem = Blocks(as_columns(np.asfortranarray(x)), membership, risk, scale)
+    start = State(np.zeros(14), b, np.array([0.6, 0.2, 0.2]))
+    found = newton(problem, start, 1e-9)
+    numpy_only()
+    expected = newton(problem, start, 1e-9)
+    u, d = found.state.coef, membership @ found.state.block_weight
+    value = risk.value_gradient(x @ u + found.state.intercept)[0]
+    assert found.status is expected.status is Status.CONVERGED
+    assert found.objective == pytest.approx(value + penalty(u, d), rel=1e-12)
+    assert found.objective == pytest.approx(expected.objective, abs=2e-9 * scale)
+    assert found.bound <= expected.objective * (1.0 + 1e-12)
+    assert found.objective - found.bound <= 1e-9 * scale
+    assert found.state.block_weight.sum() == pytest.approx(1.0)
+    assert found.state.block_weight.min() >= 0.0
+    bound = bound_of(problem, found.dual, x.T @ found.dual)
+    assert bound == pytest.approx(found.bound, abs=1e-11 * scale)
+    assert len(found.history) == found.n_iter + 1
+    assert found.history[-1].objective == found.objective
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_program_over_the_simplex(seed):
+    """Weights of blocks would not be the best ones."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 7))
+    x = rng.standard_normal((80, 2 * size))
+    y = x @ rng.standard_normal(2 * size) + rng.standard_normal(80)
+    risk = Risk(y, np.full(80, rng.choice([1e-3, 0.1, 10.0])), LeastSquares(), True)
+    membership = np.zeros((2 * size, size))
+    for t in range(size):
+        membership[rng.permutation(2 * size)[:2], t] = 1.0
+    membership[:, 0] = np.maximum(membership[:, 0], membership.sum(axis=1) == 0)
+    scale, _, b = risk.first()
+    problem = Blocks(as_columns(np.asfortranarray(x)), membership, risk, scale)
+    found = newton(problem, State(np.zeros(2 * size), b, np.full(size, 1.0 / size)), 1e-9)
+    # min over lambda of 1/2 y'(I / C + sum_t lambda_t X_t X_t')^-1 y, centred
+    Z, r = x - x.mean(axis=0), y - y.mean()
+
+    def value(at):
+        K = np.eye(80) / risk.weight[0] + (Z * (membership @ at)) @ Z.T
+        return 0.5 * r @ np.linalg.solve(K, r)
+
+    best = minimize(
+        value, np.full(size, 1.0 / size), bounds=[(0.0, 1.0)] * size, method="SLSQP",
+        constraints={"type": "eq", "fun": lambda at: at.sum() - 1.0}, options={"ftol": 1e-14},
+    )  # fmt: skip
+    assert found.objective <= best.fun * (1.0 + 1e-6)
+    assert found.bound <= best.fun * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("loss", [*OF_ROWS, LeastSquares(), Logistic()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "origin"])
+@pytest.mark.parametrize("C", [1e-6, 0.3, 1e4])
+@pytest.mark.parametrize(("n", "p"), [(3, 0), (12, 1), (203, 17)])
+def test_rows_left_out(loss, intercept, C, n, p):
+    """The final fit would choose another C than the leave-one-out loss says."""
+    rng = np.random.default_rng(n)
+    Z = as_columns(np.asfortranarray(rng.standard_normal((n, p))))
+    y, weight = target(loss, n, n), weights(n, n)
+    if loss.of_labels:
+        y = np.where(y > 0, 1.0, -1.0)
+    risk, penalty = Risk(y, weight, loss, intercept), rng.uniform(0.5, 2.0, p)
+    margins = ridge(Z, risk.times(C), penalty=penalty, tol=1e-9).margins
+    for unit in (None, rng.uniform(0.1, 1.5, n)):
+        found = leave_one_out_loss(Z, risk, C, penalty, margins, unit)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_kernels, "HAS_COMPILED_SOLVERS", False)
+            expected = leave_one_out_loss(Z, risk, C, penalty, margins, unit)
+        assert found == pytest.approx(expected, rel=1e-9)

@@ -141,6 +141,73 @@ def loss_at(
     gradient, curvature : (n,), overwritten by the first and second derivatives.
     """
 
+def loss_scale(
+    v: _Float,
+    y: _Float,
+    weight: _Float,
+    loss: int,
+    parameters: tuple[float, float],
+    quadratic: float,
+) -> float:
+    """Return the c that maximises -conjugate(c v) - c^2 quadratic, of a loss not of labels."""
+
+def loss_conjugate(
+    v: _Float, y: _Float, weight: _Float, loss: int, parameters: tuple[float, float]
+) -> float:
+    """Return the conjugate of such a loss at -v, infinite outside of its domain."""
+
+def left_out_loss(
+    x: _Float,
+    y: _Float,
+    weight: _Float,
+    unit: _Float,
+    loss: int,
+    parameters: tuple[float, float],
+    intercept: bool,
+    C: float,
+    penalty: _Float,
+    margins: _Float,
+) -> float:
+    """Return the mean loss of each row under the model fitted without one unit of its weight.
+
+    As `solvers.pool.left_out.leave_one_out_loss` has it, of a sum over rows.
+
+    x : (n, p) float64, any strides. unit : (n,) what of its weight is left out of a row.
+    weight : without C. penalty, margins : (p,), (n,) of the fit with C.
+    """
+
+def block_newton(
+    x: _Float,
+    membership: _Float,
+    y: _Float,
+    weight: _Float,
+    loss: int,
+    parameters: tuple[float, float],
+    intercept: bool,
+    start: float,
+    tol: float,
+    scale: float,
+    u: _Float,
+    weights: _Float,
+    dual: _Float,
+    history: _Float,
+) -> tuple[float, float, float, int, int]:
+    """Solve the problem over generated blocks, as `solvers.minimax.newton.newton` does.
+
+    Parameters
+    ----------
+    x : (n, p) float64, any strides. membership : (p, T).
+    y, weight, loss, parameters : as of `dense_ridge`, of a loss not of labels.
+    scale : tol is relative to it.
+    u, weights, dual : (p,), (T,), (n,), overwritten; the first two are the start before.
+    history : (61, 3), overwritten up to the last step: the best objective and bound, and seconds.
+
+    Returns
+    -------
+    (b, objective, bound, steps, end): the end is 0 where it has converged, 1 where no progress was
+    left, and 2 after the most steps.
+    """
+
 def multinomial_ridge(
     x: _Float,
     columns: _Places,

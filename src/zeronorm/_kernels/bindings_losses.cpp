@@ -3,10 +3,13 @@
 #include <nanobind/stl/pair.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "bindings.hpp"
 #include "cox.hpp"
+#include "cox_dual.hpp"
+#include "dual.hpp"
 #include "losses.hpp"
 #include "multinomial.hpp"
 #include "risk.hpp"
@@ -52,6 +55,34 @@ Pair loss_at(const Array<double>& z, const Array<double>& y, const Array<double>
         return {b, totals.value};
     };
     return with_loss({loss, parameters.first, parameters.second}, visit);
+}
+
+// Returns what evaluate(dual) does of a dual point of a loss.
+template <class Evaluate>
+double of_dual(const Array<double>& v, const Array<double>& y, const Array<double>& weight,
+               int loss, const Pair& parameters, const Evaluate& evaluate) {
+    const nb::gil_scoped_release release;
+    const auto visit = [&]<class Loss>(const Loss& one) -> double {
+        if constexpr (HasDual<Loss>) {
+            const Risk<Loss> risk(one, y.data(), weight.data(), length(v, 0));
+            return evaluate(Dual<Loss>(risk, v.data()));
+        } else {
+            throw std::invalid_argument("there are no dual points of this loss.");
+        }
+    };
+    return with_loss({loss, parameters.first, parameters.second}, visit);
+}
+
+double loss_scale(const Array<double>& v, const Array<double>& y, const Array<double>& weight,
+                  int loss, const Pair& parameters, double quadratic) {
+    const auto evaluate = [&](const auto& dual) { return dual.best_scale(quadratic); };
+    return of_dual(v, y, weight, loss, parameters, evaluate);
+}
+
+double loss_conjugate(const Array<double>& v, const Array<double>& y, const Array<double>& weight,
+                      int loss, const Pair& parameters) {
+    const auto evaluate = [](const auto& dual) { return dual.conjugate(1.0); };
+    return of_dual(v, y, weight, loss, parameters, evaluate);
 }
 
 // Margins, or a vector like them, (q n,), with the rows of every output padded.
@@ -127,6 +158,10 @@ void bind_losses(nb::module_& m) {
     m.def("loss_at", &loss_at, "z"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
           "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "gradient"_a.noconvert(),
           "curvature"_a.noconvert());
+    m.def("loss_scale", &loss_scale, "v"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
+          "loss"_a, "parameters"_a, "quadratic"_a);
+    m.def("loss_conjugate", &loss_conjugate, "v"_a.noconvert(), "y"_a.noconvert(),
+          "weight"_a.noconvert(), "loss"_a, "parameters"_a);
 }
 
 }  // namespace zeronorm

@@ -4,11 +4,14 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <tuple>
 #include <vector>
 
 #include "bindings.hpp"
+#include "blocks.hpp"
 #include "exchange.hpp"
+#include "left_out.hpp"
 #include "output_exchange.hpp"
 #include "outputs.hpp"
 #include "ridge.hpp"
@@ -136,6 +139,50 @@ RidgeAnswer improve(Problem& problem, const StridedMatrix<double>& x,
     return found.answer;
 }
 
+double left_out(const StridedMatrix<double>& x, const Array<double>& y, const Array<double>& weight,
+                const Array<double>& unit, int loss, const Pair& parameters, bool intercept,
+                double C, const Array<double>& penalty, const Array<double>& margins) {
+    double found = 0.0;
+    const auto solve = [&]<class Loss>(const Risk<Loss>& risk) -> RidgeAnswer {
+        if constexpr (IsOfRows<Loss>) {
+            const std::int64_t n = length(x, 0), p = length(x, 1), n_rows = risk.n_rows();
+            const Buffer z(n_rows * whole(p, kGramRight));
+            const auto column_of = [](std::int64_t j) { return j; };
+            copy_columns(x.data(), x.stride(0), x.stride(1), n, p, column_of, n_rows, z);
+            const Risk<Loss> one(risk.loss(), y.data(), unit.data(), n);
+            found = left_out_loss(risk, one, z, p, C, penalty.data(), intercept, margins.data());
+            return {};
+        } else {
+            throw std::invalid_argument("rows of this loss cannot be left out one by one.");
+        }
+    };
+    solved(solve, y, weight, loss, parameters);
+    return found;
+}
+
+// b, objective, bound, steps, and how they ended
+std::tuple<double, double, double, int, int> blocks(
+    const StridedMatrix<double>& x, const Matrix& membership, const Array<double>& y,
+    const Array<double>& weight, int loss, const Pair& parameters, bool intercept, double start,
+    double tol, double scale, const OutArray& u, const OutArray& lambda, const OutArray& dual,
+    const OutMatrix& history) {
+    BlockAnswer found{};
+    const auto solve = [&]<class Loss>(const Risk<Loss>& risk) -> RidgeAnswer {
+        if constexpr (HasDual<Loss>) {
+            BlockSolver<Loss> solver(risk, intercept, x.data(), x.stride(0), x.stride(1),
+                                     length(x, 1), membership.data(), length(membership, 1));
+            found = solver.solve(start, tol, scale, u.data(), lambda.data(), dual.data(),
+                                 history.data());
+            return {};
+        } else {
+            throw std::invalid_argument("there are no dual points of this loss.");
+        }
+    };
+    solved(solve, y, weight, loss, parameters);
+    return {found.intercept, found.objective, found.bound, found.steps,
+            static_cast<int>(found.status)};
+}
+
 Numbers exchange(const StridedMatrix<double>& x, const Array<double>& y,
                  const Array<double>& weight, const Array<std::uint8_t>& is_kept, int loss,
                  const Pair& parameters, bool intercept, double start, double tol, double fit_tol,
@@ -193,6 +240,13 @@ void bind_ridge(nb::module_& m) {
           "y"_a.noconvert(), "weight"_a.noconvert(), "penalty"_a.noconvert(), "loss"_a,
           "parameters"_a, "outputs"_a, "intercept"_a, "tol"_a, "of_value"_a, "u"_a.noconvert(),
           "margins"_a.noconvert(), "dual"_a.noconvert(), "scores"_a.noconvert());
+    m.def("left_out_loss", &left_out, "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
+          "unit"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "C"_a,
+          "penalty"_a.noconvert(), "margins"_a.noconvert());
+    m.def("block_newton", &blocks, "x"_a.noconvert(), "membership"_a.noconvert(), "y"_a.noconvert(),
+          "weight"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,
+          "scale"_a, "u"_a.noconvert(), "weights"_a.noconvert(), "dual"_a.noconvert(),
+          "history"_a.noconvert());
     m.def("dense_exchange", &exchange, "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
           "is_kept"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,
           "fit_tol"_a, "swaps"_a, "rule"_a, "won_back"_a, "known"_a.noconvert(), "n_known"_a,

@@ -27,8 +27,13 @@ inline double log_add(double a, double b) {
     return std::isinf(high) ? high : high + std::log1p(std::exp(-std::abs(a - b)));
 }
 
+template <class Loss>
+class Dual;
+
 template <>
 class Risk<Cox> {
+    friend class Dual<Cox>;
+
   public:
     // y: time, event and stratum of the rows, row by row.
     Risk(const Cox& loss, const double* y, const double* weight, std::int64_t n)

@@ -10,52 +10,14 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "lanes.hpp"
 #include "parallel.hpp"
+#include "row_sums.hpp"
 
 namespace zeronorm {
-
-// Calls visit(i, first, n) for every group of kLaneCount rows; n < kLaneCount at the end.
-template <class Visit>
-ZERONORM_INLINE void each_group(std::int64_t n_rows, const Visit& visit) {
-    std::int64_t i = 0;
-    for (; i + kLaneCount <= n_rows; i += kLaneCount)
-        visit(i, kLaneCount);
-    if (i < n_rows) visit(i, n_rows - i);
-}
-
-// The next n <= kLaneCount elements, zeros after them.
-ZERONORM_INLINE void load_some(const double* from, std::int64_t n, Lanes& to) {
-    if (n == kLaneCount) return load(from, to);
-    to = Lanes{};
-    for (std::int64_t k = 0; k < n; ++k)
-        to[k] = from[k];
-}
-ZERONORM_INLINE void store_some(const Lanes& from, std::int64_t n, double* to) {
-    if (n == kLaneCount) return store(from, to);
-    for (std::int64_t k = 0; k < n; ++k)
-        to[k] = from[k];
-}
-
-// A sum over many rows: those of a stretch first, then the stretches.
-class RowSum {
-  public:
-    ZERONORM_INLINE void add(const Lanes& x) {
-        part_ += x;
-        if (++count_ == 64) {
-            total_ += part_;
-            part_ = Lanes{};
-            count_ = 0;
-        }
-    }
-    ZERONORM_INLINE double value() const { return sum(total_ + part_); }
-
-  private:
-    Lanes total_{}, part_{};
-    int count_ = 0;
-};
 
 // exp(t) for t <= 700, NaN for NaN.
 ZERONORM_INLINE void exp_of(const Lanes& t, Lanes& to) {
@@ -92,6 +54,18 @@ ZERONORM_INLINE void exp_above_line(const Lanes& d, const Lanes& power, Lanes& t
     to = size <= 0.5 ? near * d * d : (power - 1.0) - d;
 }
 
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kNothing = 1e-300;  // x log x of less vanishes beside any sum
+
+// (1 + x) log(1 + x) - x for x >= -1
+ZERONORM_INLINE void above_line(const Lanes& x, Lanes& to) {
+    const Lanes above = 1.0 + x, inside = above > kNothing ? above : Lanes{} + 1.0;
+    to = inside;
+    log_positive(to);
+    to = above > kNothing ? to + (x - (above - 1.0)) / inside : Lanes{};
+    to = above * to - x;
+}
+
 // f(y, z) = log(1 + exp(-y z)), y = -1 or 1.
 struct Logistic {
     static constexpr bool kOfLabels = true;  // rows without features differ by the sign of y alone
@@ -118,14 +92,13 @@ struct Logistic {
     }
     // f* of -y share: minus the binary entropy; NaN where 0 <= share <= 1 fails.
     static ZERONORM_INLINE void conjugate(const Lanes& share, Lanes& value) {
-        constexpr double nothing = 1e-300;  // x log x of less vanishes beside any sum
         const Lanes p = share, q = 1.0 - p;
-        Lanes logarithm = p > nothing ? p : Lanes{} + 1.0;
+        Lanes logarithm = p > kNothing ? p : Lanes{} + 1.0;
         log_positive(logarithm);
-        Lanes other = q > nothing ? q : Lanes{} + 1.0;
+        Lanes other = q > kNothing ? q : Lanes{} + 1.0;
         log_positive(other);
         // log(1 - p) of the p there is, not of the 1 - p that was rounded.
-        other = q > nothing ? other + ((1.0 - q) - p) / q : Lanes{};
+        other = q > kNothing ? other + ((1.0 - q) - p) / q : Lanes{};
         const Lanes nan = Lanes{} + std::numeric_limits<double>::quiet_NaN();
         value = p * logarithm + q * other;
         value = p >= 0.0 && q >= 0.0 ? value : nan;
@@ -219,6 +192,23 @@ struct Poisson {
         exp_above_line(away, curvature / count, value);
         value = (y > nothing ? y * value : curvature) - (z - inner) * push;
     }
+    // Dual shares t = v / s: the ends of the interval where the conjugate is finite,
+    std::pair<double, double> interval(double y) const { return {-kInfinity, y}; }
+    // the margin z with -f' = t, and f'' there,
+    ZERONORM_INLINE void at_share(const Lanes& t, const Lanes& y, Lanes& z, Lanes& bend) const {
+        bend = y - t;
+        z = bend > kNothing ? bend : Lanes{} + kNothing;
+        log_positive(z);
+    }
+    // and f* of -t: r log r - r - y log y + y with r = y - t.
+    ZERONORM_INLINE void conjugate(const Lanes& t, const Lanes& y, Lanes& value) const {
+        const Lanes count = y > kNothing ? y : Lanes{} + 1.0, rate = y - t, away = -t / count;
+        Lanes log_count = count, log_rate = rate > kNothing ? rate : Lanes{} + 1.0;
+        log_positive(log_count);
+        log_positive(log_rate);
+        above_line(away, value);
+        value = y > kNothing ? count * value - t * log_count : rate * log_rate - rate;
+    }
 };
 
 // f(y, z) = z + y e^-z - 1 - log y, y > 0.
@@ -238,6 +228,20 @@ struct Gamma {
         const Lanes size = inner < 0.0 ? -inner : inner;
         push = size <= 0.5 ? value + inner : curvature - 1.0;
         value += (away - inner) * push;
+    }
+    std::pair<double, double> interval(double) const { return {-1.0, kInfinity}; }
+    ZERONORM_INLINE void at_share(const Lanes& t, const Lanes& y, Lanes& z, Lanes& bend) const {
+        bend = 1.0 + t;
+        z = y / bend;
+        z = z > kNothing ? z : Lanes{} + kNothing;
+        log_positive(z);
+    }
+    // q log q - q + 1 - t log y with q = 1 + t
+    ZERONORM_INLINE void conjugate(const Lanes& t, const Lanes& y, Lanes& value) const {
+        Lanes log_y = y > kNothing ? y : Lanes{} + 1.0;
+        log_positive(log_y);
+        above_line(t, value);
+        value -= t * log_y;
     }
 };
 
@@ -259,6 +263,14 @@ struct Clipped {
         const double near = kAtEnd * (high - low);
         curvature = residual > low - near && residual < high + near ? Lanes{} + 1.0 : Lanes{};
     }
+    std::pair<double, double> interval(double) const { return {low, high}; }
+    ZERONORM_INLINE void at_share(const Lanes& t, const Lanes& y, Lanes& z, Lanes& bend) const {
+        z = y - t;
+        bend = Lanes{} + 1.0;
+    }
+    ZERONORM_INLINE void conjugate(const Lanes& t, const Lanes& y, Lanes& value) const {
+        value = (0.5 * t - y) * t;
+    }
 };
 
 // Cox's partial likelihood, whose rows have to do with each other: `cox.hpp` has its `Risk`.
@@ -271,6 +283,10 @@ struct Cox {
 // Losses that can change in one coordinate at a time: each row by itself, without lanes.
 template <class Loss>
 concept HasChange = requires { Loss::change(0.0, 0.0, 0.0); };
+
+// Losses that are sums over rows, each of which can be left out.
+template <class Loss>
+concept IsOfRows = !std::is_same_v<Loss, Cox>;
 
 // The number of a loss, which Python's losses have as `kernel`, and its parameters.
 struct LossNumber {

@@ -66,6 +66,9 @@ class Risk {
     }
     std::int64_t n() const { return n_; }
     std::int64_t n_rows() const { return n_rows_; }
+    const Loss& loss() const { return loss_; }
+    const double* y() const { return y_; }
+    const double* weight() const { return weight_; }
 
     // v_i = -s_i f'(y_i, z_i + b), curvature_i = s_i f''(y_i, z_i + b), and their sums.
     RowTotals evaluate(const double* z, double b, double* v, double* curvature) const {

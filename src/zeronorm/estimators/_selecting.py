@@ -24,6 +24,7 @@ from ..methods import L0, Bilevel, Method, Minimax, Pool, of_groups
 from ..result import Path
 from ..solvers import Request, Task
 from ..solvers.drive import Solver
+from ..solvers.request import LATER
 from ..solvers.scaling import selection_scaling
 from . import _covariates, _doubts, _signs
 from ._sparse_linear import Rowwise, SparseLinearModel
@@ -318,8 +319,8 @@ class Plan:
             model.groups_ = np.asarray(groups.labels[groups.of_features(model.support_)])
 
     def of_fold(self) -> Plan:
-        """Return the plan of a fold of the calibration, whose final fits are made anew."""
-        return replace(self, refit_C=1.0) if self.refit_C == "loo" else self
+        """Return the plan of a fold of the calibration, which chooses C of final fits itself."""
+        return replace(self, refit_C=LATER) if self.refit_C == "loo" else self
 
 
 def one_or_all(values: Sequence[Any]) -> Any:

@@ -15,7 +15,7 @@ from ._adjusted import Adjusted, adjusted, as_adjusted, rows_of
 from ._base import NumericLoss
 from ._check import check_loss
 from ._cox import Cox
-from ._dual import balance, dual_bound, fit_intercept
+from ._dual import balance, dual_bound, fit_intercept, has_compiled_dual
 from ._labels import Logistic, SquaredHinge, probabilities
 from ._multinomial import Multinomial
 from ._ordinal import Ordinal
@@ -48,6 +48,7 @@ __all__ = [
     "check_loss",
     "dual_bound",
     "fit_intercept",
+    "has_compiled_dual",
     "probabilities",
     "rows_of",
 ]

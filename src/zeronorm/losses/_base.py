@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._typing import Columns, FloatArray
-from ._dual import at_margins, fit_intercept, is_compiled, share_of
+from ._dual import (
+    at_margins,
+    compiled_conjugate,
+    compiled_scale,
+    fit_intercept,
+    has_compiled_dual,
+    is_compiled,
+    share_of,
+)
 
 SCALE_TOL = 1e-7  # relative, of the scale of a dual point: the bound is flat there
 ROUNDING = 1e-14  # relative, of a dual point at an end of its interval
@@ -21,6 +29,7 @@ class LossOfRows:
     """A sum over rows, with a free intercept, whose form does not depend on the target."""
 
     kernel: ClassVar[int] = -1
+    compiled_dual: ClassVar[bool] = True  # where it has a kernel, whether for its dual points too
     of_labels: ClassVar[bool] = False
     of_residuals: ClassVar[bool] = False
     quadratic: ClassVar[bool] = False
@@ -166,6 +175,8 @@ class NumericLoss(LossOfRows, ABC):
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return sum_i s_i f*(y_i, -v_i / s_i); infinite where a v_i is outside its interval."""
+        if has_compiled_dual(self):
+            return compiled_conjugate(self, v, y, weight)
         t = share_of(v, weight)
         low, high = self.interval(y)
         within = np.clip(t, low, high)
@@ -189,6 +200,8 @@ class NumericLoss(LossOfRows, ABC):
         The derivative sum_i v_i z_i(c) - 2 c quadratic falls, with z_i(c) the margin whose dual
         share is c v_i / s_i, by 2 quadratic + sum_i v_i^2 / (s_i f''(z_i)).
         """
+        if has_compiled_dual(self):
+            return compiled_scale(self, v, y, weight, quadratic)
         t = share_of(v, weight)
         low, high = self.interval(y)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -10,7 +10,14 @@ from scipy.special import xlogy
 
 from .._typing import Columns, FloatArray, IndexArray
 from ._base import INSIDE, LossOfRows, root_of_falling
-from ._dual import at_margins, balance, is_compiled
+from ._dual import (
+    at_margins,
+    balance,
+    compiled_conjugate,
+    compiled_scale,
+    has_compiled_dual,
+    is_compiled,
+)
 from ._entries import CoxOfEntries
 from ._kept import kept_with
 from ._ties import Ties, ties_of
@@ -116,6 +123,11 @@ class Cox(LossOfRows):
         return float(self.ties == "efron"), 0.0
 
     @property
+    def compiled_dual(self) -> bool:  # type: ignore[override]
+        """Whether there is a kernel for its dual points: for those of Breslow's ties."""
+        return self.ties == "breslow"
+
+    @property
     def counts_rows(self) -> bool:  # type: ignore[override]
         """Whether a row of weight 2 is another thing than two rows, which are tied."""
         return self.ties == "efron"
@@ -177,6 +189,8 @@ class Cox(LossOfRows):
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return the conjugate at -v, infinite outside of its domain."""
+        if has_compiled_dual(self):
+            return compiled_conjugate(self, v, y, weight)
         total = 0.0
         for one in strata_of(y):
             found = _at_risk(one, v, weight)
@@ -220,6 +234,8 @@ class Cox(LossOfRows):
 
         Newton's method inside a bracket.
         """
+        if has_compiled_dual(self):
+            return compiled_scale(self, v, y, weight, quadratic)
         found = [_at_risk(one, v, weight, anywhere=True) for one in strata_of(y)]
         known = [one for one in found if one is not None]
         if len(known) < len(found):

@@ -17,6 +17,37 @@ def is_compiled(loss: Curved) -> bool:
     )
 
 
+def has_compiled_dual(loss: Curved) -> bool:
+    """Return whether the compiled solvers know the dual points of a loss."""
+    known = getattr(loss, "compiled_dual", False)
+    return _kernels.HAS_COMPILED_SOLVERS and loss.kernel >= 0 and known
+
+
+def compiled_scale(
+    loss: Curved, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+) -> float:
+    """Return `best_scale` of a loss whose dual points are compiled."""
+    return _kernels.loss_scale(
+        *_as_arrays(v, y, weight), loss.kernel, loss.kernel_parameters, quadratic
+    )
+
+
+def compiled_conjugate(loss: Curved, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+    """Return `conjugate` of a loss whose dual points are compiled."""
+    return _kernels.loss_conjugate(*_as_arrays(v, y, weight), loss.kernel, loss.kernel_parameters)
+
+
+def _as_arrays(
+    v: FloatArray, y: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return arrays as kernels take them."""
+    return (
+        np.ascontiguousarray(v, np.float64),
+        np.asarray(y, np.float64).ravel(),
+        np.ascontiguousarray(weight, np.float64),
+    )
+
+
 def at_margins(
     loss: Curved,
     z: FloatArray,
@@ -32,9 +63,8 @@ def at_margins(
     """
     gradient, curvature = np.empty(z.size), np.empty(z.size)
     b, value = _kernels.loss_at(
-        np.ascontiguousarray(z, np.float64), np.asarray(y, np.float64).ravel(),
-        np.ascontiguousarray(weight, np.float64), loss.kernel, loss.kernel_parameters,
-        intercept, start, gradient, curvature,
+        *_as_arrays(z, y, weight), loss.kernel, loss.kernel_parameters, intercept, start, gradient,
+        curvature,
     )  # fmt: skip
     return b, value, gradient, curvature
 
@@ -123,4 +153,13 @@ def fit_intercept(
     return b, value, gradient
 
 
-__all__ = ["balance", "balance_each", "dual_bound", "fit_intercept", "share_of"]
+__all__ = [
+    "balance",
+    "balance_each",
+    "compiled_conjugate",
+    "compiled_scale",
+    "dual_bound",
+    "fit_intercept",
+    "has_compiled_dual",
+    "share_of",
+]

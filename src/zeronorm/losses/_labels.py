@@ -18,6 +18,7 @@ class _OfLabels(LossOfRows):
     """What losses of labels -1 and 1 have in common: f(y, z) depends on y z alone."""
 
     of_labels: ClassVar[bool] = True
+    compiled_dual: ClassVar[bool] = False
 
     @property
     def final(self) -> Likelihood:

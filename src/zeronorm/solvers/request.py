@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from .._typing import IndexArray
 from ..result import Progressed
 
+LATER = "later"  # refit_C of models of which only the supports are wanted
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -16,7 +18,9 @@ class Request:
     # Weight of the summed loss: in the selection, unless the method has its own, and in the
     # certificate.
     C: float = 0.1
-    refit_C: float | str | None = "loo"  # that of the final fit; None: the solution is the model
+    # That of the final fit; None: the solution is the model; LATER: there is none, and coefficients
+    # are 0.
+    refit_C: float | str | None = "loo"
     tol: float = 1e-3  # to which problems are solved; each method says how it is counted
     certify: bool = True  # whether the models get certificates: a scan more
     start: Sequence[IndexArray] = ()  # features of an earlier fit, in lists as they entered
@@ -24,4 +28,4 @@ class Request:
     seconds: dict[str, float] | None = None  # filled with the seconds of each phase
 
 
-__all__ = ["Request"]
+__all__ = ["LATER", "Request"]

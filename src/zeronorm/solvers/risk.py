@@ -57,7 +57,7 @@ class Risk:
 
     def times(self, C: float) -> Risk:
         """Return C times this."""
-        return replace(self, weight=C * self.weight)
+        return Risk(self.y, C * self.weight, self.loss, self.intercept, self.origin)
 
     def rows(self, index: IndexArray) -> Risk:
         """Return the loss of some rows."""

@@ -10,9 +10,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from ... import _kernels
 from ..._typing import Columns, FloatArray
+from ...losses import has_compiled_dual
 from ...result import Status
-from .problem import Blocks, Inner, Recorder, State, assess, penalty
+from ..pool.ridge import in_kernel
+from .problem import Blocks, Inner, Iterate, Recorder, State, assess, penalty
 
 MAX_NEWTON = 60
 MAX_WEIGHTS = 50
@@ -29,11 +32,14 @@ SUBSAMPLE_PROGRESS, SUBSAMPLE_GAP = 0.3, 1e-4
 
 def newton(blocks: Blocks, state: State, tol: float) -> Inner:
     """Solve the inner problem to (objective - bound) <= tol * blocks.scale."""
+    sample = _curvature_sample(blocks)
+    small = in_kernel(blocks.Z, blocks.Z.shape[1], blocks.risk.loss)
+    if small and sample is None and has_compiled_dual(blocks.risk.loss):
+        return _compiled(blocks, state, tol)
     record = Recorder(blocks, tol)
     Z, E, risk = blocks.Z, blocks.membership, blocks.risk
     u, b, lam = state.coef.copy(), state.intercept, state.block_weight.copy()
     z = Z.times(u)
-    sample = _curvature_sample(blocks)
     previous_gap, best_gap, last, idle = np.inf, np.inf, np.inf, 0
     status = Status.MAX_ITER
     for n_iter in range(MAX_NEWTON + 1):
@@ -81,6 +87,22 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
             break
         u, lam, z, b = u_try, lam_try, z + step * z_step, b + step * shift
     return record.answer(State(u, b, lam), point.dual, status)
+
+
+def _compiled(blocks: Blocks, state: State, tol: float) -> Inner:
+    """Solve a small problem as `newton` does, in one call."""
+    Z, risk = blocks.Z.array, blocks.risk
+    assert Z is not None
+    u, weights, dual = state.coef.copy(), state.block_weight.copy(), np.empty(risk.size)
+    history = np.empty((MAX_NEWTON + 1, 3))
+    b, objective, bound, n_iter, end = _kernels.block_newton(
+        Z, blocks.membership, risk.y.ravel(), risk.weight, risk.loss.kernel,
+        risk.loss.kernel_parameters, risk.intercept, state.intercept, tol, blocks.scale, u, weights,
+        dual, history,
+    )  # fmt: skip
+    status = (Status.CONVERGED, Status.STALLED, Status.MAX_ITER)[end]
+    steps = tuple(Iterate(*row) for row in history[: n_iter + 1].tolist())
+    return Inner(State(u, b, weights), dual, objective, bound, n_iter, status, steps)
 
 
 def _curvature_sample(blocks: Blocks) -> tuple[np.ndarray, Columns] | None:

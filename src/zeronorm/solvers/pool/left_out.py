@@ -8,11 +8,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from ... import _kernels
 from ..._typing import Columns, FloatArray, IndexArray
 from ...losses import Adjusted, LossOfOutputs, Ordinal, Responses, as_adjusted
 from ...losses._ordinal import losses_of_rows
 from ..risk import Risk
-from .ridge import Ridge, inverse_factor, leverages
+from .ridge import Ridge, in_kernel, inverse_factor, leverages
 from .signed_ridge import signed_ridge
 
 FOLDS = 5  # where the loss of a row depends on other rows
@@ -34,15 +35,22 @@ def leave_one_out_loss(
 
     risk : with the sample weights, C not among them.
     """
+    one = np.minimum(risk.weight, 1.0 if unit is None else unit)
+    if in_kernel(Z, Z.shape[1], risk.loss):
+        assert Z.array is not None
+        return _kernels.left_out_loss(
+            Z.array, risk.y, risk.weight, one, risk.loss.kernel, risk.loss.kernel_parameters,
+            risk.intercept, C, penalty, margins,
+        )  # fmt: skip
     leverage = leverages(Z, C * risk.curvature(margins), penalty, risk.intercept)
-    return _left_out(risk, C, margins, leverage, unit)
+    return _left_out(risk, C, margins, leverage, one)
 
 
 def _left_out(
-    risk: Risk, C: float, margins: FloatArray, leverage: FloatArray, unit: FloatArray | None
+    risk: Risk, C: float, margins: FloatArray, leverage: FloatArray, unit: FloatArray
 ) -> float:
-    """Return the mean loss of each row at its margin without one unit of it."""
-    one = replace(risk, weight=np.minimum(risk.weight, 1.0 if unit is None else unit))
+    """Return the mean loss of each row at its margin without one unit of it; unit: its weight."""
+    one = replace(risk, weight=unit)
     gradient = one.value_gradient(margins)[1]
     damping = 1.0 - C * leverage * one.curvature(margins)
     shifted = margins + C * leverage * gradient / np.maximum(damping, 1e-8)
@@ -112,7 +120,7 @@ def _loss_of_responses(
     """Return the sum of the leave-one-out losses of the responses; margins: with intercepts."""
     loss: Any = risk.loss
     parts = [loss.by_output(values) for values in (risk.y, risk.weight, margins)]
-    units = [unit] * loss.outputs if unit is None else loss.by_output(unit)
+    units = loss.by_output(np.minimum(risk.weight, 1.0 if unit is None else unit))
     total = 0.0
     known: tuple[FloatArray, FloatArray, FloatArray] | None = None
     for o, (y, weight, z) in enumerate(zip(*parts, strict=True)):

@@ -172,7 +172,8 @@ class Comparison:
     @property
     def best(self) -> int:
         """The place of the least loss."""
-        return int(np.argmin(np.nan_to_num(self.losses, nan=np.inf)))
+        known = [np.inf if np.isnan(loss) else loss for loss in self.losses]
+        return known.index(min(known))
 
     @property
     def last_is_best(self) -> bool:

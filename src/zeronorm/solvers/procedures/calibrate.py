@@ -72,7 +72,7 @@ def calibrated(
     sizes : what they select.
     labels : (n,) of the classes; the folds have equal shares of each.
     select : returns the selection of so many features for a task: the same procedure.
-    refit_C : of the selections. Where it is "loo", the final fits of `select` are not used.
+    refit_C : of the selections. Where it is "loo", only the supports of `select` are used.
     seconds : filled with the seconds of the folds, as "calibrate".
     """
     clock = PhaseClock(seconds)

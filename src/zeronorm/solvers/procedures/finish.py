@@ -16,7 +16,7 @@ from ..clock import PhaseClock, Stopwatch
 from ..drive import Solver
 from ..found import Found
 from ..pool.refit import Refit, refit
-from ..request import Request
+from ..request import LATER, Request
 from ..task import Task
 
 
@@ -25,9 +25,12 @@ def refit_support(
 ) -> Refit:
     """Refit the gathered columns of a support on the user's scaling of X.
 
+    C : as `refit_C` of a request.
     chosen : whether a number C was chosen by "loo" for other rows.
     """
     assert C is not None  # the solution itself would be the model
+    if C == LATER:
+        return Refit(np.zeros(support.size), 0.0, np.nan, np.nan, np.nan, 0.0, np.empty(0))
     mean, scale = column_scaling(task.design, support)
     risk = replace(task.risk(1.0), loss=task.loss.final)
     signs = task.signs[support]
