@@ -9,6 +9,9 @@ from zeronorm.designs._repeated import Repeated
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
 from zeronorm.losses._dual import balance, balance_each
 from zeronorm.losses._multinomial import classes_as_outputs
+from zeronorm.result import Status
+from zeronorm.solvers.minimax import newton
+from zeronorm.solvers.minimax.problem import Blocks, State, bound_of, penalty
 from zeronorm.solvers.pool.expansion import Expansion
 from zeronorm.solvers.pool.group_exchange import GroupExchanges
 from zeronorm.solvers.pool.outputs import compiled_outputs
@@ -202,6 +205,40 @@ def test_exchanges(kind, n, m, q, k, swaps, free):
     assert best.objective <= found.fit(columns).objective
     if swaps:
         assert found.improve(best) is best
+
+
+@each_free
+@pytest.mark.parametrize(("n", "m", "q", "T"), [(9, 4, 2, 1), (40, 9, 3, 3), (70, 12, 6, 4)])
+def test_problems_over_blocks(n, m, q, T, free, numpy_only):
+    """The cutting plane would scan for other features than those that its blocks lack."""
+    Z, risk = problem("multinomial", n, n, m, q, free)
+    rng = np.random.default_rng(m)
+    of_features = np.eye(T)[np.append(np.arange(T), rng.integers(0, T, m - T))]
+    of_features[rng.permutation(m)[: m // 3]] = 1.0  # in all blocks
+    membership = np.repeat(of_features, q, axis=0)
+    risk = risk.times(0.3)
+    blocks = Blocks(Z, membership, risk, risk.null())
+    start = State(np.zeros(m * q), 0.0, np.full(T, 1.0 / T))
+    found = newton(blocks, start, 1e-7)
+    assert found.status is Status.CONVERGED
+    assert found.objective - found.bound <= 1e-7 * blocks.scale
+    state, z = found.state, Z.times(found.state.coef)
+    value = risk.value_gradient(z)[0] + penalty(state.coef, membership @ state.block_weight)
+    assert found.objective == pytest.approx(value, rel=1e-10)
+    assert state.block_weight.min() >= 0.0
+    assert state.block_weight.sum() == pytest.approx(1.0)
+    assert bound_of(blocks, found.dual, Z.dot(found.dual)) <= found.objective
+    assert [step.objective for step in found.history] == sorted(
+        (step.objective for step in found.history), reverse=True
+    )
+    again = newton(blocks, state, 1e-6)
+    assert again.n_iter == 0
+    numpy_only()
+    expected = newton(blocks, start, 1e-7)
+    assert found.objective == pytest.approx(expected.objective, abs=2e-7 * blocks.scale)
+    assert found.n_iter == expected.n_iter
+    np.testing.assert_allclose(found.dual, expected.dual, atol=1e-6 * risk.weight.max())
+    np.testing.assert_allclose(state.coef, expected.state.coef, atol=1e-6)
 
 
 def test_groups_of_several_features_are_exchanged_as_a_whole():

@@ -7,6 +7,8 @@ solve it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
@@ -14,6 +16,8 @@ from ... import _kernels
 from ..._typing import Columns, FloatArray
 from ...losses import has_compiled_dual
 from ...result import Status
+from ..pool.outputs import OF_CLASSES, kernel_of
+from ..pool.outputs import in_kernel as outputs_in_kernel
 from ..pool.ridge import in_kernel
 from .problem import Blocks, Inner, Iterate, Recorder, State, assess, penalty
 
@@ -33,8 +37,11 @@ SUBSAMPLE_PROGRESS, SUBSAMPLE_GAP = 0.3, 1e-4
 def newton(blocks: Blocks, state: State, tol: float) -> Inner:
     """Solve the inner problem to (objective - bound) <= tol * blocks.scale."""
     sample = _curvature_sample(blocks)
-    small = in_kernel(blocks.Z, blocks.Z.shape[1], blocks.risk.loss)
-    if small and sample is None and has_compiled_dual(blocks.risk.loss):
+    Z, loss = blocks.Z, blocks.risk.loss
+    if kernel_of(loss) == OF_CLASSES and Z.repeated is not None:
+        if outputs_in_kernel(loss, blocks.risk.size, Z.repeated.shape[1]):
+            return _compiled(blocks, state, tol)
+    elif sample is None and has_compiled_dual(loss) and in_kernel(Z, Z.shape[1], loss):
         return _compiled(blocks, state, tol)
     record = Recorder(blocks, tol)
     Z, E, risk = blocks.Z, blocks.membership, blocks.risk
@@ -91,15 +98,23 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
 
 def _compiled(blocks: Blocks, state: State, tol: float) -> Inner:
     """Solve a small problem as `newton` does, in one call."""
-    Z, risk = blocks.Z.array, blocks.risk
-    assert Z is not None
-    u, weights, dual = state.coef.copy(), state.block_weight.copy(), np.empty(risk.size)
-    history = np.empty((MAX_NEWTON + 1, 3))
-    b, objective, bound, n_iter, end = _kernels.block_newton(
-        Z, blocks.membership, risk.y.ravel(), risk.weight, risk.loss.kernel,
-        risk.loss.kernel_parameters, risk.intercept, state.intercept, tol, blocks.scale, u, weights,
-        dual, history,
-    )  # fmt: skip
+    Z, risk, b = blocks.Z.array, blocks.risk, state.intercept
+    u, weights = state.coef.copy(), state.block_weight.copy()
+    dual, history = np.empty(risk.weight.size), np.empty((MAX_NEWTON + 1, 3))
+    out = u, weights, dual, history
+    if Z is None:
+        loss: Any = risk.loss
+        x = blocks.Z.repeated
+        assert x is not None
+        objective, bound, n_iter, end = _kernels.class_blocks(
+            x, blocks.membership, risk.y, risk.weight, loss.outputs, loss.free, tol, blocks.scale,
+            *out,
+        )  # fmt: skip
+    else:
+        b, objective, bound, n_iter, end = _kernels.block_newton(
+            Z, blocks.membership, risk.y.ravel(), risk.weight, risk.loss.kernel,
+            risk.loss.kernel_parameters, risk.intercept, b, tol, blocks.scale, *out,
+        )  # fmt: skip
     status = (Status.CONVERGED, Status.STALLED, Status.MAX_ITER)[end]
     steps = tuple(Iterate(*row) for row in history[: n_iter + 1].tolist())
     return Inner(State(u, b, weights), dual, objective, bound, n_iter, status, steps)
