@@ -24,7 +24,7 @@ def open_gaps(paths: Sequence[Path], tol: float, solver: str, remedy: str) -> It
     """
     limit = max(GAP_SLACK * tol, GAP_FLOOR)
     steps = [
-        (np.nan_to_num(step.extra.get("gap", 0.0), nan=np.inf), number, step.status)
+        (_known(step.extra.get("gap", 0.0)), number, step.status)
         for path in paths
         for number, step in enumerate(path.history, start=1)
     ]
@@ -44,6 +44,11 @@ def open_gaps(paths: Sequence[Path], tol: float, solver: str, remedy: str) -> It
             f"(asked: tol={tol:g}); the support has the requested size, its coefficients "
             "may be inaccurate. A smaller C or refit_C helps."
         )
+
+
+def _known(gap: float) -> float:
+    """Return a gap, infinite where it is not known."""
+    return np.inf if np.isnan(gap) else gap
 
 
 def separation(paths: Sequence[Path], k: int, C: float) -> Iterator[Warning]:

@@ -244,7 +244,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
                 scan.call_on_fit_task_end(estimator=self)
 
         results = run_together(solvers, report, self.n_threads)
-        if hasattr(X, "shape") and not isinstance(X, Design):
+        if hasattr(X, "shape") and not isinstance(X, np.ndarray | Design):
             validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and the names
         else:
             self.n_features_in_ = data.design.shape[1]

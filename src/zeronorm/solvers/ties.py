@@ -46,7 +46,10 @@ def ranked(
     near = np.flatnonzero(strength >= max(0.0, last - close))
     near = near[np.argsort(-strength[near], kind="stable")]
     close_to_next = -np.diff(strength[near]) <= close
-    tied = np.sort(near[np.append(close_to_next, False) | np.insert(close_to_next, 0, False)])
+    is_tied = np.zeros(near.size, bool)
+    is_tied[:-1] |= close_to_next
+    is_tied[1:] |= close_to_next
+    tied = np.sort(near[is_tied])
     if not tied.size:
         return near
     if not exact:

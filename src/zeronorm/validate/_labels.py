@@ -141,8 +141,10 @@ def responses(y: Any) -> np.ndarray | None:
 
 def check_range(loss: Any, y: FloatArray) -> FloatArray:
     """Return a target whose numbers are where those of a loss are."""
+    if loss.target == "any":
+        return y
     bad = np.flatnonzero(~((y > 0) if loss.target == "positive" else (y >= 0)))
-    if loss.target != "any" and bad.size:
+    if bad.size:
         raise ValueError(
             f"y must be {loss.target} for loss={loss.name!r}; got {y[bad[0]]:g} at row {bad[0]}. "
             "Remove such rows, or use loss='least_squares'."

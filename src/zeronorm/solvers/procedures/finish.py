@@ -93,11 +93,12 @@ def finish(
 
 def _entry_steps(pools: list[Found], support: IndexArray) -> IndexArray:
     """Return the outer step, from 1, at which each feature entered the first pool that has it."""
-    entered = np.zeros(support.size, np.int64)
+    first: dict[int, int] = {}
     for pool in pools:
         for number, step in enumerate(pool.result.history, start=1):
-            entered[(entered == 0) & np.isin(support, step.entered)] = number
-    return entered
+            for feature in step.entered.tolist():
+                first.setdefault(feature, number)
+    return np.array([first.get(feature, 0) for feature in support.tolist()], np.int64)
 
 
 __all__ = ["finish", "negative_log_likelihood", "refit_support"]
