@@ -423,12 +423,12 @@ def several_classes(folder: Path, name: str) -> list[Row]:
         _, user, X_test = build(X, train, test, None)
         seen: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
-        def watched(z: Any, codes: Any, weight: Any, seen: Any = seen) -> tuple[float, float]:
+        def watched(z: Any, codes: Any, weight: Any, kind: str, seen: Any = seen) -> Any:
             seen.append((z.copy(), codes, weight))
-            return best_scale(z, codes, weight)
+            return best_scale(z, codes, weight, kind)
 
         with mock.patch.object(_calibrate, "best_scale", watched):
-            model = BudgetClassifier([3, 5, 10, 20], calibrate=True, n_threads=1)
+            model = BudgetClassifier([3, 5, 10, 20], multi_class="ovr", calibrate=True, n_threads=1)
             paths = model.fit(user, y[train]).path_
         truth = np.searchsorted(model.classes_, y[test])
         for k, (z, codes, weight) in zip(paths[0], seen, strict=True):

@@ -9,6 +9,10 @@ from zeronorm.designs._repeated import Repeated
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
 from zeronorm.losses._dual import balance, balance_each
 from zeronorm.losses._multinomial import classes_as_outputs
+from zeronorm.result import Status
+from zeronorm.solvers.minimax import newton
+from zeronorm.solvers.minimax.problem import Blocks, State, bound_of, penalty
+from zeronorm.solvers.pool.expansion import Expansion
 from zeronorm.solvers.pool.group_exchange import GroupExchanges
 from zeronorm.solvers.pool.outputs import compiled_outputs
 from zeronorm.solvers.pool.ridge import ridge
@@ -203,6 +207,40 @@ def test_exchanges(kind, n, m, q, k, swaps, free):
         assert found.improve(best) is best
 
 
+@each_free
+@pytest.mark.parametrize(("n", "m", "q", "T"), [(9, 4, 2, 1), (40, 9, 3, 3), (70, 12, 6, 4)])
+def test_problems_over_blocks(n, m, q, T, free, numpy_only):
+    """The cutting plane would scan for other features than those that its blocks lack."""
+    Z, risk = problem("multinomial", n, n, m, q, free)
+    rng = np.random.default_rng(m)
+    of_features = np.eye(T)[np.append(np.arange(T), rng.integers(0, T, m - T))]
+    of_features[rng.permutation(m)[: m // 3]] = 1.0  # in all blocks
+    membership = np.repeat(of_features, q, axis=0)
+    risk = risk.times(0.3)
+    blocks = Blocks(Z, membership, risk, risk.null())
+    start = State(np.zeros(m * q), 0.0, np.full(T, 1.0 / T))
+    found = newton(blocks, start, 1e-7)
+    assert found.status is Status.CONVERGED
+    assert found.objective - found.bound <= 1e-7 * blocks.scale
+    state, z = found.state, Z.times(found.state.coef)
+    value = risk.value_gradient(z)[0] + penalty(state.coef, membership @ state.block_weight)
+    assert found.objective == pytest.approx(value, rel=1e-10)
+    assert state.block_weight.min() >= 0.0
+    assert state.block_weight.sum() == pytest.approx(1.0)
+    assert bound_of(blocks, found.dual, Z.dot(found.dual)) <= found.objective
+    assert [step.objective for step in found.history] == sorted(
+        (step.objective for step in found.history), reverse=True
+    )
+    again = newton(blocks, state, 1e-6)
+    assert again.n_iter == 0
+    numpy_only()
+    expected = newton(blocks, start, 1e-7)
+    assert found.objective == pytest.approx(expected.objective, abs=2e-7 * blocks.scale)
+    assert found.n_iter == expected.n_iter
+    np.testing.assert_allclose(found.dual, expected.dual, atol=1e-6 * risk.weight.max())
+    np.testing.assert_allclose(state.coef, expected.state.coef, atol=1e-6)
+
+
 def test_groups_of_several_features_are_exchanged_as_a_whole():
     """Features would be taken for groups where classes share these."""
     Z, risk = problem("multinomial", 3, 40, 8, 3, True)
@@ -239,6 +277,40 @@ def test_coupling(kind, n, m, q, free, numpy_only):
     )
     if found is not None:
         np.testing.assert_allclose(found[::-1, ::-1], expected, atol=1e-8 * np.abs(gram).max())
+
+
+@each_free
+def test_responses_of_least_squares_share_a_matrix(free):
+    """Steps of all responses at once would be those of other problems."""
+    Z, risk = problem("least_squares", 4, 30, 5, 3, free)
+    weight = np.tile(risk.weight[:30], 3)
+    alike = Risk(risk.y, weight, risk.loss, False)
+    shared = alike.shared_hessian(Z)
+    gram = Z.gram(weight)
+    taken = alike.coupling(Z, np.zeros(90))
+    np.testing.assert_allclose(
+        np.kron(shared, np.eye(3)), gram if taken is None else gram - taken, atol=1e-12
+    )
+    np.testing.assert_allclose(alike.hessian(Z, np.zeros(90)), np.kron(shared, np.eye(3)))
+    other = Risk(risk.y, weight * np.repeat([1.0, 2.0, 1.0], 30), risk.loss, False)
+    assert other.shared_hessian(Z) is None
+    assert problem("poisson", 4, 30, 5, 3, free)[1].shared_hessian(Z) is None
+
+
+@pytest.mark.parametrize("kind", ["multinomial", "least_squares"])
+def test_the_model_of_the_loss_is_that_of_all_coefficients(kind):
+    """Newton steps of the relaxation would forget coefficients that they set to 0."""
+    Z, risk = problem(kind, 7, 40, 6, 3, True)
+    u = np.random.default_rng(2).standard_normal(18)
+    u[:3] = 0.0
+    z = Z.times(u)
+    gradient = risk.value_gradient(z)[1]
+    at = Expansion(Z, risk, u, z, 0.0, gradient)
+    H = at.over(np.arange(18), Z)[0]
+    columns = np.array([0, 1, 2, 6, 7, 8])
+    matrix, right = at.over(columns, Z.take(columns))
+    np.testing.assert_allclose(matrix, H[np.ix_(columns, columns)], atol=1e-10)
+    np.testing.assert_allclose(right, (H @ u - Z.dot(gradient))[columns], atol=1e-10)
 
 
 def test_every_output_is_balanced_by_itself():

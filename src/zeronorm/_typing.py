@@ -239,6 +239,9 @@ class Curved(Loss, Protocol):
     def hessian(self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return that second derivative, with no intercept beside the coefficients."""
 
+    def shared_hessian(self, Z: Columns, weight: FloatArray) -> FloatArray | None:
+        """Return that of one output, where all have the same one at all margins; else None."""
+
 
 class Smooth(Curved, Protocol):
     """A loss with a known conjugate, for any target.

@@ -252,6 +252,32 @@ def block_newton(
     left, and 2 after the most steps.
     """
 
+def class_blocks(
+    x: _Float,
+    membership: _Float,
+    y: _Float,
+    weight: _Float,
+    outputs: int,
+    intercept: bool,
+    tol: float,
+    scale: float,
+    u: _Float,
+    weights: _Float,
+    dual: _Float,
+    history: _Float,
+) -> tuple[float, float, int, int]:
+    """Do the same for the classes of a multinomial model, which share the columns.
+
+    Parameters
+    ----------
+    x : (n, m). membership : (m q, T), the same in all classes of a column.
+    y, weight, dual : (q n,). u : (m q,), column by column; the others as of `block_newton`.
+
+    Returns
+    -------
+    (objective, bound, steps, end)
+    """
+
 def multinomial_ridge(
     x: _Float,
     columns: _Places,

@@ -4,12 +4,14 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
 
 #include "bindings.hpp"
 #include "blocks.hpp"
+#include "class_blocks.hpp"
 #include "eliminate.hpp"
 #include "exchange.hpp"
 #include "left_out.hpp"
@@ -189,6 +191,26 @@ std::tuple<double, double, double, int, int> blocks(
             static_cast<int>(found.status)};
 }
 
+// objective, bound, steps, and how they ended
+std::tuple<double, double, int, int> blocks_of_classes(
+    const StridedMatrix<double>& x, const Matrix& membership, const Array<double>& y,
+    const Array<double>& weight, std::int64_t outputs, bool intercept, double tol, double scale,
+    const OutArray& u, const OutArray& lambda, const OutArray& dual, const OutMatrix& history) {
+    BlockAnswer found{};
+    finite([&]() -> RidgeAnswer {
+        const std::int64_t n = length(x, 0), m = length(x, 1);
+        std::vector<std::int64_t> columns(static_cast<std::size_t>(m));
+        std::iota(columns.begin(), columns.end(), 0);
+        MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
+        SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(), m);
+        ClassBlocks solver(risk, shared, y.data(), weight.data(), membership.data(),
+                           length(membership, 1));
+        found = solver.solve(tol, scale, u.data(), lambda.data(), dual.data(), history.data());
+        return {};
+    });
+    return {found.objective, found.bound, found.steps, static_cast<int>(found.status)};
+}
+
 // What the fit of a support is, written where exchanges begin.
 struct Support {
     const OutIndices& columns;
@@ -292,6 +314,10 @@ void bind_ridge(nb::module_& m) {
     m.def("block_newton", &blocks, "x"_a.noconvert(), "membership"_a.noconvert(), "y"_a.noconvert(),
           "weight"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,
           "scale"_a, "u"_a.noconvert(), "weights"_a.noconvert(), "dual"_a.noconvert(),
+          "history"_a.noconvert());
+    m.def("class_blocks", &blocks_of_classes, "x"_a.noconvert(), "membership"_a.noconvert(),
+          "y"_a.noconvert(), "weight"_a.noconvert(), "outputs"_a, "intercept"_a, "tol"_a, "scale"_a,
+          "u"_a.noconvert(), "weights"_a.noconvert(), "dual"_a.noconvert(),
           "history"_a.noconvert());
     m.def("dense_exchange", &exchange, "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
           "is_kept"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,

@@ -81,6 +81,10 @@ class LossOfRows:
         taken = self.coupling(Z, z, y, weight)
         return found if taken is None else found - taken
 
+    def shared_hessian(self, Z: Columns, weight: FloatArray) -> FloatArray | None:
+        """Return that of one output, where all have the same one at all margins; else None."""
+        return None
+
     def blocks(self: Any, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return the second derivatives in the margins of a row, (1, 1, n) of one output."""
         return np.asarray(self.curvature(z, y, weight)[None, None])

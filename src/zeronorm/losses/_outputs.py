@@ -200,6 +200,25 @@ class Responses(LossOfOutputs):
         block = self.blocks(z, y, weight).transpose(0, 2, 1)
         return self._eliminated(Z, np.ascontiguousarray(block).reshape(-1, self.outputs))
 
+    def hessian(self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the second derivative in coefficients of Z."""
+        shared = self.shared_hessian(Z, weight)
+        if shared is None:
+            return LossOfOutputs.hessian(self, Z, z, y, weight)
+        return np.asarray(np.kron(shared, np.eye(self.outputs)), np.float64)
+
+    def shared_hessian(self, Z: Columns, weight: FloatArray) -> FloatArray | None:
+        """Return the second derivative in coefficients of one output, where all have the same."""
+        s = self.by_output(weight)
+        if not self.each.quadratic or Z.repeated is None or not (s == s[0]).all():
+            return None
+        x = Z.of_output(0)
+        found = x.gram(s[0])
+        if self.free:
+            cross = x.dot(s[0])
+            found -= np.outer(cross, cross / s[0].sum())
+        return found
+
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return the conjugate at -v, infinite outside of its domain."""
         V = self.by_output(v)

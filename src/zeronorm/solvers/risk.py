@@ -95,6 +95,10 @@ class Risk:
             return None
         return self.loss.hessian(Z, z, self.y, self.weight)
 
+    def shared_hessian(self, Z: Columns) -> FloatArray | None:
+        """Return that of one output, where all have the same one at all margins; else None."""
+        return self.loss.shared_hessian(Z, self.weight)
+
     def best(self, z: FloatArray, start: float = 0.0) -> tuple[float, float, FloatArray]:
         """Return the best b for margins z without it, the value there and its gradient in z.
 

@@ -7,6 +7,8 @@ solve it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
@@ -14,6 +16,8 @@ from ... import _kernels
 from ..._typing import Columns, FloatArray
 from ...losses import has_compiled_dual
 from ...result import Status
+from ..pool.outputs import OF_CLASSES, kernel_of
+from ..pool.outputs import in_kernel as outputs_in_kernel
 from ..pool.ridge import in_kernel
 from .problem import Blocks, Inner, Iterate, Recorder, State, assess, penalty
 
@@ -33,8 +37,11 @@ SUBSAMPLE_PROGRESS, SUBSAMPLE_GAP = 0.3, 1e-4
 def newton(blocks: Blocks, state: State, tol: float) -> Inner:
     """Solve the inner problem to (objective - bound) <= tol * blocks.scale."""
     sample = _curvature_sample(blocks)
-    small = in_kernel(blocks.Z, blocks.Z.shape[1], blocks.risk.loss)
-    if small and sample is None and has_compiled_dual(blocks.risk.loss):
+    Z, loss = blocks.Z, blocks.risk.loss
+    if kernel_of(loss) == OF_CLASSES and Z.repeated is not None:
+        if outputs_in_kernel(loss, blocks.risk.size, Z.repeated.shape[1]):
+            return _compiled(blocks, state, tol)
+    elif sample is None and has_compiled_dual(loss) and in_kernel(Z, Z.shape[1], loss):
         return _compiled(blocks, state, tol)
     record = Recorder(blocks, tol)
     Z, E, risk = blocks.Z, blocks.membership, blocks.risk
@@ -64,7 +71,11 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
             sample = None
         previous_gap = gap
         A, cross, total = _curvature_model(blocks, curvature, sample, z + b)
-        u_new, lam_new = _quadratic_model(A, A @ u + c, E, lam, 0.01 * gap * blocks.scale)
+        # Outputs that share A are as many right-hand sides, one beside the other.
+        each = u.reshape(A.shape[0], -1)
+        h = A @ each + c.reshape(each.shape)
+        u_new, lam_new = _quadratic_model(A, h, E[:: each.shape[1]], lam, 0.01 * gap * blocks.scale)
+        u_new = u_new.ravel()
         shift = -float(cross @ (u_new - u)) / total if total > 0 else 0.0
         z_step = Z.times(u_new - u)
 
@@ -87,15 +98,23 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
 
 def _compiled(blocks: Blocks, state: State, tol: float) -> Inner:
     """Solve a small problem as `newton` does, in one call."""
-    Z, risk = blocks.Z.array, blocks.risk
-    assert Z is not None
-    u, weights, dual = state.coef.copy(), state.block_weight.copy(), np.empty(risk.size)
-    history = np.empty((MAX_NEWTON + 1, 3))
-    b, objective, bound, n_iter, end = _kernels.block_newton(
-        Z, blocks.membership, risk.y.ravel(), risk.weight, risk.loss.kernel,
-        risk.loss.kernel_parameters, risk.intercept, state.intercept, tol, blocks.scale, u, weights,
-        dual, history,
-    )  # fmt: skip
+    Z, risk, b = blocks.Z.array, blocks.risk, state.intercept
+    u, weights = state.coef.copy(), state.block_weight.copy()
+    dual, history = np.empty(risk.weight.size), np.empty((MAX_NEWTON + 1, 3))
+    out = u, weights, dual, history
+    if Z is None:
+        loss: Any = risk.loss
+        x = blocks.Z.repeated
+        assert x is not None
+        objective, bound, n_iter, end = _kernels.class_blocks(
+            x, blocks.membership, risk.y, risk.weight, loss.outputs, loss.free, tol, blocks.scale,
+            *out,
+        )  # fmt: skip
+    else:
+        b, objective, bound, n_iter, end = _kernels.block_newton(
+            Z, blocks.membership, risk.y.ravel(), risk.weight, risk.loss.kernel,
+            risk.loss.kernel_parameters, risk.intercept, b, tol, blocks.scale, *out,
+        )  # fmt: skip
     status = (Status.CONVERGED, Status.STALLED, Status.MAX_ITER)[end]
     steps = tuple(Iterate(*row) for row in history[: n_iter + 1].tolist())
     return Inner(State(u, b, weights), dual, objective, bound, n_iter, status, steps)
@@ -119,12 +138,16 @@ def _curvature_model(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return Z'WZ with the free intercept eliminated, Z'w and sum w (0 without an intercept).
 
+    Where all outputs have the same Z'WZ it is that of one of them.
+
     curvature : (n,) of the loss at the margins.
     """
     Z, risk = blocks.Z, blocks.risk
-    hessian = risk.hessian(Z, margins) if sample is None else None
+    hessian = risk.shared_hessian(Z)
+    if hessian is None and sample is None:
+        hessian = risk.hessian(Z, margins)
     if hessian is not None:
-        return hessian, np.zeros(hessian.shape[0]), 0.0
+        return hessian, np.zeros(Z.shape[1]), 0.0
     if sample is not None:
         rows, Z_rows = sample
         part = float(curvature[rows].sum())
@@ -147,6 +170,8 @@ def _quadratic_model(
 ) -> tuple[FloatArray, FloatArray]:
     """Minimise 1/2 u'(A + diag(E lambda)^-1) u - h'u over u and lambda in the simplex.
 
+    h, u : (p, r), the sum over r right-hand sides, which share A and lambda.
+
     With d = E lambda and K = I + diag(sqrt d) A diag(sqrt d), which is well conditioned from below
     even at d_j = 0: u = sqrt d * K^-1 (sqrt d * h), c = h - A u; the minimum over u has gradient
     -1/2 ||c_{S_t}||^2 in lambda_t and the Hessian B'(A - A sqrt d K^-1 sqrt d A)B, B = diag(c) E.
@@ -163,21 +188,24 @@ def _quadratic_model(
             K = A * root[:, None] * root
             np.einsum("ii->i", K)[:] += 1.0 + 1e-5 * float(np.einsum("ii->i", K).max())
             L, info = dpotrf(K, lower=1, clean=0, overwrite_a=1)
-        u = root * dpotrs(L, root * h, lower=1)[0]
-        return -0.5 * float(h @ u), u, root, L
+        u = root[:, None] * dpotrs(L, root[:, None] * h, lower=1)[0]
+        return -0.5 * float(np.vdot(h, u)), u, root, L
 
     value, u, root, L = factor(lam)
     if lam.size == 1:
         return u, lam
     for _ in range(MAX_WEIGHTS):
         c = h - A @ u
-        gradient = -0.5 * (E.T @ c**2)
+        gradient = -0.5 * (E.T @ (c**2).sum(axis=1))
         if float(lam @ gradient) - float(gradient.min()) <= tol:
             break
-        B = c[:, None] * E
+        B = (c[:, :, None] * E[:, None]).reshape(root.size, -1)
         AB = A @ B
         RAB = root[:, None] * AB
-        hessian = B.T @ AB - RAB.T @ dpotrs(L, RAB, lower=1)[0]
+        B, AB, RAB, KRAB = (
+            one.reshape(-1, lam.size) for one in (B, AB, RAB, dpotrs(L, RAB, lower=1)[0])
+        )
+        hessian = B.T @ AB - RAB.T @ KRAB
         target = minimize_on_simplex(gradient - hessian @ lam, hessian, lam)
         slope = float(gradient @ (target - lam))
         step = 1.0

@@ -19,7 +19,6 @@ from .exchange import (
     DROP_SHARE,
     ELIMINATION_TOL,
     FIT_TOL,
-    KERNEL_POOL,
     MAX_EXCHANGE,
     MAX_ROUNDS,
     MOST_LEAVING,
@@ -29,7 +28,7 @@ from .exchange import (
     Fitted,
     best_pairs,
 )
-from .outputs import OF_CLASSES, in_kernel, kernel_of
+from .outputs import KERNEL_POOL, OF_CLASSES, in_kernel, kernel_of
 from .ridge import Ridge, bounded, ridge
 
 

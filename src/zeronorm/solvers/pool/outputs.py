@@ -17,6 +17,8 @@ from ..risk import Risk
 
 # Systems of at most so many multiply-adds: above it the BLAS is faster.
 KERNEL_SYSTEM = 2e8
+# Pools of so many numbers, each in all outputs, in which a kernel makes the exchanges in one call.
+KERNEL_POOL = 1e6
 
 # The number of the multinomial loss where others have that of the loss of each output.
 OF_CLASSES = -1
@@ -84,4 +86,4 @@ def compiled_outputs(
     return u, numbers[0], margins, dual, scores, *numbers[1:]
 
 
-__all__ = ["OF_CLASSES", "compiled_outputs", "in_kernel", "kernel_of"]
+__all__ = ["KERNEL_POOL", "OF_CLASSES", "compiled_outputs", "in_kernel", "kernel_of"]

@@ -47,6 +47,7 @@ from ...ordering import largest
 from ..risk import Risk
 from ..signs import admitted
 from ..units import Units
+from .expansion import Expansion
 from .quadratic import Quadratic, solve_scaled
 from .sign_barrier import SignBarrier
 from .signed_ridge import signed_ridge
@@ -218,10 +219,10 @@ class _Problem:
         """Return where a Newton step leads, solved to a gap; None where it does not descend."""
         near = self._moving(point.u + scores) if rough else self._near(point, scores)
         columns = self._units.features(near)
-        some = self._Z.take(columns).dense()
-        model, start = self._quadratic(point, near, some), point.u[columns]
+        some = self._gathered(columns)
+        model, start = self._quadratic(point, near, columns, some), point.u[columns]
         part = model.target(start, scores[columns]) if rough else model.minimise(start, tol)
-        u, z = np.zeros_like(point.u), some @ part
+        u, z = np.zeros_like(point.u), some.times(part)
         u[columns] = part
         step = 1.0
         for _ in range(MOST_HALVINGS + 1):
@@ -239,7 +240,7 @@ class _Problem:
         if self._last is None:
             near = self._near(point, scores)
             columns = self._units.features(near)
-            model = self._quadratic(point, near, self._Z.take(columns).dense())
+            model = self._quadratic(point, near, columns, self._gathered(columns))
             self._last = near, model, point.u[columns]
         near, model, part = self._last
         into, out = np.zeros(self._units.usable.size), np.zeros(self._units.usable.size)
@@ -259,9 +260,22 @@ class _Problem:
         ahead = max(AHEAD * size.size // scores.size, self._q)
         return np.sort(largest(size, min(int(np.isinf(size).sum()) + ahead, size.size)))
 
-    def _quadratic(self, point: _Point, units: IndexArray, columns: FloatArray) -> Quadratic:
-        """Return (R) over some units with the quadratic model of the loss at a point."""
-        matrix, right = self._model(point, columns)
+    def _model(
+        self, point: _Point, columns: IndexArray, some: Columns
+    ) -> tuple[FloatArray, FloatArray]:
+        at = Expansion(self._Z, self._risk, point.u, point.z, point.b, point.gradient)
+        return at.over(columns, some)
+
+    def _gathered(self, columns: IndexArray) -> Columns:
+        """Return some columns, of one output dense."""
+        some = self._Z.take(columns)
+        return some if self._risk.loss.outputs > 1 else DenseColumns(some.dense())
+
+    def _quadratic(
+        self, point: _Point, units: IndexArray, columns: IndexArray, some: Columns
+    ) -> Quadratic:
+        """Return (R) over some units, and their columns, with the quadratic model of the loss."""
+        matrix, right = self._model(point, columns, some)
         return Quadratic(matrix, right, self._units.take(units), self._n_fixed, self._q)
 
     def interior(
@@ -285,8 +299,8 @@ class _Problem:
         self._working = working
         columns = self._units.features(working)
         part = _Problem(
-            DenseColumns(self._Z.take(columns).dense()), self._units.take(working), self._risk,
-            self._n_fixed, self._q, self._deadline,
+            self._gathered(columns), self._units.take(working), self._risk, self._n_fixed, self._q,
+            self._deadline,
         )  # fmt: skip
         self._last = None
         found = part.central_path(part.at(point.u[columns], point.b), 0.5 * tol, cutoff)
@@ -296,7 +310,8 @@ class _Problem:
 
     def central_path(self, point: _Point, tol: float, cutoff: float) -> _Point:
         """Return a point of relative gap `tol`, or of a bound above the cutoff, or the last one."""
-        q, free, Z = self._q, self._free, self._Z.dense()
+        q, free, Z = self._q, self._free, self._Z
+        everything = np.arange(Z.shape[1])
         units = self._free_units
         share = self.share_of(point.u)[self._n_fixed :]
         share = 0.5 * (share + q / share.size)
@@ -341,7 +356,7 @@ class _Problem:
                 """Return the product of that curvature's inverse and v."""
                 return np.asarray(v / bend - joint * float((v / bend).sum()) / bend)
 
-            matrix, _ = self._model(point, Z)
+            matrix, _ = self._model(point, everything, Z)
             pull = across / units.spread(bend)
             matrix[free, free] += joint * np.outer(pull, pull)
             diagonal = np.einsum("ii->i", matrix)
@@ -364,7 +379,7 @@ class _Problem:
             if move_d.sum() > 0:
                 step = min(step, INSIDE * room / float(move_d.sum()))
             descent = float(slope @ move + slope_d @ move_d)
-            value, along = merit(point, d), np.asarray(Z @ move)
+            value, along = merit(point, d), Z.times(move)
             for _ in range(INTERIOR_HALVINGS):
                 trial = self._point(point.u + step * move, point.z + step * along, point.b)
                 if merit(trial, d + step * move_d) <= value + DESCENT * step * descent:
@@ -374,25 +389,6 @@ class _Problem:
                 break
             point, share = trial, d + step * move_d
         return point
-
-    def _model(self, point: _Point, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the curvature H of the loss in some coefficients, the best intercept of each.
-
-        With it minus the gradient of the quadratic model of the loss where they are all 0.
-        """
-        curvature = self._risk.curvature(point.z + point.b)
-        gathered, total = DenseColumns(columns), float(curvature.sum())
-        matrix = gathered.gram(curvature)
-        right = -np.asarray((point.gradient - curvature * point.z) @ columns)
-        beside = DenseColumns(np.column_stack([columns, point.z]))
-        coupling = self._risk.coupling(beside, point.z + point.b)
-        if coupling is not None:
-            return matrix - coupling[:-1, :-1], right - coupling[:-1, -1]
-        if self._risk.intercept and total > 0:
-            cross = np.asarray(curvature @ columns)
-            matrix -= np.outer(cross, cross / total)
-            right -= cross / total * float(curvature @ point.z)
-        return matrix, right
 
 
 __all__ = ["Relaxed", "relax"]

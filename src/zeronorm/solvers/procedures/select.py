@@ -107,7 +107,8 @@ def _reduced(
     keep = np.searchsorted(own, task.units.of(task.forced))
     of_groups = GroupExchanges(Z, code, task.risk(C), keep=keep)
     chosen = of_groups.eliminate(np.arange(features.size), sizes)
-    return chosen | {k: of_groups.splice(of_groups.fit(chosen[k])).columns for k in few}
+    improved = {k: of_groups.improve(of_groups.fit(chosen[k]), swaps=False) for k in few}
+    return chosen | {k: found.columns for k, found in improved.items()}
 
 
 def select_nested(

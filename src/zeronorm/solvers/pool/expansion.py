@@ -1,0 +1,58 @@
+"""The quadratic model of the loss at a point, with the best intercept of all coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._typing import Columns, FloatArray, IndexArray
+from ...designs._columns import DenseColumns
+from ..risk import Risk
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """The loss near a point, by its first two derivatives."""
+
+    Z: Columns
+    risk: Risk
+    u: FloatArray  # coefficients of Z
+    z: FloatArray  # (n,) Zu, without the intercept
+    b: float
+    gradient: FloatArray  # (n,) of the loss in the margins
+
+    def over(self, columns: IndexArray, some: Columns) -> tuple[FloatArray, FloatArray]:
+        """Return the curvature H in some coefficients, and minus the gradient where all are 0.
+
+        some : these columns, sorted.
+        """
+        if self.risk.loss.outputs > 1:
+            return self._of_outputs(columns, some)
+        curvature, x = self.risk.curvature(self.z + self.b), some.dense()
+        total = float(curvature.sum())
+        matrix = some.gram(curvature)
+        right = -np.asarray((self.gradient - curvature * self.z) @ x)
+        beside = DenseColumns(np.column_stack([x, self.z]))
+        coupling = self.risk.coupling(beside, self.z + self.b)
+        if coupling is not None:
+            return matrix - coupling[:-1, :-1], right - coupling[:-1, -1]
+        if self.risk.intercept and total > 0:
+            cross = np.asarray(curvature @ x)
+            matrix -= np.outer(cross, cross / total)
+            right -= cross / total * float(curvature @ self.z)
+        return matrix, right
+
+    def _of_outputs(self, columns: IndexArray, some: Columns) -> tuple[FloatArray, FloatArray]:
+        """Return the same of several outputs, whose dense columns would be zeros for the most."""
+        every = np.union1d(columns, np.flatnonzero(self.u))
+        inside = np.searchsorted(every, columns)
+        matrix = self.risk.hessian(
+            some if every.size == columns.size else self.Z.take(every), self.z
+        )
+        assert matrix is not None  # outputs share their rows
+        right = matrix[inside] @ self.u[every] - some.dot(self.gradient)
+        return matrix[np.ix_(inside, inside)], right
+
+
+__all__ = ["Expansion"]
