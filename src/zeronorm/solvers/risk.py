@@ -77,6 +77,10 @@ class Risk:
         """Return the second derivatives at margins z, b among them."""
         return self.loss.curvature(z, self.y, self.weight)
 
+    def majorant(self, z: FloatArray) -> FloatArray:
+        """Return the curvature of a quadratic nowhere below the loss, where it flattens."""
+        return self.loss.majorant(z, self.y, self.weight)
+
     def coupling(self, Z: Columns, z: FloatArray) -> FloatArray | None:
         """Return what the second derivative in coefficients of Z is less than Z'WZ; None: 0."""
         if self.loss.separable:
