@@ -1,7 +1,9 @@
 """l1 of counts, survival times and several classes at one C: seconds to a gap, by package.
 
-    python benchmarks/l1_losses.py
+    python benchmarks/l1_losses.py --peers FOLDER
     python benchmarks/l1_losses.py --only cox
+
+FOLDER has an environment for each package, of its name, or is one for all of them.
 
     min ||w||_1 + C sum_i f_i,    columns standardised, C = R times that of the first feature
 
@@ -10,7 +12,8 @@ multinomial log-loss. Every package follows its tolerances until its objective i
 the best possible one, as a share of that without features; the seconds are those at the loosest
 such tolerance. The objective is computed here, in float64, with the best intercepts, and the best
 possible is the certified bound of zeronorm at 1e-9. Packages take turns in processes of their own
-with one thread; first calls are not counted. `_l1_loss_peers.py` says what each of them is asked.
+with one thread; first calls are not counted, and a package has BUDGET seconds for all tolerances
+of a problem. `_l1_loss_peers.py` says what each of them is asked.
 """
 
 from __future__ import annotations
@@ -29,8 +32,13 @@ from zeronorm.losses import Cox, Multinomial, Poisson, fit_intercept
 GAPS = (1e-4, 1e-6)
 RATIOS = (3.0, 10.0)  # R
 TOLERANCES = tuple(10.0**-e for e in range(2, 11))
-METHODS = ("zeronorm", "skglm", "sksurv", "sklearn")
-LIMIT = 10.0  # seconds of CPU of a fit
+FAMILIES = {
+    "zeronorm": ("poisson", "cox", "multinomial"),
+    "skglm": ("poisson", "cox"),
+    "sksurv": ("cox",),
+    "sklearn": ("multinomial",),
+}
+FIRST, BUDGET = 60.0, 20.0  # seconds of CPU of a first call, and of all fits of one problem
 
 
 class Problem:
@@ -99,57 +107,64 @@ def problems(folder: Path) -> dict[str, Problem]:
     }
 
 
-def measure(problem: Problem, C: float, peers: dict[str, Any], repeats: int) -> dict[str, Any]:
-    """Return the figures of everybody at one C."""
+def measure(problem: Problem, C: float, pythons: dict[str, str], repeats: int) -> dict[str, Any]:
+    """Return the figures of everybody that has the family, at one C."""
     bound, size = problem.bound(C)
     rows: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder:
         np.save(Path(folder) / "X.npy", problem.X)
         np.save(Path(folder) / "y.npy", problem.y)
-        out = str(Path(folder) / "w.npy")
-        for method, peer in peers.items():
-            rows[method] = row = {"error": peer} if isinstance(peer, str) else {"error": ""}
-            if isinstance(peer, str):
+        for method, python in pythons.items():
+            if problem.family not in FAMILIES[method]:
                 continue
+            rows[method] = row = {"error": "" if python else "not installed"}
+            if not python:
+                continue
+            peer = common.Peer(method, python, 1, "_l1_loss_peers.py")
             try:
-                peer.ask(LIMIT, op="warm", family=problem.family)
-                peer.ask(LIMIT, op="load", path=folder)
-                for tol in TOLERANCES:
-                    request = {"family": problem.family, "C": C, "tol": tol, "out": out}
-                    reply = peer.ask(LIMIT, op="fit", repeats=repeats, **request)
-                    f = problem.objective(np.load(out), C)
-                    gap = (f - bound) / (C * problem.null)
-                    for goal in GAPS:
-                        if gap <= goal and f"{goal:g}" not in row:
-                            row[f"{goal:g}"] = {
-                                "tol": tol, "gap": gap, "cpu": common.median(reply["cpu"]),
-                                "seconds": common.median(reply["seconds"]),
-                            }  # fmt: skip
-                    if gap <= min(GAPS):
-                        break
-                peer.ask(LIMIT, op="drop")
+                follow(peer, problem, C, bound, Path(folder), repeats, row)
             except common.PeerError as error:
-                row["error"] = str(error)
+                over = str(error).startswith("over")
+                row["error"] = f"over {BUDGET:.0f} s in all" if over else str(error)
+            if peer.alive:
+                peer.close()
     return {"C": C, "features": size, "rows": rows}
 
 
-def started(options: Any) -> dict[str, Any]:
-    """Return a process for every package, or what it is missing."""
-    folder, peers = common.peer_folder(options.peers), {}
-    for method in METHODS:
-        python = sys.executable
-        if method != "zeronorm":
-            python = str(folder / method / "bin" / "python") if folder else ""
-            if not Path(python).exists():
-                peers[method] = "not installed"
-                continue
-        peer: Any = common.Peer(method, python, 1, "_l1_loss_peers.py")
-        try:
-            peer.ask(300.0, op="version")
-        except common.PeerError as error:
-            peer = str(error)
-        peers[method] = peer
-    return peers
+def follow(
+    peer: Any, problem: Problem, C: float, bound: float, folder: Path, repeats: int,
+    row: dict[str, Any],
+) -> None:  # fmt: skip
+    """Follow the tolerances of a package until its gaps are reached, or its time is over."""
+    out, left = str(folder / "w.npy"), BUDGET
+    row["version"] = peer.ask(FIRST, op="version")["version"]
+    peer.ask(FIRST, op="warm", family=problem.family)
+    peer.ask(FIRST, op="load", path=str(folder))
+    for tol in TOLERANCES:
+        request = {"family": problem.family, "C": C, "tol": tol, "out": out}
+        reply = peer.ask(left, op="fit", repeats=repeats, **request)
+        left -= sum(reply["cpu"])
+        gap = (problem.objective(np.load(out), C) - bound) / (C * problem.null)
+        for goal in GAPS:
+            if gap <= goal and f"{goal:g}" not in row:
+                row[f"{goal:g}"] = {
+                    "tol": tol, "gap": gap, "cpu": common.median(reply["cpu"]),
+                    "seconds": common.median(reply["seconds"]),
+                }  # fmt: skip
+        if gap <= min(GAPS):
+            return
+        if left <= 0.0:
+            raise common.PeerError("over")
+
+
+def interpreters(argument: str | None) -> dict[str, str]:
+    """Return the interpreter of every package, "" where there is none."""
+    folder, found = common.peer_folder(argument), {"zeronorm": sys.executable}
+    for method in [one for one in FAMILIES if one != "zeronorm"]:
+        own = [folder / method, folder] if folder else []
+        paths = [str(one / "bin" / "python") for one in own]
+        found[method] = next((path for path in paths if Path(path).exists()), "")
+    return found
 
 
 def report(records: list[dict[str, Any]], about: dict[str, Any], options: Any) -> None:
@@ -180,19 +195,26 @@ def main() -> None:
     parser.add_argument("--only", default="", help="sets whose name contains this")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
-    about, peers = common.machine(), started(options)
+    about, pythons = common.machine(), interpreters(options.peers)
+    chosen = {
+        name: problem
+        for name, problem in problems(common.data_folder(options.data)).items()
+        if options.only in name or options.only == problem.family
+    }
+    fits = len(RATIOS) * sum(
+        problem.family in FAMILIES[method] and bool(python)
+        for problem in chosen.values()
+        for method, python in pythons.items()
+    )
+    most = fits * (FIRST / 2 + BUDGET) / 60
+    print(f"{fits} rows, at most some {most:.0f} minutes, mostly a few", file=sys.stderr)
     records = []
-    for name, problem in problems(common.data_folder(options.data)).items():
-        if options.only not in name and options.only != problem.family:
-            continue
+    for name, problem in chosen.items():
         for ratio in RATIOS:
-            found = measure(problem, ratio * problem.first, peers, options.repeats)
+            found = measure(problem, ratio * problem.first, pythons, options.repeats)
             records.append({"set": name, "ratio": ratio, **found})
             print(name, ratio, found["features"], file=sys.stderr)
             report(records, about, options)
-    for peer in peers.values():
-        if not isinstance(peer, str):
-            peer.close()
 
 
 if __name__ == "__main__":

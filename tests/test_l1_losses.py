@@ -372,3 +372,29 @@ def test_bad_input_is_refused(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert L1SurvivalAnalysis(1e-9).fit(X, y["cox"]).support_.size == 0
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+@pytest.mark.parametrize("C", [3.0, 30.0])
+def test_quantiles_of_few_rows_and_many_columns(level, C):
+    """Hardly a row has a curvature at zero: no step gets ahead, and the gap stays at 0.9."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 400)) + 1.5 * rng.standard_normal((60, 1))
+    y = X[:, 0] - X[:, 1] + 0.5 * rng.standard_t(2, 60)
+    model = L1Regressor(C, loss=Quantile(level), max_iter=30).fit(X, y)
+    assert model.dual_gap_ <= 1e-4
+    assert model.n_iter_ < 20
+
+
+@pytest.mark.parametrize("loss", [Huber(width=0.7), Quantile(0.8, width=0.5)])
+def test_the_majorant_is_nowhere_below_the_loss(loss):
+    """Steps by a curvature that is too small do not descend."""
+    rng = np.random.default_rng(4)
+    y, z, weight = rng.normal(size=200), 3.0 * rng.normal(size=200), np.ones(1)
+    for at, target in zip(z, y, strict=True):
+        at, target = np.array([at]), np.array([target])
+        value, gradient = loss.value_gradient(at, target, weight)
+        bend = loss.majorant(at, target, weight)
+        for d in np.linspace(-6.0, 6.0, 41):
+            above = value + gradient[0] * d + 0.5 * bend[0] * d**2
+            assert loss.value_gradient(at + d, target, weight)[0] <= above + 1e-12

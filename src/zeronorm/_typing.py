@@ -254,6 +254,7 @@ class Smooth(Curved, Protocol):
     separable: ClassVar[bool]  # whether it is a sum over rows, of which one can be left out
     own_intercepts: ClassVar[bool]  # whether its value is that at its best `intercepts`
     counts_rows: ClassVar[bool]  # whether a weight of 2 is another thing than two rows
+    flattens: ClassVar[bool]  # whether steps need the `majorant`, as rows lose their curvature
     # What targets are: "any", "not negative", "positive", "survival" or "ordered".
     target: ClassVar[str]
     largest_offset: ClassVar[float]  # of the margins
@@ -277,6 +278,9 @@ class Smooth(Curved, Protocol):
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return sum_i s_i f*(y_i, -v_i / s_i), the conjugate of the weighted loss at -v."""
+
+    def majorant(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the curvature of a quadratic nowhere below the loss, which touches it at z."""
 
     def best_scale(
         self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float

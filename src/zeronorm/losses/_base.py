@@ -36,6 +36,7 @@ class LossOfRows:
     has_intercept: ClassVar[bool] = True
     separable: ClassVar[bool] = True
     own_intercepts: ClassVar[bool] = False  # whether its value is that at its best `intercepts`
+    flattens: ClassVar[bool] = False  # whether rows lose their curvature where it is needed
     largest_offset: ClassVar[float] = 1e100
     noise: ClassVar[float] = 0.0  # the loss of a row that is no more than rounding
     counts_rows: ClassVar[bool] = False  # whether a weight of 2 is another thing than two rows
@@ -84,6 +85,13 @@ class LossOfRows:
     def shared_hessian(self, Z: Columns, weight: FloatArray) -> FloatArray | None:
         """Return that of one output, where all have the same one at all margins; else None."""
         return None
+
+    def majorant(self: Any, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the curvature of a quadratic that touches the loss at z and is nowhere below it.
+
+        Losses that do not flatten have none of their own: steps by their curvature get ahead.
+        """
+        return np.asarray(self.curvature(z, y, weight))
 
     def blocks(self: Any, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return the second derivatives in the margins of a row, (1, 1, n) of one output."""

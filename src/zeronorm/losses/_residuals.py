@@ -77,6 +77,8 @@ class _Clipped(_OfResiduals, NumericLoss):
     1/2 r^2 of the residual r = y - z between a and b, and linear with the slopes a and b beyond.
     """
 
+    flattens: ClassVar[bool] = True
+
     @property
     def kernel_parameters(self) -> tuple[float, float]:
         """A and b."""
@@ -102,6 +104,15 @@ class _Clipped(_OfResiduals, NumericLoss):
         residual, (low, high) = y - z, self.ends
         near = AT_END * (high - low)
         return np.asarray((residual > low - near) & (residual < high + near), np.float64)
+
+    def majorant(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return s min(1, d / |r - c|), c the middle and d half of the range between the ends.
+
+        But for a part that is linear in r, f is a concave function of (r - c)^2.
+        """
+        low, high = self.ends
+        away = np.abs(y - z - 0.5 * (low + high))
+        return np.asarray(weight * np.minimum(1.0, 0.5 * (high - low) / np.maximum(away, 1e-300)))
 
     def interval(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return a and b."""

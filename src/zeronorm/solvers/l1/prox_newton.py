@@ -33,6 +33,7 @@ CHEAP_GRAM, GRAM_SHARE, GRAM_DESCENT_SHARE = 16, 0.25, 0.01
 LARGEST_COPY = 1 << 26  # elements that are copied for a Gram matrix
 ROUNDING = 1e-7  # least deviation that is told from 0, as a share of the root mean square
 COUPLED = 1e-10  # by what share diagonals are raised where a matrix is taken off another one
+DAMPINGS = (0.0, 1e-2, 0.1, 1.0)  # shares of the majorant in a model; steps begin with the last
 LARGEST_STEP = 10.0  # of a coordinate, in units of the margins: LIBLINEAR's 10 for unit columns
 
 
@@ -42,14 +43,14 @@ def prox_newton(
     """Take proximal Newton steps over the columns to a gap of `goal`, at most so many."""
     problem = run.problem
     penalty = problem.penalty.of(columns.features)
-    minimiser = _Minimiser(problem, columns)
+    minimiser, damping = _Minimiser(problem, columns), _Damping(problem)
     steps = 0
     bound = -np.inf
     limits = largest_steps(problem, columns)
     # The point before a step that changed the objective by rounding only, and its violation.
     before: tuple[Point, float] | None = None
     for steps in range(most_steps if columns.size else 0):
-        model = model_at(problem, columns, point, limits)
+        model = model_at(problem, columns, point, limits, damping=damping.share)
         if not float(model.square.max(initial=0.0)) < LARGEST_SQUARE:
             break  # products overflow: there is no step
         violation = float(penalty.violation(model.gradient, point.u).sum())
@@ -61,11 +62,40 @@ def prox_newton(
             break
         step, offset = minimiser.step(model, violation, steps, point)
         moved = moved_along(problem, columns, point, model, step, offset)
-        if moved is None:
+        if not damping.goes_on(0.0 if moved is None else moved[2]):
             break
+        if moved is None:
+            continue
         before = (point, violation) if moved[1] else None
         point = with_best_intercept(problem, moved[0])
     return point, {"steps": steps, "visited": columns.size, **minimiser.counts}
+
+
+class _Damping:
+    """How much of the majorant is in the model of a step, of losses that flatten.
+
+    Beyond the ends of its interval a row has no curvature, and a model of few rows with any says
+    nothing of how far a step may go. The quadratic of the majorant is nowhere below the loss, so
+    that its steps always descend, but only linearly; after each step that goes all the way the next
+    one has a tenth of it, and after one that does not, more.
+    """
+
+    def __init__(self, problem: L1Problem) -> None:
+        self._level = self._most = len(DAMPINGS) - 1 if problem.risk.loss.flattens else 0
+
+    @property
+    def share(self) -> float:
+        """That of the majorant in the next model."""
+        return DAMPINGS[self._level]
+
+    def goes_on(self, share: float) -> bool:
+        """Take how far the last step went, 0: nowhere; return whether there is another one."""
+        before = self._level
+        if share == 1.0:
+            self._level = max(before - 1, 0)
+        elif share < 0.5:
+            self._level = min(before + 1, self._most)
+        return share > 0.0 or self._level > before
 
 
 class _Minimiser:
@@ -183,12 +213,15 @@ def model_at(
     point: Point,
     limits: FloatArray,
     nu: float = 0.0,
+    damping: float = 0.0,
 ) -> Model:
     """Return the quadratic model of the problem at a point, over the columns.
 
-    limits : (q,) the largest step of each coordinate.
+    limits : (q,) the largest step of each coordinate. damping : the share of the majorant.
     """
     curvature = problem.risk.curvature(point.z)
+    if damping:
+        curvature = (1.0 - damping) * curvature + damping * problem.risk.majorant(point.z)
     gradient, total, square = columns.terms(point.gradient, curvature)
     slope = float(point.gradient.sum()) if problem.risk.intercept else 0.0
     rows = problem.penalty.of(columns.features).rows()
@@ -231,11 +264,11 @@ def moved_along(
     e: float,
     *,
     search: bool = True,
-) -> tuple[Point, bool] | None:
+) -> tuple[Point, bool, float] | None:
     """Return the point after the line search along the step d, e; None where nothing decreases.
 
     The second part says that the objective changed by rounding only: whether the step is one to the
-    better, the violations have to tell.
+    better, the violations have to tell. The third one is the share of the step that was taken.
     """
     penalty = problem.penalty.of(columns.features)
     before = penalty.value(point.u)
@@ -250,6 +283,6 @@ def moved_along(
         change = value - point.value + penalty.value(u) - before
         exact = abs(change) <= rounding
         if not search or exact or change <= SIGMA * share * slope < 0:
-            return Point(point.features, u, point.b + share * e, z, value, gradient), exact
+            return Point(point.features, u, point.b + share * e, z, value, gradient), exact, share
         share *= 0.5
     return None
