@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
@@ -16,8 +18,10 @@ from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
     BudgetSurvivalAnalysis,
+    certify,
     cross_validate,
     methods,
+    verify,
 )
 from zeronorm.designs import as_design
 from zeronorm.designs._columns import GatheredColumns
@@ -89,6 +93,22 @@ def admissible(k, g, forced=()):
             yield list(support)
 
 
+def check_certificate(estimator, X, y, weight, values):
+    """The bound is below all supports of these groups, and no larger one verifies.
+
+    values : the least objective of every support that the budgets admit.
+    """
+    model = estimator.fit(X, y, weight)
+    certificate = certify(model, X, y, sample_weight=weight)
+    assert certificate.objective == pytest.approx(values[tuple(model.support_)], rel=1e-5)
+    assert certificate.bound <= min(values.values()) * (1 + 1e-6)
+    verify(X, y, certificate, sample_weight=weight)
+    better = 0.5 * (certificate.bound + certificate.objective)
+    if better > certificate.bound * (1 + 1e-4):
+        with pytest.raises(ValueError, match="bound"):
+            verify(X, y, replace(certificate, bound=better), sample_weight=weight)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", [0, 1, *slow(*range(2, 12))])
 def test_models_against_all_supports(kind, seed):
@@ -116,6 +136,11 @@ def test_models_against_all_supports(kind, seed):
         assert set(forced) <= set(found.support.tolist())
         assert found.objective == pytest.approx(values[tuple(found.support)], rel=1e-5)
         assert found.objective <= min(values.values()) * (1 + 1e-5), (k, g)
+        if np.isfinite(C):
+            scale = C if kind == "least_squares" else 1.0  # a ridge is before the loss there
+            values = {support: scale * value for support, value in values.items()}
+            one = clone(model).set_params(n_features=k, n_groups=g)
+            check_certificate(one, X, y, weight, values)
 
 
 @pytest.mark.parametrize("solver", list(VARIANTS))
@@ -256,16 +281,21 @@ def test_warm_starts_and_files(kind, tmp_path):
     kinds = {} if kind == "multinomial" else {"loss": kind}
     model = estimator([2, 3], n_groups=2, groups=GROUPS, warm_start=True, **kinds).fit(X, y)
     support, n_scans = model.support_.tolist(), model.n_scans_
+    entered = np.concatenate([step.entered for step in model.history_])
+    assert entered.max() < M
+    assert set(support) <= set(entered.tolist())
     model.fit(X, y)
     assert model.support_.tolist() == support
     assert model.n_scans_ <= n_scans
+    pool = estimator(2, warm_start=True, **kinds).fit(X, y)
+    n_scans, support_of_pool = pool.n_scans_, pool.support_.tolist()
+    pool.fit(X, y)
+    assert pool.n_scans_ < n_scans
+    assert pool.support_.tolist() == support_of_pool
     save(model, tmp_path / "model.npz")
     read = load(tmp_path / "model.npz")
     assert read.support_.tolist() == support
     np.testing.assert_array_equal(read.predict(X), model.predict(X))
-    entered = np.concatenate([step.entered for step in model.history_])
-    assert entered.max() < M
-    assert set(support) <= set(entered.tolist())
 
 
 def test_ordered_classes():
