@@ -28,6 +28,7 @@ from zeronorm.designs._columns import GatheredColumns
 from zeronorm.losses import LeastSquares, Logistic, Multinomial, Responses
 from zeronorm.losses._multinomial import classes_as_outputs
 from zeronorm.persistence import load, save
+from zeronorm.published import L0By
 from zeronorm.solvers.bilevel.pool import Pool
 from zeronorm.solvers.l0.hard_thresholding import VARIANTS, Objective
 from zeronorm.solvers.risk import Risk
@@ -438,5 +439,6 @@ def test_targets_with_little_to_say():
         assert found.support_.size <= 2
     with pytest.raises(ValueError, match="squared_hinge"):
         BudgetClassifier(2, n_groups=1, groups=GROUPS, loss="squared_hinge").fit(X, y)
-    with pytest.raises(ValueError, match="more than two classes"):
-        BudgetClassifier(2, method="l1").fit(X, y)
+    for method in ("l1", L0By()):
+        with pytest.raises(ValueError, match="for more than two classes"):
+            BudgetClassifier(2, method=method).fit(X, y)

@@ -135,7 +135,7 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         sizes_of_folds = model._sizes_of_folds(data.rows(np.flatnonzero(weight > 0)))
         solvers: list[Solver[Any]] = []
         begun = []
-        every = np.unique(labels[weight > 0])
+        every = np.unique(labels[weight > 0]) if classify else labels[:0]
         for number, (train, test) in enumerate(folds):
             if classify:
                 check_fold(number, every, labels[train], labels[test], scoring)
