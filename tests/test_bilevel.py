@@ -607,9 +607,9 @@ def test_folds_with_fewer_columns_than_all_data():
         (
             {"estimator": L0LogisticRegression(calibrate=False)},
             TypeError,
-            "a BudgetClassifier or a BudgetRegres",
+            "a BudgetClassifier, a BudgetRegres",
         ),
-        ({"scoring": "accuracy"}, ValueError, "scoring of a regressor must be None or 'squared_e"),
+        ({"scoring": "accuracy"}, ValueError, "scoring must be one of None, 'squared_error', 'dev"),
         ({"scoring": "r2"}, ValueError, "scoring must be one of None, 'squared_error'"),
         ({"rule": "min"}, ValueError, "rule must be one of '1se', 'best'; got 'min'"),
         ({"cv": 1}, ValueError, r"cv must be between 2 and 120 .*; got 1\."),

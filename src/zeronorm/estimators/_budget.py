@@ -60,8 +60,8 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         f, which selects and certifies. The final fit is logistic all the same, unless
         `refit_C=None`. "ordinal" is of ordered classes: one model of proportional odds,
         P(class <= k) = sigma(b_k - x_i'u), with thresholds b_1 < b_2 < ... in place of an
-        intercept, by the methods "pool", "l0", "minimax" and "greedy". The classes are numbers, or
-        an ordered categorical of pandas; two of them are those of the logistic loss.
+        intercept, by the methods "pool", "l0", "minimax", "greedy" and "bilevel". The classes are
+        numbers, or an ordered categorical of pandas; two are those of the logistic loss.
     method : str or a record of `zeronorm.methods`
         What finds the features: a name for its defaults, or a record with options, such as
         `methods.L0(gap=0.01)`.
@@ -130,8 +130,8 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         one size for all. Sources in `zeronorm.criteria`.
     multi_class : "shared" or "ovr"
         Of more than two classes: n_features in all, in one multinomial model (by the methods
-        "pool", "minimax", "greedy" and "l0", with the logistic loss), or so many for each class,
-        in a model against the others.
+        "pool", "minimax", "greedy", "l0" and "bilevel", with the logistic loss), or so many for
+        each class, in a model against the others; budgets of groups alike.
     class_weight : dict, "balanced" or None
     tol : float or None
         What solves single problems stops at this: a certified gap relative to the objective of the
