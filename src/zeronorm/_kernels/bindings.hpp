@@ -13,7 +13,7 @@ namespace nb = nanobind;
 using nb::literals::operator""_a;
 // An argument that is an array, never converted: an output of another type would be copied, and the
 // result lost.
-inline nb::arg operator""_array(const char* name, std::size_t) {
+inline auto operator""_array(const char* name, std::size_t) {
     return nb::arg(name).noconvert();
 }
 

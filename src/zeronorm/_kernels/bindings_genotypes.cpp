@@ -58,16 +58,14 @@ void genotypes_gather(const Packed& packed, const Array<std::int64_t>& index, co
 }  // namespace
 
 void bind_genotypes(nb::module_& m) {
-    m.def("genotypes_correlate", &genotypes_correlate, "packed"_a.noconvert(),
-          "index"_a.noconvert(), "values"_a.noconvert(), "v"_a.noconvert(), "out"_a.noconvert(),
-          "n_threads"_a);
-    m.def("genotypes_moments", &genotypes_moments, "packed"_a.noconvert(), "index"_a.noconvert(),
-          "values"_a.noconvert(), "weight"_a.noconvert(), "total"_a.noconvert(),
-          "square"_a.noconvert(), "n_threads"_a);
-    m.def("genotypes_count", &genotypes_count, "packed"_a.noconvert(), "index"_a.noconvert(),
-          "mask"_a.noconvert(), "counts"_a.noconvert(), "n_threads"_a);
-    m.def("genotypes_gather", &genotypes_gather, "packed"_a.noconvert(), "index"_a.noconvert(),
-          "values"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a);
+    m.def("genotypes_correlate", &genotypes_correlate, "packed"_array, "index"_array,
+          "values"_array, "v"_array, "out"_array, "n_threads"_a);
+    m.def("genotypes_moments", &genotypes_moments, "packed"_array, "index"_array, "values"_array,
+          "weight"_array, "total"_array, "square"_array, "n_threads"_a);
+    m.def("genotypes_count", &genotypes_count, "packed"_array, "index"_array, "mask"_array,
+          "counts"_array, "n_threads"_a);
+    m.def("genotypes_gather", &genotypes_gather, "packed"_array, "index"_array, "values"_array,
+          "out"_array, "n_threads"_a);
 }
 
 }  // namespace zeronorm

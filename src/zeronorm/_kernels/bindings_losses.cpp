@@ -140,28 +140,25 @@ double multinomial_scale(const Array<double>& v, const Array<double>& y,
 }  // namespace
 
 void bind_losses(nb::module_& m) {
-    m.def("logistic_value_gradient", &value_and_gradient<Logistic>, "z"_a.noconvert(),
-          "y"_a.noconvert(), "weight"_a.noconvert(), "gradient"_a.noconvert());
-    m.def("logistic_curvature", &weighted_curvature<Logistic>, "z"_a.noconvert(),
-          "weight"_a.noconvert(), "out"_a.noconvert());
-    m.def("logistic_conjugate", &weighted_conjugate<Logistic>, "alpha"_a.noconvert(),
-          "weight"_a.noconvert());
-    m.def("multinomial_at", &multinomial_at, "z"_a.noconvert(), "y"_a.noconvert(),
-          "weight"_a.noconvert(), "outputs"_a, "intercept"_a, "intercepts"_a.noconvert(),
-          "shares"_a.noconvert(), "dual"_a.noconvert());
-    m.def("multinomial_inside", &multinomial_inside, "v"_a.noconvert(), "y"_a.noconvert(),
-          "weight"_a.noconvert(), "outputs"_a, "intercept"_a, "out"_a.noconvert());
-    m.def("multinomial_conjugate", &multinomial_conjugate, "v"_a.noconvert(), "y"_a.noconvert(),
-          "weight"_a.noconvert(), "outputs"_a, "intercept"_a);
-    m.def("multinomial_scale", &multinomial_scale, "v"_a.noconvert(), "y"_a.noconvert(),
-          "weight"_a.noconvert(), "outputs"_a, "quadratic"_a);
-    m.def("loss_at", &loss_at, "z"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
-          "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "gradient"_a.noconvert(),
-          "curvature"_a.noconvert());
-    m.def("loss_scale", &loss_scale, "v"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
-          "loss"_a, "parameters"_a, "quadratic"_a);
-    m.def("loss_conjugate", &loss_conjugate, "v"_a.noconvert(), "y"_a.noconvert(),
-          "weight"_a.noconvert(), "loss"_a, "parameters"_a);
+    m.def("logistic_value_gradient", &value_and_gradient<Logistic>, "z"_array, "y"_array,
+          "weight"_array, "gradient"_array);
+    m.def("logistic_curvature", &weighted_curvature<Logistic>, "z"_array, "weight"_array,
+          "out"_array);
+    m.def("logistic_conjugate", &weighted_conjugate<Logistic>, "alpha"_array, "weight"_array);
+    m.def("multinomial_at", &multinomial_at, "z"_array, "y"_array, "weight"_array, "outputs"_a,
+          "intercept"_a, "intercepts"_array, "shares"_array, "dual"_array);
+    m.def("multinomial_inside", &multinomial_inside, "v"_array, "y"_array, "weight"_array,
+          "outputs"_a, "intercept"_a, "out"_array);
+    m.def("multinomial_conjugate", &multinomial_conjugate, "v"_array, "y"_array, "weight"_array,
+          "outputs"_a, "intercept"_a);
+    m.def("multinomial_scale", &multinomial_scale, "v"_array, "y"_array, "weight"_array,
+          "outputs"_a, "quadratic"_a);
+    m.def("loss_at", &loss_at, "z"_array, "y"_array, "weight"_array, "loss"_a, "parameters"_a,
+          "intercept"_a, "start"_a, "gradient"_array, "curvature"_array);
+    m.def("loss_scale", &loss_scale, "v"_array, "y"_array, "weight"_array, "loss"_a, "parameters"_a,
+          "quadratic"_a);
+    m.def("loss_conjugate", &loss_conjugate, "v"_array, "y"_array, "weight"_array, "loss"_a,
+          "parameters"_a);
 }
 
 }  // namespace zeronorm

@@ -286,49 +286,39 @@ Numbers exchange_outputs(const StridedMatrix<double>& x, const Array<double>& y,
 }  // namespace
 
 void bind_ridge(nb::module_& m) {
-    m.def("dense_ridge", &ridge, "x"_a.noconvert(), "columns"_a.noconvert(), "y"_a.noconvert(),
-          "weight"_a.noconvert(), "penalty"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a,
-          "start"_a, "tol"_a, "of_value"_a, "cutoff"_a, "u"_a.noconvert(), "margins"_a.noconvert(),
-          "dual"_a.noconvert(), "scores"_a.noconvert());
-    m.def("multinomial_ridge", &multinomial, "x"_a.noconvert(), "columns"_a.noconvert(),
-          "y"_a.noconvert(), "weight"_a.noconvert(), "penalty"_a.noconvert(), "outputs"_a,
-          "intercept"_a, "tol"_a, "of_value"_a, "cutoff"_a, "u"_a.noconvert(),
-          "margins"_a.noconvert(), "dual"_a.noconvert(), "scores"_a.noconvert());
-    m.def("multinomial_hessian", &hessian, "x"_a.noconvert(), "columns"_a.noconvert(),
-          "shares"_a.noconvert(), "weight"_a.noconvert(), "outputs"_a, "intercept"_a,
-          "out"_a.noconvert());
-    m.def("responses_ridge", &responses, "x"_a.noconvert(), "columns"_a.noconvert(),
-          "y"_a.noconvert(), "weight"_a.noconvert(), "penalty"_a.noconvert(), "loss"_a,
-          "parameters"_a, "outputs"_a, "intercept"_a, "tol"_a, "of_value"_a, "u"_a.noconvert(),
-          "margins"_a.noconvert(), "dual"_a.noconvert(), "scores"_a.noconvert());
-    m.def("left_out_loss", &left_out, "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
-          "unit"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "C"_a,
-          "penalty"_a.noconvert(), "margins"_a.noconvert());
-    m.def("compare_left_out", &compared, "x"_a.noconvert(), "y"_a.noconvert(),
-          "weight"_a.noconvert(), "unit"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a,
-          "start"_a, "penalty"_a.noconvert(), "values"_a.noconvert(), "tol"_a, "u"_a.noconvert(),
-          "coef"_a.noconvert(), "intercepts"_a.noconvert(), "losses"_a.noconvert());
-    m.def("dense_eliminate", &eliminated, "x"_a.noconvert(), "y"_a.noconvert(),
-          "weight"_a.noconvert(), "is_kept"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a,
-          "columns"_a.noconvert(), "sizes"_a.noconvert(), "tol"_a, "rule"_a, "gone"_a.noconvert());
-    m.def("block_newton", &blocks, "x"_a.noconvert(), "membership"_a.noconvert(), "y"_a.noconvert(),
-          "weight"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,
-          "scale"_a, "u"_a.noconvert(), "weights"_a.noconvert(), "dual"_a.noconvert(),
-          "history"_a.noconvert());
-    m.def("class_blocks", &blocks_of_classes, "x"_a.noconvert(), "membership"_a.noconvert(),
-          "y"_a.noconvert(), "weight"_a.noconvert(), "outputs"_a, "intercept"_a, "tol"_a, "scale"_a,
-          "u"_a.noconvert(), "weights"_a.noconvert(), "dual"_a.noconvert(),
-          "history"_a.noconvert());
-    m.def("dense_exchange", &exchange, "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
-          "is_kept"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,
-          "fit_tol"_a, "swaps"_a, "rule"_a, "won_back"_a, "known"_a.noconvert(), "n_known"_a,
-          "columns"_a.noconvert(), "u"_a.noconvert(), "margins"_a.noconvert(), "dual"_a.noconvert(),
-          "scores"_a.noconvert());
-    m.def("output_exchange", &exchange_outputs, "x"_a.noconvert(), "y"_a.noconvert(),
-          "weight"_a.noconvert(), "is_kept"_a.noconvert(), "loss"_a, "parameters"_a, "outputs"_a,
-          "intercept"_a, "tol"_a, "fit_tol"_a, "swaps"_a, "rule"_a, "won_back"_a,
-          "columns"_a.noconvert(), "u"_a.noconvert(), "margins"_a.noconvert(), "dual"_a.noconvert(),
-          "scores"_a.noconvert());
+    m.def("dense_ridge", &ridge, "x"_array, "columns"_array, "y"_array, "weight"_array,
+          "penalty"_array, "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,
+          "of_value"_a, "cutoff"_a, "u"_array, "margins"_array, "dual"_array, "scores"_array);
+    m.def("multinomial_ridge", &multinomial, "x"_array, "columns"_array, "y"_array, "weight"_array,
+          "penalty"_array, "outputs"_a, "intercept"_a, "tol"_a, "of_value"_a, "cutoff"_a, "u"_array,
+          "margins"_array, "dual"_array, "scores"_array);
+    m.def("multinomial_hessian", &hessian, "x"_array, "columns"_array, "shares"_array,
+          "weight"_array, "outputs"_a, "intercept"_a, "out"_array);
+    m.def("responses_ridge", &responses, "x"_array, "columns"_array, "y"_array, "weight"_array,
+          "penalty"_array, "loss"_a, "parameters"_a, "outputs"_a, "intercept"_a, "tol"_a,
+          "of_value"_a, "u"_array, "margins"_array, "dual"_array, "scores"_array);
+    m.def("left_out_loss", &left_out, "x"_array, "y"_array, "weight"_array, "unit"_array, "loss"_a,
+          "parameters"_a, "intercept"_a, "C"_a, "penalty"_array, "margins"_array);
+    m.def("compare_left_out", &compared, "x"_array, "y"_array, "weight"_array, "unit"_array,
+          "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "penalty"_array, "values"_array,
+          "tol"_a, "u"_array, "coef"_array, "intercepts"_array, "losses"_array);
+    m.def("dense_eliminate", &eliminated, "x"_array, "y"_array, "weight"_array, "is_kept"_array,
+          "loss"_a, "parameters"_a, "intercept"_a, "columns"_array, "sizes"_array, "tol"_a,
+          "rule"_a, "gone"_array);
+    m.def("block_newton", &blocks, "x"_array, "membership"_array, "y"_array, "weight"_array,
+          "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a, "scale"_a, "u"_array,
+          "weights"_array, "dual"_array, "history"_array);
+    m.def("class_blocks", &blocks_of_classes, "x"_array, "membership"_array, "y"_array,
+          "weight"_array, "outputs"_a, "intercept"_a, "tol"_a, "scale"_a, "u"_array,
+          "weights"_array, "dual"_array, "history"_array);
+    m.def("dense_exchange", &exchange, "x"_array, "y"_array, "weight"_array, "is_kept"_array,
+          "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a, "fit_tol"_a, "swaps"_a,
+          "rule"_a, "won_back"_a, "known"_array, "n_known"_a, "columns"_array, "u"_array,
+          "margins"_array, "dual"_array, "scores"_array);
+    m.def("output_exchange", &exchange_outputs, "x"_array, "y"_array, "weight"_array,
+          "is_kept"_array, "loss"_a, "parameters"_a, "outputs"_a, "intercept"_a, "tol"_a,
+          "fit_tol"_a, "swaps"_a, "rule"_a, "won_back"_a, "columns"_array, "u"_array,
+          "margins"_array, "dual"_array, "scores"_array);
 }
 
 }  // namespace zeronorm
