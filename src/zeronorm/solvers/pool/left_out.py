@@ -57,7 +57,7 @@ def leave_one_out_loss(
     risk : with the sample weights, C not among them.
     """
     one = np.minimum(risk.weight, 1.0 if unit is None else unit)
-    if in_kernel(Z, Z.shape[1], risk.loss):
+    if risk.loss.separable and in_kernel(Z, Z.shape[1], risk.loss):
         assert Z.array is not None
         return _kernels.left_out_loss(
             Z.array, risk.y, risk.weight, one, risk.loss.kernel, risk.loss.kernel_parameters,
