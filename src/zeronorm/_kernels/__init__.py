@@ -16,7 +16,6 @@ if _choice not in ("native", "reference"):
 
 if TYPE_CHECKING:  # a kernel has the types of its twin
     from ._native import block_newton as block_newton
-    from ._native import class_blocks as class_blocks
     from ._native import dense_exchange as dense_exchange
     from ._native import dense_ridge as dense_ridge
     from ._native import left_out_loss as left_out_loss
@@ -29,6 +28,7 @@ if TYPE_CHECKING:  # a kernel has the types of its twin
     from ._native import multinomial_inside as multinomial_inside
     from ._native import multinomial_ridge as multinomial_ridge
     from ._native import multinomial_scale as multinomial_scale
+    from ._native import output_blocks as output_blocks
     from ._native import output_exchange as output_exchange
     from ._native import responses_ridge as responses_ridge
 if TYPE_CHECKING or _choice == "reference":
@@ -37,9 +37,9 @@ else:
     from ._native import *  # noqa: F403
 
 COMPILED_SOLVERS = (
-    "block_newton", "class_blocks", "dense_exchange", "dense_ridge", "left_out_loss", "loss_at",
+    "block_newton", "dense_exchange", "dense_ridge", "left_out_loss", "loss_at",
     "loss_conjugate", "loss_scale", "multinomial_at", "multinomial_conjugate",
     "multinomial_hessian", "multinomial_inside", "multinomial_ridge", "multinomial_scale",
-    "output_exchange", "responses_ridge",
+    "output_blocks", "output_exchange", "responses_ridge",
 )  # fmt: skip
 HAS_COMPILED_SOLVERS: bool = _choice == "native"

@@ -16,6 +16,7 @@
 #include "left_out.hpp"
 #include "output_exchange.hpp"
 #include "outputs.hpp"
+#include "response_blocks.hpp"
 #include "ridge.hpp"
 
 namespace zeronorm {
@@ -109,20 +110,28 @@ Numbers responses(const StridedMatrix<double>& x, const Array<std::int64_t>& col
 }
 
 // objective, bound, steps, and how they ended
-std::tuple<double, double, int, int> blocks_of_classes(
+std::tuple<double, double, int, int> blocks_of_outputs(
     const StridedMatrix<double>& x, const Matrix& membership, const Array<double>& y,
-    const Array<double>& weight, std::int64_t outputs, bool intercept, double tol, double scale,
-    const OutArray& u, const OutArray& lambda, const OutArray& dual, const OutMatrix& history) {
+    const Array<double>& weight, bool of_classes, std::int64_t outputs, bool intercept, double tol,
+    double scale, const OutArray& u, const OutArray& lambda, const OutArray& dual,
+    const OutMatrix& history) {
     BlockAnswer found{};
     finite([&]() -> RidgeAnswer {
         const std::int64_t n = length(x, 0), m = length(x, 1);
         std::vector<std::int64_t> columns(static_cast<std::size_t>(m));
         std::iota(columns.begin(), columns.end(), 0);
-        MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
         SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(), m);
-        ClassBlocks solver(risk, shared, y.data(), weight.data(), membership.data(),
-                           length(membership, 1));
-        found = solver.solve(tol, scale, u.data(), lambda.data(), dual.data(), history.data());
+        const auto run = [&](auto&& solver) {
+            found = solver.solve(tol, scale, u.data(), lambda.data(), dual.data(), history.data());
+        };
+        if (of_classes) {
+            MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
+            run(ClassBlocks(risk, shared, y.data(), weight.data(), membership.data(),
+                            length(membership, 1)));
+        } else {
+            run(ResponseBlocks(shared, y.data(), weight.data(), n, outputs, intercept,
+                               membership.data(), length(membership, 1)));
+        }
         return {};
     });
     return {found.objective, found.bound, found.steps, static_cast<int>(found.status)};
@@ -269,9 +278,9 @@ void bind_ridge(nb::module_& m) {
           "weight"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,
           "scale"_a, "u"_a.noconvert(), "weights"_a.noconvert(), "dual"_a.noconvert(),
           "history"_a.noconvert());
-    m.def("class_blocks", &blocks_of_classes, "x"_a.noconvert(), "membership"_a.noconvert(),
-          "y"_a.noconvert(), "weight"_a.noconvert(), "outputs"_a, "intercept"_a, "tol"_a, "scale"_a,
-          "u"_a.noconvert(), "weights"_a.noconvert(), "dual"_a.noconvert(),
+    m.def("output_blocks", &blocks_of_outputs, "x"_a.noconvert(), "membership"_a.noconvert(),
+          "y"_a.noconvert(), "weight"_a.noconvert(), "of_classes"_a, "outputs"_a, "intercept"_a,
+          "tol"_a, "scale"_a, "u"_a.noconvert(), "weights"_a.noconvert(), "dual"_a.noconvert(),
           "history"_a.noconvert());
     m.def("dense_exchange", &exchange, "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
           "is_kept"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,
