@@ -23,8 +23,10 @@ from zeronorm.result import Status
 from zeronorm.solvers import ridge
 from zeronorm.solvers.minimax.newton import newton
 from zeronorm.solvers.minimax.problem import Blocks, State, bound_of, penalty
+from zeronorm.solvers.pool import exchange
 from zeronorm.solvers.pool.exchange import Exchanges
 from zeronorm.solvers.pool.left_out import leave_one_out_loss
+from zeronorm.solvers.pool.refit import refit
 from zeronorm.solvers.risk import Risk
 
 OF_ROWS = [Poisson(), Gamma(), Huber(width=0.7), Quantile(0.8, width=0.3)]
@@ -353,3 +355,42 @@ def test_rows_left_out(loss, intercept, C, n, p):
             patch.setattr(_kernels, "HAS_COMPILED_SOLVERS", False)
             expected = leave_one_out_loss(Z, risk, C, penalty, margins, unit)
         assert found == pytest.approx(expected, rel=1e-9)
+
+
+@each_loss
+@pytest.mark.parametrize("sizes", [[1], [7, 2], [14, 12, 3]], ids=str)
+def test_elimination(loss, sizes, monkeypatch):
+    """A pool would be reduced to other supports than the specification says."""
+    rng = np.random.default_rng(4)
+    x = np.asfortranarray(rng.standard_normal((90, 16)))
+    x[:, 9] = x[:, 2]  # a tie: the smaller index stays
+    risk = Risk(target(loss, 4, 90), weights(4, 90), loss, True)
+    columns = np.delete(np.arange(16), 5)
+    exchanges = Exchanges(as_columns(x), risk, keep=np.array([3]))
+    found = exchanges.eliminate(columns, sizes)
+    monkeypatch.setattr(exchange, "KERNEL_POOL", 0.0)
+    expected = exchanges.eliminate(columns, sizes)
+    assert list(found) == list(expected) == sizes
+    for size in sizes:
+        assert found[size].tolist() == expected[size].tolist()
+        assert found[size].size == size
+        assert 3 in found[size]
+
+
+@pytest.mark.parametrize("loss", [*OF_ROWS, LeastSquares(), Logistic()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("seed", range(3))
+def test_choice_of_a_weight(loss, seed, numpy_only):
+    """The final fit would have another C, or other coefficients."""
+    rng = np.random.default_rng(seed)
+    y = target(loss, seed, 60)
+    if loss.of_labels:
+        y = np.where(y > 0, 1.0, -1.0)
+    mean, std = rng.standard_normal(4), 10.0 ** rng.uniform(-1.0, 1.0, 4)
+    risk = Risk(y, np.clip(weights(seed, 60), 0.1, None), loss, True)
+    Z = as_columns(np.asfortranarray(rng.standard_normal((60, 4))))
+    found = refit(Z, mean, std, risk)
+    numpy_only()
+    expected = refit(Z, mean, std, risk)
+    assert pytest.approx(expected.C, rel=1e-14) == found.C
+    assert found.loo_loss == pytest.approx(expected.loo_loss, rel=1e-4)
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-4, atol=1e-6)

@@ -16,6 +16,8 @@ if _choice not in ("native", "reference"):
 
 if TYPE_CHECKING:  # a kernel has the types of its twin
     from ._native import block_newton as block_newton
+    from ._native import compare_left_out as compare_left_out
+    from ._native import dense_eliminate as dense_eliminate
     from ._native import dense_exchange as dense_exchange
     from ._native import dense_ridge as dense_ridge
     from ._native import left_out_loss as left_out_loss
@@ -37,9 +39,9 @@ else:
     from ._native import *  # noqa: F403
 
 COMPILED_SOLVERS = (
-    "block_newton", "dense_exchange", "dense_ridge", "left_out_loss", "loss_at",
-    "loss_conjugate", "loss_scale", "multinomial_at", "multinomial_conjugate",
-    "multinomial_hessian", "multinomial_inside", "multinomial_ridge", "multinomial_scale",
-    "output_blocks", "output_exchange", "responses_ridge",
+    "block_newton", "compare_left_out", "dense_eliminate", "dense_exchange", "dense_ridge",
+    "left_out_loss", "loss_at", "loss_conjugate", "loss_scale", "multinomial_at",
+    "multinomial_conjugate", "multinomial_hessian", "multinomial_inside", "multinomial_ridge",
+    "multinomial_scale", "output_blocks", "output_exchange", "responses_ridge",
 )  # fmt: skip
 HAS_COMPILED_SOLVERS: bool = _choice == "native"

@@ -176,6 +176,50 @@ def left_out_loss(
     weight : without C. penalty, margins : (p,), (n,) of the fit with C.
     """
 
+def compare_left_out(
+    x: _Float,
+    y: _Float,
+    weight: _Float,
+    unit: _Float,
+    loss: int,
+    parameters: tuple[float, float],
+    intercept: bool,
+    start: float,
+    penalty: _Float,
+    values: _Float,
+    tol: float,
+    u: _Float,
+    coef: _Float,
+    intercepts: _Float,
+    losses: _Float,
+) -> None:
+    """Fit with every C of `values`, each from the fit before, and leave rows out: both of above.
+
+    values : (m,). u : (p,), the start, overwritten.
+    coef, intercepts, losses : (m, p), (m,), (m,), overwritten.
+    """
+
+def dense_eliminate(
+    x: _Float,
+    y: _Float,
+    weight: _Float,
+    is_kept: NDArray[np.uint8],
+    loss: int,
+    parameters: tuple[float, float],
+    intercept: bool,
+    columns: _Places,
+    sizes: _Places,
+    tol: float,
+    rule: tuple[int, float],
+    gone: _Places,
+) -> int:
+    """Eliminate columns of a pool until each of the sizes is reached, as `Exchanges.eliminate`.
+
+    x, is_kept : as of `dense_exchange`. columns : (m,) sorted, to begin with. sizes : falling.
+    rule : with how many columns they leave one by one, and what share of them leaves before that.
+    gone : (m,), overwritten by the columns that leave, in order. Returns how many they are.
+    """
+
 def block_newton(
     x: _Float,
     membership: _Float,

@@ -12,6 +12,7 @@
 #include "bindings.hpp"
 #include "blocks.hpp"
 #include "class_blocks.hpp"
+#include "eliminate.hpp"
 #include "exchange.hpp"
 #include "left_out.hpp"
 #include "output_exchange.hpp"
@@ -191,6 +192,44 @@ double left_out(const StridedMatrix<double>& x, const Array<double>& y, const Ar
     return found;
 }
 
+void compared(const StridedMatrix<double>& x, const Array<double>& y, const Array<double>& weight,
+              const Array<double>& unit, int loss, const Pair& parameters, bool intercept,
+              double start, const Array<double>& penalty, const Array<double>& values, double tol,
+              const OutArray& u, const OutMatrix& coef, const OutArray& intercepts,
+              const OutArray& losses) {
+    const auto of_loss = [&]<class Loss>(const Loss& one) -> RidgeAnswer {
+        if constexpr (IsOfRows<Loss>) {
+            compare(one, y.data(), weight.data(), unit.data(), length(x, 0), intercept, x.data(),
+                    x.stride(0), x.stride(1), length(x, 1), penalty.data(), values.data(),
+                    length(values, 0), tol, u.data(), start, coef.data(), intercepts.data(),
+                    losses.data());
+            return {};
+        } else {
+            throw std::invalid_argument("rows of this loss cannot be left out one by one.");
+        }
+    };
+    finite([&] { return with_loss({loss, parameters.first, parameters.second}, of_loss); });
+}
+
+std::int64_t eliminated(const StridedMatrix<double>& x, const Array<double>& y,
+                        const Array<double>& weight, const Array<std::uint8_t>& is_kept, int loss,
+                        const Pair& parameters, bool intercept, const Array<std::int64_t>& columns,
+                        const Array<std::int64_t>& sizes, double tol,
+                        const std::pair<std::int64_t, double>& rule, const OutIndices& gone) {
+    std::int64_t count = 0;
+    const auto solve = [&]<class Loss>(const Risk<Loss>& risk) -> RidgeAnswer {
+        const auto order = eliminate(
+            risk, intercept, x.data(), x.stride(0), x.stride(1), is_kept.data(),
+            {columns.data(), columns.data() + length(columns, 0)},
+            {sizes.data(), sizes.data() + length(sizes, 0)}, tol, {rule.first, rule.second});
+        std::copy(order.begin(), order.end(), gone.data());
+        count = static_cast<std::int64_t>(order.size());
+        return {};
+    };
+    solved(solve, y, weight, loss, parameters);
+    return count;
+}
+
 // b, objective, bound, steps, and how they ended
 std::tuple<double, double, double, int, int> blocks(
     const StridedMatrix<double>& x, const Matrix& membership, const Array<double>& y,
@@ -274,6 +313,13 @@ void bind_ridge(nb::module_& m) {
     m.def("left_out_loss", &left_out, "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(),
           "unit"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "C"_a,
           "penalty"_a.noconvert(), "margins"_a.noconvert());
+    m.def("compare_left_out", &compared, "x"_a.noconvert(), "y"_a.noconvert(),
+          "weight"_a.noconvert(), "unit"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a,
+          "start"_a, "penalty"_a.noconvert(), "values"_a.noconvert(), "tol"_a, "u"_a.noconvert(),
+          "coef"_a.noconvert(), "intercepts"_a.noconvert(), "losses"_a.noconvert());
+    m.def("dense_eliminate", &eliminated, "x"_a.noconvert(), "y"_a.noconvert(),
+          "weight"_a.noconvert(), "is_kept"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a,
+          "columns"_a.noconvert(), "sizes"_a.noconvert(), "tol"_a, "rule"_a, "gone"_a.noconvert());
     m.def("block_newton", &blocks, "x"_a.noconvert(), "membership"_a.noconvert(), "y"_a.noconvert(),
           "weight"_a.noconvert(), "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,
           "scale"_a, "u"_a.noconvert(), "weights"_a.noconvert(), "dual"_a.noconvert(),

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <vector>
 
 #include "cholesky.hpp"
 #include "lanes.hpp"
@@ -81,6 +82,33 @@ double left_out_loss(const Risk<Loss>& risk, const Risk<Loss>& one, const double
     }
     const double total = std::accumulate(risk.weight(), risk.weight() + n, 0.0);
     return risk.evaluate(margin, 0.0, v, curvature).value / total;
+}
+
+// Fits the columns of x with every C of `values`, each from the fit before, and leaves rows out.
+// weight: without C; unit: what of it is left out of a row. u (p,), b: the start, then the last
+// fit. Row k of coef (m, p), and entry k of intercepts and losses, are of the k-th C.
+template <class Loss>
+void compare(const Loss& loss, const double* y, const double* weight, const double* unit,
+             std::int64_t n, bool intercept, const double* x, std::int64_t row_stride,
+             std::int64_t column_stride, std::int64_t p, const double* penalty,
+             const double* values, std::int64_t m, double tol, double* u, double b, double* coef,
+             double* intercepts, double* losses) {
+    const Risk<Loss> risk(loss, y, weight, n), one(loss, y, unit, n);
+    std::vector<std::int64_t> columns(static_cast<std::size_t>(p));
+    std::iota(columns.begin(), columns.end(), std::int64_t{0});
+    Buffer times(n), margins(n), dual(n), scores(p);
+    for (std::int64_t k = 0; k < m; ++k) {
+        std::transform(weight, weight + n, static_cast<double*>(times),
+                       [&](double s) { return values[k] * s; });
+        const Risk<Loss> weighted(loss, y, times, n);
+        RidgeSolver<Loss> solver(weighted, intercept, p, penalty);
+        solver.choose(x, row_stride, column_stride, columns.data());
+        b = solver.solve(b, tol, false, kInfinity, u, margins, dual, scores).intercept;
+        std::copy_n(u, p, coef + k * p);
+        intercepts[k] = b;
+        losses[k] =
+            left_out_loss(risk, one, solver.columns(), p, values[k], penalty, intercept, margins);
+    }
 }
 
 }  // namespace zeronorm

@@ -48,6 +48,8 @@ class RidgeSolver {
         zero_value_ = null;
         is_factored_ = is_factored_ && is_same_matrix;
     }
+    // The chosen columns, every n_rows() of the risk.
+    const double* columns() const { return z_; }
 
     // Takes p columns of x, n rows by strides in elements: the Z of the next solution.
     void choose(const double* x, std::int64_t row_stride, std::int64_t column_stride,

@@ -104,7 +104,7 @@ def check_response(y: Any, n_samples: int) -> FloatArray:
     check_unmasked("y", y)
     values = None
     if getattr(getattr(y, "dtype", None), "kind", "") != "c":
-        y = column_or_1d(y, warn=True)
+        y = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
         values = as_numbers(y)
     if values is None:
         raise ValueError(

@@ -128,10 +128,13 @@ class Exchanges:
 
         Returns nested supports, sorted, by size.
         """
+        falling = sorted(set(sizes), reverse=True)
+        if self._is_small(columns.size):
+            return self._at_once(columns, falling, tol)
         left = columns
         supports: dict[int, IndexArray] = {}
         start: tuple[FloatArray, float] | None = None
-        for size in sorted(set(sizes), reverse=True):
+        for size in falling:
             while left.size > size:
                 fit = self._ridge(left, start, tol, False, np.inf)
                 count = 1 if left.size <= ONE_BY_ONE else max(1, int(DROP_SHARE * left.size))
@@ -145,6 +148,21 @@ class Exchanges:
                 start = (fit.coef[stay], fit.intercept)
             supports[size] = left
         return supports
+
+    def _is_small(self, p: int) -> bool:
+        """Return whether a kernel makes exchanges of so many columns, all that it does at once."""
+        few = self._Z.shape[0] * self._Z.shape[1] <= KERNEL_POOL
+        return few and in_kernel(self._Z, p, self._risk.loss) and not self._signs.any()
+
+    def _at_once(self, columns: IndexArray, sizes: list[int], tol: float) -> dict[int, IndexArray]:
+        risk, gone = self._risk, np.empty(columns.size, np.int64)
+        assert self._Z.array is not None
+        _kernels.dense_eliminate(
+            self._Z.array, risk.y.ravel(), risk.weight, self._protected.view(np.uint8),
+            risk.loss.kernel, risk.loss.kernel_parameters, risk.intercept, columns,
+            np.array(sizes), tol, (ONE_BY_ONE, DROP_SHARE), gone,
+        )  # fmt: skip
+        return {k: columns[~np.isin(columns, gone[: columns.size - k])] for k in sizes}
 
     def splice(self, current: Fitted) -> Fitted:
         """Exchange columns of the support with others while the objective falls.
@@ -217,8 +235,7 @@ class Exchanges:
     def improve(self, current: Fitted, *, swaps: bool = True) -> Fitted:
         """Splice and swap until neither helps; without swaps, splice."""
         (n, p), k = self._Z.shape, current.columns.size
-        compiled = n * p <= KERNEL_POOL and in_kernel(self._Z, k, self._risk.loss)
-        if k == 0 or not compiled or self._signs.any():
+        if k == 0 or not self._is_small(k):
             return self.improve_by_steps(current, swaps=swaps)
         known, n_known = self._settled.get(k, (current, 0))
         columns, u = current.columns.copy(), current.fit.coef.copy()

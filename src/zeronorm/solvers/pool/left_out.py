@@ -36,7 +36,7 @@ def leave_one_out_loss(
     risk : with the sample weights, C not among them.
     """
     one = np.minimum(risk.weight, 1.0 if unit is None else unit)
-    if in_kernel(Z, Z.shape[1], risk.loss):
+    if risk.loss.separable and in_kernel(Z, Z.shape[1], risk.loss):
         assert Z.array is not None
         return _kernels.left_out_loss(
             Z.array, risk.y, risk.weight, one, risk.loss.kernel, risk.loss.kernel_parameters,
@@ -44,6 +44,30 @@ def leave_one_out_loss(
         )  # fmt: skip
     leverage = leverages(Z, C * risk.curvature(margins), penalty, risk.intercept)
     return _left_out(risk, C, margins, leverage, one)
+
+
+def compare_at_once(
+    Z: Columns,
+    risk: Risk,
+    values: FloatArray,
+    penalty: FloatArray,
+    start: tuple[FloatArray, float],
+    tol: float,
+    unit: FloatArray | None,
+) -> tuple[list[tuple[FloatArray, float]], list[float]]:
+    """Return the fits with some values of C, each from the one before, and their losses as above.
+
+    Of a sum over rows, in small problems, in one call.
+    """
+    m, p = values.size, penalty.size
+    coef, intercepts, losses = np.empty((m, p)), np.empty(m), np.empty(m)
+    assert Z.array is not None
+    _kernels.compare_left_out(
+        Z.array, risk.y, risk.weight, np.minimum(risk.weight, 1.0 if unit is None else unit),
+        risk.loss.kernel, risk.loss.kernel_parameters, risk.intercept, start[1], penalty, values,
+        tol, start[0].copy(), coef, intercepts, losses,
+    )  # fmt: skip
+    return list(zip(coef, intercepts.tolist(), strict=True)), losses.tolist()
 
 
 def _left_out(

@@ -9,22 +9,24 @@ that differ by many orders have no part in it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray
+from ..._typing import Columns, FloatArray, IndexArray
 from ...losses import Ordinal, as_adjusted
 from ..risk import Risk
 from ..signs import free_signs
 from .left_out import (
+    compare_at_once,
     folds_of,
     held_out_loss,
     leave_one_out_loss,
     leave_one_row_out_loss,
     leave_ordered_row_out_loss,
 )
-from .ridge import ROUNDING, Ridge, inverse_factor
+from .ridge import ROUNDING, Ridge, in_kernel, inverse_factor
 from .signed_ridge import signed_ridge
 
 # Values of C for "loo", divided by the mean variance of the selected columns: from prior standard
@@ -88,24 +90,20 @@ def refit(
         variance = variances(Z, std, risk.weight)
         share, mean_of_all = column_penalties(variance), mean_variance(variance)
     penalty = share / std**2
-    if C == "loo":
-        compared = Comparison(Z, risk, penalty, own, unit, max(tol, GRID_TOL))
-        for value in LOO_GRID:
-            compared.add(value / (risk.loss.outputs * mean_of_all))
+    compared = Comparison(Z, risk, penalty, own, unit, max(tol, GRID_TOL))
+    value, start, loo_loss = C, None, np.nan
+    if isinstance(value, str):
+        compared.add(np.array(LOO_GRID) / (risk.loss.outputs * mean_of_all))
         most = weakest_ridge(Z, std, risk, share) if compared.last_is_best else 0.0
         while STEP * compared.values[-1] <= most and compared.last_is_best:
-            compared.add(STEP * compared.values[-1])
-    else:
-        compared = Comparison(Z, risk, penalty, own, unit, tol, judged=not chosen)
-        compared.add(float(C))
-    best = compared.best
-    fit = compared.fits[best]
-    if compared.tol > tol:
-        start = fit.coef, fit.intercept
-        weighted = risk.times(compared.values[best])
-        fit = signed_ridge(Z, weighted, own, penalty=penalty, start=start, tol=tol)
+            compared.add(np.array([STEP * compared.values[-1]]))
+        best = compared.best
+        value, start, loo_loss = compared.values[best], compared.fits[best], compared.losses[best]
+    fit = signed_ridge(Z, risk.times(value), own, penalty=penalty, start=start, tol=tol)
+    if start is None and not chosen:
+        loo_loss = compared.left_out(value, fit)
     coef = fit.coef / std
-    value = risk.value_gradient(fit.margins)[0]
+    loss = risk.value_gradient(fit.margins)[0]
     intercept, effects = risk.unpenalised(fit.margins, fit.intercept)
     if risk.loss.own_intercepts or risk.loss.outputs > 1:
         intercept = intercept - (mean * coef).reshape(-1, risk.loss.outputs).sum(axis=0)
@@ -114,9 +112,9 @@ def refit(
     return Refit(
         coef,
         intercept + risk.origin,
-        compared.values[best],
         value,
-        compared.losses[best],
+        loss,
+        loo_loss,
         fit.gap,
         effects,
     )
@@ -132,33 +130,46 @@ class Comparison:
     signs: np.ndarray
     unit: FloatArray | None
     tol: float
-    judged: bool = True  # else losses are NaN: nobody compares them
     values: list[float] = field(default_factory=list)
-    fits: list[Ridge] = field(default_factory=list)
+    fits: list[tuple[FloatArray, float]] = field(default_factory=list)  # coefficients, intercepts
     losses: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Make the folds of a loss whose rows depend on each other."""
+        """Look at what rows of the loss can be left out by."""
         adjusted = as_adjusted(self.risk.loss)
         loss = self.risk.loss if adjusted is None else adjusted.each
         self.adjusted = adjusted is not None
         self.ordered = isinstance(loss, Ordinal)
-        by_folds = self.judged and not (loss.separable or self.ordered) and loss.outputs == 1
-        self.folds = folds_of(self.Z, self.risk) if by_folds else []
+        self.by_folds = not (loss.separable or self.ordered) and loss.outputs == 1
 
-    def add(self, C: float) -> None:
-        """Fit with a further C, from the last fit."""
+    @cached_property
+    def folds(self) -> list[tuple[IndexArray, Columns, Risk]]:
+        """The folds of a loss whose rows depend on each other."""
+        return folds_of(self.Z, self.risk)
+
+    def add(self, values: FloatArray) -> None:
+        """Fit with further values of C, each from the last fit."""
         Z, risk, penalty, signs = self.Z, self.risk, self.penalty, self.signs
-        start = (self.fits[-1].coef, self.fits[-1].intercept) if self.fits else None
-        fit = signed_ridge(Z, risk.times(C), signs, penalty=penalty, start=start, tol=self.tol)
-        self.values.append(C)
-        self.fits.append(fit)
-        self.losses.append(self._left_out(C, fit) if self.judged else np.nan)
+        start = self.fits[-1] if self.fits else (np.zeros(penalty.size), 0.0)
+        if in_kernel(Z, penalty.size, risk.loss) and risk.loss.separable and not signs.any():
+            fits, losses = compare_at_once(Z, risk, values, penalty, start, self.tol, self.unit)
+        else:
+            fits, losses = [], []
+            for C in values:
+                fit = signed_ridge(
+                    Z, risk.times(C), signs, penalty=penalty, start=start, tol=self.tol
+                )  # fmt: skip
+                start = fit.coef, fit.intercept
+                fits.append(start)
+                losses.append(self.left_out(C, fit))
+        self.values += values.tolist()
+        self.fits += fits
+        self.losses += losses
 
-    def _left_out(self, C: float, fit: Ridge) -> float:
+    def left_out(self, C: float, fit: Ridge) -> float:
         """Return the mean loss of rows that the fit did not see."""
         Z, risk, penalty, signs = self.Z, self.risk, self.penalty, self.signs
-        if self.folds:
+        if self.by_folds:
             return held_out_loss(Z, risk, self.folds, C, penalty, fit, self.tol, signs)
         if risk.loss.outputs > 1:
             return leave_one_row_out_loss(Z, risk, C, penalty, fit.margins, self.unit)

@@ -52,14 +52,14 @@ def cholesky(matrix: FloatArray) -> FloatArray:
     A diagonal shift at rounding level is added where rounding has made the matrix indefinite;
     `matrix` is changed then. LinAlgError where it is not finite.
     """
-    shift = 0.0
-    diagonal = np.einsum("ii->i", matrix)
-    largest = float(diagonal.max(initial=0.0))
+    shift, largest = 0.0, None
     while True:
         factor, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=0)
         # Not every LAPACK refuses NaN; it stays on the diagonal then.
         if info == 0 and np.isfinite(np.einsum("ii->i", factor)).all():
             return np.asarray(factor)
+        diagonal = np.einsum("ii->i", matrix)
+        largest = float(diagonal.max(initial=0.0)) if largest is None else largest
         if not shift <= largest < np.inf:
             raise np.linalg.LinAlgError("the Newton system is not finite: the data overflow.")
         step = max(1e-14 * largest, 10.0 * shift)
