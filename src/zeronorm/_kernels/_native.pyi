@@ -252,11 +252,12 @@ def block_newton(
     left, and 2 after the most steps.
     """
 
-def class_blocks(
+def output_blocks(
     x: _Float,
     membership: _Float,
     y: _Float,
     weight: _Float,
+    of_classes: bool,
     outputs: int,
     intercept: bool,
     tol: float,
@@ -266,11 +267,12 @@ def class_blocks(
     dual: _Float,
     history: _Float,
 ) -> tuple[float, float, int, int]:
-    """Do the same for the classes of a multinomial model, which share the columns.
+    """Do the same for outputs that share the columns: classes, or responses by least squares.
 
     Parameters
     ----------
-    x : (n, m). membership : (m q, T), the same in all classes of a column.
+    x : (n, m). membership : (m q, T), the same in all outputs of a column.
+    weight : of responses the same in all of them.
     y, weight, dual : (q n,). u : (m q,), column by column; the others as of `block_newton`.
 
     Returns

@@ -17,6 +17,7 @@
 #include "left_out.hpp"
 #include "output_exchange.hpp"
 #include "outputs.hpp"
+#include "response_blocks.hpp"
 #include "ridge.hpp"
 
 namespace zeronorm {
@@ -109,6 +110,67 @@ Numbers responses(const StridedMatrix<double>& x, const Array<std::int64_t>& col
     return finite([&] { return with_loss({loss, parameters.first, parameters.second}, of_loss); });
 }
 
+// objective, bound, steps, and how they ended
+std::tuple<double, double, int, int> blocks_of_outputs(
+    const StridedMatrix<double>& x, const Matrix& membership, const Array<double>& y,
+    const Array<double>& weight, bool of_classes, std::int64_t outputs, bool intercept, double tol,
+    double scale, const OutArray& u, const OutArray& lambda, const OutArray& dual,
+    const OutMatrix& history) {
+    BlockAnswer found{};
+    finite([&]() -> RidgeAnswer {
+        const std::int64_t n = length(x, 0), m = length(x, 1);
+        std::vector<std::int64_t> columns(static_cast<std::size_t>(m));
+        std::iota(columns.begin(), columns.end(), 0);
+        SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(), m);
+        const auto run = [&](auto&& solver) {
+            found = solver.solve(tol, scale, u.data(), lambda.data(), dual.data(), history.data());
+        };
+        if (of_classes) {
+            MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
+            run(ClassBlocks(risk, shared, y.data(), weight.data(), membership.data(),
+                            length(membership, 1)));
+        } else {
+            run(ResponseBlocks(shared, y.data(), weight.data(), n, outputs, intercept,
+                               membership.data(), length(membership, 1)));
+        }
+        return {};
+    });
+    return {found.objective, found.bound, found.steps, static_cast<int>(found.status)};
+}
+
+// What the fit of a support is, written where exchanges begin.
+struct Support {
+    const OutIndices& columns;
+    const OutArray &coef, &margins, &dual, &scores;
+};
+
+// Makes exchanges in a pool from a support, and writes the one where they end.
+template <class Problem>
+RidgeAnswer improve(Problem& problem, const StridedMatrix<double>& x,
+                    const Array<std::uint8_t>& is_kept, double start, double tol, double fit_tol,
+                    bool swaps, const Rule& rule, double won_back,
+                    const std::vector<std::int64_t>& known, std::int64_t n_known,
+                    const Support& support) {
+    const auto [most_spliced, rounds, most_leaving, most_trials, trials_each] = rule;
+    const ExchangeRule exchange_rule{most_spliced, rounds,      most_leaving,
+                                     most_trials,  trials_each, won_back};
+    PoolExchanges<Problem> pool(x.data(), x.stride(0), x.stride(1), length(x, 1), problem,
+                                is_kept.data(), tol, fit_tol, exchange_rule);
+    const std::int64_t k = length(support.columns, 0), n = problem.n(), q = problem.outputs();
+    std::int64_t* const columns = support.columns.data();
+    double* const coef = support.coef.data();
+    const SupportFit found =
+        pool.improve({columns, columns + k}, {coef, coef + q * k}, start, swaps, known, n_known);
+    std::copy_n(found.columns.data(), k, columns);
+    std::copy_n(found.coef.data(), q * k, coef);
+    std::copy_n(found.scores.data(), q * k, support.scores.data());
+    for (std::int64_t o = 0; o < q; ++o) {
+        std::copy_n(found.margins.data() + o * problem.n_rows(), n, support.margins.data() + o * n);
+        std::copy_n(found.dual.data() + o * problem.n_rows(), n, support.dual.data() + o * n);
+    }
+    return found.answer;
+}
+
 double left_out(const StridedMatrix<double>& x, const Array<double>& y, const Array<double>& weight,
                 const Array<double>& unit, int loss, const Pair& parameters, bool intercept,
                 double C, const Array<double>& penalty, const Array<double>& margins) {
@@ -191,59 +253,6 @@ std::tuple<double, double, double, int, int> blocks(
             static_cast<int>(found.status)};
 }
 
-// objective, bound, steps, and how they ended
-std::tuple<double, double, int, int> blocks_of_classes(
-    const StridedMatrix<double>& x, const Matrix& membership, const Array<double>& y,
-    const Array<double>& weight, std::int64_t outputs, bool intercept, double tol, double scale,
-    const OutArray& u, const OutArray& lambda, const OutArray& dual, const OutMatrix& history) {
-    BlockAnswer found{};
-    finite([&]() -> RidgeAnswer {
-        const std::int64_t n = length(x, 0), m = length(x, 1);
-        std::vector<std::int64_t> columns(static_cast<std::size_t>(m));
-        std::iota(columns.begin(), columns.end(), 0);
-        MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
-        SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(), m);
-        ClassBlocks solver(risk, shared, y.data(), weight.data(), membership.data(),
-                           length(membership, 1));
-        found = solver.solve(tol, scale, u.data(), lambda.data(), dual.data(), history.data());
-        return {};
-    });
-    return {found.objective, found.bound, found.steps, static_cast<int>(found.status)};
-}
-
-// What the fit of a support is, written where exchanges begin.
-struct Support {
-    const OutIndices& columns;
-    const OutArray &coef, &margins, &dual, &scores;
-};
-
-// Makes exchanges in a pool from a support, and writes the one where they end.
-template <class Problem>
-RidgeAnswer improve(Problem& problem, const StridedMatrix<double>& x,
-                    const Array<std::uint8_t>& is_kept, double start, double tol, double fit_tol,
-                    bool swaps, const Rule& rule, double won_back,
-                    const std::vector<std::int64_t>& known, std::int64_t n_known,
-                    const Support& support) {
-    const auto [most_spliced, rounds, most_leaving, most_trials, trials_each] = rule;
-    const ExchangeRule exchange_rule{most_spliced, rounds,      most_leaving,
-                                     most_trials,  trials_each, won_back};
-    PoolExchanges<Problem> pool(x.data(), x.stride(0), x.stride(1), length(x, 1), problem,
-                                is_kept.data(), tol, fit_tol, exchange_rule);
-    const std::int64_t k = length(support.columns, 0), n = problem.n(), q = problem.outputs();
-    std::int64_t* const columns = support.columns.data();
-    double* const coef = support.coef.data();
-    const SupportFit found =
-        pool.improve({columns, columns + k}, {coef, coef + q * k}, start, swaps, known, n_known);
-    std::copy_n(found.columns.data(), k, columns);
-    std::copy_n(found.coef.data(), q * k, coef);
-    std::copy_n(found.scores.data(), q * k, support.scores.data());
-    for (std::int64_t o = 0; o < q; ++o) {
-        std::copy_n(found.margins.data() + o * problem.n_rows(), n, support.margins.data() + o * n);
-        std::copy_n(found.dual.data() + o * problem.n_rows(), n, support.dual.data() + o * n);
-    }
-    return found.answer;
-}
-
 Numbers exchange(const StridedMatrix<double>& x, const Array<double>& y,
                  const Array<double>& weight, const Array<std::uint8_t>& is_kept, int loss,
                  const Pair& parameters, bool intercept, double start, double tol, double fit_tol,
@@ -308,8 +317,8 @@ void bind_ridge(nb::module_& m) {
     m.def("block_newton", &blocks, "x"_array, "membership"_array, "y"_array, "weight"_array,
           "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a, "scale"_a, "u"_array,
           "weights"_array, "dual"_array, "history"_array);
-    m.def("class_blocks", &blocks_of_classes, "x"_array, "membership"_array, "y"_array,
-          "weight"_array, "outputs"_a, "intercept"_a, "tol"_a, "scale"_a, "u"_array,
+    m.def("output_blocks", &blocks_of_outputs, "x"_array, "membership"_array, "y"_array,
+          "weight"_array, "of_classes"_a, "outputs"_a, "intercept"_a, "tol"_a, "scale"_a, "u"_array,
           "weights"_array, "dual"_array, "history"_array);
     m.def("dense_exchange", &exchange, "x"_array, "y"_array, "weight"_array, "is_kept"_array,
           "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a, "fit_tol"_a, "swaps"_a,

@@ -29,9 +29,10 @@ struct BlockAnswer {
 
 class BlockModel {
   public:
-    // E: (p, T) 0/1, row by row.
-    BlockModel(std::int64_t p, std::int64_t T, const double* E)
-        : p_(p), T_(T), width_(whole(p, kGramRight)), E_(E) {}
+    // E: (p, T) 0/1, row by row. sides: u and h are as many vectors of p numbers, one after the
+    // other, with the same A and lambda; the model is the sum over them.
+    BlockModel(std::int64_t p, std::int64_t T, const double* E, std::int64_t sides = 1)
+        : p_(p), T_(T), sides_(sides), width_(whole(p, kGramRight)), E_(E) {}
 
     // A, all entries, in rows of `width`: set before the model is minimised.
     double* matrix() const { return A_; }
@@ -39,6 +40,12 @@ class BlockModel {
     // Where the model is least.
     const double* goal() const { return goal_; }
     const double* weights() const { return weights_; }
+
+    // to = A w for every side, A being symmetric
+    void multiply(const double* w, double* to) const {
+        for (std::int64_t side = 0; side < sides_; ++side)
+            multiply_one(w + side * p_, to + side * p_);
+    }
 
     // 1/2 of the largest sum of squares of a block
     double largest_block(const double* scores) const {
@@ -59,26 +66,29 @@ class BlockModel {
     double penalty(const double* u, const double* lambda) const {
         double total = 0.0;
         for (std::int64_t j = 0; j < p_; ++j) {
-            if (u[j] == 0.0) continue;
+            double square = 0.0;
+            for (std::int64_t k = j; k < sides_ * p_; k += p_)
+                square += u[k] * u[k];
+            if (square == 0.0) continue;
             const double d = share(lambda, j);
             if (!(d > 0.0)) return kInfinity;
-            total += u[j] * u[j] / d;
+            total += square / d;
         }
         return 0.5 * total;
     }
 
-    // Minimises 1/2 u'(A + diag(E lambda)^-1) u - h'u, h = A u + c, into goal_ and weights_: the
-    // projected Newton method of `_quadratic_model` in solvers/minimax/newton.py.
+    // Minimises 1/2 u'(A + diag(E lambda)^-1) u - h'u, h = A u + scores, into goal_ and weights_:
+    // the projected Newton method of `_quadratic_model` in solvers/minimax/newton.py.
     void minimise(const double* lambda, double tol, const double* u, const double* scores) {
         multiply(u, h_);
-        for (std::int64_t j = 0; j < p_; ++j)
-            h_[j] += scores[j];
+        for (std::int64_t k = 0; k < sides_ * p_; ++k)
+            h_[k] += scores[k];
         std::copy_n(lambda, T_, static_cast<double*>(weights_));
         double value = factor_model(weights_);
         for (int round = 0; T_ > 1 && round < kMaxWeightSteps; ++round) {
             multiply(goal_, c_);
-            for (std::int64_t j = 0; j < p_; ++j)
-                c_[j] = h_[j] - c_[j];
+            for (std::int64_t k = 0; k < sides_ * p_; ++k)
+                c_[k] = h_[k] - c_[k];
             double mean = 0.0, least = kInfinity;
             for (std::int64_t t = 0; t < T_; ++t) {
                 slope_[t] = -half_square(c_, t);
@@ -110,13 +120,12 @@ class BlockModel {
   private:
     double half_square(const double* scores, std::int64_t t) const {
         double square = 0.0;
-        for (std::int64_t j = 0; j < p_; ++j)
-            square += E_[j * T_ + t] * scores[j] * scores[j];
+        for (std::int64_t k = 0; k < sides_ * p_; ++k)
+            square += E_[k % p_ * T_ + t] * scores[k] * scores[k];
         return 0.5 * square;
     }
 
-    // to = A w, A being symmetric
-    void multiply(const double* w, double* to) const {
+    void multiply_one(const double* w, double* to) const {
         const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
             double* __restrict const sums = to;
             std::fill_n(sums, p_, 0.0);
@@ -132,11 +141,13 @@ class BlockModel {
 
     // target_ <- the minimum over the simplex of the quadratic model in the weights.
     void aim() {
-        for (std::int64_t t = 0; t < T_; ++t) {
-            double *const image = image_ + t * p_, *const solved = solved_ + t * p_;
+        for (std::int64_t k = 0; k < T_ * sides_; ++k) {
+            const std::int64_t t = k / sides_;
+            const double* const c = c_ + k % sides_ * p_;
+            double *const image = image_ + k * p_, *const solved = solved_ + k * p_;
             for (std::int64_t j = 0; j < p_; ++j)
-                part_[j] = c_[j] * E_[j * T_ + t];
-            multiply(part_, image);
+                part_[j] = c[j] * E_[j * T_ + t];
+            multiply_one(part_, image);
             for (std::int64_t j = 0; j < p_; ++j)
                 solved[j] = root_[j] * image[j];
             solve_factored(factor_, p_, width_, solved);
@@ -144,9 +155,11 @@ class BlockModel {
         for (std::int64_t s = 0; s < T_; ++s)
             for (std::int64_t t = 0; t < T_; ++t) {
                 double total = 0.0;
-                for (std::int64_t j = 0; j < p_; ++j)
-                    total += image_[t * p_ + j] *
-                             (c_[j] * E_[j * T_ + s] - root_[j] * solved_[s * p_ + j]);
+                for (std::int64_t k = 0; k < sides_ * p_; ++k) {
+                    const std::int64_t j = k % p_;
+                    total += image_[t * sides_ * p_ + k] *
+                             (c_[k] * E_[j * T_ + s] - root_[j] * solved_[s * sides_ * p_ + k]);
+                }
                 hessian_[s * T_ + t] = total;
             }
         for (std::int64_t s = 0; s < T_; ++s) {
@@ -162,7 +175,8 @@ class BlockModel {
     double factor_model(const double* lambda) {
         for (std::int64_t j = 0; j < p_; ++j) {
             root_[j] = std::sqrt(share(lambda, j));
-            goal_[j] = root_[j] * h_[j];
+            for (std::int64_t k = j; k < sides_ * p_; k += p_)
+                goal_[k] = root_[j] * h_[k];
         }
         for (std::int64_t a = 0; a < p_; ++a) {
             for (std::int64_t b = a; b < p_; ++b)
@@ -170,21 +184,25 @@ class BlockModel {
             K_[a * width_ + a] += 1.0;
         }
         cholesky(K_, p_, width_, factor_);
-        solve_factored(factor_, p_, width_, goal_);
         double value = 0.0;
-        for (std::int64_t j = 0; j < p_; ++j) {
-            goal_[j] *= root_[j];
-            value += h_[j] * goal_[j];
+        for (std::int64_t side = 0; side < sides_; ++side) {
+            double* const goal = goal_ + side * p_;
+            solve_factored(factor_, p_, width_, goal);
+            for (std::int64_t j = 0; j < p_; ++j) {
+                goal[j] *= root_[j];
+                value += h_[side * p_ + j] * goal[j];
+            }
         }
         return -0.5 * value;
     }
 
-    std::int64_t p_, T_, width_;  // the last with padding
+    std::int64_t p_, T_, sides_, width_;  // the last with padding
     const double* E_;
     OnSimplex simplex_{T_};
-    Buffer A_{width_ * width_}, K_{width_ * width_}, factor_{width_ * width_}, h_{p_}, c_{p_},
-        root_{p_}, goal_{p_}, part_{p_}, image_{T_ * p_}, solved_{T_ * p_}, weights_{T_},
-        trial_{T_}, target_{T_}, slope_{T_}, along_{T_}, hessian_{T_ * T_};
+    Buffer A_{width_ * width_}, K_{width_ * width_}, factor_{width_ * width_}, h_{sides_ * p_},
+        c_{sides_ * p_}, root_{p_}, goal_{sides_ * p_}, part_{p_}, image_{T_ * sides_ * p_},
+        solved_{T_ * sides_ * p_}, weights_{T_}, trial_{T_}, target_{T_}, slope_{T_}, along_{T_},
+        hessian_{T_ * T_};
 };
 
 // Newton's method for a problem over blocks. problem.assess() returns the objective and a lower

@@ -48,8 +48,6 @@ class RidgeSolver {
         zero_value_ = null;
         is_factored_ = is_factored_ && is_same_matrix;
     }
-    // The objective of the model without features.
-    double null() const { return zero_value_; }
     // The chosen columns, every n_rows() of the risk.
     const double* columns() const { return z_; }
 

@@ -16,8 +16,7 @@ from ... import _kernels
 from ..._typing import Columns, FloatArray
 from ...losses import has_compiled_dual
 from ...result import Status
-from ..pool.outputs import OF_CLASSES, kernel_of
-from ..pool.outputs import in_kernel as outputs_in_kernel
+from ..pool.outputs import OF_CLASSES, kernel_of, outputs_over_blocks
 from ..pool.ridge import in_kernel
 from .problem import Blocks, Inner, Iterate, Recorder, State, assess, penalty
 
@@ -38,10 +37,8 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
     """Solve the inner problem to (objective - bound) <= tol * blocks.scale."""
     sample = _curvature_sample(blocks)
     Z, loss = blocks.Z, blocks.risk.loss
-    if kernel_of(loss) == OF_CLASSES and Z.repeated is not None:
-        if outputs_in_kernel(loss, blocks.risk.size, Z.repeated.shape[1]):
-            return _compiled(blocks, state, tol)
-    elif sample is None and has_compiled_dual(loss) and in_kernel(Z, Z.shape[1], loss):
+    shared = outputs_over_blocks(Z, blocks.risk)
+    if shared or (sample is None and has_compiled_dual(loss) and in_kernel(Z, Z.shape[1], loss)):
         return _compiled(blocks, state, tol)
     record = Recorder(blocks, tol)
     Z, E, risk = blocks.Z, blocks.membership, blocks.risk
@@ -106,9 +103,9 @@ def _compiled(blocks: Blocks, state: State, tol: float) -> Inner:
         loss: Any = risk.loss
         x = blocks.Z.repeated
         assert x is not None
-        objective, bound, n_iter, end = _kernels.class_blocks(
-            x, blocks.membership, risk.y, risk.weight, loss.outputs, loss.free, tol, blocks.scale,
-            *out,
+        objective, bound, n_iter, end = _kernels.output_blocks(
+            x, blocks.membership, risk.y, risk.weight, kernel_of(loss) == OF_CLASSES, loss.outputs,
+            loss.free, tol, blocks.scale, *out,
         )  # fmt: skip
     else:
         b, objective, bound, n_iter, end = _kernels.block_newton(

@@ -45,6 +45,16 @@ def in_kernel(loss: Any, n: int, n_features: int) -> bool:
     return kernel_of(loss) is not None and n * side**2 + side**3 <= KERNEL_SYSTEM
 
 
+def outputs_over_blocks(Z: Columns, risk: Risk) -> bool:
+    """Return whether a compiled solver has the minimax problem over blocks of the columns."""
+    loss: Any = risk.loss
+    kernel, x = kernel_of(loss), Z.repeated
+    if kernel is None or x is None or not in_kernel(loss, risk.size, x.shape[1]):
+        return False
+    s = risk.weight.reshape(loss.outputs, -1)
+    return kernel == OF_CLASSES or bool(loss.each.quadratic and (s == s[0]).all())
+
+
 def compiled_outputs(
     Z: Columns,
     risk: Risk,
@@ -86,4 +96,11 @@ def compiled_outputs(
     return u, numbers[0], margins, dual, scores, *numbers[1:]
 
 
-__all__ = ["KERNEL_POOL", "OF_CLASSES", "compiled_outputs", "in_kernel", "kernel_of"]
+__all__ = [
+    "KERNEL_POOL",
+    "OF_CLASSES",
+    "compiled_outputs",
+    "in_kernel",
+    "kernel_of",
+    "outputs_over_blocks",
+]
