@@ -374,6 +374,22 @@ def test_bad_input_is_refused(data):
         assert L1SurvivalAnalysis(1e-9).fit(X, y["cox"]).support_.size == 0
 
 
+@pytest.mark.parametrize("loss", [*NUMBERS, *SURVIVAL])
+def test_covariates_have_the_penalty_factor_0(loss, data):
+    """Columns without a penalty are shrunk, or no bound is certified beside them."""
+    X, y, weight, _ = data
+    factor = np.ones(M)
+    factor[[1, 4]] = 0.0
+    C = 0.8 if loss == "quantile" else 0.15
+    model, offset = fitted(loss, data, C=C, tol=TIGHT, penalty_factor=factor)
+    assert model.dual_gap_ <= TIGHT
+    assert {1, 4} < set(model.support_.tolist())
+    z = X @ model.coef_ + getattr(model, "intercept_", 0.0) + offset
+    c = -C * value_gradient(loss, y[loss], z, weight)[1]
+    free = np.abs(X[:, [1, 4]].T @ c)
+    assert (free <= 1e-6 * np.abs(X[:, [1, 4]]).T @ np.abs(c)).all()
+
+
 @pytest.mark.parametrize("level", [0.5, 0.9])
 @pytest.mark.parametrize("C", [3.0, 30.0])
 def test_quantiles_of_few_rows_and_many_columns(level, C):
