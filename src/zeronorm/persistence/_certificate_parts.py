@@ -60,9 +60,7 @@ def list_diagonal(tree: Tree | None) -> list[list[Any]]:
     return [[int(feature), float(tree.diagonal[feature])] for feature in features]
 
 
-def with_diagonal(
-    tree: Tree | None, listed: list[Any], m: int, require: Require
-) -> Tree | None:
+def with_diagonal(tree: Tree | None, listed: list[Any], m: int, require: Require) -> Tree | None:
     """Return a tree with the diagonal that the metadata list."""
     if tree is None or not listed:
         require(not listed, "diagonal must be of a tree")

@@ -1,13 +1,14 @@
 """Bounds of least squares with a part D of the loss's curvature in the ridge.
 
-With H = X'WX over the features where D_j > 0 and H - D positive semidefinite, every u on these
-features, any u0 on them and any dual point v, with c = X'v, e = y - v / w - X u0, rho = X'We,
+Let (1 - a) H - D be positive semidefinite, H = X'WX over the features where D_j > 0. For every u on
+these features, any u0 on them and any dual point v, with c = X'v and e = y - v / w - X u0,
 
-    loss(u) >= -conjugate(v) - (c + rho)'u + rho'u0 + 1/2 (u - u0)'D(u - u0),
+    loss(u) = -conjugate(v) - c'u + 1/2 ||X (u - u0) - e||_W^2
+           >= -conjugate(v) - c'u + 1/2 (u - u0)'D(u - u0) - 1/2 (1 / a - 1) ||e||_W^2,
 
-and 1/2 ||u||^2 + loss(u) is at least the sum of -conjugate(v) + rho'u0 + 1/2 u0'Du0 and, for each
-feature with a coefficient, -1/2 (c_j + rho_j + D_j u0_j)^2 / (1 + D_j). v is made the dual point of
-u0, so that rho is rounding.
+as ||x - e||^2 >= (1 - a) ||x||^2 - (1 / a - 1) ||e||^2. With the ridge that is at least the sum of
+-conjugate(v), 1/2 u0'Du0, the last term, and -1/2 (c_j + D_j u0_j)^2 / (1 + D_j) for each feature
+with a coefficient. v is made the dual point of u0, so that e is rounding, and its square nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from .._typing import FloatArray, IndexArray
 from ..result import Certificate
@@ -23,17 +23,18 @@ from ._data import Data
 from ._form import CertificateError
 from ._loss import ROUNDOFF
 
+SHARE = 1e-6  # a
 LEAST = 1e-250  # Squares of columns times weights below may underflow.
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """D of a tree, of which H - D has been found to be positive semidefinite."""
+    """D of a tree, of which (1 - a) H - D has been found to be positive semidefinite."""
 
     data: Data
     features: IndexArray  # where D_j > 0
     diagonal: FloatArray  # D there
-    factor: FloatArray  # the lower factor of H, or a little less
+    inverse: FloatArray  # that of H, nearly
     size: FloatArray  # the largest entry of each of these columns
 
     @classmethod
@@ -60,14 +61,15 @@ class Extraction:
         matrix = X.T @ (weight[:, None] * X)
         np.einsum("ii->i", matrix)[:] -= shift
         try:
-            lower, factor = (np.linalg.cholesky(one) for one in (matrix - np.diag(D), matrix))
+            lower = np.linalg.cholesky((1.0 - SHARE) * matrix - np.diag(D))
         except np.linalg.LinAlgError:
-            lower = factor = np.full(1, np.nan)
+            lower = np.full((1, 1), np.nan)
         if not np.isfinite(lower).all():  # not every LAPACK raises where it meets NaN
             raise CertificateError(
                 "tree.diagonal of the certificate is more than the curvature of the loss."
             )
-        return cls(data, features, D, factor, size)
+        inverse = np.asarray(np.linalg.inv(matrix), np.float64)
+        return cls(data, features, D, inverse, size)
 
     def covers(self, units: IndexArray) -> bool:
         """Return whether the models of some features are bounded with D."""
@@ -79,23 +81,21 @@ class Extraction:
         (n, p), q, D = X.shape, data.outputs, self.diagonal[:, None]
         target = data.weight * data.y - dual  # W (y - v / w)
         right = X.T @ target.reshape(q, n).T
-        half = solve_triangular(self.factor, right, lower=True)
-        u = solve_triangular(self.factor, half, lower=True, trans="T")
+        u = self.inverse @ right
         before = data.weight * (data.y - (X @ u).T.ravel())
         v = data.balanced(before)
-        # By how much W (y - Xu) of the true columns may be away from v, summed over the rows.
+        # e, as the columns and sums are known to so many roundings.
         parts = np.abs(data.y).reshape(q, n) + (self.size @ np.abs(u))[:, None]
-        wrong = ROUNDOFF * (4 * n + p + 16) * parts + data.blur
-        away = (data.weight.reshape(q, n) * wrong).sum(axis=1)
-        away += np.abs(v - before).reshape(q, n).sum(axis=1)
+        away = ROUNDOFF * (4 * n + p + 16) * parts.ravel() + data.blur
+        away += np.abs(v - before) / data.weight
         value = 0.5 * float((D * u**2).sum())
-        wrong_value = float(self.size @ np.abs(u) @ away) + ROUNDOFF * (u.size + 8) * value
+        wrong_value = 0.5 / SHARE * float(data.weight @ away**2) + ROUNDOFF * (u.size + 8) * value
         if not np.isfinite(value + wrong_value + float(np.abs(v).sum())):
             raise CertificateError("a dual point of the certificate is too large.")
         shift = np.zeros((data.usable.size, q))
         shift[self.features] = D * u
         spread, part = np.zeros((data.usable.size, q)), np.zeros(data.usable.size)
-        spread[self.features] = self.size[:, None] * away + 8 * ROUNDOFF * np.abs(D * u)
+        spread[self.features] = 8 * ROUNDOFF * np.abs(D * u)
         part[self.features] = self.diagonal
         return Shifted(v, shift, spread, part, value, wrong_value)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
+from ..._typing import FloatArray, IndexArray
 from ...designs._columns import GatheredColumns, gather
 from ...designs._operations import score_errors
 from ...ordering import largest
@@ -31,7 +31,7 @@ from ..task import Task
 from .supports import REFIT_TOL, certificate_of, safe_magnitudes
 
 MAX_SCANS = 50  # of tightening
-FIRST_NODES = 50  # of a search before curvature is extracted
+FIRST_NODES = 25  # of a search before curvature is extracted
 TIGHT_TOL = 1e-4  # gap of the relaxation, relative
 NEW_FACTOR, NEW_MIN = 5, 50  # features that a scan adds to the pool
 # Columns are compared, so many at most, where scores agree to this share; the entries of equal ones
@@ -206,7 +206,6 @@ def _search(
 
     aim : what the relaxation shows with the wanted bound in place of the objective.
     """
-
     steps: list[Progressed] = []
 
     def run(search: BranchAndBound, most: int | None) -> Status:
@@ -225,18 +224,21 @@ def _search(
         return BranchAndBound(problem, support, goal.gap or 0.0, aim.dual, aim.value, resume)
 
     squares, most = Squares.of(problem), goal.max_nodes
-    search = begin(problem)
     if squares is None:
+        search = begin(problem)
         return search, run(search, most), steps
-    if problem.risk.loss.outputs == 1 and not (resume is not None and resume.diagonal.any()):
+    resumed = resume is not None and bool(resume.diagonal.any())
+    at_once = resumed or problem.risk.loss.outputs > 1  # whose other nodes are slow
+    if not at_once:
+        search = begin(problem)
         first = FIRST_NODES if most is None else min(FIRST_NODES, most)
         status = run(search, first)
         if status is not Status.NODE_LIMIT or first == most:
             return search, status, steps
         support = search.support
-    sharper = squares.extracted(aim.value, search.objective)
-    if sharper is not None:
-        search = begin(sharper)
+    sharper = squares.extracted(aim.value, problem.objective(support))
+    if at_once or sharper is not None:
+        search = begin(sharper or problem)
     return search, run(search, most), steps
 
 

@@ -20,7 +20,7 @@ and everything else is as without D: a_j are the scores that rule features out o
 the least squares fit of y - v / w, where rho is 0 but for rounding; at the solution of the
 relaxation it is that. D is the one of the largest relaxation, nearly: steps of Newton's method for
 
-    g'D + mu (log det(H - D) + 0.01 sum_j log D_j),   g_j = 1/2 a_j^2 d_j (1 - d_j) / (1 + D_j),
+    g'D + mu (log det(H - D) + 0.1 sum_j log D_j),   g_j = 1/2 a_j^2 d_j (1 - d_j) / (1 + D_j),
 
 g the derivative of the value in D at a solution of shares d, for mu that falls.
 
@@ -42,11 +42,12 @@ from .relaxation import Relaxed
 from .shares import ShareProblem
 
 MOST = 400  # features: D costs their third power some fifty times
-BARRIERS, ROUNDS, STEPS = (1.0, 0.3, 0.1, 0.03), 3, 2  # mu, relative; of each; Newton's for one g
+BARRIERS, ROUNDS, STEPS = (1.0, 0.3, 0.1), 3, 2  # mu, relative; of each; Newton's for one g
 ROUGH = 1e-3  # gap of the relaxations on the way, relative
 HALVE = 0.6
 INSIDE = 0.9
-POSITIVE = 0.01  # the barrier of D_j > 0
+POSITIVE = 0.1  # the barrier of D_j > 0
+MARGIN = 1e-5  # of H that D leaves, relative: a verifier asks for a tenth of it
 WORTH = 0.1  # D is used where it closes this share of the gap
 
 
@@ -90,11 +91,11 @@ class Squares(Candidates):
         """
         n, p = self.X.shape
         slack = rounding_of(self.X, self.risk.weight[:n])
-        H = self.gram - slack * np.eye(p)
+        H = (1.0 - MARGIN) * self.gram - slack * np.eye(p)
         found, value = best_diagonal(H, self.right, self.n_forced, self.budget - self.n_forced)
         if not self._null + value - bound > WORTH * (objective - bound):
             return None
-        return replace(self, part=found, inverse=np.linalg.inv(self.gram))
+        return replace(self, part=found, inverse=np.asarray(np.linalg.inv(self.gram), np.float64))
 
     @property
     def diagonal(self) -> FloatArray:
@@ -135,9 +136,7 @@ class Squares(Candidates):
         root = np.sqrt(1.0 + D)
         matrix = (self.gram[np.ix_(chosen, chosen)] - np.diag(D)) / np.outer(root, root)
         problem = ShareProblem(matrix, self.right[chosen] / root[:, None], n_fixed, n_free)
-        found = problem.minimise(
-            begin[chosen] * root[:, None], tol * null, cutoff - null, deadline
-        )
+        found = problem.minimise(begin[chosen] * root[:, None], tol * null, cutoff - null, deadline)
         if found.value - found.bound > tol * null and found.bound <= cutoff - null and not D.any():
             return Candidates.relax(
                 self, chosen, n_fixed, n_free, start=start, tol=tol, cutoff=cutoff,
@@ -178,12 +177,10 @@ def rounding_of(X: FloatArray, weight: FloatArray) -> float:
     """Return what a verifier asks H - D to be above, and more: the rounding of both, in norm."""
     n, p = X.shape
     size = float((np.abs(X).max(axis=0) ** 2).sum())
-    return 1e-15 * (16 * n + 8 * p + 64) * size * float(weight.sum())
+    return float(1e-15 * (16 * n + 8 * p + 64) * size * float(weight.sum()))
 
 
-def best_diagonal(
-    H: FloatArray, R: FloatArray, n_fixed: int, q: int
-) -> tuple[FloatArray, float]:
+def best_diagonal(H: FloatArray, R: FloatArray, n_fixed: int, q: int) -> tuple[FloatArray, float]:
     """Return D > 0 with H - D positive definite, and the bound of the relaxation with it.
 
     D is empty, and the bound -inf, where there is none.

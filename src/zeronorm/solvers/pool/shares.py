@@ -9,12 +9,12 @@ c = R - PU at the minimum, u_j = d_j c_j, the derivative is -1/2 ||c_j||^2, and 
 
     phi_ij = B_ij c_i'c_j,    B = (I + PD)^-1 P.
 
-Newton steps go over the shares that are not at an end, or leave it, projected to the constraints;
-where one does not descend, the best shares of U come next, d_j = min(1, ||u_j|| / t), which always
-do. Of any d the dual value is -1/2 tr U'PU - 1/2 (sum of fixed ||c_j||^2 and of the q largest others).
+Newton steps go over the shares that are not at an end, or leave it, to the least value of their
+model within the constraints, nearly; where one does not descend, the best shares of U come next,
+d_j = min(1, ||u_j|| / t), which always do. Of any d the dual value is -1/2 tr U'PU - 1/2 S, with S
+the sum of ||c_j||^2 over the fixed units and the q of the others where it is largest.
 
-Sources: Bertsekas, SIAM Journal on Control and Optimization 20(2), 1982 (projected Newton steps);
-Bertsimas and Van Parys, Annals of Statistics 48(1), 2020 (the problem in the shares).
+Source: Bertsimas and Van Parys, Annals of Statistics 48(1), 2020 (the problem in the shares).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from .support_norm import support_norm, top_squares
 MAX_STEPS = 100
 MOST_PLAIN = 10  # of them that are none of Newton's: more of them are slow
 HALVINGS = 12
+ROUNDING = 1e-13  # of values, relative
 DESCENT = 1e-4  # of a step, as a share of what its slope promises
 SMALLEST = 1e-9  # shares below are 0
 FLAT = 1e-12  # curvature added, relative
-LEAVING = 10  # rounds in which shares at an end drop out of a Newton step
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,11 @@ class Shares:
     bound: float  # the dual value
     into: FloatArray  # (n_units,) by how much phi rises, nearly, if a share must be 1; 0 at ends
     out: FloatArray  # if it must be 0
+
+    @property
+    def gap(self) -> float:
+        """The value less the bound."""
+        return self.value - self.bound
 
 
 class ShareProblem:
@@ -67,7 +72,7 @@ class ShareProblem:
         point, left = self._at(self._start(coef)), MOST_PLAIN
         for _ in range(MAX_STEPS):
             late = time.perf_counter() >= deadline
-            if point.bound > cutoff or point.value - point.bound <= tol or late or not left:
+            if point.bound > cutoff or point.gap <= tol or late or not left:
                 break
             following = self._newton_step(point)
             if following is None:
@@ -76,9 +81,7 @@ class ShareProblem:
                 break
             point = following
         into, out = self._rises(point)
-        return Shares(
-            point.share, point.coef, point.scores, point.value, point.bound, into, out
-        )
+        return Shares(point.share, point.coef, point.scores, point.value, point.bound, into, out)
 
     def _start(self, coef: FloatArray) -> FloatArray:
         share = np.ones(len(self._R))
@@ -133,17 +136,21 @@ class ShareProblem:
         return np.asarray(found)
 
     def _newton_step(self, point: Shares) -> Shares | None:
-        n, share = self._n_fixed, point.share
         slope = -0.5 * (point.scores**2).sum(axis=1)
         move = self._newton(point, slope)
-        step = 1.0
-        for _ in range(HALVINGS if move is not None else 0):
-            trial = share.copy()
-            trial[n:] = project(share[n:] + step * move[n:], self._q)
-            promised = float(slope @ (trial - share))
-            found = self._at(trial)
-            if promised < 0 and found.value <= point.value + DESCENT * promised:
+        if move is None:
+            return None
+        promised, step = float(slope @ move), 1.0
+        for _ in range(HALVINGS):
+            share = np.clip(point.share + step * move, 0.0, 1.0)
+            share[share < SMALLEST] = 0.0
+            share[share > 1.0 - SMALLEST] = 1.0
+            found = self._at(share)
+            if found.value <= point.value + DESCENT * step * promised:
                 return found
+            level = found.value <= point.value + ROUNDING * abs(point.value)
+            if level and found.gap <= 0.5 * point.gap:
+                return found  # near the solution the value has no more digits
             step *= 0.5
         return None
 
@@ -165,22 +172,14 @@ class ShareProblem:
             level = float(np.sort(square[n:])[::-1][self._q - 1 : self._q + 1].mean())
         moving = inner | (free & (share == 0) & (square > level))
         moving |= free & (share == 1) & (square < level)
-        for _ in range(LEAVING):
-            some = np.flatnonzero(moving)
-            if some.size < 2:
-                return None
-            factor = cho_factor(self._curvature(point, some), check_finite=False)
-            one, other = cho_solve(
-                factor, np.column_stack([-slope[some], np.ones(some.size)]), check_finite=False
-            ).T
-            part = one - other * (float(one.sum()) / float(other.sum()))
-            wrong = ((share[some] == 0) & (part < 0)) | ((share[some] == 1) & (part > 0))
-            if not wrong.any():
-                break
-            moving[some[wrong]] = False
+        some = np.flatnonzero(moving)
+        if some.size < 2:
+            return None
         move = np.zeros(share.size)
-        move[some] = part
-        return move
+        move[some] = least_between(
+            self._curvature(point, some), slope[some], -share[some], 1.0 - share[some]
+        )
+        return move if float(slope @ move) < 0 else None
 
     def _rises(self, point: Shares) -> tuple[FloatArray, FloatArray]:
         """Return by how much phi rises, to second order, if a share has to be 1, or 0."""
@@ -198,28 +197,32 @@ class ShareProblem:
         return into, out
 
 
-def project(values: FloatArray, q: int) -> FloatArray:
-    """Return the nearest point of { 0 <= d <= 1, sum d = q }: clip(v - t, 0, 1) for the right t."""
-    ends = np.sort(np.concatenate([values - 1.0, values]))
+def least_between(
+    H: FloatArray, slope: FloatArray, low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """Return a point of a small value 1/2 x'Hx + slope'x where sum x = 0, low <= x <= high.
 
-    def total(t: float) -> float:
-        return float(np.clip(values - t, 0.0, 1.0).sum())
+    From x = 0 it goes to the minimum over the entries that are not at an end, or as far as the
+    first of these that comes there, which stays: the value falls every time.
+    """
+    x, free = np.zeros(slope.size), np.ones(slope.size, bool)
+    while free.sum() > 1:
+        own = np.flatnonzero(free)
+        factor = cho_factor(H[np.ix_(own, own)], check_finite=False)
+        right = np.column_stack([-(slope + H @ x)[own], np.ones(own.size)])
+        one, other = cho_solve(factor, right, check_finite=False).T
+        step = one - other * (float(one.sum()) / float(other.sum()))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.where(step < 0, low[own] - x[own], high[own] - x[own]) / step
+        reach[step == 0] = np.inf
+        length = min(1.0, float(reach.min()))
+        x[own] += length * step
+        if length == 1.0:
+            break
+        ended = own[reach <= length + SMALLEST]
+        x[ended] = np.where(step[reach <= length + SMALLEST] < 0, low[ended], high[ended])
+        free[ended] = False
+    return x
 
-    low, high = 0, ends.size - 1  # total falls from ends[low] to ends[high]
-    while high - low > 1:
-        middle = (low + high) // 2
-        if total(ends[middle]) >= q:
-            low = middle
-        else:
-            high = middle
-    above, below = total(ends[low]), total(ends[high])
-    t = ends[low]
-    if above > below:
-        t += (ends[high] - ends[low]) * (above - q) / (above - below)
-    found = np.clip(values - t, 0.0, 1.0)
-    found[found < SMALLEST] = 0.0
-    found[found > 1.0 - SMALLEST] = 1.0
-    return np.asarray(found)
 
-
-__all__ = ["ShareProblem", "Shares", "project"]
+__all__ = ["ShareProblem", "Shares", "least_between"]
