@@ -223,22 +223,22 @@ def _search(
     def begin(problem: Candidates) -> BranchAndBound:
         return BranchAndBound(problem, support, goal.gap or 0.0, aim.dual, aim.value, resume)
 
-    squares, most = Squares.of(problem), goal.max_nodes
+    search, squares, most = begin(problem), Squares.of(problem), goal.max_nodes
     if squares is None:
-        search = begin(problem)
         return search, run(search, most), steps
     resumed = resume is not None and bool(resume.diagonal.any())
-    at_once = resumed or problem.risk.loss.outputs > 1  # whose other nodes are slow
-    if not at_once:
-        search = begin(problem)
+    if not resumed and problem.risk.loss.outputs == 1:  # nodes of several are slow without D
         first = FIRST_NODES if most is None else min(FIRST_NODES, most)
         status = run(search, first)
         if status is not Status.NODE_LIMIT or first == most:
             return search, status, steps
         support = search.support
-    sharper = squares.extracted(aim.value, problem.objective(support))
-    if at_once or sharper is not None:
-        search = begin(sharper or problem)
+    try:
+        sharper = squares.extracted(aim.value, search.objective, clock.deadline(goal.time_limit))
+    except KeyboardInterrupt:
+        return search, Status.INTERRUPTED, steps
+    if sharper is not None:
+        search = begin(sharper)
     return search, run(search, most), steps
 
 

@@ -280,7 +280,7 @@ class BranchAndBound:
     def _relax(self, node: Node, chosen: IndexArray, n_free: int, tol: float) -> Relaxed:
         return self._problem.relax(
             chosen, node.fixed.size, n_free, start=node.start, tol=tol, cutoff=self.target,
-            deadline=self._deadline,
+            deadline=self._deadline, ahead=True,
         )  # fmt: skip
 
     def _n_free(self, node: Node) -> int:

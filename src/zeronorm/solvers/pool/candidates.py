@@ -59,6 +59,7 @@ class Candidates:
         tol: float,
         cutoff: float = np.inf,
         deadline: float = np.inf,
+        ahead: bool = False,
     ) -> Relaxed:
         """Solve the relaxation over some units, the fixed ones first: see `relaxation.relax`.
 
@@ -70,7 +71,7 @@ class Candidates:
         columns = self.units.features(chosen)
         return relax(
             self.Z.take(columns), self.units.take(chosen), self.risk, n_fixed, n_free,
-            start=(u[columns], b), tol=tol, cutoff=cutoff, deadline=deadline, ahead=True,
+            start=(u[columns], b), tol=tol, cutoff=cutoff, deadline=deadline, ahead=ahead,
         )  # fmt: skip
 
     def bound(

@@ -30,6 +30,7 @@ programming); Dong, Chen and Linderoth, arXiv:1510.06083, 2015 (of subset select
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -83,16 +84,18 @@ class Squares(Candidates):
             np.zeros(p), X.T @ weighted, weighted.T @ risk.y.reshape(q, -1).T, np.empty((0, 0)),
         )  # fmt: skip
 
-    def extracted(self, bound: float, objective: float) -> Squares | None:
+    def extracted(self, bound: float, objective: float, deadline: float = np.inf) -> Squares | None:
         """Return the problem with D, None where there is none that is worth it.
 
         bound : of the relaxation without D.
         objective : of the best known model.
+        deadline : D is no further improved when `time.perf_counter` is there.
         """
         n, p = self.X.shape
         slack = rounding_of(self.X, self.risk.weight[:n])
         H = (1.0 - MARGIN) * self.gram - slack * np.eye(p)
-        found, value = best_diagonal(H, self.right, self.n_forced, self.budget - self.n_forced)
+        q = self.budget - self.n_forced
+        found, value = best_diagonal(H, self.right, self.n_forced, q, self._null, deadline)
         if not self._null + value - bound > WORTH * (objective - bound):
             return None
         return replace(self, part=found, inverse=np.asarray(np.linalg.inv(self.gram), np.float64))
@@ -127,6 +130,7 @@ class Squares(Candidates):
         tol: float,
         cutoff: float = np.inf,
         deadline: float = np.inf,
+        ahead: bool = False,
     ) -> Relaxed:
         """Solve the relaxation over some units, the fixed ones first."""
         null = self._null
@@ -136,11 +140,12 @@ class Squares(Candidates):
         root = np.sqrt(1.0 + D)
         matrix = (self.gram[np.ix_(chosen, chosen)] - np.diag(D)) / np.outer(root, root)
         problem = ShareProblem(matrix, self.right[chosen] / root[:, None], n_fixed, n_free)
-        found = problem.minimise(begin[chosen] * root[:, None], tol * null, cutoff - null, deadline)
-        if found.value - found.bound > tol * null and found.bound <= cutoff - null and not D.any():
+        found = problem.minimise(begin[chosen] * root[:, None], tol, cutoff - null, null, deadline)
+        open_yet = found.gap > tol * abs(null + found.value) and found.bound <= cutoff - null
+        if open_yet and not D.any():  # nearly collinear columns
             return Candidates.relax(
                 self, chosen, n_fixed, n_free, start=start, tol=tol, cutoff=cutoff,
-                deadline=deadline,
+                deadline=deadline, ahead=ahead,
             )  # fmt: skip
         coef = found.coef / root[:, None]
         used = np.flatnonzero(found.share)
@@ -180,10 +185,15 @@ def rounding_of(X: FloatArray, weight: FloatArray) -> float:
     return float(1e-15 * (16 * n + 8 * p + 64) * size * float(weight.sum()))
 
 
-def best_diagonal(H: FloatArray, R: FloatArray, n_fixed: int, q: int) -> tuple[FloatArray, float]:
+def best_diagonal(
+    H: FloatArray, R: FloatArray, n_fixed: int, q: int, null: float, deadline: float
+) -> tuple[FloatArray, float]:
     """Return D > 0 with H - D positive definite, and the bound of the relaxation with it.
 
     D is empty, and the bound -inf, where there is none.
+
+    null : the objective without features, which is no part of the bound.
+    deadline : D is no further improved when `time.perf_counter` is there.
     """
     p = len(H)
     least = float(np.linalg.eigvalsh(H)[0])
@@ -197,11 +207,12 @@ def best_diagonal(H: FloatArray, R: FloatArray, n_fixed: int, q: int) -> tuple[F
             problem = ShareProblem(
                 (H - np.diag(D)) / np.outer(root, root), R / root[:, None], n_fixed, q
             )
-            size = abs(value) if np.isfinite(value) else 0.0
-            found = problem.minimise(coef * root[:, None], ROUGH * size, np.inf)
+            found = problem.minimise(coef * root[:, None], ROUGH, np.inf, null)
             coef = found.coef / root[:, None]
             if found.bound > value:
                 best, value = D, found.bound
+            if time.perf_counter() >= deadline:
+                return best, value
             own = found.share * (1.0 - found.share) * (found.scores**2).sum(axis=1)
             fresh = 0.5 * own / (1.0 + D)
             slope = 0.5 * (slope + fresh) if slope.any() else fresh

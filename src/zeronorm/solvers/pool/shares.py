@@ -63,16 +63,18 @@ class ShareProblem:
         self._P, self._R, self._n_fixed, self._q = P, R, n_fixed, n_free
 
     def minimise(
-        self, coef: FloatArray, tol: float, cutoff: float, deadline: float = np.inf
+        self, coef: FloatArray, tol: float, cutoff: float, rest: float, deadline: float = np.inf
     ) -> Shares:
-        """Return a point of gap `tol`, or of a bound above the cutoff, or the last that descends.
+        """Return a point of a small gap, or of a bound above the cutoff, or the last that descends.
 
         coef : (n_units, outputs) U to start with the shares of.
+        tol : of the gap, relative to what the value and `rest` are together.
         """
         point, left = self._at(self._start(coef)), MOST_PLAIN
         for _ in range(MAX_STEPS):
             late = time.perf_counter() >= deadline
-            if point.bound > cutoff or point.gap <= tol or late or not left:
+            done = point.bound > cutoff or point.gap <= tol * abs(rest + point.value)
+            if done or late or not left:
                 break
             following = self._newton_step(point)
             if following is None:
