@@ -166,6 +166,30 @@ def test_diagonal_makes_trees_shorter_and_is_replayed() -> None:
 
 
 @pytest.mark.usefixtures("at_once")
+def test_forged_trees_with_a_diagonal_are_refused() -> None:
+    """A tree that leaves models out, or whose dual points show less, would be a proof."""
+    X, y, model = weak(1)
+    found = zeronorm.prove(model, X, y, gap=0.002, time_limit=60.0).certificate
+    tree = found.tree
+    assert tree is not None
+    assert tree.diagonal.any()
+    half = np.flatnonzero(tree.feature >= 0)[0]
+    feature, dual = tree.feature.copy(), tree.dual.copy()
+    feature[half] += 1
+    dual[-1] *= 50.0
+    for changed in (
+        {"tree": None},
+        {"tree": replace(tree, feature=feature)},
+        {"tree": replace(tree, inside=np.ones_like(tree.inside))},
+        {"tree": replace(tree, dual=dual)},
+        {"tree": replace(tree, row=np.where(tree.row > 0, 0, tree.row))},
+        {"bound": found.bound * 1.01},
+    ):
+        with pytest.raises(CertificateError):
+            zeronorm.verify(X, y, replace(found, **changed))
+
+
+@pytest.mark.usefixtures("at_once")
 def test_search_goes_on_from_a_tree_with_a_diagonal() -> None:
     """A resumed search would start anew, or end at another optimum."""
     X, y, model = weak(1)

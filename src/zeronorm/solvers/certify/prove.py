@@ -128,7 +128,7 @@ def prove_support(
     resume : the tree of an earlier proof of the same problem, to go on from.
     report : called now and then with where the search stands.
     """
-    clock = _Clock()
+    clock, single = _Clock(), task.groups_of_features() is None
     units, risk = task.units, task.risk(C)
     own, forced = units.of(support), units.of(task.forced)
     inside = np.concatenate([forced, np.setdiff1d(own, forced)])
@@ -175,7 +175,7 @@ def prove_support(
     place = np.empty(units.usable.size, np.int64)
     place[candidates] = np.arange(candidates.size)
     spent = clock.seconds
-    search, status, steps = _search(problem, place[own], goal, aim, resume, clock, report)
+    search, status, steps = _search(problem, place[own], goal, aim, resume, clock, report, single)
     clock.add_search(clock.seconds - spent)
     best = np.sort(units.features(candidates[search.support]))
     certificate = _certificate(task, C, best, tight)
@@ -198,6 +198,7 @@ def _search(
     resume: Tree | None,
     clock: _Clock,
     report: Callable[[Progressed], None] | None,
+    single: bool,
 ) -> tuple[BranchAndBound, Status, list[Progressed]]:
     """Search over candidates; return the search, how it stopped and its history.
 
@@ -205,6 +206,7 @@ def _search(
     anew with it, from the best support so far.
 
     aim : what the relaxation shows with the wanted bound in place of the objective.
+    single : whether the budget counts single features.
     """
     steps: list[Progressed] = []
 
@@ -223,8 +225,8 @@ def _search(
     def begin(problem: Candidates) -> BranchAndBound:
         return BranchAndBound(problem, support, goal.gap or 0.0, aim.dual, aim.value, resume)
 
-    search, squares, most = begin(problem), Squares.of(problem), goal.max_nodes
-    if squares is None:
+    search, most = begin(problem), goal.max_nodes
+    if not (single and Squares.can_pose(problem)):
         return search, run(search, most), steps
     resumed = resume is not None and bool(resume.diagonal.any())
     if not resumed and problem.risk.loss.outputs == 1:  # nodes of several are slow without D
@@ -234,7 +236,8 @@ def _search(
             return search, status, steps
         support = search.support
     try:
-        sharper = squares.extracted(aim.value, search.objective, clock.deadline(goal.time_limit))
+        squares, deadline = Squares.of(problem), clock.deadline(goal.time_limit)
+        sharper = squares and squares.extracted(aim.value, search.objective, deadline)
     except KeyboardInterrupt:
         return search, Status.INTERRUPTED, steps
     if sharper is not None:
@@ -267,6 +270,7 @@ def _tighten(
     v : dual point to begin with.
     """
     design, units, k = task.design, task.units, inside.size
+    single = task.groups_of_features() is None
     forced, support = units.of(task.forced), pool.features
     errors = score_errors(design, task.sample_weight)
     start: Start = np.empty(0, np.int64), np.empty(0), 0.0
@@ -293,8 +297,9 @@ def _tighten(
         problem = Candidates(
             pool.columns(), units.take(inside), task.named(inside), risk, k, forced.size
         )
-        squares = Squares.of(problem) if task.loss.outputs > 1 else None
-        answer = (squares or problem).relax(
+        if task.loss.outputs > 1 and single and Squares.can_pose(problem):
+            problem = Squares.of(problem) or problem
+        answer = problem.relax(
             np.arange(inside.size), forced.size, min(k, inside.size) - forced.size, start=start,
             tol=0.1 * TIGHT_TOL, deadline=aim.clock.deadline(aim.time_limit),
         )  # fmt: skip

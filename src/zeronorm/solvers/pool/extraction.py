@@ -43,6 +43,8 @@ from .relaxation import Relaxed
 from .shares import ShareProblem
 
 MOST = 400  # features: D costs their third power some fifty times
+MOST_ENTRIES = 1 << 25  # of their columns
+LARGEST = 1e12  # trace of H
 BARRIERS, ROUNDS, STEPS = (1.0, 0.3, 0.1), 3, 2  # mu, relative; of each; Newton's for one g
 ROUGH = 1e-3  # gap of the relaxations on the way, relative
 HALVE = 0.6
@@ -62,26 +64,36 @@ class Squares(Candidates):
     right: FloatArray  # (n_units, outputs) Z'Wy
     inverse: FloatArray  # of H where there is D
 
+    @staticmethod
+    def can_pose(problem: Candidates) -> bool:
+        """Return whether a problem is one of least squares with more rows than candidates.
+
+        Its units are features, whatever the number of outputs; no coefficient has a sign.
+        """
+        risk, p = problem.risk, problem.n_units
+        loss = getattr(risk.loss, "each", risk.loss)
+        plain = bool(loss.quadratic) and as_adjusted(risk.loss) is None
+        single = problem.Z.shape[1] == p * risk.loss.outputs and not problem.units.signs.any()
+        small = p < min(risk.size, MOST + 1) and p * risk.size <= MOST_ENTRIES
+        return plain and single and small
+
     @classmethod
     def of(cls, problem: Candidates) -> Squares | None:
-        """Return a problem without D; None where it is another one, or H cannot be definite."""
-        risk, p, q = problem.risk, problem.n_units, problem.risk.loss.outputs
-        loss = getattr(risk.loss, "each", risk.loss)
-        single = problem.Z.shape[1] == p * q and not problem.units.signs.any()
-        if not (loss.quadratic and as_adjusted(risk.loss) is None and single):
-            return None
-        if not p < min(risk.size, MOST + 1):
-            return None
+        """Return such a problem without D; None where H leaves no digits of the ridge."""
+        risk, q = problem.risk, problem.risk.loss.outputs
         X = problem.Z.dense() if q == 1 else problem.Z.repeated
-        if X is None:  # sparse
+        if X is None:
             return None
         weight = risk.weight[: len(X)]
         if risk.intercept or (risk.loss.own_intercepts and getattr(risk.loss, "free", False)):
             X = X - weight @ X / float(weight.sum())
         weighted = weight[:, None] * X
+        gram, right = X.T @ weighted, weighted.T @ risk.y.reshape(q, -1).T
+        if not (float(np.trace(gram)) <= LARGEST and np.isfinite(right).all()):
+            return None
         return cls(
             problem.Z, problem.units, problem.names, risk, problem.budget, problem.n_forced, X,
-            np.zeros(p), X.T @ weighted, weighted.T @ risk.y.reshape(q, -1).T, np.empty((0, 0)),
+            np.zeros(problem.n_units), gram, right, np.empty((0, 0)),
         )  # fmt: skip
 
     def extracted(self, bound: float, objective: float, deadline: float = np.inf) -> Squares | None:
@@ -133,10 +145,9 @@ class Squares(Candidates):
         ahead: bool = False,
     ) -> Relaxed:
         """Solve the relaxation over some units, the fixed ones first."""
-        null = self._null
+        null, D = self._null, self.part[chosen]
         begin = np.zeros_like(self.right)
         begin.reshape(-1)[start[0]] = start[1]
-        D = self.part[chosen]
         root = np.sqrt(1.0 + D)
         matrix = (self.gram[np.ix_(chosen, chosen)] - np.diag(D)) / np.outer(root, root)
         problem = ShareProblem(matrix, self.right[chosen] / root[:, None], n_fixed, n_free)

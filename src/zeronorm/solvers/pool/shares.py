@@ -165,6 +165,8 @@ class ShareProblem:
     def _newton(self, point: Shares, slope: FloatArray) -> FloatArray | None:
         """Return the Newton direction of the shares that are not at an end, or leave it."""
         n, share = self._n_fixed, point.share
+        if not 0 < self._q < share.size - n:
+            return None
         free = np.arange(share.size) >= n
         square = -2.0 * slope
         inner = free & (share > 0) & (share < 1)
@@ -178,9 +180,12 @@ class ShareProblem:
         if some.size < 2:
             return None
         move = np.zeros(share.size)
-        move[some] = least_between(
-            self._curvature(point, some), slope[some], -share[some], 1.0 - share[some]
-        )
+        try:
+            move[some] = least_between(
+                self._curvature(point, some), slope[some], -share[some], 1.0 - share[some]
+            )
+        except np.linalg.LinAlgError:  # rounding
+            return None
         return move if float(slope @ move) < 0 else None
 
     def _rises(self, point: Shares) -> tuple[FloatArray, FloatArray]:
