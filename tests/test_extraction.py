@@ -114,6 +114,13 @@ def test_verifier_bounds_every_model_at_any_dual_point_and_any_diagonal(
         extracted = Extraction.of(data, certificate, part)
         with pytest.raises(CertificateError, match="more than the curvature"):
             Extraction.of(data, certificate, part * (1.0 + 4.0 * SHARE))
+        every_unit, none = np.arange(8), np.empty(0, np.int64)
+        plain, covered = (
+            units.node(data.feasible(certificate.dual), none, every_unit, one)
+            for one in (None, extracted)
+        )
+        # Models with features that have no part are bounded without it, all of them.
+        assert (covered.bound == plain.bound) == (kind == "some")
         for spread in (0.0, 0.3, 3.0):
             v = certificate.dual.ravel() * (1.0 + spread * rng.standard_normal(data.y.size))
             v = v.reshape(outputs, -1)
@@ -127,7 +134,6 @@ def test_verifier_bounds_every_model_at_any_dual_point_and_any_diagonal(
                 if own[0] in some and np.isin(some, own).all()
             }
             assert node.bound <= min(models.values()) + node.rounding
-            # The bound without a part is another one: with it, it is not always above.
             for limit in np.quantile(list(models.values()), [0.0, 0.2, 0.6]):
                 out = free_units[node.excluded(limit * (1 + 1e-9))]
                 into = free_units[node.needed(limit * (1 + 1e-9))]
