@@ -1128,6 +1128,7 @@ def test_verification_imports_numpy_and_the_record_alone():
         "_data",
         "_bound",
         "_covariates",
+        "_extraction",
         "_loss",
         "_losses",
         "_survival",

@@ -71,6 +71,9 @@ class Tree:
     inside: np.ndarray  # (n_nodes,) bool: whether its models have that feature
     row: IndexArray  # (n_nodes,) its row of `dual`; -1: not examined, the dual of its parent counts
     dual: FloatArray  # (n_examined, n_samples)
+    # (n_features,) what of the curvature of least squares the bounds below the root count as a part
+    # of the ridge, 0 for features of no node below it; or none.
+    diagonal: FloatArray = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass(frozen=True, slots=True)

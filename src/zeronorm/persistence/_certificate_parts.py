@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,32 @@ def check_certificate(values: dict[str, NDArray[Any]], m: int, require: Require)
     if not parent.size:
         return None
     return Tree(parent, values["feature"], values["inside"], values["row"], dual)
+
+
+def list_diagonal(tree: Tree | None) -> list[list[Any]]:
+    """Return the features of the diagonal of a tree, each with what it is there."""
+    if tree is None:
+        return []
+    features = np.flatnonzero(tree.diagonal)
+    return [[int(feature), float(tree.diagonal[feature])] for feature in features]
+
+
+def with_diagonal(tree: Tree | None, listed: list[Any], m: int, require: Require) -> Tree | None:
+    """Return a tree with the diagonal that the metadata list."""
+    if tree is None or not listed:
+        require(not listed, "diagonal must be of a tree")
+        return tree
+    diagonal = np.zeros(m)
+    for entry in listed:
+        require(
+            isinstance(entry, list)
+            and [type(one) for one in entry] == [int, float]
+            and 0 <= entry[0] < m
+            and 0.0 < entry[1] < np.inf,
+            "diagonal must be features, each with a positive number",
+        )
+        diagonal[entry[0]] = entry[1]
+    return replace(tree, diagonal=diagonal)
 
 
 def check_groups(arrays: Mapping[str, NDArray[Any]], m: int, require: Require) -> Groups | None:

@@ -21,6 +21,8 @@ from ._certificate_parts import (
     check_equivalents,
     check_groups,
     check_signs,
+    list_diagonal,
+    with_diagonal,
 )
 from ._header import (
     FEATURES,
@@ -78,6 +80,7 @@ _PROBLEM = {
     "parameters": dict,
     "covariates": list,
     "effects": list,
+    "diagonal": list,
 }
 
 
@@ -212,7 +215,8 @@ def _describe_certificate(certificate: Certificate) -> dict[str, Any]:
         [int(feature), others.tolist()] for feature, others in certificate.equivalents.items()
     ]
     arrays = dict.fromkeys(("intercept", "covariates", "effects"), np.asarray)
-    record = as_record(certificate, _PROBLEM | arrays)
+    fields = {name: kind for name, kind in _PROBLEM.items() if name != "diagonal"}
+    record = as_record(certificate, fields | arrays)
     intercept = record["intercept"].astype(np.float64).tolist()  # of several outputs a list
     covariates = record["covariates"].astype(np.int64).tolist()
     effects = record["effects"].astype(np.float64).tolist()
@@ -221,6 +225,7 @@ def _describe_certificate(certificate: Certificate) -> dict[str, Any]:
         "intercept": intercept,
         "covariates": covariates,
         "effects": effects,
+        "diagonal": list_diagonal(certificate.tree),
     }
 
 
@@ -284,6 +289,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
             problem.setdefault("parameters", {})
             problem.setdefault("covariates", [])
             problem.setdefault("effects", [])
+            problem.setdefault("diagonal", [])
         check_record("a certificate", problem, _PROBLEM, require)
         n_groups = problem["n_groups"]
         require(
@@ -294,6 +300,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         tree = check_certificate(values, m, require)
         equivalents = check_equivalents(problem["equivalents"], m, require)
         own: dict[str, Any] = {key: problem[key] for key in _PROBLEM}
+        tree = with_diagonal(tree, own.pop("diagonal"), m, require)
         own |= {name: values[name] for name in ("support", "coef", "dual", "forced")}
         if isinstance(own["intercept"], list):
             require(

@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..result import Certificate, Tree
 from ._data import Data
+from ._extraction import Extraction, Shifted
 from ._form import CertificateError
 
 MOST_WAITING = 1 << 27  # The nodes that wait for their turn have so many features in all.
@@ -48,9 +49,19 @@ class Units:
         self.fixed: IndexArray = np.unique(self.code[certificate.forced])
         self.free: IndexArray = np.setdiff1d(self.code[data.usable], self.fixed)
 
-    def node(self, dual: FloatArray, fixed: IndexArray, free: IndexArray) -> Node:
-        """Return what a feasible dual point shows."""
-        square, wrong = self._squares(dual, np.concatenate([fixed, free]))
+    def node(
+        self,
+        dual: FloatArray,
+        fixed: IndexArray,
+        free: IndexArray,
+        extraction: Extraction | None = None,
+    ) -> Node:
+        """Return what a feasible dual point shows, with D where it covers the units."""
+        chosen, shifted = np.concatenate([fixed, free]), None
+        if extraction is not None and extraction.covers(chosen):
+            shifted = extraction.at(dual)
+            dual = shifted.dual
+        square, wrong = self._squares(dual, chosen, shifted)
         into, square = float(square[: fixed.size].sum()), square[fixed.size :]
         q = min(self.budget - fixed.size, free.size)
         order = np.argsort(-square, kind="stable")
@@ -60,17 +71,28 @@ class Units:
         most = np.sort(wrong[fixed.size :])[free.size - q :]
         rounding = 0.5 * float(wrong[: fixed.size].sum() + most.sum())
         rounding += wrong_conjugate
+        if shifted is not None:
+            bound, rounding = bound + shifted.value, rounding + shifted.rounding
         last = float(square[order[q - 1]]) if q else np.inf
         following = float(square[order[q]]) if q < free.size else 0.0
         return Node(bound, rounding, square, top, last, following)
 
-    def _squares(self, dual: FloatArray, units: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return c_j^2 of units, summed in groups, and what rounding can have changed of it."""
+    def _squares(
+        self, dual: FloatArray, units: IndexArray, shifted: Shifted | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return c_j^2 of units, summed in groups, and what rounding can have changed of it.
+
+        shifted : with D, the scores are c_j + D_j u0_j, and the squares are divided by 1 + D_j.
+        """
         data = self._data
         own: Any = slice(None) if self._grouped else units
         error, score = data.errors(dual, own), data.scores(dual, own)
-        square = (score**2).sum(axis=1)
-        wrong = (error * (2.0 * np.abs(score) + error)).sum(axis=1)
+        ridge: Any = 1.0
+        if shifted is not None:
+            score, error = score + shifted.shift[own], error + shifted.spread[own]
+            ridge = 1.0 + shifted.part[own]
+        square = (score**2).sum(axis=1) / ridge
+        wrong = (error * (2.0 * np.abs(score) + error)).sum(axis=1) / ridge
         # A score that is no number may be any: its feature is in the best set then.
         square, wrong = (np.where(np.isnan(one), np.inf, one) for one in (square, wrong))
         if not self._grouped:
@@ -79,8 +101,12 @@ class Units:
         return sums[0].astype(np.float64), sums[1].astype(np.float64)
 
 
-def replay(data: Data, tree: Tree, units: Units, claim: float) -> tuple[float, int]:
+def replay(
+    data: Data, tree: Tree, units: Units, claim: float, extraction: Extraction | None
+) -> tuple[float, int]:
     """Return the rounding and the number of nodes below the root.
+
+    extraction : D, for all nodes but the root.
 
     Raises CertificateError where a model may be below the claim.
     """
@@ -94,7 +120,7 @@ def replay(data: Data, tree: Tree, units: Units, claim: float) -> tuple[float, i
         n_nodes, n_waiting = n_nodes + 1, n_waiting - free.size
         if tree.row[number] >= 0:
             dual = data.feasible(tree.dual[tree.row[number]])
-        node = units.node(dual, fixed, free)
+        node = units.node(dual, fixed, free, extraction if number else None)
         rounding = max(rounding, node.rounding)
         if node.bound >= claim:
             continue

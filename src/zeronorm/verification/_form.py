@@ -83,6 +83,7 @@ def _copied(given: Any) -> Certificate:
             inside=_copy(tree.inside, "b"),
             row=_copy(tree.row, "i"),
             dual=_copy(tree.dual, "iuf"),
+            diagonal=_copy(tree.diagonal, "iuf"),
         )
     if groups is not None:
         if type(groups) is not Groups:
@@ -291,6 +292,11 @@ def check_range(certificate: Certificate, m: int) -> None:
             f"the covariates of the certificate must be of {m} features; got feature "
             f"{int(np.max(certificate.covariates))}."
         )
+    if certificate.tree is not None and certificate.tree.diagonal.size not in (0, m):
+        raise CertificateError(
+            f"tree.diagonal of the certificate is of {certificate.tree.diagonal.size} features, "
+            f"not of {m}."
+        )
     if certificate.signs.size not in (0, m):
         raise CertificateError(
             f"the signs of the certificate are of {certificate.signs.size} features, not of {m}."
@@ -309,6 +315,9 @@ def _check_tree(tree: Tree, n: int) -> None:
             "(booleans) for every node."
         )
     _finite("tree.dual", dual, (None, n))
+    _finite("tree.diagonal", tree.diagonal, (None,))
+    if (tree.diagonal < 0).any():
+        raise CertificateError("tree.diagonal must not be negative.")
     if parent[0] != -1 or (parent[1:] < 0).any() or (parent[1:] >= np.arange(1, size)).any():
         raise CertificateError("parent must be numbers of earlier nodes, -1 of the first alone.")
     if (row < -1).any() or (row >= len(dual)).any() or row[0] < 0:

@@ -9,6 +9,7 @@ import numpy as np
 from ..result import Certificate
 from ._bound import Node, Units, replay
 from ._data import Data, read_data
+from ._extraction import Extraction
 from ._form import CertificateError, UndecidedError, check_form, is_count
 from ._loss import ROUNDOFF
 
@@ -96,7 +97,9 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
     bound, rounding, n_nodes = root.bound, max(rounding, root.rounding), 0
     claim = certificate.bound - rtol * abs(certificate.bound)
     if certificate.tree is not None:
-        of_tree, n_nodes = replay(data, certificate.tree, units, claim)
+        diagonal = certificate.tree.diagonal
+        extraction = Extraction.of(data, certificate, diagonal) if diagonal.any() else None
+        of_tree, n_nodes = replay(data, certificate.tree, units, claim, extraction)
         bound, rounding = min(certificate.bound, objective), max(rounding, of_tree)
     if not bound >= claim:
         raise CertificateError(

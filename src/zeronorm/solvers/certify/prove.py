@@ -23,14 +23,15 @@ from ...result import Certificate, Progressed, Proof, Status, Tree
 from ..drive import Scan, Solver
 from ..pool.bounds import Bound, bound_at
 from ..pool.branch import BranchAndBound
-from ..pool.candidates import Candidates
-from ..pool.relaxation import relax
+from ..pool.candidates import Candidates, Start
+from ..pool.extraction import Squares
 from ..pool.signed_ridge import signed_ridge
 from ..risk import Risk
 from ..task import Task
 from .supports import REFIT_TOL, certificate_of, safe_magnitudes
 
 MAX_SCANS = 50  # of tightening
+FIRST_NODES = 25  # of a search before curvature is extracted
 TIGHT_TOL = 1e-4  # gap of the relaxation, relative
 NEW_FACTOR, NEW_MIN = 5, 50  # features that a scan adds to the pool
 # Columns are compared, so many at most, where scores agree to this share; the entries of equal ones
@@ -127,7 +128,7 @@ def prove_support(
     resume : the tree of an earlier proof of the same problem, to go on from.
     report : called now and then with where the search stands.
     """
-    clock = _Clock()
+    clock, single = _Clock(), task.groups_of_features() is None
     units, risk = task.units, task.risk(C)
     own, forced = units.of(support), units.of(task.forced)
     inside = np.concatenate([forced, np.setdiff1d(own, forced)])
@@ -173,16 +174,8 @@ def prove_support(
     )  # fmt: skip
     place = np.empty(units.usable.size, np.int64)
     place[candidates] = np.arange(candidates.size)
-    search = BranchAndBound(problem, place[own], goal.gap, aim.dual, aim.value, resume)
     spent = clock.seconds
-
-    def later(step: Progressed) -> Progressed:
-        return replace(step, seconds=step.seconds + spent)
-
-    status = search.run(
-        goal.time_limit - spent, goal.max_nodes,
-        None if report is None else lambda step: report(later(step)),
-    )  # fmt: skip
+    search, status, steps = _search(problem, place[own], goal, aim, resume, clock, report, single)
     clock.add_search(clock.seconds - spent)
     best = np.sort(units.features(candidates[search.support]))
     certificate = _certificate(task, C, best, tight)
@@ -190,12 +183,75 @@ def prove_support(
     certificate = replace(
         certificate,
         bound=max(certificate.bound, bound),
-        tree=search.tree(),
+        tree=replace(search.tree(), diagonal=_of_features(task, search.problem)),
     )
     if certificate.proven:
         status = Status.OPTIMAL
-    history = (row, *(later(step) for step in search.history))
-    return Proof(certificate, status, not np.array_equal(best, support), history)
+    return Proof(certificate, status, not np.array_equal(best, support), (row, *steps))
+
+
+def _search(
+    problem: Candidates,
+    support: IndexArray,
+    goal: Goal,
+    aim: Bound,
+    resume: Tree | None,
+    clock: _Clock,
+    report: Callable[[Progressed], None] | None,
+    single: bool,
+) -> tuple[BranchAndBound, Status, list[Progressed]]:
+    """Search over candidates; return the search, how it stopped and its history.
+
+    Where that takes more than a few nodes, and the loss has curvature to extract, the search begins
+    anew with it, from the best support so far.
+
+    aim : what the relaxation shows with the wanted bound in place of the objective.
+    single : whether the budget counts single features.
+    """
+    steps: list[Progressed] = []
+
+    def run(search: BranchAndBound, most: int | None) -> Status:
+        spent, begun = clock.seconds, len(search.history)
+        before = search.history[-1].seconds if begun else 0.0
+
+        def later(step: Progressed) -> Progressed:
+            return replace(step, seconds=step.seconds - before + spent)
+
+        told = None if report is None else lambda step: report(later(step))
+        status = search.run(goal.time_limit - spent, most, told)
+        steps.extend(later(step) for step in search.history[begun:])
+        return status
+
+    def begin(problem: Candidates) -> BranchAndBound:
+        return BranchAndBound(problem, support, goal.gap or 0.0, aim.dual, aim.value, resume)
+
+    search, most = begin(problem), goal.max_nodes
+    if not (single and Squares.can_pose(problem)):
+        return search, run(search, most), steps
+    resumed = resume is not None and bool(resume.diagonal.any())
+    if not resumed and problem.risk.loss.outputs == 1:  # nodes of several are slow without D
+        first = FIRST_NODES if most is None else min(FIRST_NODES, most)
+        status = run(search, first)
+        if status is not Status.NODE_LIMIT or first == most:
+            return search, status, steps
+        support = search.support
+    try:
+        squares, deadline = Squares.of(problem), clock.deadline(goal.time_limit)
+        sharper = squares and squares.extracted(aim.value, search.objective, deadline)
+    except KeyboardInterrupt:
+        return search, Status.INTERRUPTED, steps
+    if sharper is not None:
+        search = begin(sharper)
+    return search, run(search, most), steps
+
+
+def _of_features(task: Task, problem: Candidates) -> FloatArray:
+    """Return the diagonal of a search as numbers of the features of X, none where it is 0."""
+    if not problem.diagonal.any():
+        return np.empty(0)
+    found = np.zeros(task.design_of_features.shape[1])
+    found[problem.names] = problem.diagonal
+    return found
 
 
 def _tighten(
@@ -214,9 +270,10 @@ def _tighten(
     v : dual point to begin with.
     """
     design, units, k = task.design, task.units, inside.size
+    single = task.groups_of_features() is None
     forced, support = units.of(task.forced), pool.features
     errors = score_errors(design, task.sample_weight)
-    start: tuple[FloatArray, float] | None = None
+    start: Start = np.empty(0, np.int64), np.empty(0), 0.0
     best: _Tightened | None = None
     relaxed = np.inf
     for _ in range(max_scans):
@@ -237,14 +294,17 @@ def _tighten(
             break
         inside = np.concatenate([inside, fresh])
         pool.add(units.features(fresh))
-        if start is not None:
-            start = np.append(start[0], np.zeros(pool.size - start[0].size)), start[1]
-        answer = relax(
-            pool.columns(), units.take(inside), risk, forced.size,
-            min(k, inside.size) - forced.size, start=start, tol=0.1 * TIGHT_TOL,
-            deadline=aim.clock.deadline(aim.time_limit),
+        problem = Candidates(
+            pool.columns(), units.take(inside), task.named(inside), risk, k, forced.size
+        )
+        if task.loss.outputs > 1 and single and Squares.can_pose(problem):
+            problem = Squares.of(problem) or problem
+        answer = problem.relax(
+            np.arange(inside.size), forced.size, min(k, inside.size) - forced.size, start=start,
+            tol=0.1 * TIGHT_TOL, deadline=aim.clock.deadline(aim.time_limit),
         )  # fmt: skip
-        start, relaxed = (answer.coef, answer.intercept), answer.objective
+        start = np.arange(pool.size), answer.coef, answer.intercept
+        relaxed = answer.objective
         v = answer.dual
     assert best is not None
     return best

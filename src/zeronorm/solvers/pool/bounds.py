@@ -107,9 +107,17 @@ def bound_at(
     else:
         best = best_groups(square, k, forced, groups)
     value, scale = risk.bound(dual, 0.5 * best.value)
+    return decide(best, value, scale, dual, upper)
+
+
+def decide(best: Best, value: float, scale: float, dual: FloatArray, upper: float) -> Bound:
+    """Return the bound of `scale` times a dual point and the features that it decides.
+
+    best : of the scores of the dual point itself.
+    """
     limit = upper + DECIDED * abs(upper)
     half = 0.5 * scale**2
-    fixed = np.zeros(square.size, bool)
+    fixed = np.zeros(best.entering.size, bool)
     with np.errstate(invalid="ignore"):  # 0 times inf decides nothing
         dropped = value + half * best.entering > limit
         fixed[best.chosen] = value + half * best.leaving > limit

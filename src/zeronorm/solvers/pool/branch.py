@@ -23,9 +23,9 @@ import numpy as np
 from ..._typing import FloatArray, IndexArray
 from ...ordering import largest
 from ...result import Progressed, Status, Tree
-from .bounds import Bound, bound_at
+from .bounds import Bound
 from .candidates import LEAF_TOL, Candidates
-from .relaxation import Relaxed, relax
+from .relaxation import Relaxed
 
 PROVEN = 1e-9  # relative gap that counts as none
 NODE_TOL = 1e-4
@@ -81,7 +81,7 @@ class BranchAndBound:
         # A little less than wanted, so that rounding leaves no more than that.
         self._problem, self._gap = problem, max((1.0 - 1e-12) * gap, 0.5 * PROVEN)
         self.support = np.sort(support)
-        self.objective = problem.fit(self.support).objective
+        self.objective = problem.objective(self.support)
         self._seen = {tuple(self.support.tolist())}
         # The bound of what is behind: of pruned nodes and of units that are ruled out.
         self._least = self.target
@@ -104,6 +104,11 @@ class BranchAndBound:
         self.history: list[Progressed] = []
         self._seconds = 0.0  # of earlier runs
         self._deadline = np.inf  # of this one
+
+    @property
+    def problem(self) -> Candidates:
+        """What it is a search of."""
+        return self._problem
 
     @property
     def target(self) -> float:
@@ -273,15 +278,9 @@ class BranchAndBound:
         heapq.heapify(self._open)
 
     def _relax(self, node: Node, chosen: IndexArray, n_free: int, tol: float) -> Relaxed:
-        problem = self._problem
-        used, coef, b = node.start
-        u = np.zeros(problem.Z.shape[1])
-        u[used] = coef
-        columns = problem.units.features(chosen)
-        return relax(
-            problem.Z.take(columns), problem.units.take(chosen), problem.risk, node.fixed.size,
-            n_free, start=(u[columns], b), tol=tol, cutoff=self.target, deadline=self._deadline,
-            ahead=True,
+        return self._problem.relax(
+            chosen, node.fixed.size, n_free, start=node.start, tol=tol, cutoff=self.target,
+            deadline=self._deadline, ahead=True,
         )  # fmt: skip
 
     def _n_free(self, node: Node) -> int:
@@ -297,13 +296,9 @@ class BranchAndBound:
         return known
 
     def _bound(self, node: Node, dual: FloatArray) -> Bound:
-        problem = self._problem
         chosen = np.concatenate([node.fixed, node.free])
-        scores = problem.Z.take(problem.units.features(chosen)).dot(dual)
-        return bound_at(
-            problem.risk, dual, problem.units.take(chosen).strength(scores),
-            node.fixed.size + self._n_free(node), np.arange(node.fixed.size), self.target,
-        )  # fmt: skip
+        size = node.fixed.size + self._n_free(node)
+        return self._problem.bound(dual, chosen, node.fixed.size, size, self.target)
 
     def _round(self, chosen: IndexArray, n_fixed: int, answer: Relaxed) -> None:
         """Try the model of the largest coefficients.
@@ -326,10 +321,10 @@ class BranchAndBound:
         if key in self._seen:
             return False
         self._seen.add(key)
-        fit = self._problem.fit(support)
-        if not fit.objective < self.objective - PROVEN * abs(self.objective):
+        objective = self._problem.objective(support)
+        if not objective < self.objective - PROVEN * abs(self.objective):
             return False
-        self.support, self.objective = support, fit.objective
+        self.support, self.objective = support, objective
         return True
 
     def _divide(self, node: Node, chosen: IndexArray, answer: Relaxed, known: Bound) -> None:

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import Columns, IndexArray
+from ..._typing import Columns, FloatArray, IndexArray
 from ..risk import Risk
 from ..units import Singles, Units
+from .bounds import Bound, bound_at
 from .exchange import Exchanges
 from .group_exchange import GroupExchanges
-from .ridge import Ridge
+from .relaxation import Relaxed, relax
 from .signed_ridge import signed_ridge
 
+# Columns that are not 0 in a relaxation, their coefficients, the intercept.
+Start = tuple[IndexArray, FloatArray, float]
 LEAF_TOL = 1e-11  # of the fit of a model
 
 
@@ -29,16 +32,58 @@ class Candidates:
     n_forced: int  # of them
 
     @property
+    def diagonal(self) -> FloatArray:
+        """(n_units,) what of the loss's curvature is a part of the ridge: none."""
+        return np.zeros(self.n_units)
+
+    @property
     def n_units(self) -> int:
         """The number of candidates."""
         return int(self.names.size)
 
-    def fit(self, support: IndexArray, tol: float = LEAF_TOL) -> Ridge:
-        """Solve the problem on some units."""
+    def objective(self, support: IndexArray) -> float:
+        """Return the least objective on some units."""
         columns = self.units.features(support)
         return signed_ridge(
-            self.Z, self.risk, self.units.signs[columns], columns=columns, tol=tol, of_value=True
-        )
+            self.Z, self.risk, self.units.signs[columns], columns=columns, tol=LEAF_TOL,
+            of_value=True,
+        ).objective  # fmt: skip
+
+    def relax(
+        self,
+        chosen: IndexArray,
+        n_fixed: int,
+        n_free: int,
+        *,
+        start: Start,
+        tol: float,
+        cutoff: float = np.inf,
+        deadline: float = np.inf,
+        ahead: bool = False,
+    ) -> Relaxed:
+        """Solve the relaxation over some units, the fixed ones first: see `relaxation.relax`.
+
+        start : columns of Z with coefficients to start from, these, the intercept.
+        """
+        used, coef, b = start
+        u = np.zeros(self.Z.shape[1])
+        u[used] = coef
+        columns = self.units.features(chosen)
+        return relax(
+            self.Z.take(columns), self.units.take(chosen), self.risk, n_fixed, n_free,
+            start=(u[columns], b), tol=tol, cutoff=cutoff, deadline=deadline, ahead=ahead,
+        )  # fmt: skip
+
+    def bound(
+        self, dual: FloatArray, chosen: IndexArray, n_fixed: int, size: int, upper: float
+    ) -> Bound:
+        """Return what a dual point shows of the models of `size` of some units.
+
+        n_fixed : how many of them, the first, are in all models.
+        """
+        scores = self.Z.take(self.units.features(chosen)).dot(dual)
+        strength = self.units.take(chosen).strength(scores)
+        return bound_at(self.risk, dual, strength, size, np.arange(n_fixed), upper)
 
     def improved(self, support: IndexArray) -> IndexArray:
         """Return where exchanges of single units lead from some."""
