@@ -261,6 +261,7 @@ def test_changes_of_least_squares_are_exact(intercept, sparse):
             assert swaps[j, i] == pytest.approx(2 * (fit.objective - swapped), rel=1e-6, abs=1e-8)
     left = changes.without(np.array([0, 2]))
     rest = pool.changes(pool.fit(columns[[1, 3]]))
+    left, rest = left.parts[0], rest.parts[0]
     for name in ("coef", "inverse"):
         np.testing.assert_allclose(getattr(left, name), getattr(rest, name), rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(left.gains()[outside], rest.gains()[outside], rtol=1e-7)
@@ -606,9 +607,9 @@ def test_folds_with_fewer_columns_than_all_data():
         (
             {"estimator": L0LogisticRegression(calibrate=False)},
             TypeError,
-            "a BudgetClassifier or a BudgetRegres",
+            "a BudgetClassifier, a BudgetRegres",
         ),
-        ({"scoring": "accuracy"}, ValueError, "scoring of a regressor must be None or 'squared_e"),
+        ({"scoring": "accuracy"}, ValueError, "scoring must be one of None, 'squared_error', 'dev"),
         ({"scoring": "r2"}, ValueError, "scoring must be one of None, 'squared_error'"),
         ({"rule": "min"}, ValueError, "rule must be one of '1se', 'best'; got 'min'"),
         ({"cv": 1}, ValueError, r"cv must be between 2 and 120 .*; got 1\."),

@@ -306,3 +306,27 @@ def test_commands_that_are_for_one_response(run, fails, write):
     result = run("predict", "m.npz", data, "--target", "fat")
     assert "Note: no score: the data have not as many targets" in result.stderr
     assert "--proba is of classes" in fails("predict", "m.npz", data, "--proba")
+
+
+# --- few groups ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("targets", ["kind", "fat,water"])
+def test_features_in_few_groups_that_outputs_share(run, write, tmp_path, targets):
+    """--groups would be refused, or the report not say in which groups the features are."""
+    data = write(kind=KINDS) if targets == "kind" else write(fat=TRAITS[:, 0], water=TRAITS[:, 1])
+    (tmp_path / "g.csv").write_text("".join(f"x{j},g{j % 2}\n" for j in range(8)))
+    command = ("select", data, "-k", 2, "--target", targets, "--groups", 1, "--no-cv",
+               "--group-file", "g.csv")  # fmt: skip
+    text = words(run(*command))
+    what = "3 classes" if targets == "kind" else "2 responses"
+    assert f"2 features in 1 of 2 groups, shared by the {what}" in text
+    assert "no certificate" in text
+    document = json.loads(run(*command, "--json").stdout)
+    rows = document["models"][0]["features"]
+    assert len(document["outputs"]) == int(what[0])
+    assert len({row["group"] for row in rows}) == 1
+    estimator = BudgetClassifier if targets == "kind" else BudgetRegressor
+    y = KINDS if targets == "kind" else TRAITS[:, :2]
+    model = estimator(2, n_groups=1, groups=np.arange(8) % 2, refit_C="loo").fit(X, y)
+    assert {row["index"] for row in rows} == set(model.support_.tolist())

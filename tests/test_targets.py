@@ -577,14 +577,6 @@ def test_resumed_proofs_hold(name):
         verify(X, y, proof.certificate)
 
 
-def test_losses_that_squared_errors_cannot_score_are_refused():
-    """Budgets of counts would be chosen by errors of their logarithms."""
-    X, y = draw("poisson", 1, n=60, p=6)
-    search = zeronorm.BilevelCV(BudgetRegressor(groups=np.arange(6) // 2, loss="poisson"), [2], [1])
-    with pytest.raises(ValueError, match="least_squares"):
-        search.fit(X, y)
-
-
 def test_an_l1_fit_that_ends_early_says_so():
     """What a fit warns of would fail itself, as of a loss whose width is not known yet."""
     X, y = draw("quantile", 1, n=60, p=30)

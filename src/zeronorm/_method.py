@@ -26,6 +26,7 @@ class Method(ABC):
     tol: ClassVar[float] = 1e-3  # unless the user gives one, as refit_C
     refit_C: ClassVar[float | str | None] = "loo"  # None: the solution itself is the model
     rules: ClassVar[dict[str, str]] = {}  # what `zeronorm.validate` checks of an option
+    shares: ClassVar[bool] = True  # whether several outputs may share their features
     starts_warm: ClassVar[bool] = True  # whether it can begin with the features of another fit
     adjusts: ClassVar[bool] = True  # whether there may be covariates
 

@@ -210,6 +210,7 @@ class L1(Method):
     entered = ("point", "the point of the path at which it entered")
     tol = 1e-4
     rules = {"max_iter": "iterations"}  # noqa: RUF012
+    shares = False
     starts_warm = False
     adjusts = False
 
@@ -305,7 +306,6 @@ class Bilevel(Method):
     )
     entered = ("step", "the step of the search at which it became a candidate")
     budgets = ("both",)
-    adjusts = False
     tol = 1e-6
     refit_C = None
     rules = {"max_iter": "iterations"}  # noqa: RUF012
@@ -351,8 +351,13 @@ METHODS: dict[str, type[Method]] = {
 
 
 def of_groups() -> str:
-    """Return the names of the methods that select whole groups, so outputs too, as a sentence."""
+    """Return the names of the methods that select whole groups, as a sentence."""
     return _named(kind for kind in METHODS.values() if "groups" in kind.budgets)
+
+
+def of_outputs() -> str:
+    """Return the names of the methods that select for several outputs at once, as a sentence."""
+    return _named(kind for kind in METHODS.values() if kind.shares)
 
 
 def with_covariates() -> str:
@@ -387,4 +392,5 @@ __all__ = [
     "ReweightedL1",
     "named",
     "of_groups",
+    "of_outputs",
 ]

@@ -166,12 +166,11 @@ def _multi_class(options: SelectOptions, plan: Plan, y: Any) -> str:
             "that share their features have one in each. Say --per-class."
         )
     name = "pool" if plan.method == "auto" else plan.method
-    if "groups" not in methods.METHODS[name].budgets and np.unique(y).size > 2:
-        option = "--groups" if name == "bilevel" else f"--method {name}"
+    if not methods.METHODS[name].shares and np.unique(y).size > 2:
         raise ValueError(
-            f"{option} selects for each of several classes by itself; say --per-class for "
-            f"{options.features} features of each, or leave out {option} for as many in all, which "
-            "the classes share."
+            f"--method {name} selects for each of several classes by itself; say --per-class for "
+            f"{options.features} features of each, or leave out --method {name} for as many in "
+            "all, which the classes share."
         )
     return "shared"
 

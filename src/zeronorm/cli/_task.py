@@ -69,8 +69,6 @@ def _check_parts(options: SelectOptions, task: str) -> None:
     if task == "ordered":
         if not options.intercept:
             raise ValueError("--no-intercept is not of ordered, whose thresholds are intercepts.")
-        if options.groups is not None:
-            raise ValueError("--groups is not of ordered; leave it out.")
         if options.method not in (None, "auto", "pool", "l0", "minimax", "greedy"):
             raise ValueError(
                 f"--method must be pool, l0, minimax or greedy for ordered; got {options.method!r}."

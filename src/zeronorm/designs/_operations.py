@@ -210,11 +210,16 @@ def column_scaling(design: Design, features: IndexArray) -> tuple[FloatArray, Fl
 
 
 def on_scaling_of_x(
-    design: Design, support: IndexArray, coef: FloatArray, intercept: float
-) -> tuple[FloatArray, float]:
-    """Return coefficients and intercept for the columns of X as it is, of a model for a design."""
+    design: Design, support: IndexArray, coef: FloatArray, intercept: Any
+) -> tuple[FloatArray, Any]:
+    """Return coefficients and intercept for the columns of X as it is, of a model for a design.
+
+    intercept : of several outputs that of each, for columns of all of them.
+    """
     mean, scale = column_scaling(design, support)
     coef = coef * scale
+    if isinstance(design, Repeated):
+        return coef, intercept - (mean * coef).reshape(-1, design.outputs).sum(axis=0)
     return coef, intercept - float(mean @ coef)
 
 

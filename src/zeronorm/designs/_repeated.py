@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._typing import Design, FloatArray, IndexArray, Stored, Wrapper
+from .._typing import Columns, Design, FloatArray, IndexArray, Stored, Wrapper
 from ._columns import DenseColumns, SparseColumns, as_columns
 from ._dense import as_vectors
 from ._sparse import compressed
@@ -89,6 +89,14 @@ class Repeated(Wrapper):
     def gathered(self, features: IndexArray | slice) -> RepeatedColumns:
         """Return the columns without the zeros."""
         return RepeatedColumns.of(self, features)
+
+
+def in_all_outputs(columns: Columns, outputs: int) -> Columns:
+    """Return gathered columns as those of all outputs, each once for every output."""
+    if outputs == 1:
+        return columns
+    place, output = (one.ravel() for one in np.indices((columns.shape[1], outputs)))
+    return RepeatedColumns(cast("Any", columns), place, output, outputs)
 
 
 class RepeatedColumns:

@@ -16,13 +16,13 @@ from .. import validate
 from .._folds import EQUAL, RULES, best_and_near, check_fold, splits
 from .._threads import one_blas_thread
 from .._typing import FloatArray, IndexArray
-from ..designs import Rows
 from ..solvers import run_together
 from ..solvers.drive import Solver
-from ..solvers.l1.held_out import CLASSIFIED, LOWER, SCORES
+from ..solvers.l1.held_out import LOWER
+from ._bilevel_scores import Judge, scoring_of
 from ._budget import BudgetClassifier
 from ._budget_regressor import BudgetRegressor
-from ._sparse_linear import margins_of
+from ._survival import BudgetSurvivalAnalysis
 
 
 def _has(name: str) -> Callable[[Any], bool]:
@@ -36,7 +36,7 @@ def _has(name: str) -> Callable[[Any], bool]:
 
 
 class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """A bi-level model whose numbers of features and groups are chosen by cross-validation.
+    """A bi-level model, of any loss, whose two numbers are chosen by cross-validation.
 
     All pairs of the grid are selected and fitted inside every fold, from the same scans of X: the
     models of a fold share their candidates, and the scans of all folds are one pass. No data are
@@ -44,15 +44,20 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
 
     Parameters
     ----------
-    estimator : BudgetClassifier or BudgetRegressor with groups
+    estimator : BudgetClassifier, BudgetRegressor or BudgetSurvivalAnalysis with groups
         Its other parameters count; it is not changed.
     n_features, n_groups : lists or ranges of int
         The grid. Of pairs with fewer features than groups one is enough: the group budget is slack.
     cv : int, splitter or iterable of (train, test)
-        Folds, stratified for a classifier; splitters and pairs number all rows of X.
-    scoring : None, "squared_error", "log_loss", "accuracy" or "auc"
-        What is averaged over the held-out rows. None: "squared_error" of a regressor, "log_loss" of
-        a classifier ("accuracy" where it gives no probabilities).
+        Folds, in each of which classes or events are in equal shares; splitters and pairs number
+        all rows of X.
+    scoring : str or None
+        What is averaged over the held-out rows: of a classifier "log_loss", "accuracy" or "auc"; of
+        a regressor "squared_error", or "deviance", twice the loss, with the width of Huber's and of
+        quantiles that all rows have, both over all responses; of survival times "deviance", what
+        the rows add to that of the others, per event, or "c_index". None: "log_loss" of a
+        classifier ("accuracy" where it gives no probabilities), "squared_error" of least squares,
+        "deviance" of other losses.
     rule : str
         - "1se": the smallest model whose mean score is within one standard error of the best one:
           the fewest groups, then the fewest features.
@@ -113,7 +118,7 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
 
         X, y, sample_weight : as for `fit` of the estimator.
         """
-        score, sign = self._check_parameters()
+        scoring = self._check_parameters()
         grid = {name: _listed(name, getattr(self, name)) for name in ("n_features", "n_groups")}
         model = clone(self.estimator).set_params(**grid)
         # Rows of weight 0 stay until the splits are known, as these number all rows.
@@ -121,13 +126,20 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         weight = validate.check_sample_weight(sample_weight, len(data.labels))
         data = replace(data, sample_weight=weight)
         labels, classify = data.labels, is_classifier(model)
-        folds = splits(labels, weight, self.cv, self.random_state, several=True, stratify=classify)
+        strata = labels if is_regressor(model) else model._strata(labels, self.cv)
+        folds = splits(
+            strata, weight, self.cv, self.random_state, several=True,
+            stratify=not is_regressor(model),
+        )  # fmt: skip
+        judge = Judge(model, scoring, data)
         sizes_of_folds = model._sizes_of_folds(data.rows(np.flatnonzero(weight > 0)))
         solvers: list[Solver[Any]] = []
         begun = []
         every = np.unique(labels[weight > 0]) if classify else labels[:0]
         for number, (train, test) in enumerate(folds):
-            check_fold(number, every, labels[train], labels[test], self.scoring)
+            if classify:
+                check_fold(number, every, labels[train], labels[test], scoring)
+            judge.check(number, test)
             try:
                 problem = model._pose(data.rows(train), sizes_of_folds)
             except ValueError as error:
@@ -137,18 +149,16 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         results = iter(run_together(solvers, n_threads=model.n_threads))
         sizes = sorted(sizes_of_folds, key=lambda size: (size[1], size[0]))
         scores = np.empty((len(sizes), len(folds)))
-        for number, ((_, test), (classes, count)) in enumerate(zip(folds, begun, strict=True)):
+        for number, (fold, (classes, count)) in enumerate(zip(folds, begun, strict=True)):
             paths = [next(results) for _ in range(count)]
-            held_out = Rows(data.design, test)
-            truth = labels[test] if classes is None else np.searchsorted(classes, labels[test])
             for row, size in enumerate(sizes):
-                z = margins_of([path[size] for path in paths], held_out)
-                scores[row, number] = score(z, truth, weight[test])
+                scores[row, number] = judge.score([path[size] for path in paths], fold, classes)
         self.sizes_, self.scores_ = sizes, scores
         self.mean_score_ = scores.mean(axis=1)
-        self.standard_error_ = scores.std(axis=1, ddof=1) / np.sqrt(len(folds))
-        mean = sign * self.mean_score_
-        slack = EQUAL * max(1.0, float(np.abs(mean).max()))
+        with np.errstate(invalid="ignore"):  # the mean of a count may overflow on held-out rows
+            self.standard_error_ = scores.std(axis=1, ddof=1) / np.sqrt(len(folds))
+        mean = -self.mean_score_ if scoring in LOWER else self.mean_score_
+        slack = EQUAL * max(1.0, float(np.abs(mean).max(initial=0.0, where=np.isfinite(mean))))
         best, near = best_and_near(mean, self.standard_error_, slack)
         self.n_features_, self.n_groups_ = sizes[near if self.rule == "1se" else best]
         self.best_estimator_ = clone(self.estimator).set_params(
@@ -162,40 +172,17 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
                 self.__dict__.pop(name, None)
         return self
 
-    def _check_parameters(self) -> tuple[Callable[..., float], float]:
-        """Return the score of held-out rows, and 1 where more is better, else -1."""
-        fits = isinstance(self.estimator, (BudgetClassifier, BudgetRegressor))
-        if not fits or "n_groups" not in self.estimator.get_params():
+    def _check_parameters(self) -> str:
+        """Return what scores held-out rows."""
+        budgets = BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
+        if not isinstance(self.estimator, budgets) or "n_groups" not in self.estimator.get_params():
             raise TypeError(
-                "estimator must be a BudgetClassifier or a BudgetRegressor; got "
-                f"{type(self.estimator).__name__}."
+                "estimator must be a BudgetClassifier, a BudgetRegressor or a "
+                f"BudgetSurvivalAnalysis; got {type(self.estimator).__name__}."
             )
-        validate.check_option("scoring", self.scoring, [None, *SCORES])
         validate.check_option("rule", self.rule, RULES)
         validate.check_seed(self.random_state)
-        scoring = self.scoring
-        if is_regressor(self.estimator):
-            loss = getattr(self.estimator, "loss", "least_squares")
-            if loss != "least_squares":
-                raise ValueError(
-                    "loss of the regressor must be 'least_squares', as squared errors score it; "
-                    f"got {loss!r}. Use cross_validate with lists of n_features and n_groups."
-                )
-            if scoring not in (None, "squared_error"):
-                raise ValueError(
-                    "scoring of a regressor must be None or 'squared_error'; got "
-                    f"{validate.shown(scoring)}."
-                )
-            scoring = "squared_error"
-        else:
-            gives = hasattr(self.estimator, "predict_proba")
-            scoring = scoring or ("log_loss" if gives else "accuracy")
-            if scoring not in CLASSIFIED or (scoring == "log_loss" and not gives):
-                raise ValueError(
-                    f"scoring={scoring!r} is not for a classifier with loss="
-                    f"{self.estimator.loss!r}; use 'accuracy' or 'auc'."
-                )
-        return SCORES[scoring], -1.0 if scoring in LOWER else 1.0
+        return scoring_of(self.estimator, self.scoring)
 
     # ------------------------------------------------------------------ the chosen model
 
@@ -231,7 +218,7 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         return np.asarray(self.best_estimator_.predict(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the score of the estimator: accuracy, or R^2."""
+        """Return the score of the estimator: accuracy, R^2 or D^2, or Harrell's C."""
         check_is_fitted(self)
         return float(self.best_estimator_.score(X, y, sample_weight))
 
@@ -274,6 +261,7 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.input_tags.sparse = inner.input_tags.sparse
+        tags.target_tags = inner.target_tags
         return tags
 
 

@@ -14,7 +14,7 @@ from .._typing import FloatArray, Smooth
 from ..losses import Logistic, Multinomial, Ordinal
 from ..losses._multinomial import classes_as_outputs
 from ..losses._ordinal import log_odds_of_classes
-from ..methods import Method, named, of_groups
+from ..methods import Method, named, of_outputs
 from ..ordering import numbered
 from ..result import Path
 from ..solvers.drive import Solver
@@ -58,8 +58,8 @@ class BudgetClassifier(LinearClassifier):
         f, which selects and certifies. The final fit is logistic all the same, unless
         `refit_C=None`. "ordinal" is of ordered classes: one model of proportional odds,
         P(class <= k) = sigma(b_k - x_i'u), with thresholds b_1 < b_2 < ... in place of an
-        intercept, by the methods "pool", "l0", "minimax" and "greedy". The classes are numbers, or
-        an ordered categorical of pandas; two of them are those of the logistic loss.
+        intercept, by the methods "pool", "l0", "minimax", "greedy" and "bilevel". The classes are
+        numbers, or an ordered categorical of pandas; two are those of the logistic loss.
     method : str or a record of `zeronorm.methods`
         What finds the features: a name for its defaults, or a record with options, such as
         `methods.L0(gap=0.01)`.
@@ -109,8 +109,8 @@ class BudgetClassifier(LinearClassifier):
         Columns in every model beside the selected features: not counted in the budgets, and free
         of any penalty, as the intercept is, in selection, certificate and final fit. With a_i their
         entries, z_i = x_i'u + b + a_i'g in the problem above, which is over u, b and g. One that
-        depends on earlier ones has the coefficient 0; all have any sign. By "pool", "l0", "minimax"
-        and "greedy".
+        depends on earlier ones has the coefficient 0; all have any sign. By "pool", "l0",
+        "minimax", "greedy" and "bilevel".
     forced_groups : list of labels, or None
         Of "bilevel": counted as groups of every model, with or without features of theirs.
     criterion : "aic", "bic", "ebic", "gic" or None
@@ -128,8 +128,8 @@ class BudgetClassifier(LinearClassifier):
         one size for all. Sources in `zeronorm.criteria`.
     multi_class : "shared" or "ovr"
         Of more than two classes: n_features in all, in one multinomial model (by the methods
-        "pool", "minimax", "greedy" and "l0", with the logistic loss), or so many for each class,
-        in a model against the others.
+        "pool", "minimax", "greedy", "l0" and "bilevel", with the logistic loss), or so many for
+        each class, in a model against the others; budgets of groups alike.
     class_weight : dict, "balanced" or None
     tol : float or None
         What solves single problems stops at this: a certified gap relative to the objective of the
@@ -279,13 +279,13 @@ class BudgetClassifier(LinearClassifier):
     def _check_shared(self, plan: Plan) -> None:
         """Raise ValueError where several classes cannot share their features."""
         wrong = None
-        if "groups" not in plan.method.budgets:
+        if not plan.method.shares:
             wrong = f"method={plan.method.name!r}"
         elif plan.loss.name != "logistic":
             wrong = f"loss={plan.loss.name!r}"
         if wrong is not None:
             raise ValueError(
-                f"multi_class='shared' is of the logistic loss by the methods {of_groups()}; got "
+                f"multi_class='shared' is of the logistic loss by the methods {of_outputs()}; got "
                 f"{wrong} for more than two classes. Use multi_class='ovr', "
                 "which selects for each class against the others."
             )
@@ -303,10 +303,11 @@ class BudgetClassifier(LinearClassifier):
                 "classes; got 'ovr'. Use loss='logistic' for each class against the others."
             )
         # Thresholds are a part of the loss, as intercepts of several outputs are: the same methods
-        # know them, not l1 nor the bi-level search.
-        if "groups" not in plan.method.budgets:
+        # know them, not l1.
+        if not plan.method.shares:
             raise ValueError(
-                f"method must be one of {of_groups()} for loss='ordinal'; got {plan.method.name!r}."
+                f"method must be one of {of_outputs()} for loss='ordinal'; got "
+                f"{plan.method.name!r}."
             )
 
     def _order(self, y: Any) -> np.ndarray | None:

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 
 from .. import validate
 from ..losses import NumericLoss, Responses
-from ..methods import Method, of_groups
+from ..methods import Method, of_outputs
 from . import _budget_selection
 from ._linear import LinearRegressor
 from ._selecting import Problem
@@ -135,9 +135,9 @@ class BudgetRegressor(LinearRegressor):
             return _budget_selection.pose(self, data, sizes)
         data, unit = self._weigh(data)
         plan, q = self._plan(), data.labels.shape[1]
-        if "groups" not in plan.method.budgets:
+        if not plan.method.shares:
             raise ValueError(
-                f"several responses share their features by the methods {of_groups()}; got "
+                f"several responses share their features by the methods {of_outputs()}; got "
                 f"method={plan.method.name!r} for y of {q} columns. Fit a model for each column "
                 "for the others."
             )
@@ -148,7 +148,7 @@ class BudgetRegressor(LinearRegressor):
         """Return the tags: several responses, where the method can select for all of them."""
         tags = super().__sklearn_tags__()
         try:
-            tags.target_tags.multi_output = "groups" in self._plan().method.budgets
+            tags.target_tags.multi_output = self._plan().method.shares
         except ValueError:  # parameters break a rule, as fit will say
             tags.target_tags.multi_output = True
         return tags

@@ -368,7 +368,8 @@ def begun(
     seconds["standardize"] = time.perf_counter() - begin
     tasks, paths = problem.tasks, getattr(model, "_paths", ())
     starts = None
-    same = len(paths) == len(tasks) and model._n_columns == tasks[0].design.shape[1]
+    n_columns = tasks[0].design_of_features.shape[1]
+    same = len(paths) == len(tasks) and model._n_columns == n_columns
     if model.warm_start and same:
         starts = model._plan().method.start(paths)
     return problem, problem.solvers(starts, seconds)

@@ -82,6 +82,15 @@ class Multinomial(LossOfOutputs):
         """Return s_i p_io: the second derivative is diag(s p) less what `coupling` gives."""
         return weight * self._shares(z, y, weight).ravel()
 
+    def curvature_by_output(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return s p (1 - p) q / (q - 1), (outputs, n).
+
+        The loss does not change where all margins of a row move by one number. So it bends along
+        moves of sum 0 alone, and there by so much where p are equal, or where there are two.
+        """
+        p, s = self._shares(z, y, weight), self.by_output(weight)[0]
+        return np.asarray(s * p * (1.0 - p) * (self.outputs / (self.outputs - 1)))
+
     def blocks(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s (diag(p) - p p') of every row."""
         p, s = self._shares(z, y, weight), self.by_output(weight)[0]

@@ -41,6 +41,10 @@ class LossOfOutputs(LossOfRows):
         """Return the best intercepts at margins, (outputs,)."""
         raise NotImplementedError
 
+    def curvature_by_output(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the second derivatives in an output by itself, (outputs, n)."""
+        raise NotImplementedError
+
     @property
     def at_margins(self) -> Any:
         """The loss without intercepts."""
@@ -119,6 +123,11 @@ class Responses(LossOfOutputs):
         return self.each.of_residuals
 
     @property
+    def quadratic(self) -> bool:  # type: ignore[override]
+        """Whether f is least squares."""
+        return self.each.quadratic
+
+    @property
     def largest_offset(self) -> float:  # type: ignore[override]
         """That of f."""
         return self.each.largest_offset
@@ -160,6 +169,10 @@ class Responses(LossOfOutputs):
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return that of f: the second derivative is less by what `coupling` gives."""
         return self.each.curvature(self._shifted(z, y, weight), y, weight)
+
+    def curvature_by_output(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return s f'', (outputs, n)."""
+        return self.by_output(self.curvature(z, y, weight))
 
     def blocks(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return s f'' of every row and output, on the diagonal."""

@@ -70,6 +70,7 @@ class L0By(L0):
     """
 
     budgets = ("features",)
+    shares = False
 
     solver: Any = "auto"
 

@@ -81,6 +81,12 @@ class Risk:
         """Return the curvature of a quadratic nowhere below the loss, where it flattens."""
         return self.loss.majorant(z, self.y, self.weight)
 
+    def curvature_by_output(self, z: FloatArray) -> FloatArray:
+        """Return the second derivatives in an output by itself, (outputs, n)."""
+        if self.loss.outputs == 1:
+            return self.curvature(z)[None]
+        return cast("LossOfOutputs", self.loss).curvature_by_output(z, self.y, self.weight)
+
     def coupling(self, Z: Columns, z: FloatArray) -> FloatArray | None:
         """Return what the second derivative in coefficients of Z is less than Z'WZ; None: 0."""
         if self.loss.separable:

@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.text import Text
 
 from .._messages import show
-from ._tables import GAP, MAX_ROWS, counted, print_features, ratios, styled
+from ._tables import GAP, MAX_ROWS, count_groups, counted, print_features, ratios, styled
 from ._words import Words
 
 _HEAD = 14  # A name at the head of a column has so many characters at most.
-_NAMES = 22  # What rank and names of the features need, at least.
+_NAMES = 22  # What rank and names of the features need, at least,
+_GROUPS = 8  # and those of their groups.
 _STRONGEST = ("strongest", "second", "third")
 
 
@@ -26,19 +27,25 @@ def print_outputs(
     outputs: Sequence[Any],
     words: Words,
     of_classes: bool,
+    n_groups: int | None = None,
 ) -> None:
     """Print the effects of the features, a row for each, on the outputs.
 
     words : of the task. of_classes : whether the outputs are classes; else they are responses.
+    n_groups : of all features, where there is a budget of them.
     """
-    rows = features[:MAX_ROWS]
-    columns = effect_columns(console, rows, outputs, words, of_classes)
+    rows, grouped = features[:MAX_ROWS], n_groups is not None
+    columns = effect_columns(console, rows, outputs, words, of_classes, grouped)
     what = "classes" if of_classes else "responses"
+    among = "in all"
+    if n_groups is not None:
+        among = f"in {count_groups(features)} of {counted(n_groups, 'group')}"
     title = styled(
-        (f"{counted(len(features))} in all, shared by the {len(outputs)} {what}", "bold"),
+        (f"{counted(len(features))} {among}, shared by the {len(outputs)} {what}", "bold"),
         (f"   {words.sign or 'positive speaks for the class'}", "dim"),
     )
-    print_features(console, title, rows, ("rank", [str(row["rank"]) for row in rows]), columns)
+    ranks = "rank", [str(row["rank"]) for row in rows]
+    print_features(console, title, rows, ranks, columns, grouped)
     if len(features) > len(rows):
         more = f"{len(features) - len(rows):,} more; --json lists them all."
         console.print(styled((more, "dim")))
@@ -51,10 +58,12 @@ def effect_columns(
     outputs: Sequence[Any],
     words: Words,
     of_classes: bool,
+    grouped: bool = False,
 ) -> list[tuple[str, Sequence[Text]]]:
     """Return heads and cells of the effects of features on the outputs, as many as there is room.
 
     of_classes : whether the outputs are classes; else they are responses.
+    grouped : whether the names of groups stand beside those of features.
     """
     q = len(outputs)
     table: list[list[Text]] = [[] for _ in rows]
@@ -72,8 +81,9 @@ def effect_columns(
         (head, [own[o] for own in table]) for o, head in enumerate(heads)
     ]
     width = sum(max(len(head), *map(len, own)) + GAP for head, own in columns)
-    if width > console.width - _NAMES:
-        return _strongest(console.width - _NAMES, rows, heads, table)
+    room = console.width - _NAMES - _GROUPS * grouped
+    if width > room:
+        return _strongest(room, rows, heads, table)
     return columns
 
 

@@ -67,7 +67,7 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     words = words_of(data, loss, document["score"], level)
     outputs = document["outputs"]
     if outputs:
-        print_outputs(console, model["features"], outputs, words, bool(classes))
+        print_outputs(console, model["features"], outputs, words, bool(classes), data["n_groups"])
     else:
         titled = [] if data["task"] == "ordered" else classes
         print_models(console, model["features"], titled, entered, words, data["n_groups"])

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
+from ...designs._repeated import in_all_outputs
 from ...structures import BilevelBudget
 from ..l0.hard_thresholding import VARIANTS, Thresholding, zero_point
 from ..ties import EQUAL_ROWS
@@ -46,9 +47,14 @@ class Moves:
         self._budgets: dict[Size, tuple[int, BilevelBudget]] = {}
         # Roots of the second derivatives of the features, about: scores over them are strengths.
         ridge = task.objective.ridge
-        curvature = task.objective.curvature(self.zero.z + self.zero.intercept)
-        spread = 1.0 if task.spread is None else task.spread
-        self.bend = np.hypot(np.sqrt(ridge), np.sqrt(curvature - ridge) * spread)
+        curvature = task.objective.risk.curvature_by_output(self.zero.z + self.zero.intercept)
+        spread = np.ones(1) if task.spread is None else task.spread
+        bend = np.sqrt(curvature.sum(axis=1)) * spread[:, None]
+        self._bend = np.hypot(np.sqrt(ridge), bend)  # (m or 1, outputs)
+
+    def strength(self, scores: FloatArray) -> FloatArray:
+        """Return what the features are worth by the scores of a scan in all outputs, (m,)."""
+        return self.task.lengths(scores.reshape(-1, self.task.outputs) / self._bend)
 
     def start(self, size: Size, smaller: PoolFit | None) -> PoolFit:
         """Return the best of several starts, each improved.
@@ -64,15 +70,16 @@ class Moves:
 
     def _thresholded(self, size: Size) -> IndexArray:
         """Return where hard thresholding inside the pool ends."""
-        Z, spread = self.pool.columns(), self.task.spread
+        Z, spread = in_all_outputs(self.pool.columns(), self.task.outputs), self.task.spread
+        admit = self.task.of_columns(self._admit(size))
         state = Thresholding(
-            self.task.objective, self._admit(size), VARIANTS["ista"], LOOSE_TOL,
+            self.task.objective, admit, VARIANTS["ista"], LOOSE_TOL,
             spread=None if spread is None else spread[self.pool.features],
         )  # fmt: skip
         for _ in range(START_STEPS):
             if not state.step(Z.dot(state.vector), Z.take):
                 break
-        return state.best.support
+        return self.task.features(state.best.support)
 
     def _grown(self, size: Size) -> IndexArray:
         """Return a support that grows by a share of the budgets at a time."""
@@ -92,8 +99,8 @@ class Moves:
         if not self.task.objective.ridge:  # half as many features as rows, equal ones once
             most = min(most, _n_different(self.pool.columns()) // 2)
         part = max(k, min(POOL_FACTOR * k, most)), POOL_FACTOR * g
-        scores = -self.pool.columns().dot(self.zero.gradient)
-        columns = self._admit(part)(scores / self._bends())
+        scores = self.pool.scores(self.zero.gradient) / self._bends()
+        columns = self._admit(part)(self.task.lengths(scores))
         while part != size:
             part = max(k, int(SHRINKAGE * part[0])), max(g, int(SHRINKAGE * part[1]))
             changes = self.pool.changes(self.pool.fit(columns))
@@ -161,11 +168,7 @@ class Moves:
         code = self._code[changes.columns]
         forced = np.union1d(self._code[self.forced_columns], self.task.forced_groups)
         blocks = [np.flatnonzero(code == group) for group in np.unique(code) if group not in forced]
-        losses = []
-        for places in blocks:
-            block = changes.inverse[np.ix_(places, places)]
-            u = changes.coef[places]
-            losses.append(float(u @ np.linalg.lstsq(block, u, rcond=None)[0]))
+        losses = [changes.loss_of(places) for places in blocks]
         return [blocks[place] for place in np.argsort(losses, kind="stable")]
 
     def _best_swaps(self, size: Size, changes: Changes) -> list[tuple[int, int]]:
@@ -200,8 +203,8 @@ class Moves:
 
     def _bends(self) -> FloatArray:
         """Return the roots of the second derivatives of the columns of the pool."""
-        every = np.broadcast_to(self.bend, self.task.groups.code.shape)
-        return every[self.pool.features]
+        shape = self.task.groups.code.size, self.task.outputs
+        return np.broadcast_to(self._bend, shape)[self.pool.features]
 
     @property
     def forced_columns(self) -> IndexArray:

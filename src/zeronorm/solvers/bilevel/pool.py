@@ -8,17 +8,23 @@ objective changes by about
     - c_i^2 / (2 s_i)    with column i beside S,                s_i = h_i - Z_i'WZ_S V_i
 
 and where i takes the place of j, c_i becomes c_i + V_ji u_j / d_j, and s_i s_i + V_ji^2 / d_j.
-For least squares these are no estimates but the exact changes.
+For least squares these are no estimates but the exact changes. Of several outputs the changes are
+the sums of theirs: responses have none in common, and what classes have in common is in the
+curvature of each, see `Multinomial.curvature_by_output`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import GatheredColumns
+from ...designs._repeated import in_all_outputs
+from ...losses import as_adjusted, without_covariates
 from ..l0.hard_thresholding import Objective, zero_point
 from ..pool.ridge import inverse_factor, ridge, solve_positive
 
@@ -34,17 +40,17 @@ DEPENDENT = 1e-9
 class PoolFit:
     """Columns of the pool with their fit."""
 
-    columns: IndexArray  # sorted
-    coef: FloatArray
+    columns: IndexArray  # (k,) sorted
+    coef: FloatArray  # (k,), of several outputs column by column
     intercept: float
     objective: float
-    margins: FloatArray  # (n,) with the intercept
+    margins: FloatArray  # (n,) with the intercept; of all outputs
     gradient: FloatArray  # (n,) of the loss in the margins
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
-    """What single columns of a pool of q columns are worth at a fit, to the second order."""
+class EffectsOnOutput:
+    """What single columns of a pool of q columns are worth to an output, to the second order."""
 
     columns: IndexArray  # (k,) of the fit
     coef: FloatArray  # (k,)
@@ -66,10 +72,15 @@ class Effects:
         """Return twice the fall of the objective with each column of the pool, (q,)."""
         return self.scores**2 / self.schur
 
+    def loss_of(self, places: IndexArray) -> float:
+        """Return twice the rise of the objective without some columns, by their places in it."""
+        block, u = self.inverse[np.ix_(places, places)], self.coef[places]
+        return float(u @ np.linalg.lstsq(block, u, rcond=None)[0])
+
 
 @dataclass(frozen=True, slots=True)
-class Changes(Effects):
-    """The second-order model of the objective at a fit, over the pool of q columns."""
+class ChangesOfOutput(EffectsOnOutput):
+    """The second-order model of the objective of an output, over the pool of q columns."""
 
     whiten: FloatArray  # (k, k) R with R'R = H^-1
     half: FloatArray  # (k, q) R Z_S'WZ, so that V = R' half
@@ -88,7 +99,7 @@ class Changes(Effects):
         gain -= self.losses()[:, None]
         return np.asarray(gain)
 
-    def without(self, places: IndexArray) -> Effects:
+    def without(self, places: IndexArray) -> EffectsOnOutput:
         """Return the model where some columns of the fit, by their places in it, have left."""
         stay = np.ones(self.columns.size, bool)
         stay[places] = False
@@ -97,7 +108,7 @@ class Changes(Effects):
         left = solve_positive(block.copy(), np.column_stack([self.coef[places], cross]))
         pull, spread = left[:, 0], left[:, 1:]
         bridge = self.inverse[np.ix_(stay, places)]
-        return Effects(
+        return EffectsOnOutput(
             self.columns[stay],
             self.coef[stay] - bridge @ pull,
             self.scores + cross.T @ pull,
@@ -106,14 +117,61 @@ class Changes(Effects):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What single columns of the pool are worth at a fit: the sums over the outputs."""
+
+    parts: Sequence[EffectsOnOutput]  # of each output
+
+    @property
+    def columns(self) -> IndexArray:
+        """(k,) of the fit."""
+        return self.parts[0].columns
+
+    def losses(self) -> FloatArray:
+        """Return twice the rise of the objective without each column of the fit, (k,)."""
+        return _sum([part.losses() for part in self.parts])
+
+    def gains(self) -> FloatArray:
+        """Return twice the fall of the objective with each column of the pool, (q,)."""
+        return _sum([part.gains() for part in self.parts])
+
+
+@dataclass(frozen=True, slots=True)
+class Changes(Effects):
+    """The second-order model of the objective at a fit, the sum of those of the outputs."""
+
+    parts: Sequence[ChangesOfOutput]
+
+    def swaps(self) -> FloatArray:
+        """Return twice the fall where column i takes the place of j, (k, q)."""
+        return _sum([part.swaps() for part in self.parts])
+
+    def without(self, places: IndexArray) -> Effects:
+        """Return the model where some columns of the fit, by their places in it, have left."""
+        return Effects([part.without(places) for part in self.parts])
+
+    def loss_of(self, places: IndexArray) -> float:
+        """Return twice the rise of the objective without some columns, by their places in it."""
+        return float(sum(part.loss_of(places) for part in self.parts))
+
+
 class Pool:
-    """The gathered columns of a problem, with fits on some of them."""
+    """The gathered columns of a problem, with fits on some of them; a column is of a feature."""
 
     def __init__(self, objective: Objective, gathered: GatheredColumns) -> None:
         self._objective, self._gathered = objective, gathered
+        loss = objective.risk.loss
+        self._outputs = loss.outputs
+        own = objective.risk.intercept or loss.own_intercepts
+        self._centred = bool(getattr(loss, "free", own))  # whether intercepts take up means
+        # Covariates take up more, see `losses.Adjusted`.
+        beside = as_adjusted(loss)
+        none = np.empty((objective.risk.size, 0))
+        self._beside = none if beside is None else beside.free_columns(objective.risk.size)
         self._moments: Moments | None = None
-        if objective.risk.loss.quadratic:
-            self._moments = Moments(objective)
+        if without_covariates(loss).quadratic:
+            self._moments = Moments(objective, self._centred, self._beside)
 
     @property
     def features(self) -> IndexArray:
@@ -151,15 +209,15 @@ class Pool:
             zero = zero_point(objective)
             b = zero.intercept
             return PoolFit(columns, zero.coef, b, zero.objective, zero.z + b, zero.gradient)
-        Z = self.columns().take(columns)
+        Z = in_all_outputs(self.columns().take(columns), self._outputs)
         if self._moments is not None:
             coef = self._moments.solve(columns)
             z = Z.times(coef)
             value, b, gradient = objective.place(z, coef)
             return PoolFit(columns, coef, b, value, z + b, gradient)
         found = ridge(
-            Z, objective.risk, penalty=objective.ridge, start=_started(columns, start), tol=tol,
-            of_value=True,
+            Z, objective.risk, penalty=objective.ridge,
+            start=_started(columns, start, self._outputs), tol=tol, of_value=True,
         )  # fmt: skip
         return PoolFit(
             columns, found.coef, found.intercept, found.objective, found.margins, -found.dual
@@ -167,39 +225,67 @@ class Pool:
 
     def changes(self, fit: PoolFit) -> Changes:
         """Return what changes of the columns of a fit would do."""
-        objective, Z = self._objective, self.columns()
-        if self._moments is not None:
-            cross = self._moments.gram[fit.columns]
-            bend = self._moments.bend
+        scores, coef = self.scores(fit.gradient), fit.coef.reshape(-1, self._outputs)
+        scores[fit.columns] = 0.0
+        if self._moments is not None:  # the same of all outputs
+            moments = self._moments.gram[fit.columns], self._moments.bend
+            models = [self._model(fit, *moments)] * self._outputs
         else:
-            curvature = objective.risk.curvature(fit.margins)
-            cross, bend = _second_derivatives(Z, fit.columns, curvature, objective.risk.intercept)
-        scores = -Z.dot(fit.gradient)
+            models = [
+                self._model(
+                    fit,
+                    *_second_derivatives(
+                        self.columns(), fit.columns, one, self._centred, self._beside
+                    ),
+                )
+                for one in self._objective.risk.curvature_by_output(fit.margins)
+            ]
+        return Changes([
+            ChangesOfOutput(
+                fit.columns, coef[:, o], scores[:, o], whiten.T @ whiten, schur, whiten, half
+            )
+            for o, (whiten, half, schur) in enumerate(models)
+        ])  # fmt: skip
+
+    def scores(self, gradient: FloatArray) -> FloatArray:
+        """Return minus the gradient in the coefficients of all columns, (q, outputs)."""
+        v = gradient
+        if self._outputs > 1:
+            v = np.ascontiguousarray(gradient.reshape(self._outputs, -1).T)
+        return -self.columns().dot(v).reshape(-1, self._outputs)
+
+    def _model(
+        self, fit: PoolFit, cross: FloatArray, bend: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return R, half and s of an output; cross, bend: its second derivatives of the loss."""
+        ridge = self._objective.ridge
         H = cross[:, fit.columns].copy()
-        np.einsum("ii->i", H)[:] += objective.ridge
+        np.einsum("ii->i", H)[:] += ridge
         unit = 1.0 / np.sqrt(np.maximum(np.einsum("ii->i", H), np.finfo(float).tiny))
         H *= unit[:, None] * unit
         whiten = inverse_factor(H) * unit
         half = whiten @ cross
-        bend = bend + objective.ridge
+        bend = bend + ridge
         schur = bend - np.einsum("kq,kq->q", half, half)
         schur[~(schur > DEPENDENT * bend)] = np.inf
         schur[fit.columns] = np.inf
-        scores[fit.columns] = 0.0
-        return Changes(fit.columns, fit.coef, scores, whiten.T @ whiten, schur, whiten, half)
+        return whiten, half, schur
 
 
 class Moments:
-    """Gram matrix and moments of the pool for least squares, the intercept eliminated."""
+    """Gram matrix and moments of the pool for least squares, the intercept eliminated.
 
-    def __init__(self, objective: Objective) -> None:
-        self._objective = objective
+    centred : whether there is one. beside : (n, r) the columns of covariates, it among them.
+    """
+
+    def __init__(self, objective: Objective, centred: bool, beside: FloatArray) -> None:
         risk = objective.risk
-        weight, y = risk.weight, risk.y
-        centred = y - float(weight @ y) / float(weight.sum()) if risk.intercept else y
-        self._target = weight * centred
+        self._ridge, self._centred, self._beside = objective.ridge, centred, beside
+        self._weight = risk.weight[: risk.size]  # the same of all outputs
+        targets = [self._weighted(y) for y in risk.y.reshape(risk.loss.outputs, -1)]
+        self._target = targets[0] if len(targets) == 1 else np.column_stack(targets)
         self.gram = np.empty((0, 0))  # (q, q) Z'WZ
-        self._product = np.empty(0)  # (q,) Z'Wy
+        self._product = np.empty((0, len(targets)))  # (q, outputs) Z'Wy
 
     @property
     def bend(self) -> FloatArray:
@@ -208,48 +294,80 @@ class Moments:
 
     def extend(self, Z: Columns) -> None:
         """Go on with a pool that begins with the columns of the one so far."""
-        risk, old = self._objective.risk, self._product.size
+        old = len(self._product)
         new = np.arange(old, Z.shape[1])
-        block, _ = _second_derivatives(Z, new, risk.weight, risk.intercept)
+        block, _ = _second_derivatives(Z, new, self._weight, self._centred, self._beside)
         gram = np.empty((Z.shape[1], Z.shape[1]))
         gram[:old, :old] = self.gram
         gram[old:] = block
         gram[:old, old:] = block[:, :old].T
         self.gram = gram
-        self._product = np.append(self._product, Z.take(new).dot(self._target))
+        product = Z.take(new).dot(self._target).reshape(new.size, -1)
+        self._product = np.concatenate([self._product, product])
 
     def solve(self, columns: IndexArray) -> FloatArray:
-        """Return the coefficients of some columns."""
+        """Return the coefficients of some columns, those of all outputs column by column."""
         H = self.gram[np.ix_(columns, columns)]
         view = np.einsum("ii->i", H)
-        view += self._objective.ridge
+        view += self._ridge
         unit = 1.0 / np.sqrt(np.maximum(view, np.finfo(float).tiny))
         H *= unit[:, None] * unit
-        return np.asarray(unit * solve_positive(H, unit * self._product[columns]))
+        unit = unit[:, None]
+        return np.asarray(unit * solve_positive(H, unit * self._product[columns])).ravel()
+
+    def _weighted(self, y: FloatArray) -> FloatArray:
+        """Return W y, less the mean of y where an intercept takes it up, or what covariates do."""
+        weight, beside = self._weight, self._beside
+        if beside.shape[1]:
+            bent = weight[:, None] * beside
+            fitted = beside @ np.linalg.lstsq(beside.T @ bent, bent.T @ y, rcond=None)[0]
+            return np.asarray(weight * (y - fitted))
+        centred = y - float(weight @ y) / float(weight.sum()) if self._centred else y
+        return np.asarray(weight * centred)
 
 
 def _second_derivatives(
-    Z: Columns, columns: IndexArray, weight: FloatArray, intercept: bool
+    Z: Columns,
+    columns: IndexArray,
+    weight: FloatArray,
+    intercept: bool,
+    beside: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return Z_S'WZ, (k, q), and the diagonal of Z'WZ, (q,), less what the intercept takes up."""
+    """Return Z_S'WZ, (k, q), and the diagonal of Z'WZ, (q,), less what the intercept takes up.
+
+    beside : (n, r) the columns of covariates, with that of the intercept; or none.
+    """
     cross, bend = Z.cross(columns, weight), Z.squares(weight)
     total = float(weight.sum())
-    if intercept and total > 0:
+    if beside.shape[1] and total > 0:
+        bent = weight[:, None] * beside
+        own = beside.T @ bent
+        own.flat[:: len(own) + 1] += np.finfo(float).eps * max(float(np.trace(own)), 1e-300)
+        root = Z.dot(bent) @ inverse_factor(own).T
+        cross -= root[columns] @ root.T
+        bend = bend - np.einsum("qr,qr->q", root, root)
+    elif intercept and total > 0:
         sums = Z.dot(weight)
         cross -= np.outer(sums[columns] / total, sums)
         bend = bend - sums**2 / total
     return cross, bend
 
 
-def _started(columns: IndexArray, start: PoolFit | None) -> tuple[FloatArray, float] | None:
+def _started(
+    columns: IndexArray, start: PoolFit | None, outputs: int
+) -> tuple[FloatArray, float] | None:
     """Return the coefficients of a fit on other columns."""
     if start is None:
         return None
-    coef = np.zeros(columns.size)
+    coef = np.zeros((columns.size, outputs))
     both, new, old = np.intersect1d(columns, start.columns, return_indices=True)
     if both.size:
-        coef[new] = start.coef[old]
-    return coef, start.intercept
+        coef[new] = start.coef.reshape(-1, outputs)[old]
+    return coef.ravel(), start.intercept
+
+
+def _sum(parts: Sequence[FloatArray]) -> FloatArray:
+    return reduce(np.add, parts)
 
 
 __all__ = ["FINAL_TOL", "Changes", "Effects", "Pool", "PoolFit"]

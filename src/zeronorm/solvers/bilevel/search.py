@@ -23,6 +23,7 @@ import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import GatheredColumns
+from ...designs._repeated import in_all_outputs
 from ...result import Status, Step
 from ..clock import PhaseClock
 from ..drive import Scan, Solver
@@ -47,7 +48,7 @@ class BilevelFit:
     """A solution of (B) for one size, on the selection scaling."""
 
     support: IndexArray  # sorted, at most k features in at most g groups
-    coef: FloatArray
+    coef: FloatArray  # (k,), of several outputs (k outputs,) feature by feature
     intercept: float
     objective: float
     gradient: FloatArray  # (n,) of the loss in the margins
@@ -100,7 +101,7 @@ class Search:
 
     def __init__(self, task: BilevelTask, sizes: Sequence[Size], tol: float) -> None:
         self.task, self.sizes, self.tol = task, list(sizes), tol
-        self.pool = Pool(task.objective, GatheredColumns(task.design, 0))
+        self.pool = Pool(task.objective, GatheredColumns(task.design_of_features, 0))
         self.pool.add(task.forced)
         self.moves = Moves(task, self.pool, sizes, tol)
         self.best: dict[Size, PoolFit] = {}
@@ -113,16 +114,16 @@ class Search:
         self, solver: str, max_iter: int, start: Sequence[IndexArray], clock: PhaseClock
     ) -> Solver[None]:
         """Solve every size by hard thresholding over all features."""
+        task = self.task
         for size in self.sizes:
-            begin = self._beginning(size, start)
+            begin, admit = self._beginning(size, start), task.of_columns(task.admit(size))
             state = Thresholding(
-                self.task.objective, self.task.admit(size), VARIANTS[solver], self.tol, begin,
-                self.task.usable_spread,
-            )  # fmt: skip
-            solver_steps = hard_threshold(state, self.task.design, self._gather, max_iter)
+                task.objective, admit, VARIANTS[solver], self.tol, begin, task.usable_spread
+            )
+            solver_steps = hard_threshold(state, task.design, self._gather, max_iter)
             steps = yield from clock.inside("select", solver_steps)
             # The model without features, where no step is good enough, lacks the forced ones.
-            support = np.union1d(state.best.support, self.task.forced)
+            support = np.union1d(task.features(state.best.support), task.forced)
             self.best[size] = self.pool.fit(np.sort(self.pool.position(support)))
             self._status[size] = Status.CONVERGED if steps < max_iter else Status.MAX_ITER
             self.record(size, support, {"curvature": state.curvature, "steps": float(steps)})
@@ -147,24 +148,32 @@ class Search:
         known = [fit for other, fit in self.best.items() if _admits(size, other)]
         return min(known, key=lambda fit: fit.objective, default=None)
 
-    def _point(self, fit: PoolFit) -> Point:
+    def _sorted(self, fit: PoolFit) -> tuple[IndexArray, FloatArray]:
+        """Return the features of a fit, sorted, with their coefficients, feature by feature."""
         features = self.pool.features[fit.columns]
         order = np.argsort(features)
+        return features[order], fit.coef.reshape(-1, self.task.outputs)[order].ravel()
+
+    def _point(self, fit: PoolFit) -> Point:
+        features, coef = self._sorted(fit)
         return Point(
-            features[order], fit.coef[order], fit.margins - fit.intercept, fit.intercept,
+            self.task.columns(features), coef, fit.margins - fit.intercept, fit.intercept,
             fit.objective, fit.gradient,
         )  # fmt: skip
 
-    def _gather(self, features: IndexArray) -> Columns:
+    def _gather(self, columns: IndexArray) -> Columns:
+        """Return columns of the design by way of the pool, which has their features then."""
+        features = self.task.features(columns)
         self.pool.add(features)
-        return self.pool.columns().take(self.pool.position(features))
+        own = self.pool.columns().take(self.pool.position(features))
+        return in_all_outputs(own, self.task.outputs)
 
     # ------------------------------------------------------------------ the search
 
     def explore(self, start: Sequence[IndexArray], clock: PhaseClock) -> Solver[None]:
         """Search for the best support of every size, with scans for further candidates."""
         task = self.task
-        scores = (yield Scan(task.design, -self.moves.zero.gradient)) / self.moves.bend
+        scores = self.moves.strength((yield Scan(task.design, -self.moves.zero.gradient)))
         with clock.phase("gather"):
             for features in start:
                 self.pool.add(features)
@@ -198,7 +207,7 @@ class Search:
             scores = yield Scan(self.task.design, vectors)
             with clock.phase("gather"):
                 for place, size in enumerate(sizes):
-                    fresh[size] = self._candidates(size, scores[:, place] / self.moves.bend)
+                    fresh[size] = self._candidates(size, self.moves.strength(scores[:, place]))
         with clock.phase("select"):
             for size in waiting:
                 if fresh[size].size:
@@ -234,8 +243,8 @@ class Search:
 
         A group that is much like one of the support shows only where that one is left out.
         """
-        n, m = self.task.design.shape
-        most = min(MOST_LEFT_OUT, int(LEFT_OUT_PRODUCTS / (n * m)))
+        n, m = self.task.design_of_features.shape
+        most = min(MOST_LEFT_OUT, int(LEFT_OUT_PRODUCTS / (n * m * self.task.outputs)))
         before = dict(self.best)
         for size in self.sizes:
             if size in replaced or most < 1:
@@ -253,7 +262,7 @@ class Search:
             )
             with clock.phase("gather"):
                 fresh = [
-                    self._in_place(places.size, scores[:, number] / self.moves.bend)
+                    self._in_place(places.size, self.moves.strength(scores[:, number]))
                     for number, places in enumerate(out)
                 ]
             with clock.phase("select"):
@@ -306,11 +315,9 @@ class Search:
         answers = {}
         for size in self.sizes:
             fit = self.pool.fit(self.best[size].columns, self.best[size], FINAL_TOL)
-            point = self._point(fit)
             answers[size] = BilevelFit(
-                point.support, point.coef, fit.intercept, fit.objective, fit.gradient,
-                self._status[size],
-            )  # fmt: skip
+                *self._sorted(fit), fit.intercept, fit.objective, fit.gradient, self._status[size]
+            )
         return answers
 
 

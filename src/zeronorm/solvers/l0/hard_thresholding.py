@@ -70,7 +70,8 @@ class Objective:
 
     def curvature(self, margins: FloatArray, variance: float = 1.0) -> float:
         """Return the mean second derivative of F in a coefficient of a column of this variance."""
-        return self.ridge + variance * float(self.risk.curvature(margins).sum())
+        total = float(self.risk.curvature(margins).sum()) / self.risk.loss.outputs
+        return self.ridge + variance * total
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Columns, FloatArray
-from ...losses import Ordinal, as_adjusted
+from ...losses import without_covariates
 from ..risk import Risk
 from ..signs import free_signs
-from .left_out import (
-    folds_of,
-    held_out_loss,
-    leave_one_out_loss,
-    leave_one_row_out_loss,
-    leave_ordered_row_out_loss,
-)
+from .left_out import approximate_loss_left_out, folds_of, held_out_loss
 from .ridge import ROUNDING, Ridge, inverse_factor
 from .signed_ridge import signed_ridge
 
@@ -139,11 +133,9 @@ class Comparison:
 
     def __post_init__(self) -> None:
         """Make the folds of a loss whose rows depend on each other."""
-        adjusted = as_adjusted(self.risk.loss)
-        loss = self.risk.loss if adjusted is None else adjusted.each
-        self.adjusted = adjusted is not None
-        self.ordered = isinstance(loss, Ordinal)
-        by_folds = self.judged and not (loss.separable or self.ordered) and loss.outputs == 1
+        loss = without_covariates(self.risk.loss)
+        by_steps = loss.separable or loss.own_intercepts or loss.outputs > 1
+        by_folds = self.judged and not by_steps
         self.folds = folds_of(self.Z, self.risk) if by_folds else []
 
     def add(self, C: float) -> None:
@@ -160,14 +152,9 @@ class Comparison:
         Z, risk, penalty, signs = self.Z, self.risk, self.penalty, self.signs
         if self.folds:
             return held_out_loss(Z, risk, self.folds, C, penalty, fit, self.tol, signs)
-        if risk.loss.outputs > 1:
-            return leave_one_row_out_loss(Z, risk, C, penalty, fit.margins, self.unit)
         at_zero = (signs != 0) & (fit.coef == 0)
         part = Z.take(np.flatnonzero(~at_zero)) if at_zero.any() else Z
-        leave_out = leave_one_row_out_loss if self.adjusted else leave_one_out_loss
-        if self.ordered:
-            leave_out = leave_ordered_row_out_loss
-        return leave_out(part, risk, C, penalty[~at_zero], fit.margins, self.unit)
+        return approximate_loss_left_out(part, risk, C, penalty[~at_zero], fit.margins, self.unit)
 
     @property
     def best(self) -> int:

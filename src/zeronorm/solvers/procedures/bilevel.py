@@ -11,11 +11,13 @@ from ...criteria import information_criteria, no_criteria
 from ...designs import Scaled
 from ...designs._columns import gather
 from ...designs._operations import center_scale, on_scaling_of_x
+from ...designs._repeated import Repeated
+from ...losses import without_covariates
 from ...result import Path, Selection, Status, Step
 from ..bilevel.search import BilevelFit, BilevelTask, Size, select_bilevel
 from ..drive import Solver
 from ..l0.hard_thresholding import Objective
-from ..pool.left_out import leave_one_out_loss
+from ..pool.left_out import approximate_loss_left_out
 from ..request import Request
 from ..task import Task
 from .finish import negative_log_likelihood, refit_support
@@ -35,26 +37,30 @@ def bilevel_path(
     has 1/C before the ridge, so that C may be infinite.
     """
     assert task.groups is not None
-    C, forced_groups = request.C, task.forced_groups
-    scaled = task.loss.quadratic
+    C, q = request.C, task.loss.outputs
+    usable, forced_groups = task.usable[::q], task.forced_groups
+    groups = task.groups.take(np.arange(0, task.usable.size, q))  # of the features of X
+    scaled = without_covariates(task.loss).quadratic
     objective = Objective(task.risk(1.0), 1.0 / C) if scaled else Objective(task.risk(C), 1.0)
     design, spread = task.design, None
     if task.scaling == "none":
-        design, spread = _unscaled(center_scale(design, task.sample_weight, center=task.intercept))
-    open_to = np.union1d(task.groups.of_features(np.flatnonzero(task.usable)), forced_groups)
+        weight = task.sample_weight[: design.shape[0] // q]
+        own = center_scale(task.design_of_features, weight, center=task.has_intercept)
+        design, spread = _unscaled(own)
+        design = design if q == 1 else Repeated(design, q)
+    open_to = np.union1d(groups.of_features(np.flatnonzero(usable)), forced_groups)
     clipped = {}
     for size in sizes:
         k = min(size[0], task.n_usable)
         # Every feature opens a group at most, beside those that are forced.
         clipped[size] = k, min(size[1], k + forced_groups.size, open_to.size)
-    problem = BilevelTask(
-        design, objective, task.groups, task.forced, forced_groups, task.usable, spread
-    )
+    forced = task.features(task.forced)
+    problem = BilevelTask(design, objective, groups, forced, forced_groups, usable, spread)
     found = yield from select_bilevel(
         problem, sorted(set(clipped.values())), solver=solver, tol=request.tol, max_iter=max_iter,
-        start=request.start, seconds=request.seconds,
+        start=[task.features(columns) for columns in request.start], seconds=request.seconds,
     )  # fmt: skip
-    entered = _entry_steps(found.history, task.usable.size)
+    entered = _entry_steps(found.history, usable.size)
     models = {
         size: _selection(task, design, found.fits[clipped[size]], request, entered)
         for size in sizes
@@ -85,25 +91,29 @@ def _selection(
 ) -> Selection:
     """Return the model of a size; design: that of the selection."""
     support, C = fit.support, request.C
+    columns = task.columns(support)
     loo_loss, log_loss, criteria = np.nan, np.nan, no_criteria()
     if request.refit_C is None:
-        b = fit.intercept + task.origin
-        coef, intercept = on_scaling_of_x(design, support, fit.coef, b)
-        if task.loss.final == task.loss and not task.loss.quadratic:
-            Z, risk = gather(design, support), task.risk(1.0)
-            z = Z.times(fit.coef) + fit.intercept
+        Z, risk = gather(design, columns), task.risk(1.0)
+        z = Z.times(fit.coef) + fit.intercept
+        b, effects = risk.unpenalised(z, fit.intercept)
+        coef, intercept = on_scaling_of_x(design, columns, fit.coef, b + task.origin)
+        loss = without_covariates(task.loss)
+        if loss.final == loss and not loss.quadratic:
             log_loss = risk.value_gradient(z)[0]
-            loo_loss = leave_one_out_loss(Z, risk, C, np.ones(support.size), z, task.unit)
+            ridge = np.ones(columns.size)
+            loo_loss = approximate_loss_left_out(Z, risk, C, ridge, z, task.unit)
     else:
-        refitted = refit_support(task, gather(task.design, support), support, request.refit_C)
+        refitted = refit_support(task, gather(task.design, columns), columns, request.refit_C)
         coef, intercept, C = refitted.coef, refitted.intercept, refitted.C
-        loo_loss = refitted.loo_loss
+        loo_loss, effects = refitted.loo_loss, refitted.effects
         log_loss = negative_log_likelihood(task, refitted)
     if not np.isnan(log_loss):
-        criteria = information_criteria(log_loss, support.size, task.n_rows, task.n_usable)
+        n_free = columns.size + int(task.kept_covariates.sum()) * task.loss.outputs
+        criteria = information_criteria(log_loss, n_free, task.n_rows, task.n_usable)
     return Selection(
-        support, coef, intercept, C, entered[support], None, loo_loss, log_loss, criteria,
-        objective=fit.objective,
+        support, task.by_output(coef), intercept, C, entered[support], None, loo_loss, log_loss,
+        criteria, objective=fit.objective, covariates=task.covariates, effects=effects,
     )  # fmt: skip
 
 
