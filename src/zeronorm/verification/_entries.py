@@ -150,7 +150,8 @@ def parts_of(y: FloatArray) -> list[IndexArray]:
         if own and first[row] >= end:
             found.append(np.array(own))
             own = []
-        own, end = [*own, row], max(end, int(last[row]))
+        own.append(row)
+        end = max(end, int(last[row]))
     return [*found, np.array(own)] if own else found
 
 

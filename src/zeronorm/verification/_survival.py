@@ -41,7 +41,7 @@ class Cox(Loss):
         """Return what parts of late rows, and events, may be short of: see `_of_entries`."""
         if y.shape[1] == 3:
             return 0.0
-        return 4.0 * (noise_of(v) + noise_of(np.where(y[:, 1] > 0, weight, 0.0) - v))
+        return 8.0 * (noise_of(v) + noise_of(np.where(y[:, 1] > 0, weight, 0.0) - v))
 
     def blur(self, y: FloatArray, weight: FloatArray) -> float:
         """Return the weight of the events where the parts of rows are taken with their rounding."""
