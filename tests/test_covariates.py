@@ -13,6 +13,7 @@ import scipy.special
 import forgeries
 from conftest import slow
 from zeronorm import (
+    BilevelCV,
     BudgetClassifier,
     BudgetRegressor,
     BudgetSurvivalAnalysis,
@@ -242,7 +243,52 @@ def test_every_method_that_has_covariates(method, loss):
     assert np.array_equal(model.covariates_, COVARIATES)
 
 
-@pytest.mark.parametrize("method", ["l1", "reweighted-l1", "bilevel"])
+FEW = ["logistic", "least_squares", "cox_late", "multinomial", *slow(
+    "poisson", "cox", "responses", "ordinal")]  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", FEW)
+def test_few_features_in_few_groups_beside_covariates(loss):
+    """Another pair than the best one is selected, or covariates are shrunk, counted, or lost."""
+    X, z, rng = drawn(70, n=40)
+    y = target(loss, z, rng)
+    groups = np.array([0, 0, 1, 9, 1, 2, 9, 2])
+    options = {"n_groups": 1, "groups": groups, "covariates": COVARIATES, "C": 0.3}
+    model = estimator(loss, 2, **options).fit(X, y)
+    values = {
+        pair: optimum(X, y, loss, 0.3, list(pair), COVARIATES)[0]
+        for pair in ((0, 1), (2, 4), (5, 7))
+    }
+    best = min(values, key=values.get)
+    one = model.path_[2, 1]
+    assert tuple(model.support_) == best
+    assert not set(one.support) & set(COVARIATES)
+    assert np.array_equal(model.covariates_, COVARIATES)
+    unit = 0.3 if loss in ("least_squares", "responses") else 1.0  # 1 / C before their ridge
+    assert unit * one.objective == pytest.approx(values[best], rel=1e-5)
+    _, effects = optimum(X, y, loss, 0.3, list(best), COVARIATES)
+    solution = estimator(loss, 2, refit_C=None, **options).fit(X, y).path_[2, 1]
+    own = np.atleast_2d(solution.effects).T * X[:, COVARIATES].std(axis=0)[:, None]
+    if loss == "multinomial":
+        effects, own = (e - e.mean(axis=1, keepdims=True) for e in (effects, own))
+    np.testing.assert_allclose(own, effects, rtol=1e-3, atol=1e-4)
+    other = estimator(loss, 2, refit_C=None, **options).fit(X + 100.0, y).path_[2, 1]
+    np.testing.assert_allclose(other.effects, solution.effects, rtol=1e-5, atol=1e-7)
+
+
+def test_few_groups_are_cross_validated_beside_covariates():
+    """Held-out rows are scored without covariates."""
+    X, z, rng = drawn(71, n=120)
+    X[:, 3] += 40.0 * rng.standard_normal(120)
+    y = target("least_squares", z + 0.1 * (X[:, 3] - 50.0), rng)
+    groups = np.array([0, 0, 1, 9, 1, 2, 9, 2])
+    model = estimator("least_squares", 1, n_groups=1, groups=groups, covariates=[3])
+    search = BilevelCV(model, n_features=[1, 2], n_groups=[1], cv=3).fit(X, y)
+    assert np.array_equal(search.best_estimator_.covariates_, [3])
+    assert search.best_estimator_.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("method", ["l1", "reweighted-l1"])
 def test_other_methods_refuse_them(method):
     """A method ignores covariates."""
     X, z, rng = drawn()

@@ -306,7 +306,6 @@ class Bilevel(Method):
     )
     entered = ("step", "the step of the search at which it became a candidate")
     budgets = ("both",)
-    adjusts = False
     tol = 1e-6
     refit_C = None
     rules = {"max_iter": "iterations"}  # noqa: RUF012

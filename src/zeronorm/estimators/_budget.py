@@ -111,8 +111,8 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         Columns in every model beside the selected features: not counted in the budgets, and free
         of any penalty, as the intercept is, in selection, certificate and final fit. With a_i their
         entries, z_i = x_i'u + b + a_i'g in the problem above, which is over u, b and g. One that
-        depends on earlier ones has the coefficient 0; all have any sign. By "pool", "l0", "minimax"
-        and "greedy".
+        depends on earlier ones has the coefficient 0; all have any sign. By "pool", "l0",
+        "minimax", "greedy" and "bilevel".
     forced_groups : list of labels, or None
         Of "bilevel": counted as groups of every model, with or without features of theirs.
     criterion : "aic", "bic", "ebic", "gic" or None

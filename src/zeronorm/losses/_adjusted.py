@@ -160,6 +160,11 @@ class Adjusted(LossOfRows):
         """Return that of f: the second derivative is less by what `coupling` gives."""
         return self.each.curvature(self.moved(z, y, weight), y, weight)
 
+    def curvature_by_output(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return those of f, (outputs, n)."""
+        several: Any = self.each
+        return np.asarray(several.curvature_by_output(self.moved(z, y, weight), y, weight))
+
     def coupling(
         self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> FloatArray | None:
@@ -347,6 +352,12 @@ def as_adjusted(loss: object) -> Adjusted | None:
     return loss if isinstance(loss, Adjusted) else None
 
 
+def without_covariates(loss: Smooth) -> Smooth:
+    """Return the loss that is at the best coefficients of covariates, or one without any."""
+    own = as_adjusted(loss)
+    return loss if own is None else own.each
+
+
 def rows_of(loss: Smooth, index: IndexArray) -> Smooth:
     """Return the loss of some rows; only one with covariates is another one there."""
     own = as_adjusted(loss)
@@ -360,4 +371,4 @@ def _inverse_root(matrix: FloatArray) -> FloatArray:
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
 
 
-__all__ = ["Adjusted", "adjusted", "as_adjusted", "rows_of"]
+__all__ = ["Adjusted", "adjusted", "as_adjusted", "rows_of", "without_covariates"]

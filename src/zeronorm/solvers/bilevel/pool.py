@@ -24,6 +24,7 @@ import numpy as np
 from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import GatheredColumns
 from ...designs._repeated import in_all_outputs
+from ...losses import as_adjusted, without_covariates
 from ..l0.hard_thresholding import Objective, zero_point
 from ..pool.ridge import inverse_factor, ridge, solve_positive
 
@@ -164,9 +165,13 @@ class Pool:
         self._outputs = loss.outputs
         own = objective.risk.intercept or loss.own_intercepts
         self._centred = bool(getattr(loss, "free", own))  # whether intercepts take up means
+        # Covariates take up more, see `losses.Adjusted`.
+        beside = as_adjusted(loss)
+        none = np.empty((objective.risk.size, 0))
+        self._beside = none if beside is None else beside.free_columns(objective.risk.size)
         self._moments: Moments | None = None
-        if loss.quadratic:
-            self._moments = Moments(objective, self._centred)
+        if without_covariates(loss).quadratic:
+            self._moments = Moments(objective, self._centred, self._beside)
 
     @property
     def features(self) -> IndexArray:
@@ -228,7 +233,10 @@ class Pool:
         else:
             models = [
                 self._model(
-                    fit, *_second_derivatives(self.columns(), fit.columns, one, self._centred)
+                    fit,
+                    *_second_derivatives(
+                        self.columns(), fit.columns, one, self._centred, self._beside
+                    ),
                 )
                 for one in self._objective.risk.curvature_by_output(fit.margins)
             ]
@@ -267,12 +275,12 @@ class Pool:
 class Moments:
     """Gram matrix and moments of the pool for least squares, the intercept eliminated.
 
-    centred : whether there is one.
+    centred : whether there is one. beside : (n, r) the columns of covariates, it among them.
     """
 
-    def __init__(self, objective: Objective, centred: bool) -> None:
+    def __init__(self, objective: Objective, centred: bool, beside: FloatArray) -> None:
         risk = objective.risk
-        self._ridge, self._centred = objective.ridge, centred
+        self._ridge, self._centred, self._beside = objective.ridge, centred, beside
         self._weight = risk.weight[: risk.size]  # the same of all outputs
         targets = [self._weighted(y) for y in risk.y.reshape(risk.loss.outputs, -1)]
         self._target = targets[0] if len(targets) == 1 else np.column_stack(targets)
@@ -288,7 +296,7 @@ class Moments:
         """Go on with a pool that begins with the columns of the one so far."""
         old = len(self._product)
         new = np.arange(old, Z.shape[1])
-        block, _ = _second_derivatives(Z, new, self._weight, self._centred)
+        block, _ = _second_derivatives(Z, new, self._weight, self._centred, self._beside)
         gram = np.empty((Z.shape[1], Z.shape[1]))
         gram[:old, :old] = self.gram
         gram[old:] = block
@@ -308,19 +316,37 @@ class Moments:
         return np.asarray(unit * solve_positive(H, unit * self._product[columns])).ravel()
 
     def _weighted(self, y: FloatArray) -> FloatArray:
-        """Return W y, less the mean of y where an intercept takes it up."""
-        weight = self._weight
+        """Return W y, less the mean of y where an intercept takes it up, or what covariates do."""
+        weight, beside = self._weight, self._beside
+        if beside.shape[1]:
+            bent = weight[:, None] * beside
+            fitted = beside @ np.linalg.lstsq(beside.T @ bent, bent.T @ y, rcond=None)[0]
+            return np.asarray(weight * (y - fitted))
         centred = y - float(weight @ y) / float(weight.sum()) if self._centred else y
         return np.asarray(weight * centred)
 
 
 def _second_derivatives(
-    Z: Columns, columns: IndexArray, weight: FloatArray, intercept: bool
+    Z: Columns,
+    columns: IndexArray,
+    weight: FloatArray,
+    intercept: bool,
+    beside: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return Z_S'WZ, (k, q), and the diagonal of Z'WZ, (q,), less what the intercept takes up."""
+    """Return Z_S'WZ, (k, q), and the diagonal of Z'WZ, (q,), less what the intercept takes up.
+
+    beside : (n, r) the columns of covariates, with that of the intercept; or none.
+    """
     cross, bend = Z.cross(columns, weight), Z.squares(weight)
     total = float(weight.sum())
-    if intercept and total > 0:
+    if beside.shape[1] and total > 0:
+        bent = weight[:, None] * beside
+        own = beside.T @ bent
+        own.flat[:: len(own) + 1] += np.finfo(float).eps * max(float(np.trace(own)), 1e-300)
+        root = Z.dot(bent) @ inverse_factor(own).T
+        cross -= root[columns] @ root.T
+        bend = bend - np.einsum("qr,qr->q", root, root)
+    elif intercept and total > 0:
         sums = Z.dot(weight)
         cross -= np.outer(sums[columns] / total, sums)
         bend = bend - sums**2 / total

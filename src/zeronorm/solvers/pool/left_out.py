@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import _kernels
 from ..._typing import Columns, FloatArray, IndexArray
-from ...losses import Adjusted, LossOfOutputs, Ordinal, Responses, as_adjusted
+from ...losses import Adjusted, LossOfOutputs, Ordinal, Responses, as_adjusted, without_covariates
 from ...losses._ordinal import losses_of_rows
 from ..risk import Risk
 from .ridge import Ridge, in_kernel, inverse_factor, leverages
@@ -32,10 +32,10 @@ def approximate_loss_left_out(
     By one Newton step from the full fit: of which coefficients and intercepts, follows from the
     loss. risk : with the sample weights, C not among them.
     """
-    adjusted, leave_out = as_adjusted(risk.loss), leave_one_out_loss
-    if isinstance(risk.loss if adjusted is None else adjusted.each, Ordinal):
+    leave_out = leave_one_out_loss
+    if isinstance(without_covariates(risk.loss), Ordinal):
         leave_out = leave_ordered_row_out_loss
-    elif adjusted is not None or risk.loss.outputs > 1:
+    elif as_adjusted(risk.loss) is not None or risk.loss.outputs > 1:
         leave_out = leave_one_row_out_loss
     return leave_out(Z, risk, C, penalty, margins, unit)
 

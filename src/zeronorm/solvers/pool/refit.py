@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
-from ...losses import as_adjusted
+from ...losses import without_covariates
 from ..risk import Risk
 from ..signs import free_signs
 from .left_out import approximate_loss_left_out, compare_at_once, folds_of, held_out_loss
@@ -129,8 +129,7 @@ class Comparison:
 
     def __post_init__(self) -> None:
         """Look at what rows of the loss can be left out by."""
-        adjusted = as_adjusted(self.risk.loss)
-        loss = self.risk.loss if adjusted is None else adjusted.each
+        loss = without_covariates(self.risk.loss)
         self.by_folds = not (loss.separable or loss.own_intercepts or loss.outputs > 1)
 
     @cached_property

@@ -12,6 +12,7 @@ from ...designs import Scaled
 from ...designs._columns import gather
 from ...designs._operations import center_scale, on_scaling_of_x
 from ...designs._repeated import Repeated
+from ...losses import without_covariates
 from ...result import Path, Selection, Status, Step
 from ..bilevel.search import BilevelFit, BilevelTask, Size, select_bilevel
 from ..drive import Solver
@@ -39,7 +40,7 @@ def bilevel_path(
     C, q = request.C, task.loss.outputs
     usable, forced_groups = task.usable[::q], task.forced_groups
     groups = task.groups.take(np.arange(0, task.usable.size, q))  # of the features of X
-    scaled = task.loss.quadratic
+    scaled = without_covariates(task.loss).quadratic
     objective = Objective(task.risk(1.0), 1.0 / C) if scaled else Objective(task.risk(C), 1.0)
     design, spread = task.design, None
     if task.scaling == "none":
@@ -95,22 +96,24 @@ def _selection(
     if request.refit_C is None:
         Z, risk = gather(design, columns), task.risk(1.0)
         z = Z.times(fit.coef) + fit.intercept
-        b = risk.unpenalised(z, fit.intercept)[0] + task.origin
-        coef, intercept = on_scaling_of_x(design, columns, fit.coef, b)
-        if task.loss.final == task.loss and not task.loss.quadratic:
+        b, effects = risk.unpenalised(z, fit.intercept)
+        coef, intercept = on_scaling_of_x(design, columns, fit.coef, b + task.origin)
+        loss = without_covariates(task.loss)
+        if loss.final == loss and not loss.quadratic:
             log_loss = risk.value_gradient(z)[0]
             ridge = np.ones(columns.size)
             loo_loss = approximate_loss_left_out(Z, risk, C, ridge, z, task.unit)
     else:
         refitted = refit_support(task, gather(task.design, columns), columns, request.refit_C)
         coef, intercept, C = refitted.coef, refitted.intercept, refitted.C
-        loo_loss = refitted.loo_loss
+        loo_loss, effects = refitted.loo_loss, refitted.effects
         log_loss = negative_log_likelihood(task, refitted)
     if not np.isnan(log_loss):
-        criteria = information_criteria(log_loss, columns.size, task.n_rows, task.n_usable)
+        n_free = columns.size + int(task.kept_covariates.sum()) * task.loss.outputs
+        criteria = information_criteria(log_loss, n_free, task.n_rows, task.n_usable)
     return Selection(
         support, task.by_output(coef), intercept, C, entered[support], None, loo_loss, log_loss,
-        criteria, objective=fit.objective,
+        criteria, objective=fit.objective, covariates=task.covariates, effects=effects,
     )  # fmt: skip
 
 
