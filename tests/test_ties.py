@@ -111,13 +111,16 @@ def test_without_ties_it_is_breslow():
     assert one[0] == other[0]
     np.testing.assert_array_equal(one[1], other[1])
     v = -0.7 * one[1]
-    assert Cox().conjugate(v, y, weight) == Cox("efron").conjugate(v, y, weight)
+    # The dual points of Breslow's ties are compiled, and their sums are in another order.
+    of_efron = Cox("efron").conjugate(v, y, weight)
+    assert Cox().conjugate(v, y, weight) == pytest.approx(of_efron, rel=1e-13)
     fits = [
         BudgetSurvivalAnalysis(2, ties=ties).fit(X, survival(event, time))
         for ties in ("breslow", "efron")
     ]
     np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
-    assert fits[0].certificate_.bound == fits[1].certificate_.bound
+    bound = fits[1].certificate_.bound
+    assert fits[0].certificate_.bound == pytest.approx(bound, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", [0, 1, *slow(2, 3, 4, 5, 6, 7)])
