@@ -7,7 +7,8 @@ beside the product of the matrix in float32 by BLAS, with and without decoding i
 5,000 samples x 500,000 variants (0.6 GB) and, with --full, 100,000 x 400,000 (10 GB) with twelve
 covariates; the selection of 100 variants, its passes over the file, the memory that it takes, and a
 plain read of the file in the same run. Variants are drawn in blocks of 20 that resemble each other;
-1 % of the genotypes are missing.
+1 % of the genotypes are missing. Both files fit into the memory of this machine, where they are
+read from.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ LIKE = 20  # variants of a block, each with most of its genotypes as the first o
 SAME = 0.8  # of its genotypes
 MISSING = 0.01
 CAUSAL = 100
+DRAWN = 2e9  # genotypes; more are these, moved on by some samples
 CODE = np.array([3, 2, 0], np.uint8)  # of the copies of the first allele
 
 
@@ -82,31 +84,52 @@ def _decode(packed: np.ndarray, table: np.ndarray, v: np.ndarray) -> None:
         _ = table[codes.reshape(len(codes), -1)[:, : len(v)]] @ v
 
 
+def draw_block(rng: np.random.Generator, n: int, width: int) -> np.ndarray:
+    """Return the copies of some variants, (width, n), each much as the first of its twenty."""
+    share = rng.uniform(0.01, 0.5, (width, 1)).astype(np.float32)
+    copies = (rng.random((width, n), np.float32) < share).view(np.uint8)
+    copies = copies + (rng.random((width, n), np.float32) < share)
+    for j in range(width):
+        if j % LIKE:
+            same = rng.random(n, np.float32) < SAME
+            copies[j][same] = copies[j - j % LIKE][same]
+    return copies
+
+
+def pack(rng: np.random.Generator, copies: np.ndarray) -> np.ndarray:
+    """Return the bytes of variants, of which some genotypes are made missing."""
+    code = CODE[copies]
+    code[rng.random(code.shape, np.float32) < MISSING] = 1
+    quad = np.pad(code, ((0, 0), (0, -code.shape[1] % 4))).reshape(len(code), -1, 4)
+    return quad[:, :, 0] | quad[:, :, 1] << 2 | quad[:, :, 2] << 4 | quad[:, :, 3] << 6
+
+
 def simulate(stem: Path, n: int, p: int, covariates: int) -> None:
-    """Write stem.bed, .bim, .fam and .npz, the causal variants and the covariates."""
+    """Write stem.bed, .bim, .fam and .npz, the causal variants and the covariates.
+
+    The causal variants are among those that are drawn, the first ones; the others are these with
+    the samples moved on.
+    """
     rng = np.random.default_rng(0)
-    causal = np.sort(rng.choice(p, CAUSAL, replace=False))
-    effect, eta = rng.standard_normal(CAUSAL), np.zeros(n)
+    drawn = min(p, int(DRAWN // n) // LIKE * LIKE)
     block = max(LIKE, int(2e7 // n) // LIKE * LIKE)
+    causal = np.sort(rng.choice(drawn, CAUSAL, replace=False))
+    effect, eta = rng.standard_normal(CAUSAL), np.zeros(n)
+    blocks = []
+    for start in range(0, drawn, block):
+        copies = draw_block(rng, n, min(block, drawn - start))
+        for place in np.flatnonzero((causal >= start) & (causal < start + len(copies))):
+            column = copies[causal[place] - start].astype(float)
+            eta += effect[place] * (column - column.mean()) / max(column.std(), 1e-9)
+        blocks.append(pack(rng, copies))
     with stem.with_suffix(".bed").open("wb") as file:
         file.write(b"\x6c\x1b\x01")
-        for start in range(0, p, block):
-            width = min(block, p - start)
-            share = rng.uniform(0.01, 0.5, (width, 1)).astype(np.float32)
-            copies = (rng.random((width, n), np.float32) < share).view(np.uint8)
-            copies = copies + (rng.random((width, n), np.float32) < share)
-            for j in range(width):
-                if j % LIKE:
-                    same = rng.random(n, np.float32) < SAME
-                    copies[j][same] = copies[j - j % LIKE][same]
-            for place in np.flatnonzero((causal >= start) & (causal < start + width)):
-                column = copies[causal[place] - start].astype(float)
-                eta += effect[place] * (column - column.mean()) / max(column.std(), 1e-9)
-            code = CODE[copies]
-            code[rng.random((width, n), np.float32) < MISSING] = 1
-            quad = np.pad(code, ((0, 0), (0, -n % 4))).reshape(width, -1, 4)
-            packed = quad[:, :, 0] | quad[:, :, 1] << 2 | quad[:, :, 2] << 4 | quad[:, :, 3] << 6
-            file.write(packed.tobytes())
+        written = 0
+        while written < p:
+            by = 0 if not written else int(rng.integers(1, blocks[0].shape[1]))
+            for one in blocks:
+                file.write(np.roll(one[: p - written], by, axis=1).tobytes())
+                written += len(one[: p - written])
     other = rng.standard_normal((n, covariates))
     y = eta + other.sum(axis=1) + eta.std() * rng.standard_normal(n)
     with stem.with_suffix(".bim").open("w") as file:
