@@ -111,7 +111,8 @@ def test_without_ties_it_is_breslow():
     assert one[0] == other[0]
     np.testing.assert_array_equal(one[1], other[1])
     v = -0.7 * one[1]
-    assert Cox().conjugate(v, y, weight) == Cox("efron").conjugate(v, y, weight)
+    conjugates = [Cox(ties).conjugate(v, y, weight) for ties in ("breslow", "efron")]
+    np.testing.assert_allclose(*conjugates, rtol=1e-14)  # the one is compiled, the other is not
     fits = [
         BudgetSurvivalAnalysis(2, ties=ties).fit(X, survival(event, time))
         for ties in ("breslow", "efron")
