@@ -102,6 +102,8 @@ def test_refusals(fails, data, arguments, message):
         ("IID y\nS0 1\nS0 2\n", "the sample 'S0' has several lines"),
         ("IID y\nS0 1\nS1\n", "line 3: 2 columns as in the first line; got 1"),
         ("", "the file is empty"),
+        ("IID y\n", "no samples in it"),
+        ("IID y y\nS0 1 2\n", "the column 'y' is there several times"),
         ("\xff\xfe", "no text file"),
         ("IID y\nX0 1\nX1 2\n", "no samples are left: 0 of 60 samples are in t.txt"),
         ("IID y\nS0 NA\nS1 -9\nS2 .\n", "no samples are left"),

@@ -264,6 +264,12 @@ BROKEN = {
         "line 1: a variant has 6 columns",
     ),
     "position": (".bim", lambda b: b.replace(b"\t102\t", b"\tx\t"), "position of variant 3 .*'x'"),
+    "far": (".bim", lambda b: b.replace(b"\t102\t", b"\t" + b"9" * 20 + b"\t"), "position of var"),
+    "header": (
+        ".fam",
+        lambda b: b"#FID IID a b c d\n" + b,
+        "line 1: '#FID IID a b c d' is a header",
+    ),
     "no variants": (".bim", lambda b: b"\n", "no variants in it"),
     "binary": (".bim", lambda b: b"\xff\xfe\x00", "no text file"),
     "no samples": (".fam", lambda b: b"", "no samples in it"),
@@ -279,6 +285,43 @@ def test_broken_files(tmp_path, case):
     path = write_plink(tmp_path / "x", draw(37, 7))
     with pytest.raises(FileError, match=message):
         read_plink(broken(path.with_suffix(suffix), change))
+
+
+def test_texts_of_other_systems(tmp_path):
+    """The first sample and the first chromosome would have a mark in their names."""
+    path = write_plink(tmp_path / "x", draw(5, 3))
+    for suffix in (".bim", ".fam"):
+        text = path.with_suffix(suffix).read_bytes().replace(b"\n", b"\r\n")
+        path.with_suffix(suffix).write_bytes(b"\xef\xbb\xbf" + text)
+    genotypes = read_plink(path)
+    assert genotypes.samples[0].tolist() == ("F0", "S0", "0", "0", "1", "-9")
+    assert genotypes.variants[0].tolist() == ("1", "rs0", 100, "A", "G")
+
+
+def test_a_file_given_twice(tmp_path):
+    """Every variant would be two columns of one name."""
+    path = write_plink(tmp_path / "x", draw(5, 3))
+    with pytest.raises(ValueError, match="every file once"):
+        read_plink([path, tmp_path / "x"])
+
+
+@pytest.mark.parametrize("column", [[1.0, 2.0], ["x"] * 5, np.ones((5, 2)), 1.0])
+def test_columns_that_are_none(tmp_path, column):
+    """A wrong covariate would be two columns with one name, or an error of NumPy's."""
+    genotypes = read_plink(write_plink(tmp_path / "x", draw(5, 3)))
+    with pytest.raises(ValueError, match=r"columns\['b'\] must be \(5,\) numbers"):
+        genotypes.with_columns({"a": np.ones(5), "b": column})
+
+
+@pytest.mark.parametrize(
+    ("names", "values", "message"),
+    [([], [], "at least one"), (["S0"], 1, r"got shape \(\)"), (["S0"], [1, 2], "every name")],
+)
+def test_tables_of_nothing(tmp_path, names, values, message):
+    """An empty table would be an index out of range."""
+    genotypes = read_plink(write_plink(tmp_path / "x", draw(5, 3)))
+    with pytest.raises(ValueError, match=message):
+        genotypes.aligned(names, values)
 
 
 @pytest.mark.parametrize("suffix", [".bed", ".bim", ".fam"])
@@ -317,6 +360,7 @@ def test_sets_of_other_samples_are_refused(tmp_path):
         ({"samples": np.zeros(36, bool)}, r"must have shape \(37,\)"),
         ({"variants": ["rs1", "rs77"]}, "1 of 2 are not, as 'rs77'"),
         ({"variants": [["1", "rs1"]]}, "must be names, or a mask"),
+        ({"samples": "S1"}, r"samples must be names or .*; got shape \(\)"),
     ],
 )
 def test_wrong_parameters(tmp_path, wrong, message):

@@ -51,6 +51,14 @@ class Plink:
         """
         if not columns:
             return self.X
+        n_samples = self.X.shape[0]
+        for name, one in columns.items():
+            given = np.asarray(one)
+            if given.shape != (n_samples,) or given.dtype.kind not in "biuf":
+                raise ValueError(
+                    f"columns[{name!r}] must be ({n_samples},) numbers; got shape {given.shape} of "
+                    f"{given.dtype}."
+                )
         numbers = np.column_stack([np.asarray(one, np.float64) for one in columns.values()])
         names = [*(self.X.feature_names or ()), *columns]
         return Beside([self.X, as_design(numbers, self.X.n_threads)], names)
@@ -79,9 +87,12 @@ class Plink:
             raise ValueError(
                 f"names must be (m,) names or (m, 2) families and names; got shape {given.shape}."
             )
-        if len(column) != len(given):
+        if not given.size:
+            raise ValueError("names must have at least one; got none.")
+        if column.ndim == 0 or len(column) != len(given):
             raise ValueError(
-                f"values must have one entry for every name ({len(given)}); got {len(column)}."
+                f"values must have one entry for every name ({len(given)}); got shape "
+                f"{column.shape}."
             )
         by_family = given.ndim == 2
         keys = [tuple(map(str, row)) if by_family else (str(row),) for row in given.tolist()]
@@ -229,7 +240,7 @@ def _chosen(
     """Return the ascending places of the samples or variants that are asked for."""
     if asked is None:
         return np.arange(len(table))
-    wanted = np.asarray(asked)
+    wanted = np.asarray([*asked] if isinstance(asked, set | frozenset) else asked)
     if wanted.dtype == bool:
         if wanted.shape != (len(table),):
             raise ValueError(
@@ -238,7 +249,7 @@ def _chosen(
         found = np.flatnonzero(wanted)
     else:
         pairs = wanted.ndim == 2
-        if wanted.ndim > len(fields) or (pairs and wanted.shape[1] != len(fields)):
+        if not 1 <= wanted.ndim <= len(fields) or (pairs and wanted.shape[1] != len(fields)):
             raise ValueError(
                 f"{name} must be names{' or (family, name) pairs' if len(fields) > 1 else ''}, or "
                 f"a mask; got shape {wanted.shape}."

@@ -200,6 +200,8 @@ class _SampleTable:
             raise FileError(f"{path}: the file is empty.")
         delimiter = next((mark for mark in ",;\t" if mark in lines[0]), None)
         rows = [*csv.reader(lines, delimiter=delimiter)] if delimiter else [*map(str.split, lines)]
+        if len(rows) == 1:
+            raise FileError(f"{path}: no samples in it, but for the line with names of columns.")
         rows = [[cell.strip() for cell in row] for row in rows]
         for number, row in enumerate(rows, 1):
             if len(row) != len(rows[0]):
@@ -208,6 +210,9 @@ class _SampleTable:
                     f"{len(row)}."
                 )
         header = [cell.lstrip("#") for cell in rows[0]]
+        repeated = next((name for name in header if header.count(name) > 1), None)
+        if repeated is not None:
+            raise FileError(f"{path}: the column {quote(repeated)} is there several times.")
         low = [cell.lower() for cell in header]
         by_family = low[0] == _FAMILY and len(low) > 1 and low[1] in _NAMES
         if not by_family and low[0] not in _NAMES:

@@ -49,10 +49,12 @@ def stems_of(path: Any) -> list[Path]:
         name = os.fspath(one)
         stem = Path(name.removesuffix(".bed"))
         for suffix in (".bed", ".bim", ".fam"):
-            if not Path(f"{stem}{suffix}").exists():
+            if not Path(f"{stem}{suffix}").is_file():
                 raise MissingFileError(
                     f"{stem}{suffix}: no such file; genotypes are three files, .bed, .bim and .fam."
                 )
+        if stem in stems:
+            raise ValueError(f"path must name every file once; got {name} twice.")
         stems.append(stem)
     return stems
 
@@ -65,9 +67,14 @@ def _by_numbers(name: str) -> list[tuple[int, str]]:
 def _columns_of(path: Path, widths: tuple[int, ...], what: str) -> list[tuple[str, ...]]:
     """Return the columns of a .bim or .fam file, which has as many in every line."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise FileError(f"{path}: no text file.") from None
+    if lines and lines[0].startswith("#"):
+        raise FileError(
+            f"{path}, line 1: {quote(lines[0][:40])} is a header, which .bim and .fam files do not "
+            "have. Remove that line."
+        )
     found = Counter(len(line.split()) for line in lines if line.strip())
     if not found:
         raise FileError(f"{path}: no {what}s in it.")
@@ -109,9 +116,11 @@ def read_samples_of(stems: Sequence[Path]) -> NDArray[np.void]:
 def read_variants(path: Path) -> NDArray[np.void]:
     chromosome, name, *_, position, allele, other = _columns_of(path, (6, 5), "variant")
     try:
-        places = [*map(int, position)]
-    except ValueError:
-        row, bad = next((n, p) for n, p in enumerate(position, 1) if not re.fullmatch(r"-?\d+", p))
+        places = np.array([*map(int, position)], np.int64).tolist()
+    except (ValueError, OverflowError):
+        row, bad = next(
+            (n, p) for n, p in enumerate(position, 1) if not re.fullmatch(r"-?\d{1,18}", p)
+        )
         raise FileError(
             f"{path}: the position of variant {row} must be a whole number; got {quote(bad)}."
         ) from None
