@@ -106,7 +106,12 @@ def test_refusals(fails, data, arguments, message):
         ("IID y y\nS0 1 2\n", "the column 'y' is there several times"),
         ("\xff\xfe", "no text file"),
         ("IID y\nX0 1\nX1 2\n", "no samples are left: 0 of 60 samples are in t.txt"),
-        ("IID y\nS0 NA\nS1 -9\nS2 .\n", "no samples are left"),
+        ("IID y\nS0 NA\nS1 -9.0\nS2 .\n", "no target 'y' but -9, which stands for a missing one"),
+        (
+            "IID y\nS0 1\nS1 high\n",
+            "must be finite numbers, or text alone; got 'high' among",
+        ),
+        ("IID y\nS0 1.5\nS1 inf\n", "must be finite numbers, or text alone; got 'inf'"),
     ],
 )
 def test_broken_tables(fails, data, tmp_path, text, message):

@@ -193,7 +193,7 @@ def test_phenotypes(tmp_path):
         found = read_plink(write_plink(tmp_path / "x", copies, given))
         np.testing.assert_array_equal(found.phenotype, expected)
     text = read_plink(write_plink(tmp_path / "x", copies, ["tall"] * 6))
-    with pytest.raises(ValueError, match="must be numbers, or NA; got 'tall'"):
+    with pytest.raises(ValueError, match="must be finite numbers, or NA; got 'tall'"):
         _ = text.phenotype
 
 

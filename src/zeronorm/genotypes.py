@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from ._typing import Design, FloatArray, IndexArray
 from .designs import Beside, Rows, as_design, resolve_threads
 from .designs._genotypes import CODINGS, Genotypes
-from .files import did_you_mean, quote
+from .files import did_you_mean, quote, strict_float
 from .files._plink import check_bed, read_samples_of, read_variants, stems_of
 
-MISSING_PHENOTYPES = ("-9", "NA", "nan", "NaN", "na", ".")
+MISSING_PHENOTYPES = ("NA", "nan", "NaN", "na", ".")
+MISSING_NUMBER = -9.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,14 +204,16 @@ def phenotypes(samples: NDArray[np.void]) -> FloatArray:
     Cases and controls (no value but 0, 1, 2 and -9) are 1 and 0, and 0 in the file is missing.
     """
     text = [str(value) for value in samples["phenotype"]]
-    try:
-        values = np.array([np.nan if t in MISSING_PHENOTYPES else float(t) for t in text])
-    except ValueError:
-        bad = next(t for t in text if t not in MISSING_PHENOTYPES and not _is_number(t))
-        raise ValueError(
-            f"the phenotypes of the .fam file must be numbers, or NA; got {quote(bad)}. Use "
-            "another table of the samples."
-        ) from None
+    values = np.full(len(text), np.nan)
+    for row, value in enumerate(text):
+        if value not in MISSING_PHENOTYPES:
+            number = strict_float(value)
+            if number is None or not np.isfinite(number):
+                raise ValueError(
+                    f"the phenotypes of the .fam file must be finite numbers, or NA; got "
+                    f"{quote(value)}. Use another table of the samples."
+                )
+            values[row] = np.nan if number == MISSING_NUMBER else number
     known = values[~np.isnan(values)]
     if known.size and np.isin(known, (0.0, 1.0, 2.0)).all() and (known == 2.0).any():
         values[values == 0.0] = np.nan
@@ -284,14 +287,6 @@ def _names_of(variants: NDArray[np.void]) -> list[str]:
             chromosome, _, position, allele, other = variants[place]
             names[place] = f"{chromosome}:{position}:{other}:{allele}_{allele}"
     return names
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 __all__ = ["Plink", "phenotypes", "read_plink", "read_samples"]

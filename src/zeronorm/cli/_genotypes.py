@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 _MISSING = {"", "na", "nan", "n/a", ".", "null"}
 _OWN = "phenotype"  # what the .fam file has
-_MISSING_TARGET = "-9"  # PLINK's, of phenotypes
+_MISSING_TARGET = -9.0  # PLINK's, of phenotypes
 _FAMILY, _NAMES = "fid", ("iid", "id", "sample", "sample_id")
 
 
@@ -66,9 +67,9 @@ def read_genotypes(
     for name in beside:
         numbers[name] = known.values(name)
         if numbers[name].dtype.kind == "U":
-            bad = next(value for value in numbers[name].tolist() if not _is_number(value))
+            bad = quote(str(numbers[name][0]))
             raise ValueError(
-                f"{data}: the covariate {quote(name)} must be numbers; got {quote(bad)}. Write a "
+                f"{data}: the covariate {quote(name)} must be numbers; got {bad}. Write a "
                 "column of 0 and 1 for each of its values but one."
             )
     X: Any = genotypes.with_columns(numbers)
@@ -129,11 +130,11 @@ class _Known:
         """Return the number of the first table with a column, None where none has it."""
         return next((n for n, table in enumerate(self.tables) if name in table.columns), None)
 
-    def take(self, name: str, what: str, missing: str = "") -> None:
+    def take(self, name: str, what: str, missing: float | None = None) -> None:
         """Read a column, and leave out the samples without a value; `missing` is none either."""
         import numpy as np
 
-        from ..files import did_you_mean
+        from ..files import did_you_mean, strict_float
 
         number = self.table_of(name)
         if number is None:
@@ -142,9 +143,12 @@ class _Known:
             raise ValueError(f"{self.data}: no column for the {what}.{hint}")
         place = self._places[number]
         text = np.where(place >= 0, self.tables[number].columns[name][place], "")
-        lacking = [value.lower() in _MISSING or value == missing for value in text.tolist()]
+        lacking = np.array([value.lower() in _MISSING for value in text.tolist()])
         self._columns[name] = text
-        self._leave_out(np.array(lacking), what)
+        self._leave_out(lacking, what)
+        if missing is not None:
+            means = np.array([strict_float(value) == missing for value in text.tolist()])
+            self._leave_out(means, f"{what} but {missing:g}, which stands for a missing one")
 
     def numbers(self, what: str, values: Any) -> Any:
         """Return numbers of the samples, those without one left out."""
@@ -159,14 +163,24 @@ class _Known:
         return values
 
     def values(self, name: str) -> Any:
-        """Return a column of the samples kept: numbers where all of it is, else text."""
+        """Return a column of the samples kept: numbers, or text where none is a number."""
         import numpy as np
+
+        from ..files import quote, strict_float
 
         text = self._columns[name][self.kept]
         values = text.tolist()
-        if not all(map(_is_number, values)):
+        found = [strict_float(value) for value in values]
+        if all(number is None for number in found):
             return text
-        numbers = np.array([float(value) for value in values])
+        for value, number in zip(values, found, strict=True):
+            if number is None or not np.isfinite(number):
+                raise ValueError(
+                    f"{self.data}: the column {quote(name)} must be finite numbers, or text alone; "
+                    f"got {quote(value)} among numbers. Write NA where a value is missing, and "
+                    "decimals with a point."
+                )
+        numbers = np.array(found, np.float64)
         whole = all(value.lstrip("+-").isdigit() for value in values)
         return numbers.astype(np.int64) if whole and np.abs(numbers).max() < 2**53 else numbers
 
@@ -223,8 +237,8 @@ class _SampleTable:
         n_keys = 2 if by_family else 1
         body = np.array(rows[1:], str).reshape(-1, len(header))
         keys = [tuple(row) for row in body[:, :n_keys].tolist()]
-        twice = next((key for key in keys if keys.count(key) > 1), None) if _repeats(keys) else None
-        if twice is not None:
+        twice, count = Counter(keys).most_common(1)[0]
+        if count > 1:
             raise FileError(f"{path}: the sample {quote(' '.join(twice))} has several lines.")
         named = {name: body[:, place] for place, name in enumerate(header) if place >= n_keys}
         return cls(path, keys, named)
@@ -261,12 +275,3 @@ def _distinct(people: Any) -> list[str]:
     if len(set(names)) == len(names):
         return names
     return [f"{family}_{name}" for family, name in zip(people["family"], names, strict=True)]
-
-
-def _is_number(text: str) -> bool:
-    from ..files import strict_float
-
-    return strict_float(text) is not None
-
-
-__all__ = ["is_genotypes", "read_genotypes"]
