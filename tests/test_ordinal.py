@@ -430,6 +430,23 @@ def test_extremes_are_sane():
     verify(X, apart, proof.certificate)
 
 
+@pytest.mark.parametrize("rare", [0, 1, 2])
+def test_a_class_of_nearly_no_weight_is_refused_or_fitted(rare):
+    """Its thresholds would be infinite or equal, and the model and its certificate no numbers."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 4)), np.arange(30) % 3
+    model = BudgetClassifier(2, loss="ordinal", calibrate=False)
+    model.fit(X, y, sample_weight=np.where(y == rare, 1e-12, 1.0))
+    assert np.isfinite(model.thresholds_).all()
+    verify(X, y, model.certificate_, sample_weight=np.where(y == rare, 1e-12, 1.0))
+    for weight in (1e-14, 1e-20, 1e-300):
+        with pytest.raises(ValueError, match="sample_weight .* must give every class at least"):
+            model.fit(X, y, sample_weight=np.where(y == rare, weight, 1.0))
+        with pytest.raises(ValueError, match="class_weight.* must give every class at least"):
+            model.set_params(class_weight={rare: weight}).fit(X, y)
+        model.set_params(class_weight=None)
+
+
 def test_class_weights_count_as_weights_of_rows():
     """A class weight would be lost, or a class of weight 0 keep its threshold."""
     X, y = draw(5, n=80, q=4)

@@ -217,7 +217,9 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         if self.loss == Ordinal.name and len(classes) > 2:
             if data.order is not None:
                 classes = data.order[np.isin(data.order, classes)]
-            targets = [numbered(data.labels, classes).astype(np.float64)]
+            codes = numbered(data.labels, classes)
+            validate.check_weight_of_classes(codes, data.sample_weight)
+            targets = [codes.astype(np.float64)]
         elif self.loss == Ordinal.name:  # two classes have no order
             plan = replace(plan, loss=Logistic())
         elif self.multi_class == "shared" and len(classes) > 2:

@@ -19,6 +19,7 @@ LABELS: tuple[Any, ...] = (str, bytes, numbers.Number | np.bool_)
 # Numbers are taken for counts or measurements where there are more different ones than this, and
 # fewer rows of each.
 MANY_CLASSES, ROWS_OF_CLASS = 30, 5
+LEAST_SHARE = 1e-13  # of the weight: with less, the thresholds of a class would have no digits
 
 
 def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray:
@@ -307,4 +308,15 @@ def check_total_weight(C: float, weight: FloatArray) -> None:
         raise ValueError(
             f"sample_weight (times class_weight and C) must be at most {LARGEST:g}; "
             f"got {C * float(weight.max()):g}."
+        )
+
+
+def check_weight_of_classes(codes: np.ndarray, weight: FloatArray) -> None:
+    """Raise where an ordered class has so little weight that its thresholds would be one number."""
+    share = np.bincount(codes, weight) / weight.sum()
+    if not share.min() >= LEAST_SHARE:
+        raise ValueError(
+            "sample_weight (times class_weight) must give every class at least "
+            f"{LEAST_SHARE:g} of the whole weight for loss='ordinal'; got {share.min():g}. "
+            "Remove the rows of that class, or raise their weights."
         )
