@@ -440,9 +440,9 @@ def test_a_class_of_nearly_no_weight_is_refused_or_fitted(rare):
     assert np.isfinite(model.thresholds_).all()
     verify(X, y, model.certificate_, sample_weight=np.where(y == rare, 1e-12, 1.0))
     for weight in (1e-14, 1e-20, 1e-300):
-        with pytest.raises(ValueError, match="sample_weight .* must give every class at least"):
+        with pytest.raises(ValueError, match=r"sample_weight .* must give every class at least"):
             model.fit(X, y, sample_weight=np.where(y == rare, weight, 1.0))
-        with pytest.raises(ValueError, match="class_weight.* must give every class at least"):
+        with pytest.raises(ValueError, match=r"class_weight.* must give every class at least"):
             model.set_params(class_weight={rare: weight}).fit(X, y)
         model.set_params(class_weight=None)
 
