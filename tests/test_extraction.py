@@ -298,3 +298,15 @@ def test_newton_step_ends_at_the_constraints() -> None:
         assert abs(x.sum()) <= 1e-9
         assert ((x >= low - 1e-12) & (x <= high + 1e-12)).all()
         assert 0.5 * x @ H @ x + slope @ x < 0
+
+
+@pytest.mark.parametrize("seed", [3, 4, 16])
+def test_search_for_a_diagonal_ends_where_columns_nearly_depend_on_each_other(seed: int) -> None:
+    """Steps would be halved for ever, where rounding leaves no point inside the constraints."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((60, 20))
+    A[:, 19] = A[:, :5].sum(axis=1) + 10.0 ** rng.uniform(-9, -7) * rng.standard_normal(60)
+    H, R = A.T @ A, A.T @ rng.standard_normal((60, 1))
+    found, value = extraction.best_diagonal(H, R, 0, 5, 100.0, np.inf)
+    assert found.size in (0, 20)
+    assert not np.isnan(value)

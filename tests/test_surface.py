@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from dataclasses import fields
 from pathlib import Path as FilePath
+from typing import get_type_hints
 
 import numpy as np
 import pytest
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 
 import zeronorm
 from zeronorm import (
@@ -256,3 +258,12 @@ def test_classes_have_few_bases():
         if isinstance(kind, type):
             own = [base for base in kind.__mro__[1:] if base.__module__.startswith("zeronorm")]
             assert len(own) <= 3, own
+
+
+def test_annotations_of_parameters_are_types():
+    """Tools that read them would fail at the names that a base has from its own module."""
+    for name in zeronorm.__all__:
+        kind = getattr(zeronorm, name)
+        if isinstance(kind, type) and issubclass(kind, BaseEstimator):
+            known = get_type_hints(kind.__init__)
+            assert known.keys() - {"return"} == inspect.signature(kind).parameters.keys()

@@ -19,6 +19,7 @@ from ..bags import Bags, is_indexed
 from ..designs._miles import MilesDesign
 from ._measure import MeasureClassifier
 from ._miles import MilesEmbedding
+from ._parameters import with_parameters
 from ._sparse_linear import SparseLinearModel
 
 MOST_INSTANCES = 20  # selected by default
@@ -55,7 +56,7 @@ def _has(name: str) -> Callable[[Any], bool]:
     return check
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier of bags of instances, where only the bags have labels (MILES).
 

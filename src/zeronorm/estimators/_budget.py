@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,11 +20,12 @@ from ..solvers.drive import Solver
 from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
 from ._budget_selection import BudgetSelection
 from ._linear import LinearClassifier
+from ._parameters import with_parameters
 from ._selecting import Plan, Problem, begun
 from ._sparse_linear import Rowwise
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class BudgetClassifier(BudgetSelection, LinearClassifier):
     """Give me exactly k features, the best you can: a linear model on exactly k features.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ from ..losses import NumericLoss, Responses
 from ..methods import of_outputs
 from ._budget_selection import BudgetSelection
 from ._linear import LinearRegressor
+from ._parameters import with_parameters
 from ._selecting import Problem
 from ._sparse_linear import Rowwise
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class BudgetRegressor(BudgetSelection, LinearRegressor):
     """A regression on exactly k features, whole groups, or features in few groups.
 

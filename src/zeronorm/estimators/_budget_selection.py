@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ..methods import Method, named
 from ..solvers.drive import Solver
+from ._parameters import with_parameters
 from ._selecting import Plan, Problem, begun, keep_paths
 from ._sparse_linear import Rowwise, SparseLinearModel
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class BudgetSelection(SparseLinearModel):
     """Base of the estimators with a budget, as those of one target need it.
 

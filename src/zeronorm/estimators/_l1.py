@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ._l1_problem import L1Model, probabilities
 from ._linear import LinearClassifier, LinearRegressor
+from ._parameters import with_parameters
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class L1Classifier(L1Model, LinearClassifier):
     """Logistic regression (or squared hinge) with an l1 or elastic net penalty.
 
@@ -139,7 +139,7 @@ class L1Classifier(L1Model, LinearClassifier):
         return self._loss().name
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class L1Regressor(L1Model, LinearRegressor):
     """Least squares with an l1 or elastic net penalty: the lasso, and exactly k features of it.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ from ..solvers.l1.held_out import CLASSIFIED, SCORES, HeldOut, deviance_of, mult
 from ._l1_folds import Fold, L1Folds
 from ._l1_problem import probabilities, shares
 from ._linear import LinearClassifier, LinearRegressor
+from ._parameters import with_parameters
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class L1ClassifierCV(L1Folds, LinearClassifier):
     """l1-regularised logistic regression (or squared hinge), C chosen by cross-validation.
 
@@ -131,7 +131,7 @@ class L1ClassifierCV(L1Folds, LinearClassifier):
         return HeldOut(test, len(fold.targets), lambda margins: judge(margins, codes, fold.weight))
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class L1RegressorCV(L1Folds, LinearRegressor):
     """Least squares with an l1 or elastic net penalty, C chosen by cross-validation.
 

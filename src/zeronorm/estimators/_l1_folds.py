@@ -23,6 +23,7 @@ from ..solvers.l1.problem import Point
 from ..solvers.l1.setting import gap_of
 from . import _doubts, _l1_problem
 from ._l1_path import grid, path_of
+from ._parameters import with_parameters
 from ._selecting import one_or_all
 from ._sparse_linear import Rowwise, SparseLinearModel
 
@@ -55,7 +56,7 @@ class _Solved:
     names: list[str] | None
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class L1Folds(SparseLinearModel):
     """Base of the l1 estimators whose C is chosen by cross-validation."""
 

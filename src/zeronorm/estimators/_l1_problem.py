@@ -28,6 +28,7 @@ from ..solvers.l1.setting import L1Setting, gap_of, refit_on_x
 from ..solvers.l1.sizes import Sized, l1_sizes
 from ..solvers.pool.refit import Refit
 from . import _doubts
+from ._parameters import with_parameters
 from ._selecting import one_or_all
 from ._sparse_linear import Rowwise, SparseLinearModel
 
@@ -149,7 +150,7 @@ def parts(result: Result) -> list[Result]:
     ]
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class L1Model(SparseLinearModel):
     """Base of the l1 estimators at one C, or of k features."""
 

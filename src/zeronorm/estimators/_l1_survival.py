@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ._l1_problem import L1Model
+from ._parameters import with_parameters
 from ._survival import SurvivalModel
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class L1SurvivalAnalysis(L1Model, SurvivalModel):
     """Cox's proportional hazards with an l1 or elastic net penalty, and exactly k features of it.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,13 @@ from .. import validate
 from .._typing import FloatArray, Likelihood
 from ..solvers.l1.held_out import HeldOut, added_deviance_of
 from ._l1_folds import Fold, L1Folds
+from ._parameters import with_parameters
 from ._survival import SurvivalModel, concordance
 
 SCORINGS = ("deviance", "c_index")
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class L1SurvivalAnalysisCV(L1Folds, SurvivalModel):
     """Cox's proportional hazards with an l1 or elastic net penalty, C chosen by cross-validation.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,14 @@ from ..solvers import MeasureRequest, MeasureTask, Task, select_by_measure
 from ..solvers.drive import Solver
 from ..solvers.scaling import centred, rounded, selection_scaling
 from ._linear import LinearClassifier, one_versus_rest
+from ._parameters import with_parameters
 from ._selecting import Problem, begun, keep_paths
 from ._sparse_linear import Rowwise
 
 DEFAULT_C, DEFAULT_C_OF_PAIRS = 0.1, 100.0
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class MeasureClassifier(LinearClassifier):
     """Select exactly k features for F1, precision at k, PRBEP, AUC or another measure.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,12 @@ from .. import validate
 from .._typing import FloatArray
 from ..bags import Bags
 from ..designs._miles import MilesDesign, square_distances, square_norms
+from ._parameters import with_parameters
 
 MEDIAN_SAMPLE = 500  # The distances of so many instances give the median.
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Bags as vectors: their similarities with all instances of the bags it was fitted to.
 

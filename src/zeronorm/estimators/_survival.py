@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..designs._operations import margins
 from ..losses import Cox
 from ._baseline import Baseline, StepFunction, baseline_of
 from ._budget_selection import BudgetSelection
+from ._parameters import with_parameters
 from ._sparse_linear import (
     Model,
     Rowwise,
@@ -179,7 +179,7 @@ class SurvivalModel(SparseLinearModel):
         return concordance(target, risk, weight)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@with_parameters
 class BudgetSurvivalAnalysis(BudgetSelection, SurvivalModel):
     """Cox's proportional hazards on exactly k features, whole groups, or features in few groups.
 

@@ -49,6 +49,9 @@ class Extraction:
         features = np.flatnonzero(diagonal)
         if not data.usable[features].all():
             raise CertificateError("tree.diagonal must be 0 for what is no feature.")
+        too_much = "tree.diagonal of the certificate is more than the curvature of the loss."
+        if features.size > len(data.X):  # H has no such rank; and nothing large is formed for it
+            raise CertificateError(too_much)
         X, D = data.X[:, features], diagonal[features]
         (n, p), weight = X.shape, data.weight[: len(X)]
         # The columns are known to (4 n + 8) roundings of their largest entry, the sums to n + 2
@@ -65,9 +68,7 @@ class Extraction:
         except np.linalg.LinAlgError:
             lower = np.full((1, 1), np.nan)
         if not np.isfinite(lower).all():  # not every LAPACK raises where it meets NaN
-            raise CertificateError(
-                "tree.diagonal of the certificate is more than the curvature of the loss."
-            )
+            raise CertificateError(too_much)
         inverse = np.asarray(np.linalg.inv(matrix), np.float64)
         return cls(data, features, D, inverse, size)
 

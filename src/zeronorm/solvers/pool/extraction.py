@@ -48,6 +48,7 @@ LARGEST = 1e12  # trace of H
 BARRIERS, ROUNDS, STEPS = (1.0, 0.3, 0.1), 3, 2  # mu, relative; of each; Newton's for one g
 ROUGH = 1e-3  # gap of the relaxations on the way, relative
 HALVE = 0.6
+SMALLEST = 1e-12  # step: D and H - D have no more digits where a smaller one is asked for
 INSIDE = 0.9
 POSITIVE = 0.1  # the barrier of D_j > 0
 MARGIN = 1e-5  # of H that D leaves, relative: a verifier asks for a tenth of it
@@ -236,12 +237,17 @@ def _centred(H: FloatArray, D: FloatArray, slope: FloatArray, mu: float) -> Floa
     if not mu > 0:
         return D
     for _ in range(STEPS):
-        inverse = np.linalg.inv(H - np.diag(D))
-        gradient = slope - mu * np.diag(inverse) + POSITIVE * mu / D
-        move = np.linalg.solve(mu * inverse**2 + np.diag(POSITIVE * mu / D**2), gradient)
+        try:
+            inverse = np.linalg.inv(H - np.diag(D))
+            gradient = slope - mu * np.diag(inverse) + POSITIVE * mu / D
+            move = np.linalg.solve(mu * inverse**2 + np.diag(POSITIVE * mu / D**2), gradient)
+        except np.linalg.LinAlgError:  # rounding
+            return D
         step = 1.0
         while not _is_inside(H, D + step * move):
             step *= HALVE
+            if step < SMALLEST:
+                return D
         D = D + (step if step == 1.0 else INSIDE * step) * move
     return D
 
