@@ -2,13 +2,14 @@
 
     python benchmarks/genotypes.py [--full] [--folder FOLDER]
 
-The scan: X'v of packed genotypes, on one and two threads, beside reading the same bytes, and
-beside the product of the matrix in float32 by BLAS, with and without decoding it first. The files:
-5,000 samples x 500,000 variants (0.6 GB) and, with --full, 100,000 x 400,000 (10 GB) with twelve
+The scan: X'v of packed genotypes, on one and two threads, beside reading the same bytes, and beside
+the product of the matrix in float32 by BLAS, with and without decoding it first. The files: 5,000
+samples x 500,000 variants (0.6 GB) and, with --full, 100,000 x 400,000 (10 GB) with twelve
 covariates; the selection of 100 variants, its passes over the file, the memory that it takes, and a
 plain read of the file in the same run, from the disk and from the memory where the system keeps it
-after that; a selection begins with nothing there, and its later passes find the file there. Variants are drawn in blocks of 20 that resemble each other;
-1 % of the genotypes are missing. Both files fit into the memory of this machine.
+after that; a selection begins with nothing there, and its later passes find the file there.
+Variants are drawn in blocks of 20 that resemble each other; 1 % of the genotypes are missing. Both
+files fit into the memory of this machine.
 """
 
 from __future__ import annotations

@@ -201,7 +201,8 @@ def read_samples(path: str | os.PathLike[str] | Sequence[Any]) -> NDArray[np.voi
 def phenotypes(samples: NDArray[np.void]) -> FloatArray:
     """Return the phenotypes of samples, (n_samples,): NaN where they are -9, NA or a dot.
 
-    Cases and controls (no value but 0, 1, 2 and -9) are 1 and 0, and 0 in the file is missing.
+    Cases and controls (no value but 0, 1, 2 and -9, and a 2 among them) are 1 and 0, and 0 in the
+    file is missing.
     """
     text = [str(value) for value in samples["phenotype"]]
     values = np.full(len(text), np.nan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..methods import METHODS
 from ._options import LOSSES, TASKS, SelectOptions
 
 
@@ -69,9 +70,10 @@ def _check_parts(options: SelectOptions, task: str) -> None:
     if task == "ordered":
         if not options.intercept:
             raise ValueError("--no-intercept is not of ordered, whose thresholds are intercepts.")
-        if options.method not in (None, "auto", "pool", "l0", "minimax", "greedy"):
+        known = [name for name, method in METHODS.items() if method.shares]
+        if options.method not in (None, "auto", *known):
             raise ValueError(
-                f"--method must be pool, l0, minimax or greedy for ordered; got {options.method!r}."
+                f"--method must be one of {', '.join(known)} for ordered; got {options.method!r}."
             )
     if offset is not None and task in ("classes", "ordered", "survival"):
         raise ValueError(f"--offset and --exposure are of numbers and counts; got {task}.")

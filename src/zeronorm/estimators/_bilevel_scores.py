@@ -16,7 +16,7 @@ from ..solvers.l1.held_out import CLASSIFIED, SCORES, added_deviance_of, multino
 from ._sparse_linear import Model, Rowwise, margins_of
 from ._survival import SurvivalModel, concordance
 
-OF_NUMBERS, OF_SURVIVAL = ("squared_error", "deviance"), ("deviance", "c_index")
+SCORES_OF_NUMBERS, SCORES_OF_SURVIVAL = ("squared_error", "deviance"), ("deviance", "c_index")
 
 
 def scoring_of(estimator: Any, scoring: str | None) -> str:
@@ -29,7 +29,7 @@ def scoring_of(estimator: Any, scoring: str | None) -> str:
     """
     survival = isinstance(estimator, SurvivalModel)
     if not is_classifier(estimator):
-        known = OF_SURVIVAL if survival else OF_NUMBERS
+        known = SCORES_OF_SURVIVAL if survival else SCORES_OF_NUMBERS
         validate.check_option("scoring", scoring, [None, *known])
         squared = not survival and estimator._loss().quadratic
         return scoring or ("squared_error" if squared else "deviance")

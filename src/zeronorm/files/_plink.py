@@ -114,6 +114,7 @@ def read_samples_of(stems: Sequence[Path]) -> NDArray[np.void]:
 
 
 def read_variants(path: Path) -> NDArray[np.void]:
+    """Return the variants of a .bim file."""
     chromosome, name, *_, position, allele, other = _columns_of(path, (6, 5), "variant")
     try:
         places = np.array([*map(int, position)], np.int64).tolist()
