@@ -143,6 +143,28 @@ def test_verifier_bounds_every_model_at_any_dual_point_and_any_diagonal(
                         assert np.isin(into, some).all()
 
 
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("free", [True, False])
+def test_verifier_shows_what_the_search_has_shown(outputs: int, free: bool) -> None:
+    """An honest tree would be refused, as its replay lost digits that the search had."""
+    X, y, s = drawn(5, n=3000, outputs=outputs)
+    X *= 30.0
+    k, D = 3, np.linspace(1.0, 200.0, 8)
+    certificate = fitted(X, y, s, k, standardize=False, fit_intercept=free).certificate_
+    data = read_data(X, y, s, certificate)
+    units, extracted = Units(data, certificate), Extraction.of(data, certificate, D)
+    n, Y, weight = len(X), data.y.reshape(outputs, -1).T, data.weight[: len(X), None]
+    u = np.random.default_rng(0).standard_normal((8, outputs))
+    residual = Y - data.X @ u
+    dual = data.feasible((weight * residual).T.ravel())
+    node = units.node(dual, np.empty(0, np.int64), np.arange(8), extracted)
+    scores = data.X.T @ dual.reshape(outputs, n).T + D[:, None] * u
+    square = np.sort((scores**2).sum(axis=1) / (1.0 + D))
+    loss = 0.5 * float((weight * residual * (Y + data.X @ u)).sum())  # -conjugate
+    expected = loss + 0.5 * float((D[:, None] * u**2).sum()) - 0.5 * square[-k:].sum()
+    assert node.bound == pytest.approx(expected, rel=1e-12)
+
+
 def weak(seed: int) -> tuple[np.ndarray, np.ndarray, Any]:
     """Return a problem of weak ridge and much noise: columns, target and a model."""
     rng = np.random.default_rng(seed)

@@ -62,13 +62,14 @@ class Extraction:
         if not float(size.min()) ** 2 * float(weight.min()) >= LEAST:
             raise CertificateError("tree.diagonal is of columns or weights too small for it.")
         matrix = X.T @ (weight[:, None] * X)
-        np.einsum("ii->i", matrix)[:] -= shift
         try:
-            lower = np.linalg.cholesky((1.0 - SHARE) * matrix - np.diag(D))
+            least = (1.0 - SHARE) * (matrix - shift * np.eye(p))
+            lower = np.linalg.cholesky(least - np.diag(D))
         except np.linalg.LinAlgError:
             lower = np.full((1, 1), np.nan)
         if not np.isfinite(lower).all():  # not every LAPACK raises where it meets NaN
             raise CertificateError(too_much)
+        # Any u0 bounds, but the search has that of H: one of H less its rounding shows less.
         inverse = np.asarray(np.linalg.inv(matrix), np.float64)
         return cls(data, features, D, inverse, size)
 
