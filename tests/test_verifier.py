@@ -707,6 +707,37 @@ def test_a_constant_column_is_no_feature():
         verify(X, y, forged)
 
 
+@pytest.mark.parametrize("tree", [False, True])
+def test_a_bound_that_is_short_by_rounding_alone_is_not_called_false(monkeypatch, tree):
+    """Whoever made an honest certificate with other sums would be told that it is false."""
+    X, y, _ = oracles.certificate_instance(0)
+    model = BudgetClassifier(3, C=1.0, calibrate=False).fit(X, y)
+    c = model.certificate_
+    if tree:
+        c = zeronorm.prove(model, X, y, gap=1e-3).certificate
+        assert c.tree.parent.size > 2
+    low, high = c.bound, c.objective  # the largest claim that is shown lies between them
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        try:
+            verify(X, y, dataclasses.replace(c, bound=middle))
+            low = middle
+        except CertificateError:
+            high = middle
+    node = Units.node
+
+    def coarse(*given):
+        found = node(*given)
+        return dataclasses.replace(found, rounding=1e-8 * abs(found.bound))
+
+    monkeypatch.setattr(Units, "node", coarse)
+    with pytest.raises(UndecidedError, match=r"Use rtol=1e-08,"):
+        verify(X, y, dataclasses.replace(c, bound=low * (1 + 5e-9)))
+    with pytest.raises(CertificateError, match="claims the bound") as caught:
+        verify(X, y, dataclasses.replace(c, bound=low * (1 + 2e-8)))
+    assert not isinstance(caught.value, UndecidedError)
+
+
 def test_columns_far_from_zero():
     """What rounding blurs would be told as proven, or what it does not blur be refused."""
     X, y, _ = oracles.certificate_instance(0)

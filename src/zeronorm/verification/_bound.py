@@ -27,6 +27,13 @@ class Node:
     last: float  # the smallest square in it
     following: float  # the largest square outside of it
 
+    def short_of(self, claim: float) -> float:
+        """Return by how much the bound is below a claim: infinity where rounding is less."""
+        if self.bound >= claim:
+            return 0.0
+        wrong = claim - self.bound
+        return wrong if wrong <= self.rounding else np.inf
+
     def excluded(self, limit: float) -> np.ndarray:
         """Return which free units are in no model with an objective of at most a limit."""
         return ~self.top & (self.bound + 0.5 * (self.last - self.square) > limit)
@@ -103,8 +110,8 @@ class Units:
 
 def replay(
     data: Data, tree: Tree, units: Units, claim: float, extraction: Extraction | None
-) -> tuple[float, int]:
-    """Return the rounding and the number of nodes below the root.
+) -> tuple[float, int, float]:
+    """Return the rounding, the number of nodes below the root and what rounding leaves short.
 
     extraction : D, for all nodes but the root.
 
@@ -113,7 +120,7 @@ def replay(
     children: dict[int, list[int]] = {}
     for number, parent in enumerate(tree.parent.tolist()):
         children.setdefault(parent, []).append(number)
-    rounding, n_nodes, n_waiting = 0.0, -1, 0
+    rounding, short, n_nodes, n_waiting = 0.0, 0.0, -1, 0
     waiting = [(0, units.fixed, units.free, np.empty(0))]
     while waiting:
         number, fixed, free, dual = waiting.pop()
@@ -125,6 +132,9 @@ def replay(
         if node.bound >= claim:
             continue
         below = children.get(number, [])
+        if not below and node.short_of(claim) < np.inf:
+            short = max(short, node.short_of(claim))
+            continue
         if not below:
             raise CertificateError(
                 f"the certificate claims the bound {claim!r}; node {number} of its tree shows only "
@@ -153,4 +163,4 @@ def replay(
         n_waiting += sum(left[2].size for left in waiting[n_before:])
         if n_waiting > MOST_WAITING:
             raise CertificateError("the tree of the certificate is too deep to be replayed.")
-    return rounding, n_nodes
+    return rounding, n_nodes, short

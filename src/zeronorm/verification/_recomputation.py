@@ -96,16 +96,22 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
     root = units.node(data.feasible(certificate.dual), units.fixed, units.free)
     bound, rounding, n_nodes = root.bound, max(rounding, root.rounding), 0
     claim = certificate.bound - rtol * abs(certificate.bound)
+    short = root.short_of(claim)
     if certificate.tree is not None:
         diagonal = certificate.tree.diagonal
         extraction = Extraction.of(data, certificate, diagonal) if diagonal.any() else None
-        of_tree, n_nodes = replay(data, certificate.tree, units, claim, extraction)
+        of_tree, n_nodes, short = replay(data, certificate.tree, units, claim, extraction)
         bound, rounding = min(certificate.bound, objective), max(rounding, of_tree)
-    if not bound >= claim:
+        if not bound >= claim:
+            short = np.inf
+    if short == np.inf:
         raise CertificateError(
             f"the certificate claims the bound {certificate.bound!r}; its dual point shows only "
             f"{bound!r}."
         )
+    if short > 0.0:
+        wrong = short + rtol * abs(certificate.bound)
+        raise _undecided(objective, max(wrong, rounding / ROUNDING), rounding, rtol)
     if not rounding <= ROUNDING * rtol * objective:
         raise _undecided(objective, rounding / ROUNDING, rounding, rtol)
     _check_decided(data, units, root, certificate)
