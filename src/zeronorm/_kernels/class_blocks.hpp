@@ -130,39 +130,18 @@ class ClassBlocks {
                         A[(l * r_ + b) * width + j * r_ + a] =
                             A[(j * r_ + a) * width + l * r_ + b] = block_[a * r_ + b];
             }
-        if (risk_.is_free()) eliminate_intercepts();
+        if (risk_.is_free()) take_off_intercepts();
     }
 
-    // Takes off A what the intercepts have: a Schur complement.
-    void eliminate_intercepts() {
-        const std::int64_t m = columns_.m(), width = model_.width();
-        double* const A = model_.matrix();
-        set_block(m, m);
-        for (std::int64_t a = 0; a < r_; ++a) {
-            double& own = block_[a * r_ + a];
-            own = own > 0.0 ? own * (1.0 + kShiftRidge) : 1.0;
-        }
-        cholesky(block_, r_, r_, factor_);
+    // Takes off A what the intercepts have.
+    void take_off_intercepts() {
+        const std::int64_t m = columns_.m();
         for (std::int64_t j = 0; j < m; ++j) {
             set_block(j, m);
-            for (std::int64_t a = 0; a < r_; ++a) {  // a row of the cross terms times R^-1
-                double* const row = cross_ + (j * r_ + a) * r_;
-                for (std::int64_t b = 0; b < r_; ++b)
-                    row[b] = block_[a * r_ + b];
-                for (std::int64_t b = 0; b < r_; ++b) {
-                    row[b] /= factor_[b * r_ + b];
-                    for (std::int64_t c = b + 1; c < r_; ++c)
-                        row[c] -= row[b] * factor_[b * r_ + c];
-                }
-            }
+            std::copy_n(static_cast<const double*>(block_), r_ * r_, cross_ + j * r_ * r_);
         }
-        for (std::int64_t k = 0; k < p_; ++k)
-            for (std::int64_t l = k; l < p_; ++l) {
-                double total = 0.0;
-                for (std::int64_t a = 0; a < r_; ++a)
-                    total += cross_[k * r_ + a] * cross_[l * r_ + a];
-                A[l * width + k] = A[k * width + l] -= total;
-            }
+        set_block(m, m);
+        eliminate_intercepts(r_, p_, block_, cross_, model_.matrix(), model_.width());
     }
 
     // block_ <- sum over pairs of classes of their entry for columns j <= l times ww', w the
@@ -188,8 +167,7 @@ class ClassBlocks {
     double* lambda_ = nullptr;
     Buffer V_{q_ * r_}, E_{p_ * T_}, x_{p_}, goal_{p_}, part_{p_}, scores_{p_}, trial_{T_},
         u_{columns_.m() * q_}, margin_{q_ * n_rows_}, trial_margin_{q_ * n_rows_},
-        along_{q_ * n_rows_}, v_{q_ * n_rows_}, scaled_{q_ * n_}, block_{r_ * r_}, factor_{r_ * r_},
-        cross_{p_ * r_};
+        along_{q_ * n_rows_}, v_{q_ * n_rows_}, scaled_{q_ * n_}, block_{r_ * r_}, cross_{p_ * r_};
     BlockModel model_{p_, T_, E_};
     PairGrams grams_{columns_, n_, q_};
 };

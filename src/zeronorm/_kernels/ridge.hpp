@@ -172,19 +172,8 @@ class RidgeSolver {
                 x *= x > 0.0 ? Lanes{} + keep_up : Lanes{} + keep_down;
                 store(x, dual + i);
             }
-            for (std::int64_t j = 0; j < p_; ++j) {
-                const double* const column = z + j * n_rows_;
-                Lanes first{}, second{}, x, other;
-                for (std::int64_t i = 0; i < n_rows_; i += kLine) {
-                    load(column + i, x);
-                    load(dual + i, other);
-                    first += x * other;
-                    load(column + i + kLaneCount, x);
-                    load(dual + i + kLaneCount, other);
-                    second += x * other;
-                }
-                scores[j] = sum(first + second);
-            }
+            for (std::int64_t j = 0; j < p_; ++j)
+                scores[j] = dot_rows(z + j * n_rows_, dual, n_rows_);
         };
         run_block(kernel, 0);
         return kept;

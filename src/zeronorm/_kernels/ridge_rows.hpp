@@ -23,6 +23,20 @@ ZERONORM_INLINE std::int64_t whole(std::int64_t size, std::int64_t unit) {
     return (size + unit - 1) / unit * unit;
 }
 
+// x'v over padded rows, whole lines of them.
+ZERONORM_INLINE double dot_rows(const double* x, const double* v, std::int64_t n_rows) {
+    Lanes first{}, second{}, a, b;
+    for (std::int64_t i = 0; i < n_rows; i += kLine) {
+        load(x + i, a);
+        load(v + i, b);
+        first += a * b;
+        load(x + i + kLaneCount, a);
+        load(v + i + kLaneCount, b);
+        second += a * b;
+    }
+    return sum(first + second);
+}
+
 // Zeros that begin with a cache line.
 class Buffer {
   public:

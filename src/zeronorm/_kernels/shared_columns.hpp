@@ -49,19 +49,8 @@ class SharedColumns {
     void dot(const double* v, std::int64_t q, double* to) const {
         const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
             for (std::int64_t j = 0; j < m_; ++j)
-                for (std::int64_t o = 0; o < q; ++o) {
-                    const double *const column = z_ + j * n_rows_, *const part = v + o * n_rows_;
-                    Lanes first{}, second{}, x, other;
-                    for (std::int64_t i = 0; i < n_rows_; i += kLine) {
-                        load(column + i, x);
-                        load(part + i, other);
-                        first += x * other;
-                        load(column + i + kLaneCount, x);
-                        load(part + i + kLaneCount, other);
-                        second += x * other;
-                    }
-                    to[j * q + o] = sum(first + second);
-                }
+                for (std::int64_t o = 0; o < q; ++o)
+                    to[j * q + o] = dot_rows(z_ + j * n_rows_, v + o * n_rows_, n_rows_);
         };
         run_block(kernel, 0);
     }
@@ -122,6 +111,34 @@ class PairGrams {
     Buffer bend_{whole(n_, kLine)}, grams_{q_ * (q_ - 1) / 2 * size_};
 };
 
+// Takes off matrix (p, p) what r intercepts have of it, a Schur complement. own (r, r), at least
+// its upper triangle, is their second derivative, and cross (p, r) that with the rest; both are
+// changed.
+inline void eliminate_intercepts(std::int64_t r, std::int64_t p, double* own, double* cross,
+                                 double* matrix, std::int64_t stride) {
+    const Buffer factor(r * r);
+    for (std::int64_t a = 0; a < r; ++a) {
+        double& each = own[a * r + a];
+        each = each > 0.0 ? each * (1.0 + kShiftRidge) : 1.0;  // a class without rows
+    }
+    cholesky(own, r, r, factor);
+    for (std::int64_t k = 0; k < p; ++k) {  // row k of the cross terms times R^-1
+        double* const row = cross + k * r;
+        for (std::int64_t a = 0; a < r; ++a) {
+            row[a] /= factor[a * r + a];
+            for (std::int64_t c = a + 1; c < r; ++c)
+                row[c] -= row[a] * factor[a * r + c];
+        }
+    }
+    for (std::int64_t k = 0; k < p; ++k)
+        for (std::int64_t l = k; l < p; ++l) {
+            double total = 0.0;
+            for (std::int64_t a = 0; a < r; ++a)
+                total += cross[k * r + a] * cross[l * r + a];
+            matrix[l * stride + k] = matrix[k * stride + l] -= total;
+        }
+}
+
 // out (m q, m q), symmetric: the second derivative of the multinomial loss in coefficients, at the
 // best intercepts where `is_free`. share, weight (q n,): p and s.
 inline void multinomial_hessian(SharedColumns& columns, const double* share, const double* weight,
@@ -138,31 +155,14 @@ inline void multinomial_hessian(SharedColumns& columns, const double* share, con
             for (std::int64_t a = 0; a < q; ++a)
                 for (std::int64_t c = 0; c < q; ++c)
                     out[(j * q + a) * p + l * q + c] = entry(a, c, j, l);
-    const Buffer shift(moving * moving), factor(moving * moving), cross(p * moving);
-    for (std::int64_t a = 0; a < moving; ++a) {
+    const Buffer own(moving * moving), cross(p * moving);
+    for (std::int64_t a = 0; a < moving; ++a)
         for (std::int64_t c = a; c < moving; ++c)
-            shift[a * moving + c] = entry(a, c, m, m);
-        double& own = shift[a * moving + a];
-        own = own > 0.0 ? own * (1.0 + kShiftRidge) : 1.0;  // a class without rows
-    }
-    cholesky(shift, moving, moving, factor);
-    for (std::int64_t k = 0; k < p; ++k) {  // row k of the cross terms times R^-1
-        double* const row = cross + k * moving;
-        for (std::int64_t a = 0; a < moving; ++a)
-            row[a] = entry(k % q, a, k / q, m);
-        for (std::int64_t a = 0; a < moving; ++a) {
-            row[a] /= factor[a * moving + a];
-            for (std::int64_t c = a + 1; c < moving; ++c)
-                row[c] -= row[a] * factor[a * moving + c];
-        }
-    }
+            own[a * moving + c] = entry(a, c, m, m);
     for (std::int64_t k = 0; k < p; ++k)
-        for (std::int64_t l = k; l < p; ++l) {
-            double total = 0.0;
-            for (std::int64_t a = 0; a < moving; ++a)
-                total += cross[k * moving + a] * cross[l * moving + a];
-            out[l * p + k] = out[k * p + l] -= total;
-        }
+        for (std::int64_t a = 0; a < moving; ++a)
+            cross[k * moving + a] = entry(k % q, a, k / q, m);
+    eliminate_intercepts(moving, p, own, cross, out, p);
 }
 
 }  // namespace zeronorm
