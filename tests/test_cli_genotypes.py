@@ -111,6 +111,7 @@ def test_refusals(fails, data, arguments, message):
             "IID y\nS0 1\nS1 high\n",
             "must be finite numbers, or text alone; got 'high' among",
         ),
+        ('IID,y\nS0,1\nS1,"1\n2"\n', "must be finite numbers, or text alone; got '1\\n2'"),
         ("IID y\nS0 1.5\nS1 inf\n", "must be finite numbers, or text alone; got 'inf'"),
     ],
 )
@@ -132,4 +133,4 @@ def test_names_that_repeat(fails, data, tmp_path):
     fam = tmp_path / "d.fam"
     fam.write_text(fam.read_text().replace("F1 S2 ", "F1 S0 "))
     said = fails("select", data, "-k", "2", "--samples", "age.csv", "--target", "age")
-    assert "names of samples repeat in the .fam file; give the table the columns FID" in said
+    assert "samples of the .fam file must be distinct; got 'S0' twice. Name them by family" in said

@@ -220,6 +220,20 @@ def test_tables_are_matched_by_name(tmp_path):
             found.aligned(names, [1.0, 2.0])
 
 
+def test_people_of_one_name(tmp_path):
+    """Two people of one name, or of one family and name, would get the values of one of them."""
+    path = write_plink(tmp_path / "x", draw(4, 3))
+    fam = path.with_suffix(".fam")
+    fam.write_text(fam.read_text().replace("F1 S2", "F1 S0"))
+    found = read_plink(path)
+    with pytest.raises(ValueError, match=r"got 'S0' twice. Name them by family and name"):
+        found.aligned(["S0", "S1"], [1.0, 2.0])
+    assert found.aligned([("F1", "S0"), ("F0", "S1")], [1.0, 2.0])[1].tolist() == [1, 2]
+    fam.write_text(fam.read_text().replace("F1 S0", "F0 S0"))
+    with pytest.raises(ValueError, match=r"got 'F0 S0' twice. Rename one of them"):
+        read_plink(path).aligned([("F0", "S1")], [1.0])
+
+
 def test_names_are_checked_in_prediction(tmp_path):
     """Variants of another file, or the other allele, would pass for those of fit."""
     copies = np.abs(draw(50, 8, missing=0.0))

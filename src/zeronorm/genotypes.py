@@ -95,24 +95,18 @@ class Plink:
                 f"values must have one entry for every name ({len(given)}); got shape "
                 f"{column.shape}."
             )
-        by_family = given.ndim == 2
-        keys = [tuple(map(str, row)) if by_family else (str(row),) for row in given.tolist()]
-        fields = ("family", "name") if by_family else ("name",)
-        own = [tuple(str(sample[field]) for field in fields) for sample in self.samples]
-        for what, listed in (("names", keys), ("the samples of X", own)):
-            twice = next((key for key, n in Counter(listed).items() if n > 1), None)
-            if twice is not None:
-                remedy = "" if by_family else "; pass families and names, (m, 2)"
-                raise ValueError(f"{what} must be distinct; got {' '.join(twice)!r} twice{remedy}.")
-        place = {key: row for row, key in enumerate(keys)}
-        rows = np.array([row for row, key in enumerate(own) if key in place], np.int64)
+        listed = given.tolist()
+        keys = [tuple(map(str, row)) if given.ndim == 2 else (str(row),) for row in listed]
+        place = places_of(self.samples, keys)
+        rows = np.flatnonzero(place >= 0)
         if not rows.size:
-            hint = did_you_mean(" ".join(keys[0]), [" ".join(key) for key in own[:1000]], False)
+            first, own = " ".join(keys[0]), _keys_of(self.samples[:1000], len(keys[0]))
+            hint = did_you_mean(first, [" ".join(key) for key in own], listing=False)
             raise ValueError(
                 f"names must be those of samples; none of {len(keys)} is, the first is "
-                f"{' '.join(keys[0])!r}.{hint}"
+                f"{first!r}.{hint}"
             )
-        return column[[place[own[row]] for row in rows]], rows
+        return column[place[rows]], rows
 
 
 def read_plink(
@@ -222,6 +216,28 @@ def phenotypes(samples: NDArray[np.void]) -> FloatArray:
     return values
 
 
+def places_of(samples: NDArray[np.void], keys: Sequence[tuple[str, ...]]) -> IndexArray:
+    """Return where each sample is among names, (name,) or (family, name); -1: it is not there.
+
+    Raises ValueError where names or samples repeat.
+    """
+    by_family = bool(keys) and len(keys[0]) == 2
+    own = _keys_of(samples, 2 if by_family else 1)
+    remedy = "Rename one of them" if by_family else "Name them by family and name (FID, IID)"
+    for what, listed in (("names", keys), ("the samples of the .fam file", own)):
+        twice = next((key for key, n in Counter(listed).items() if n > 1), None)
+        if twice is not None:
+            raise ValueError(f"{what} must be distinct; got {' '.join(twice)!r} twice. {remedy}.")
+    place = {key: row for row, key in enumerate(keys)}
+    return np.array([place.get(key, -1) for key in own], np.int64)
+
+
+def _keys_of(samples: NDArray[np.void], width: int) -> list[tuple[str, ...]]:
+    fields = ("family", "name")[-width:]
+    columns = [map(str, samples[field].tolist()) for field in fields]
+    return list(zip(*columns, strict=True))
+
+
 def _check_share(name: str, value: float, largest: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise TypeError(f"{name} must be a number from 0 to {largest:g}; got {value!r}.")
@@ -290,4 +306,4 @@ def _names_of(variants: NDArray[np.void]) -> list[str]:
     return names
 
 
-__all__ = ["Plink", "phenotypes", "read_plink", "read_samples"]
+__all__ = ["Plink", "phenotypes", "places_of", "read_plink", "read_samples"]

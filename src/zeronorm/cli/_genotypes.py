@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -95,11 +96,13 @@ class _Known:
     def __init__(self, data: str, people: Any, tables: Sequence[_SampleTable]) -> None:
         import numpy as np
 
+        from ..genotypes import places_of
+
         self.data, self.people, self.tables = data, people, tables
         self.notes: list[str] = []
         self._kept = np.ones(len(people), bool)
         self._columns: dict[str, Any] = {}
-        self._places = [table.places(people) for table in tables]
+        self._places = [places_of(people, table.keys) for table in tables]
         for table, place in zip(tables, self._places, strict=True):
             matched = int((place >= 0).sum())
             self.notes.append(
@@ -206,14 +209,17 @@ class _SampleTable:
         from ..files import FileError, check_path, quote
 
         try:
-            lines = check_path(path).read_text(encoding="utf-8-sig").splitlines()
+            text = check_path(path).read_text(encoding="utf-8-sig")
         except UnicodeDecodeError:
             raise FileError(f"{path}: no text file.") from None
-        lines = [line for line in lines if line.strip()]
+        lines = [line for line in text.splitlines() if line.strip()]
         if not lines:
             raise FileError(f"{path}: the file is empty.")
         delimiter = next((mark for mark in ",;\t" if mark in lines[0]), None)
-        rows = [*csv.reader(lines, delimiter=delimiter)] if delimiter else [*map(str.split, lines)]
+        if delimiter is None:
+            rows = [*map(str.split, lines)]
+        else:  # of the whole text: a cell may have ends of lines in it
+            rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(row)]
         if len(rows) == 1:
             raise FileError(f"{path}: no samples in it, but for the line with names of columns.")
         rows = [[cell.strip() for cell in row] for row in rows]
@@ -242,24 +248,6 @@ class _SampleTable:
             raise FileError(f"{path}: the sample {quote(' '.join(twice))} has several lines.")
         named = {name: body[:, place] for place, name in enumerate(header) if place >= n_keys}
         return cls(path, keys, named)
-
-    def places(self, people: Any) -> Any:
-        """Return the line of every sample, (n,), -1 where it has none."""
-        import numpy as np
-
-        fields = ("family", "name") if self.keys and len(self.keys[0]) == 2 else ("name",)
-        own = [tuple(str(person[field]) for field in fields) for person in people]
-        if _repeats(own):
-            raise ValueError(
-                f"{self.path}: names of samples repeat in the .fam file; give the table the "
-                "columns FID and IID."
-            )
-        line = {key: number for number, key in enumerate(self.keys)}
-        return np.array([line.get(key, -1) for key in own], np.int64)
-
-
-def _repeats(keys: list[tuple[str, ...]]) -> bool:
-    return len(set(keys)) < len(keys)
 
 
 def _classes(y: Any) -> Any:
