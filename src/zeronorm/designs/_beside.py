@@ -102,6 +102,3 @@ class Beside(Design):
             first, last = max(start - begin, 0), min(stop - begin, part.shape[1])
             if first < last:
                 yield part, first, last, begin + first - start
-
-
-__all__ = ["Beside"]

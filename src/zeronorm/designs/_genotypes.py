@@ -190,6 +190,3 @@ def packed_rows(chosen: NDArray[np.bool_]) -> NDArray[np.uint64]:
     bits[: 2 * chosen.size : 2] = chosen
     packed = np.packbits(bits, bitorder="little")
     return np.asarray(packed.view(np.uint64))
-
-
-__all__ = ["CODINGS", "HEADER", "PER_BYTE", "Genotypes", "packed_rows"]

@@ -270,6 +270,3 @@ def _listed(name: str, values: Any) -> list[Any]:
     if validate.dimensions(values) == 0:
         raise ValueError(f"{name} must be a list or range of integers; got {values!r}.")
     return list(values)
-
-
-__all__ = ["BilevelCV"]

@@ -111,6 +111,3 @@ class Judge:
         if y.ndim == 1 or isinstance(self.estimator, SurvivalModel):
             return y, weight
         return y.T.ravel(), np.tile(weight, y.shape[1])
-
-
-__all__ = ["Judge", "scoring_of"]

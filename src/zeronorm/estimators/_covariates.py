@@ -45,6 +45,3 @@ def check_tasks(tasks: Iterable[Task]) -> None:
         adjusted = as_adjusted(task.loss)
         if adjusted is not None:
             validate.check_adjustable(adjusted, task.y, task.risk(1.0).weight)
-
-
-__all__ = ["check_method", "check_tasks", "taken"]

@@ -369,6 +369,3 @@ def _inverse_root(matrix: FloatArray) -> FloatArray:
     values, vectors = np.linalg.eigh(matrix)
     kept = values > FLAT * max(float(values[-1]), 1e-300)
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
-
-
-__all__ = ["Adjusted", "adjusted", "as_adjusted", "rows_of", "without_covariates"]

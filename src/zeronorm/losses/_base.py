@@ -256,6 +256,3 @@ def root_of_falling(slopes: Callable[[float], tuple[float, float]], end: float) 
             return float(following)
         c = float(following)
     return c
-
-
-__all__ = ["LossOfRows", "NumericLoss", "root_of_falling"]

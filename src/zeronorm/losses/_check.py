@@ -192,6 +192,3 @@ def check_loss(loss: Any, y: Any = None) -> None:
         check.extremes, check.offsets,
     ):  # fmt: skip
         part()
-
-
-__all__ = ["check_loss"]

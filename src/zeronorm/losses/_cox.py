@@ -363,6 +363,3 @@ def _at_risk(
         return None
     left = np.where(left > noise, left, 0.0)
     return s, p, left, deaths
-
-
-__all__ = ["Cox", "strata_of"]

@@ -151,15 +151,3 @@ def fit_intercept(
             break
         b = float(proposal)
     return b, value, gradient
-
-
-__all__ = [
-    "balance",
-    "balance_each",
-    "compiled_conjugate",
-    "compiled_scale",
-    "dual_bound",
-    "fit_intercept",
-    "has_compiled_dual",
-    "share_of",
-]

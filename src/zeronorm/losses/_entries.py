@@ -365,6 +365,3 @@ def _hazards(
     full = np.ones_like(p)
     full[p > 0] = sums
     return np.exp(logs), value + float(a @ one.constant), full
-
-
-__all__ = ["CoxOfEntries", "parts_of", "strata_of"]

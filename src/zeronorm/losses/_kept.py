@@ -25,6 +25,3 @@ def kept_with(y: FloatArray, make: Callable[..., _Made], *options: Any) -> _Made
 
     _KNOWN[key] = weakref.ref(y, forget), found
     return found
-
-
-__all__ = ["kept_with"]

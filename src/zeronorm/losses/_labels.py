@@ -155,6 +155,3 @@ def probabilities(scores: FloatArray) -> FloatArray:
     shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
     proba = np.where(total > 1e-200, proba, shifted)
     return np.asarray(proba / proba.sum(axis=1, keepdims=True))
-
-
-__all__ = ["Logistic", "SquaredHinge", "probabilities"]

@@ -321,6 +321,3 @@ def _circulating(flow: FloatArray) -> FloatArray:
 def classes_as_outputs(codes: IndexArray, n_classes: int) -> FloatArray:
     """Return the target of `Multinomial` for the numbers of classes of the rows."""
     return np.asarray(np.arange(n_classes)[:, None] == codes, np.float64).ravel()
-
-
-__all__ = ["Multinomial", "classes_as_outputs"]

@@ -289,12 +289,3 @@ def _bends(
     low, high = rows.ends(b)
     a, c = expit(z - high), expit(low - z)
     return rows, b, weight * a * expit(high - z), weight * c * expit(z - low)
-
-
-__all__ = [
-    "Ordinal",
-    "log_odds_of_classes",
-    "log_proportional_odds",
-    "losses_of_rows",
-    "ordered_log_loss",
-]

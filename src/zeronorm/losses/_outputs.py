@@ -255,6 +255,3 @@ class Responses(LossOfOutputs):
         if not self.free:
             return v
         return balance_each(self.by_output(v)).ravel()
-
-
-__all__ = ["LossOfOutputs", "Responses"]

@@ -129,6 +129,3 @@ class Gamma(_LogLink):
     def with_offset(self, y: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return y e^-o, and weights of 1, of which this is the loss with an offset."""
         return y * np.exp(-offset), np.ones_like(y)
-
-
-__all__ = ["Gamma", "Poisson"]

@@ -260,6 +260,3 @@ def deviation(y: FloatArray, weight: FloatArray) -> float:
     away = np.abs(y - weighted_median(y, weight))
     found = NORMAL * weighted_median(away, weight)
     return found or float(np.average(away, weights=weight)) or 1.0
-
-
-__all__ = ["Huber", "LeastSquares", "Quantile", "deviation", "weighted_median"]

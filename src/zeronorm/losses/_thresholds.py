@@ -188,13 +188,3 @@ def distances(
             break
         d = np.where(spare > 0, following, NO_END)
     return d, np.where(spare > 0, low, NO_END), np.where(spare > 0, high, NO_END)
-
-
-__all__ = [
-    "Classes",
-    "best_thresholds",
-    "distances",
-    "flowing",
-    "smaller_probability",
-    "spare_flow",
-]

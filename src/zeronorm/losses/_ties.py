@@ -141,6 +141,3 @@ def ties_of(time_of_event: IndexArray, counted: np.ndarray, n_times: int) -> Tie
     of_level = np.repeat(np.arange(times.size), d)
     level = (np.arange(of_level.size) - np.repeat(np.cumsum(d) - d, d)) / d[of_level]
     return Ties(times, d, events, place[time_of_event][events], of_level, level)
-
-
-__all__ = ["Ties", "ties_of"]

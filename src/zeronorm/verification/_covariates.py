@@ -210,6 +210,3 @@ class Covariates:
     def _is_inside(self, dual: FloatArray) -> bool:
         low, high = self.loss.limits(self.y, self.weight)
         return bool(((low <= dual) & (dual <= high)).all())
-
-
-__all__ = ["Covariates"]

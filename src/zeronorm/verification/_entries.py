@@ -153,6 +153,3 @@ def parts_of(y: FloatArray) -> list[IndexArray]:
         own.append(row)
         end = max(end, int(last[row]))
     return [*found, np.array(own)] if own else found
-
-
-__all__ = ["Events", "parts_of"]

@@ -122,6 +122,3 @@ def _balanced(dual: FloatArray) -> FloatArray:
         return dual
     heavier = dual > 0 if up > down else dual < 0
     return np.asarray(np.where(heavier, dual * (min(up, down) / max(up, down)), dual))
-
-
-__all__ = ["ROUNDOFF", "Loss", "noise_of"]

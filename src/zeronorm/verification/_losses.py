@@ -232,6 +232,3 @@ def loss_of(
         level, width = parameters["level"], parameters["width"]
         return Residual(-(1.0 - level) * width, level * width)
     return _PLAIN[name]()
-
-
-__all__ = ["PARAMETERS", "Loss", "loss_of"]

@@ -92,6 +92,3 @@ def _factors(flow: FloatArray) -> FloatArray:
             return np.zeros_like(flow)
     found = np.where(left > 0, scale[:, None] / scale, 0.0)
     return np.asarray(found / max(1.0, float(found.max(initial=0.0))))
-
-
-__all__ = ["Multinomial"]

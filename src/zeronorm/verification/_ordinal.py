@@ -166,6 +166,3 @@ def in_order(y: Any) -> np.ndarray:
             f"without an order, of dtype {labels.dtype}."
         )
     return labels
-
-
-__all__ = ["Ordinal", "in_order"]

@@ -267,6 +267,3 @@ def survival_target(y: np.ndarray) -> FloatArray:
         raise ValueError("starts must be finite, and before the stops")
     late = bool(event.any()) and start.max() >= time[event.astype(bool)].min()
     return np.column_stack([found, start]) if late else found
-
-
-__all__ = ["Cox", "survival_target"]

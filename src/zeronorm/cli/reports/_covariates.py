@@ -46,6 +46,3 @@ def print_covariates(
 
 def _cells(texts: Sequence[str]) -> list[Text]:
     return [styled(text) for text in texts]
-
-
-__all__ = ["print_covariates"]

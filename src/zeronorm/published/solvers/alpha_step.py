@@ -224,5 +224,3 @@ def l_bfgs(step: AlphaStep, alpha: FloatArray, tol: float) -> tuple[FloatArray, 
 
 
 INNER_METHODS = {"newton-cg": newton_cg, "l-bfgs": l_bfgs, "bfgs": bfgs}
-
-__all__ = ["INNER_METHODS", "AlphaStep", "SplitProblem"]

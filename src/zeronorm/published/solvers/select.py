@@ -96,6 +96,3 @@ def _split_start(
             beta[found.columns] = found.fit.coef
             return beta, found.fit.intercept
     return None
-
-
-__all__ = ["select_by_splitting"]

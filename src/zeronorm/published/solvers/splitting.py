@@ -329,6 +329,3 @@ class _Penalty:
         self.rho *= RHO_GROWTH
         self._best, self._waited, self._changed = math.inf, 0, False
         return True
-
-
-__all__ = ["METHODS", "Split", "Splitting", "asalm", "salm"]

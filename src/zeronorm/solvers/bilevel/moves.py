@@ -232,6 +232,3 @@ def _n_different(Z: Columns) -> int:
     direction: Any = np.random.RandomState(0).uniform(-1.0, 1.0, Z.shape[1])
     place = np.sort(Z.times(direction))
     return 1 + int(np.count_nonzero(np.diff(place) > EQUAL_ROWS * np.abs(place).max()))
-
-
-__all__ = ["Moves"]

@@ -368,6 +368,3 @@ def _started(
 
 def _sum(parts: Sequence[FloatArray]) -> FloatArray:
     return reduce(np.add, parts)
-
-
-__all__ = ["FINAL_TOL", "Changes", "Effects", "Pool", "PoolFit"]

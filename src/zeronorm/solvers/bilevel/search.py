@@ -324,6 +324,3 @@ class Search:
 def _admits(size: Size, other: Size) -> bool:
     """Return whether every support of the other size is one of this size."""
     return other != size and other[0] <= size[0] and other[1] <= size[1]
-
-
-__all__ = ["SOLVERS", "BilevelFit", "BilevelPath", "BilevelTask", "Size", "select_bilevel"]

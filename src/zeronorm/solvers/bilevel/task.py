@@ -77,6 +77,3 @@ class BilevelTask:
             return budget.support(target)
 
         return admit
-
-
-__all__ = ["BilevelTask", "Size"]

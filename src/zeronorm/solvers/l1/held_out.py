@@ -110,13 +110,3 @@ SCORES: dict[str, Callable[[FloatArray, np.ndarray, FloatArray], float]] = {
 }
 CLASSIFIED = ("log_loss", "accuracy", "auc")  # of labels
 LOWER = ("log_loss", "squared_error", "deviance")  # the smaller the better
-
-__all__ = [
-    "CLASSIFIED",
-    "LOWER",
-    "SCORES",
-    "HeldOut",
-    "added_deviance_of",
-    "deviance_of",
-    "multinomial_log_loss",
-]

@@ -136,6 +136,3 @@ def l1_folds(
     steps = [step for some in (walks, *parts) for walk in some for step in walk.history]
     seconds = sum(step.seconds["solve"] for step in steps)
     return values[:end], [path[:end] for path in results[: len(walks)]], seconds
-
-
-__all__ = ["l1_folds", "l1_path"]

@@ -139,6 +139,3 @@ def bound_at(
         excess = np.maximum(t * pull[ridge] - penalty.l1[ridge], 0.0)
         value -= 0.5 * float((excess**2 / penalty.l2[ridge]).sum())
     return value
-
-
-__all__ = ["L1Problem", "Point", "Start", "bound_at", "with_best_intercept"]

@@ -320,6 +320,3 @@ class Run:
             exact = columns.terms(v, np.zeros(v.size))[0]
             self.scores[some] = exact
             self.pull[some] = penalty.of(some).pull(exact)
-
-
-__all__ = ["Run"]

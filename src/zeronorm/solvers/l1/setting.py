@@ -163,6 +163,3 @@ def refit_on_x(
     penalty = problem.penalty.of(support)
     signs = (penalty.low == 0).astype(np.int8) - (penalty.high == 0)
     return refit(Z, mean, 1.0 / scale, risk, C=C, unit=unit, signs=signs)
-
-
-__all__ = ["L1Setting", "gap_of", "refit_on_x"]

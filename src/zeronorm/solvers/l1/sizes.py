@@ -196,6 +196,3 @@ def posed(task: Task) -> L1Problem:
     everything = np.full(l1.size, np.inf)
     penalty = Penalty(l1, np.zeros(l1.size), -everything, everything)
     return L1Problem(design, task.risk(1.0), penalty, task.n_rows).centred()
-
-
-__all__ = ["Sized", "l1_sizes", "l1_supports", "posed"]

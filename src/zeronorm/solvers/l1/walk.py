@@ -263,6 +263,3 @@ class Mark:
 def saturated(result: Result) -> bool:
     """Return whether a solution explains so much of the loss that a path may end."""
     return result.history[-1].extra["explained"] >= SATURATED
-
-
-__all__ = ["Mark", "Walk", "saturated"]

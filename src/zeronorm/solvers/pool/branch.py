@@ -380,6 +380,3 @@ class BranchAndBound:
 
 def _is_integral(share: FloatArray) -> bool:
     return bool(np.all((share == 0) | (share == 1)))
-
-
-__all__ = ["BranchAndBound"]

@@ -96,6 +96,3 @@ class Candidates:
         of_groups = GroupExchanges(self.Z, code, self.risk, keep=forced)
         found = of_groups.splice(of_groups.fit(np.sort(self.units.features(support))))
         return np.unique(code[found.columns])
-
-
-__all__ = ["LEAF_TOL", "Candidates"]

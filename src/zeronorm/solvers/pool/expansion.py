@@ -53,6 +53,3 @@ class Expansion:
         assert matrix is not None  # outputs share their rows
         right = matrix[inside] @ self.u[every] - some.dot(self.gradient)
         return matrix[np.ix_(inside, inside)], right
-
-
-__all__ = ["Expansion"]

@@ -260,6 +260,3 @@ def _is_inside(H: FloatArray, D: FloatArray) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
-
-
-__all__ = ["Squares"]

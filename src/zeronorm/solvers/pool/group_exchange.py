@@ -279,6 +279,3 @@ class GroupExchanges:
         """Return the sums of numbers of some columns by group, (n_groups,)."""
         sums = np.bincount(self._code[columns], values, self._protected.size)
         return np.asarray(sums, np.float64)
-
-
-__all__ = ["GroupExchanges"]

@@ -94,13 +94,3 @@ def compiled_outputs(
             loss.free, tol, of_value, *out,
         )  # fmt: skip
     return u, numbers[0], margins, dual, scores, *numbers[1:]
-
-
-__all__ = [
-    "KERNEL_POOL",
-    "OF_CLASSES",
-    "compiled_outputs",
-    "in_kernel",
-    "kernel_of",
-    "outputs_over_blocks",
-]

@@ -211,6 +211,3 @@ def solve_scaled(matrix: FloatArray, right: FloatArray) -> FloatArray:
     matrix *= unit[:, None]
     matrix *= unit
     return np.asarray(unit * solve_positive(matrix, unit * right))
-
-
-__all__ = ["Quadratic", "solve_scaled"]

@@ -389,6 +389,3 @@ class _Problem:
                 break
             point, share = trial, d + step * move_d
         return point
-
-
-__all__ = ["Relaxed", "relax"]

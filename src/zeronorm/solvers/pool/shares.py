@@ -230,6 +230,3 @@ def least_between(
         x[ended] = np.where(step[reach <= length + SMALLEST] < 0, low[ended], high[ended])
         free[ended] = False
     return x
-
-
-__all__ = ["ShareProblem", "Shares", "least_between"]

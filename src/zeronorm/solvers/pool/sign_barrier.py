@@ -45,6 +45,3 @@ class SignBarrier:
         size, towards = np.abs(u[self.places]), -self._sign * move[self.places]
         nearer = towards > 0
         return float(np.min(size[nearer] / towards[nearer], initial=np.inf))
-
-
-__all__ = ["SignBarrier"]

@@ -131,6 +131,3 @@ class _Signed:
         bound = min(self._risk.bound(fit.dual, quadratic)[0], fit.objective)  # but for rounding
         gap = (fit.objective - bound) / self._zero_value if self._zero_value > 0 else 0.0
         return Ridge(coef, fit.intercept, fit.margins, fit.dual, scores, fit.objective, bound, gap)
-
-
-__all__ = ["signed_ridge"]

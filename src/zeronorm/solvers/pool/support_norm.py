@@ -75,6 +75,3 @@ def proximal_shares(size: FloatArray, q: int, curvature: float) -> FloatArray:
     share = np.zeros(size.size)
     share[some] = np.clip(x * a - base, 0.0, 1.0)
     return share
-
-
-__all__ = ["proximal_shares", "support_norm", "top_squares"]

@@ -14,7 +14,8 @@ from ...designs._operations import center_scale, on_scaling_of_x
 from ...designs._repeated import Repeated
 from ...losses import without_covariates
 from ...result import Path, Selection, Status, Step
-from ..bilevel.search import BilevelFit, BilevelTask, Size, select_bilevel
+from ..bilevel.search import BilevelFit, select_bilevel
+from ..bilevel.task import BilevelTask, Size
 from ..drive import Solver
 from ..l0.hard_thresholding import Objective
 from ..pool.left_out import approximate_loss_left_out
