@@ -12,6 +12,7 @@ import pytest
 import zeronorm
 from zeronorm import BudgetRegressor
 from zeronorm.persistence import load_certificate, save_certificate
+from zeronorm.result import Status
 from zeronorm.solvers.certify import prove
 from zeronorm.solvers.pool import extraction
 from zeronorm.solvers.pool.shares import ShareProblem, least_between
@@ -232,6 +233,29 @@ def test_search_goes_on_from_a_tree_with_a_diagonal() -> None:
 
 
 @pytest.mark.usefixtures("at_once")
+def test_an_interrupt_loses_nothing_where_the_search_begins_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A user who ends a proof between its two searches would lose the first one."""
+    X, y, model = weak(0)
+    begun: list[Any] = []
+
+    def begin(*given: Any) -> Any:
+        if begun:
+            raise KeyboardInterrupt
+        begun.append(prove_search(*given))
+        return begun[0]
+
+    prove_search = prove.BranchAndBound
+    monkeypatch.setattr(prove, "BranchAndBound", begin)
+    monkeypatch.setattr(extraction, "WORTH", -np.inf)
+    monkeypatch.setattr(prove, "FIRST_NODES", 3)
+    proof = zeronorm.prove(model, X, y, gap=0.0)
+    assert proof.status is Status.INTERRUPTED
+    assert proof.certificate.tree.parent.size > 3
+    assert zeronorm.verify(X, y, proof.certificate)["nodes"] >= 3
+
+
 def test_forced_features_have_a_part_too() -> None:
     """Forced features are in all models of all nodes: their coefficients count fully."""
     X, y, s = drawn(2)

@@ -238,10 +238,10 @@ def _search(
     try:
         squares, deadline = Squares.of(problem), clock.deadline(goal.time_limit)
         sharper = squares and squares.extracted(aim.value, search.objective, deadline)
+        if sharper is not None:
+            search = begin(sharper)
     except KeyboardInterrupt:
         return search, Status.INTERRUPTED, steps
-    if sharper is not None:
-        search = begin(sharper)
     return search, run(search, most), steps
 
 
