@@ -251,11 +251,15 @@ def test_names_are_checked_in_prediction(tmp_path):
 
 
 def test_names_are_distinct(tmp_path):
-    """Two variants without a name would be one in a file of a model."""
-    path = write_plink(tmp_path / "x", draw(5, 3))
-    bim = "1 . 0 5 A G\n1 rs1 0 6 A G\n1 rs1 0 7 A T\n"
+    """Two variants without a name would be one in a file of a model, or change it by a filter."""
+    path = write_plink(tmp_path / "x", draw(5, 5))
+    bim = "1 . 0 5 A G\n1 rs1 0 6 A G\n1 rs1 0 7 A T\n1 rs1 0 7 A T\n1 rs2 0 8 A T\n"
     path.with_suffix(".bim").write_text(bim)
-    assert read_plink(path).X.feature_names == ["1:5:G:A_A", "1:6:G:A_A", "1:7:T:A_A"]
+    names = ["1:5:G:A_A", "1:6:G:A_A", "1:7:T:A_A", "1:7:T:A_A#2", "rs2_A"]
+    assert read_plink(path).X.feature_names == names
+    mask = np.array([False, True, False, True, True])
+    kept = [name for name, keep in zip(names, mask, strict=True) if keep]
+    assert read_plink(path, variants=mask).X.feature_names == kept
 
 
 def broken(path, change):
@@ -278,6 +282,7 @@ BROKEN = {
         "line 1: a variant has 6 columns",
     ),
     "position": (".bim", lambda b: b.replace(b"\t102\t", b"\tx\t"), "position of variant 3 .*'x'"),
+    "underscore": (".bim", lambda b: b.replace(b"\t102\t", b"\t1_2\t"), "variant 3 .*'1_2'"),
     "far": (".bim", lambda b: b.replace(b"\t102\t", b"\t" + b"9" * 20 + b"\t"), "position of var"),
     "header": (
         ".fam",

@@ -181,8 +181,9 @@ def read_plink(
                 f"min_maf={min_maf:g} and max_missing={max_missing:g} leave none of "
                 f"{len(counts):,} variants; ask for less."
             )
+    names = _names_of(table)  # of all: filters change no name
     table = table[kept]
-    parts = [*opened(kept, _names_of(table))]
+    parts = [*opened(kept, [names[place] for place in kept.tolist()])]
     X: Design = parts[0] if len(parts) == 1 else Beside(parts)
     return Plink(X if rows.size == len(people) else Rows(X, rows), people[rows], table)
 
@@ -294,7 +295,7 @@ def _names_of(variants: NDArray[np.void]) -> list[str]:
     """Return the names of columns, name_allele as PLINK's own exports have them.
 
     So another file that counts the other allele does not pass for the same. Where names are not
-    distinct, place and both alleles stand for them.
+    distinct, place and both alleles stand for them, and a number from the second such variant on.
     """
     columns = [variants[field].tolist() for field in ("name", "allele")]
     names = [f"{name}_{allele}" for name, allele in zip(*columns, strict=True)]
@@ -303,6 +304,11 @@ def _names_of(variants: NDArray[np.void]) -> list[str]:
         if name == "." or count[names[place]] > 1:
             chromosome, _, position, allele, other = variants[place]
             names[place] = f"{chromosome}:{position}:{other}:{allele}_{allele}"
+    seen = Counter[str]()
+    for place, name in enumerate(names):
+        seen[name] += 1
+        if seen[name] > 1:
+            names[place] = f"{name}#{seen[name]}"
     return names
 
 

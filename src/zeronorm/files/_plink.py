@@ -117,6 +117,8 @@ def read_variants(path: Path) -> NDArray[np.void]:
     """Return the variants of a .bim file."""
     chromosome, name, *_, position, allele, other = _columns_of(path, (6, 5), "variant")
     try:
+        if any("_" in place for place in position):  # which Python's int takes
+            raise ValueError
         places = np.array([*map(int, position)], np.int64).tolist()
     except (ValueError, OverflowError):
         row, bad = next(
