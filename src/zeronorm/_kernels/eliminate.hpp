@@ -47,8 +47,8 @@ std::vector<std::int64_t> eliminate(const Risk<Loss>& risk, bool intercept, cons
             count = std::min(count, size_of(left) - size);
             std::vector<std::size_t> order(left.size());
             std::iota(order.begin(), order.end(), std::size_t{0});
-            const auto magnitude = [&](std::size_t a) {
-                return is_kept[left[a]] ? kInfinity : std::abs(u[a]);
+            const auto magnitude = [&](std::size_t a) {  // a NaN has no place in an order
+                return is_kept[left[a]] || std::isnan(u[a]) ? kInfinity : std::abs(u[a]);
             };
             // Of equal magnitudes the larger index goes first, so that ties keep the smaller.
             std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t c) {
