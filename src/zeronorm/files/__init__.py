@@ -1,7 +1,8 @@
 """Read a table of samples from a file: svmlight, npz, npy, CSV and its kin, Parquet.
 
 `read_table` opens the file, finds its format and calls the reader of that format: one module each;
-`read_groups` reads the groups of its features from another file.
+`read_groups` reads the groups of its features from another file, `svmlight_blocks` an svmlight file
+block by block.
 Nothing is guessed that could be wrong in silence, nothing is unpickled, and every refusal is a
 `FileError` that names the file, the place and the remedy.
 """
@@ -17,7 +18,7 @@ from ._groups import read_groups
 from ._npy import is_text, read_npy
 from ._parquet import read_parquet
 from ._source import PathLike, Source, Stream, check_path, format_of
-from ._svmlight import read_svmlight
+from ._svmlight import Rows, read_svmlight, svmlight_blocks
 from ._table import ROLES, Layout, Request, Table, strict_float
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Layout",
     "MissingFileError",
     "PathLike",
+    "Rows",
     "SampleNamesError",
     "Table",
     "check_path",
@@ -36,6 +38,7 @@ __all__ = [
     "read_npy",
     "read_table",
     "strict_float",
+    "svmlight_blocks",
 ]
 
 _READERS: Mapping[str, Callable[[Source, Stream, Request], Table]] = {
