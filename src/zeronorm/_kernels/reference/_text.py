@@ -1,4 +1,4 @@
-"""Text of whole lines: where to cut it for threads, and the rows of svmlight files.
+"""Text of whole lines: where to cut it for threads, rows of svmlight files and of delimited text.
 
 `text` is (size,) uint8 and ends with a line end.
 """
@@ -104,3 +104,68 @@ def _row(words: list[bytes]) -> tuple[float, list[int], list[float]] | None:
     if len(matches) < len(found) or not increase or not all(map(math.isfinite, [label, *values])):
         return None
     return label, indices, values
+
+
+def delimited_rows(
+    text: Text,
+    cuts: IndexArray,
+    counts: IndexArray,
+    delimiter: int,
+    places: IndexArray,
+    numbers: FloatArray,
+    spans: IndexArray,
+    rows: IndexArray,
+    n_threads: int,
+) -> tuple[int, int]:
+    """Read lines of fields, each plain or whole within quotes; lines without a byte are no rows.
+
+    Numbers are finite decimals, with spaces around them at most; fields of text hold no NUL, no
+    line end, and no quote of the kind that they begin with. What departs from that is a fault.
+
+    Parameters
+    ----------
+    cuts, counts : as `cut_text` has them.
+    delimiter : a byte that is neither a space, nor a quote, nor part of a number.
+    places : (p,): the row of `numbers` that a column fills; -1 where it is not read; -2 minus its
+        place in `spans` where it is text.
+    numbers : (some, n), overwritten, n at least the number of lines.
+    spans : (n, some, 2), overwritten: where the text of a field begins and ends.
+    rows : (k,), overwritten: the rows of each piece. They lie from the number of line ends before
+        the piece on.
+
+    Returns
+    -------
+    (line, column) : where the first line with a fault begins, and its column; -1 and -1 if none
+        has. If one has, the arrays mean nothing.
+    """
+    mark = re.escape(bytes([delimiter]))
+    number = re.compile(rb' *(DECIMAL) *|" *(DECIMAL) *"'.replace(b"DECIMAL", DECIMAL))
+    field = re.compile(rb'"([^"\r\n\0]*)"|((?!")[^MARK\r\n\0]*)'.replace(b"MARK", mark))
+    content = text.tobytes()
+    n_lines = 0
+    for piece in range(len(counts)):
+        start, rows[piece] = int(cuts[piece]), 0
+        for line in content[start : cuts[piece + 1]].split(b"\n")[:-1]:
+            bare = line.removesuffix(b"\r")
+            position = 0
+            for j, place in enumerate(places.tolist() if bare else ()):
+                match = (number if place >= 0 else field).match(bare, position)
+                if match is None:
+                    return start, j
+                k = match.lastindex or 0
+                row = n_lines + rows[piece]
+                if place >= 0:
+                    numbers[place, row] = float(match[k])
+                    if not math.isfinite(numbers[place, row]):
+                        return start, j
+                elif place < -1:
+                    spans[row, -2 - place] = start + match.start(k), start + match.end(k)
+                position = match.end()
+                end = len(bare) if j + 1 == places.size else position + 1
+                if bare[position:end] != (b"" if j + 1 == places.size else bytes([delimiter])):
+                    return start, j
+                position = end
+            rows[piece] += bool(bare)
+            start += len(line) + 1
+        n_lines += int(counts[piece, 0])
+    return -1, -1
