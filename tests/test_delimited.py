@@ -23,7 +23,7 @@ def kernel(text, places, n_pieces=1, n_threads=1, kernels=native):
     """What a kernel makes of text: numbers and words of each row, or where it stops."""
     array, places = np.frombuffer(text, np.uint8), np.array(places)
     cuts, counts = np.empty(n_pieces + 1, np.int64), np.empty((n_pieces, 2), np.int64)
-    kernels.cut_text(array, ord("\n"), cuts, counts, n_threads)
+    kernels.cut_text(array, ord("\n"), cuts, counts)
     lines = counts[:, 0]
     numbers = np.empty((places.max(initial=-1) + 1, lines.sum()))
     spans = np.empty((lines.sum(), max(-1 - places.min(initial=-1), 0), 2), np.int64)

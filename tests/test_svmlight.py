@@ -27,7 +27,7 @@ def kernels(text, n_pieces=1, n_threads=1, kernels=native):
     """What the kernels make of text: everything they say, as lists."""
     text = np.frombuffer(text, np.uint8)
     cuts, counts = np.empty(n_pieces + 1, np.int64), np.empty((n_pieces, 2), np.int64)
-    kernels.cut_text(text, ord(":"), cuts, counts, n_threads)
+    kernels.cut_text(text, ord(":"), cuts, counts)
     lines, colons = counts.sum(0)
     labels, lengths = np.empty(lines), np.empty(lines, np.int64)
     indices, values = np.empty(colons, np.int32), np.empty(colons)

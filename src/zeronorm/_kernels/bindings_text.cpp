@@ -26,12 +26,11 @@ const char* characters(const Text& text) {
     return reinterpret_cast<const char*>(text.data());
 }
 
-void cut(const Text& text, std::int64_t mark, const OutIndices& cuts, const OutPairs& counts,
-         std::int64_t n_threads) {
+void cut(const Text& text, std::int64_t mark, const OutIndices& cuts, const OutPairs& counts) {
     const char* const bytes = characters(text);
     const nb::gil_scoped_release release;
     cut_text(bytes, length(text, 0), static_cast<char>(mark), length(counts, 0), cuts.data(),
-             counts.data(), n_threads);
+             counts.data());
 }
 
 auto svmlight_rows(const Text& text, const Array<std::int64_t>& cuts, const Pairs& counts,
@@ -62,7 +61,7 @@ auto delimited_rows(const Text& text, const Array<std::int64_t>& cuts, const Pai
 }  // namespace
 
 void bind_text(nb::module_& m) {
-    m.def("cut_text", &cut, "text"_array, "mark"_a, "cuts"_array, "counts"_array, "n_threads"_a);
+    m.def("cut_text", &cut, "text"_array, "mark"_a, "cuts"_array, "counts"_array);
     m.def("svmlight_rows", &svmlight_rows, "text"_array, "cuts"_array, "counts"_array,
           "labels"_array, "lengths"_array, "indices"_array, "values"_array, "n_threads"_a);
     m.def("delimited_rows", &delimited_rows, "text"_array, "cuts"_array, "counts"_array,

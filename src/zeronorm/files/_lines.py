@@ -15,7 +15,7 @@ from ._source import Stream
 
 Text: TypeAlias = NDArray[np.uint8]
 
-PART = 1 << 23  # bytes: enough for threads to pay, few enough to stay in the caches
+PART = 1 << 22  # bytes: enough for threads to pay, few enough to stay in the caches
 _PIECE = 1 << 16  # bytes that are worth a thread
 _MARK = b"\xef\xbb\xbf"  # of the order of bytes
 
@@ -76,5 +76,5 @@ def cut(text: Text, mark: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64], 
     n_pieces = max(1, min(text.size // _PIECE, 4 * n_threads))
     cuts = np.empty(n_pieces + 1, np.int64)
     counts = np.empty((n_pieces, 2), np.int64)
-    _kernels.cut_text(text, ord(mark), cuts, counts, n_threads)
+    _kernels.cut_text(text, ord(mark), cuts, counts)
     return cuts, counts, n_threads

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,9 +20,11 @@ from .. import _kernels
 from .._typing import FloatArray, IndexArray
 from ._errors import FileError, quote
 from ._labels import as_labels, read_labels, read_others
-from ._lines import PART, cut, parts_of
+from ._lines import PART, Text, cut, parts_of
 from ._source import PathLike, Source, Stream, check_path, is_label_file
 from ._table import Request, Table
+
+T = TypeVar("T", bound=np.generic)
 
 _NUMBER = re.compile(
     r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
@@ -90,51 +92,104 @@ def svmlight_blocks(path: PathLike, size: int = PART) -> Iterator[Rows]:
 def _blocks(source: Source, stream: Stream, size: int) -> Iterator[Rows]:
     start = n_lines = 0
     for text in parts_of(stream, size):
+        read = _Reading(source)
+        read.add(text, n_lines)
+        if read.n_rows:
+            yield read.rows(start)
+        start += read.n_rows
+        n_lines += read.n_lines
+
+
+def _whole(source: Source, stream: Stream) -> Rows:
+    read = _Reading(source)
+    n_bytes = 0
+    for text in parts_of(stream, PART):
+        n_bytes += text.size
+        # The rest of a plain file will be as what is known of it; pages that stay empty cost none.
+        rest = 1.5 if source.compression else max(1.1 * source.size / n_bytes, 1.0)
+        read.add(text, read.n_lines, rest)
+    return read.rows(0)
+
+
+class _Reading:
+    """The rows of some parts of a text, one behind the other in the same arrays."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        # Each may be longer than what was read into it.
+        self._labels, self._lengths = np.empty(0), np.empty(0, np.int64)
+        self._indices, self._values = np.empty(0, np.int32), np.empty(0)
+        self.n_lines = self.n_rows = self.n_entries = 0
+        self.lowest, self.highest = 2**31 - 1, -1
+
+    def add(self, text: Text, n_lines: int, rest: float = 1.0) -> None:
+        """Add the rows of a part.
+
+        n_lines : those before it. rest : how many times the rows there are up to its end the arrays
+        should take, where they have to grow.
+        """
         cuts, counts, n_threads = cut(text, b":")
         lines, colons = counts.sum(0).tolist()
-        labels, lengths = np.empty(lines), np.empty(lines, np.int64)
-        indices, values = np.empty(colons, np.int32), np.empty(colons)
-        rows, entries, lowest, highest, fault = _kernels.svmlight_rows(
-            text, cuts, counts, labels, lengths, indices, values, n_threads
+        self._labels = _with_room(self._labels, self.n_rows + lines, rest)
+        self._lengths = _with_room(self._lengths, self.n_rows + lines, rest)
+        self._indices = _with_room(self._indices, self.n_entries + colons, rest)
+        self._values = _with_room(self._values, self.n_entries + colons, rest)
+        n_rows, n_entries, lowest, highest, fault = _kernels.svmlight_rows(
+            text,
+            cuts,
+            counts,
+            self._labels[self.n_rows :],
+            self._lengths[self.n_rows :],
+            self._indices[self.n_entries :],
+            self._values[self.n_entries :],
+            n_threads,
         )
         if fault >= 0:
             before = np.count_nonzero(text[:fault] == ord("\n"))
             line, *_ = text[fault:].tobytes().split(b"\n", 1)
-            _report_line(source, n_lines + int(before) + 1, line)
-        if rows:
-            yield Rows(
-                start,
-                labels[:rows],
-                lengths[:rows],
-                indices[:entries],
-                values[:entries],
-                lowest,
-                highest,
-            )
-        start += rows
-        n_lines += lines
+            _report_line(self._source, n_lines + int(before) + 1, line)
+        self.n_lines += lines
+        self.n_rows += n_rows
+        self.n_entries += n_entries
+        self.lowest, self.highest = min(self.lowest, lowest), max(self.highest, highest)
+
+    def rows(self, start: int) -> Rows:
+        """Return what was read; the number of its first row is `start`."""
+        return Rows(
+            start,
+            self._labels[: self.n_rows],
+            self._lengths[: self.n_rows],
+            self._indices[: self.n_entries],
+            self._values[: self.n_entries],
+            self.lowest,
+            self.highest,
+        )
 
 
-def _joined(blocks: list[Rows], first: int, least: int) -> sp.csr_array[Any]:
-    """Return the matrix of all blocks, and empty the list.
+def _with_room(array: NDArray[T], size: int, rest: float) -> NDArray[T]:
+    """Return the array if it has `size` elements, else one of `rest` times as many, with its own.
 
-    first : the index of its first column. least : how many columns it has at least.
+    It grows where it lies, as the system lets it: a copy would take as much memory again.
     """
-    n_entries = sum(block.values.size for block in blocks)
-    width = max(least, max(block.highest for block in blocks) + 1 - first)
-    index_type = np.int32 if max(width, n_entries) < 2**31 else np.int64
-    indptr = np.zeros(sum(block.labels.size for block in blocks) + 1, index_type)
-    np.cumsum(np.concatenate([block.lengths for block in blocks]), out=indptr[1:])
-    indices = np.empty(n_entries, index_type)
-    values = np.empty(n_entries)
-    end = n_entries
-    while blocks:  # each is let go once it is copied, so that there is little more than one copy
-        block = blocks.pop()
-        start = end - block.values.size
-        np.subtract(block.indices, first, out=indices[start:end])
-        values[start:end] = block.values
-        end = start
-    return sp.csr_array((values, indices, indptr), shape=(indptr.size - 1, width))
+    if size <= array.size:
+        return array
+    if not array.size:
+        return np.empty(int(rest * size), array.dtype)
+    array.resize(int(rest * size), refcheck=False)
+    return array
+
+
+def _matrix(rows: Rows, first: int, width: int) -> sp.csr_array[Any]:
+    """Return the matrix of so many columns from the index `first`; takes the arrays of the rows."""
+    index_type = np.int32 if max(width, rows.values.size) < 2**31 else np.int64
+    indptr = np.zeros(rows.labels.size + 1, index_type)
+    np.cumsum(rows.lengths, out=indptr[1:])
+    indices = rows.indices
+    indices -= np.int32(first)
+    return sp.csr_array(
+        (rows.values, indices.astype(index_type, copy=False), indptr),
+        shape=(indptr.size - 1, width),
+    )
 
 
 def read_svmlight(
@@ -145,16 +200,14 @@ def read_svmlight(
     """Read an svmlight file."""
     target, like = request.target, request.like
 
-    blocks = list(_blocks(source, stream, PART))
-    if not blocks:
+    rows = _whole(source, stream)
+    n_samples = rows.labels.size
+    if not n_samples:
         raise FileError(f"{source}: no samples in it (only blank lines or comments).")
-    lowest = min(block.lowest for block in blocks)
-    if max(block.highest for block in blocks) < 0:
+    if rows.highest < 0:
         raise FileError(f"{source}: no features in it (every line is a label alone).")
-    y = np.concatenate([block.labels for block in blocks])
-    n_samples = y.size
 
-    first = int(lowest > 0)
+    first = int(rows.lowest > 0)
     if like is not None:
         if first == 0 and like.first_index == 1:
             raise FileError(
@@ -163,8 +216,8 @@ def read_svmlight(
             )
         first = like.first_index
     notes: tuple[str, ...] = ()
-    X = _joined(blocks, first, 0 if like is None else like.n_features)
-    width = X.shape[1]
+    width = max(rows.highest + 1 - first, 0 if like is None else like.n_features)
+    X = _matrix(rows, first, width)
     if like is not None and width > like.n_features:
         last = like.n_features + first - 1
         if like.exact:
@@ -175,7 +228,7 @@ def read_svmlight(
         notes = (f"features above {last} were not in the training data and are ignored",)
         X = X[:, : like.n_features]
     if target is None:
-        labels: NDArray[Any] = as_labels(source, y, n_samples, "labels")
+        labels: NDArray[Any] = as_labels(source, rows.labels, n_samples, "labels")
         name: str | tuple[str, ...] | None = None
     else:
         if not is_label_file(target):

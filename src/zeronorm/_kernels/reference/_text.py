@@ -22,7 +22,7 @@ _QUERY = re.compile(rb"qid:[0-9]+")
 _ENTRY = re.compile(rb"([0-9]+):(" + DECIMAL + rb")")
 
 
-def cut_text(text: Text, mark: int, cuts: IndexArray, counts: IndexArray, n_threads: int) -> None:
+def cut_text(text: Text, mark: int, cuts: IndexArray, counts: IndexArray) -> None:
     """Cut text into pieces of whole lines, about equally long, some of them empty.
 
     Parameters
