@@ -344,5 +344,57 @@ def test_blocks_end_with_their_reader(tmp_path):
     blocks.close()
     with pytest.raises(FileError, match="line 10001, column 3: expected index:value; got 'x'"):
         list(svmlight_blocks(path, size=1000))
-    with solver_threads(1):
+    with solver_threads(1):  # of the kernel
         assert next(svmlight_blocks(path, size=1000)).labels.size == 166
+
+
+def test_a_file_that_changes_while_it_is_read(tmp_path):
+    """Half a file would be taken for all of it, or end the process where it is mapped."""
+    path = tmp_path / "a.svm"
+    for change in (b"", b"1 1:1\n" * 200_000):
+        path.write_bytes(b"1 1:1\n" * 100_000)
+        blocks = svmlight_blocks(path, size=1000)
+        next(blocks)
+        with path.open("r+b") as file:
+            file.truncate(300_000)
+            file.seek(0, io.SEEK_END)
+            file.write(change)
+        with pytest.raises(FileError, match="changed while it was read: it had 600000 bytes, then"):
+            list(blocks)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"1 1:1\n2 qid:3 1:1\n1 qid:x 1:1\n", "line 3, column 3: qid: must have a whole number"),
+        (b"1,2 1:1\n", "got '1,2'. Write a file for each of several labels."),
+        (b"1,x 1:1\n", "got '1,x'."),
+        (b"1 1:1\n" * 9 + b"1 1:1 # a comment\n\n\xff 1:1\n", "line 12, column 1: the label"),
+        (
+            b"1 1:1" + b" " * 200_000 + b"3\0:1\n",
+            "line 1, column 200006: the index must be a whole",
+        ),
+        (b"1 0000000000007:1 7:2\n", "indices must increase along a line; got 7 after 7."),
+        (b"1 1:1\n" + b"1 " + b"9" * 100_000 + b":1\n", "the index must be below 2147483648"),
+        (b"1 1:1 1" + b"0" * 100_000, "expected index:value; got '1000"),
+        (b"1 1:1\r-1 2:1\r", "line 1, column 7: expected index:value; got '-1'."),
+    ],
+)
+def test_further_faults(tmp_path, text, message):
+    """A fault would be read, or have words that do not help."""
+    answer = read(tmp_path, text)
+    assert message in answer
+    assert answer.endswith(".")
+
+
+def test_what_the_format_allows(tmp_path):
+    """Files with query ids in some lines, leading zeros or a label alone would be refused."""
+    table = read(tmp_path, b"1 qid:3 0001:2\n2\n3 qid:4\n4 2:-0 # 5:5\n")
+    assert table.X.toarray().tolist() == [[2, 0], [0, 0], [0, 0], [0, 0]]
+    assert np.signbit(table.X.data).tolist() == [False, True]
+    assert table.y.tolist() == [1, 2, 3, 4]
+    wide = read(tmp_path, b"1 0:1 2147483647:2\n")
+    assert wide.X.shape == (1, 2**31)
+    assert wide.X.indices.tolist() == [0, 2**31 - 1]
+    cut = gzip.compress(b"1 1:1\n" * 5000)
+    assert "truncated or damaged" in read(tmp_path, cut[: len(cut) // 2], "a.svm.gz")

@@ -77,7 +77,7 @@ class _Reader:
         with source.open() as stream:
             blocks = [
                 block
-                for text in _without_header(parts_of(stream, PART), n_lines)
+                for text in _without_header(parts_of(source, stream, PART), n_lines)
                 for block in self._rows(text)
             ]
         columns, p = self.columns, len(self.columns.features)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from .. import _kernels
 from .._threads import current_threads
-from ._source import Stream
+from ._errors import FileError
+from ._source import Source, Stream
 
 Text: TypeAlias = NDArray[np.uint8]
 
@@ -20,13 +21,14 @@ _PIECE = 1 << 16  # bytes that are worth a thread
 _MARK = b"\xef\xbb\xbf"  # of the order of bytes
 
 
-def parts_of(stream: Stream, size: int = PART) -> Iterator[Text]:
-    """Yield the text of a stream in parts that end with a line end, without a byte order mark.
+def parts_of(source: Source, stream: Stream, size: int = PART) -> Iterator[Text]:
+    """Yield the text of an opened source in parts that end with a line end.
 
-    A part has `size` bytes or a little less, more only where a line has; it is overwritten after
-    the next one was taken.
+    A byte order mark is left out. A part has `size` bytes or a little less, more only where a line
+    has; it is overwritten after the next one was taken. A file that changes its length meanwhile is
+    a FileError.
     """
-    buffers = [bytearray(size), bytearray(size)]
+    buffers = [bytearray(max(size, 2)) for _ in range(2)]
     with ThreadPoolExecutor(1) as reader:
         buffers[0], n_bytes, is_last = _fill(stream, buffers[0], b"")
         start = len(_MARK) if buffers[0].startswith(_MARK) else 0
@@ -35,6 +37,11 @@ def parts_of(stream: Stream, size: int = PART) -> Iterator[Text]:
             end = text.rfind(b"\n", 0, n_bytes) + 1
             if not is_last:
                 following = reader.submit(_fill, stream, buffers[1], text[end:n_bytes])
+            elif source.compression is None and stream.tell() != source.size:
+                raise FileError(
+                    f"{source}: changed while it was read: it had {source.size} bytes, then "
+                    f"{stream.tell()}."
+                )
             yield np.frombuffer(text, np.uint8, end - start, start)
             if is_last:
                 return

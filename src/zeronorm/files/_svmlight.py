@@ -91,7 +91,7 @@ def svmlight_blocks(path: PathLike, size: int = PART) -> Iterator[Rows]:
 
 def _blocks(source: Source, stream: Stream, size: int) -> Iterator[Rows]:
     start = n_lines = 0
-    for text in parts_of(stream, size):
+    for text in parts_of(source, stream, size):
         read = _Reading(source)
         read.add(text, n_lines)
         if read.n_rows:
@@ -103,7 +103,7 @@ def _blocks(source: Source, stream: Stream, size: int) -> Iterator[Rows]:
 def _whole(source: Source, stream: Stream) -> Rows:
     read = _Reading(source)
     n_bytes = 0
-    for text in parts_of(stream, PART):
+    for text in parts_of(source, stream, PART):
         n_bytes += text.size
         # The rest of a plain file will be as what is known of it; pages that stay empty cost none.
         rest = 1.5 if source.compression else max(1.1 * source.size / n_bytes, 1.0)
@@ -250,7 +250,9 @@ def _report_line(source: Source, number: int, line: bytes) -> NoReturn:
 
     def number_at(start: int, token: str, what: str, rule: str) -> None:
         if not _NUMBER.fullmatch(token):
-            fail(start, f"the {what} must be {rule}; got {quote(token)}.")
+            several = what == "label" and all(map(_NUMBER.fullmatch, token.split(",")))
+            advice = " Write a file for each of several labels." if several else ""
+            fail(start, f"the {what} must be {rule}; got {quote(token)}.{advice}")
         if not math.isfinite(float(token)):
             fail(start, f"the {what} must be finite; got {quote(token)}.")
 
