@@ -75,7 +75,7 @@ def read_table(
                                          polars or pyarrow (extra `files`)
     ==================================== =======================================================
 
-    Each of them plain or compressed (.gz, .bz2, .xz, .zip with one file inside).
+    Each of them plain or compressed (.gz, .bz2, .xz, .zst, .zip with one file inside).
 
     Parameters
     ----------
