@@ -30,16 +30,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ... import _kernels
 from ..._typing import FloatArray, IndexArray
 from ..signs import admitted
 from ..units import Units
 from .ridge import solve_positive
-from .support_norm import proximal_shares, support_norm, top_squares
+from .support_norm import MOST_BASE, proximal_shares, support_norm, top_squares
 
 MAX_STEPS = 60
 MOST_PROXIMAL = 3  # steps that are none of Newton's: more of them are slow
 HALVINGS = 8
 FLAT = 1e-9  # curvature added for units in between, which may be more than the rows
+MOST_COMPILED = 150  # columns; with more of them LAPACK is faster
 NO_DESCENT = 1e-14  # relative to the value
 
 
@@ -74,6 +76,13 @@ class Quadratic:
 
         u : where to start.
         """
+        if self._is_small():
+            u = u.copy()
+            _kernels.minimise_quadratic(
+                np.ascontiguousarray(self._matrix), self._right, self._n_fixed, self._q, tol,
+                (MAX_STEPS, MOST_PROXIMAL, HALVINGS), (FLAT, NO_DESCENT, MOST_BASE), u,
+            )  # fmt: skip
+            return u
         image = self._matrix @ u
         penalty = self._penalty(u)
         value = 0.5 * float(u @ image) - float(self._right @ u) + penalty
@@ -103,6 +112,11 @@ class Quadratic:
             u, image = u + step * move, image + step * along
             value, penalty = trial, of_trial
         return u
+
+    def _is_small(self) -> bool:
+        """Return whether a compiled solver does it: features by themselves, too few for BLAS."""
+        alone = self._units.usable.size == self._right.size <= MOST_COMPILED
+        return _kernels.HAS_COMPILED_SOLVERS and alone and not self._units.signs.any()
 
     def target(self, u: FloatArray, scores: FloatArray) -> FloatArray:
         """Return the minimum given the sets at u, without what turns against its direction."""
