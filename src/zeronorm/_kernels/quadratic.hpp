@@ -34,15 +34,20 @@ class QuadraticSolver {
         std::vector<double> image = times(u), scores(size()), move(size()), trial(size());
         double penalty = penalty_of(u);
         double value = 0.5 * dot(u, image.data()) - dot(right_, u) + penalty;
+        double typical = 0.0;
+        for (std::int64_t j = 0; j < p_; ++j)
+            typical += matrix_[j * p_ + j] / static_cast<double>(p_);
+        if (!(typical > 0.0)) typical = 1.0;
         int left = rule_.most_proximal;
         for (int round = 0; round < rule_.most_steps; ++round) {
             for (std::size_t j = 0; j < size(); ++j)
                 scores[j] = right_[j] - image[j];
             if (penalty + conjugate(scores.data()) - dot(u, scores.data()) <= tol) return;
             bool descends = false;
-            for (int way = 0; way < (left > 0 ? 2 : 1) && !descends; ++way) {
+            for (int way = 0; way < (left > 0 ? 3 : 2) && !descends; ++way) {
                 const std::vector<double> towards =
-                    way == 0 ? target(u, scores.data()) : proximal_point(u, scores.data());
+                    way == 2 ? proximal_point(u, scores.data())
+                             : target(u, scores.data(), way == 0 ? 1.0 : typical);
                 for (std::size_t j = 0; j < size(); ++j)
                     move[j] = towards[j] - u[j];
                 const std::vector<double> along = times(move.data());
@@ -61,7 +66,7 @@ class QuadraticSolver {
                     std::copy(trial.begin(), trial.end(), u);
                     value = lower;
                     penalty = of_trial;
-                    left -= way;
+                    left -= way == 2;
                     descends = true;
                     break;
                 }
@@ -189,29 +194,50 @@ class QuadraticSolver {
         return above > below ? first + (last - first) * (wanted - below) / (above - below) : last;
     }
 
-    // The minimum given the sets at u, without what turns against its direction.
-    std::vector<double> target(const double* u, const double* scores) {
+    // The minimum given the sets at u, the columns at 0 that would change their signs.
+    std::vector<double> target(const double* u, const double* scores, double curvature) {
         std::vector<double> v(size()), found(size(), 0.0);
         for (std::size_t j = 0; j < size(); ++j)
-            v[j] = u[j] + scores[j];
+            v[j] = u[j] + scores[j] / curvature;
         if (!finite(v)) return {u, u + p_};
-        const std::vector<double> share = shares(v.data(), 1.0);
+        const std::vector<double> share = shares(v.data(), curvature);
         std::vector<std::int64_t> columns;
         for (std::int64_t j = 0; j < p_; ++j)
             if (share[static_cast<std::size_t>(j)] == 1.0) columns.push_back(j);
         const std::size_t inside = columns.size();
-        for (std::int64_t j = 0; j < p_; ++j) {
+        const std::int64_t left = n_fixed_ + q_ - static_cast<std::int64_t>(inside);
+        for (std::int64_t j = 0; j < p_ && left > 0; ++j) {  // 0: by rounding
             const double one = share[static_cast<std::size_t>(j)];
             if (one > 0.0 && one < 1.0) columns.push_back(j);
         }
-        const double left = static_cast<double>(n_fixed_ + q_) - static_cast<double>(inside);
+        const auto ahead = [&](double one, std::int64_t j) { return one * sign(v, j) > 0.0; };
+        for (bool again = true; again;) {
+            std::vector<double> part(columns.size());
+            if (!solve_given(v, columns, inside, left, part)) return {u, u + p_};
+            std::fill(found.begin(), found.end(), 0.0);
+            std::vector<std::int64_t> stay;
+            for (std::size_t a = 0; a < columns.size(); ++a) {
+                if (a >= inside && !ahead(part[a], columns[a])) continue;
+                stay.push_back(columns[a]);
+                found[static_cast<std::size_t>(columns[a])] = part[a];
+            }
+            again = stay.size() < columns.size();
+            columns = stay;
+        }
+        return found;
+    }
+
+    // The minimum over some columns, the first of share 1, the others with the shares that are
+    // left; whether there is one.
+    bool solve_given(const std::vector<double>& v, const std::vector<std::int64_t>& columns,
+                     std::size_t inside, std::int64_t left, std::vector<double>& part) const {
         const std::size_t m = columns.size();
-        std::vector<double> system(m * m), factor(m * m), unit(m), part(m);
+        std::vector<double> system(m * m), factor(m * m), unit(m);
         for (std::size_t a = 0; a < m; ++a) {
             for (std::size_t c = 0; c < m; ++c) {
                 double entry = matrix_[columns[a] * p_ + columns[c]];
                 if (a >= inside && c >= inside)
-                    entry += sign(v, columns[a]) * sign(v, columns[c]) / left;
+                    entry += sign(v, columns[a]) * sign(v, columns[c]) / static_cast<double>(left);
                 system[a * m + c] = entry;
             }
             double& diagonal = system[a * m + a];
@@ -227,15 +253,12 @@ class QuadraticSolver {
         try {
             cholesky(system.data(), order, order, factor.data());
         } catch (const NotFinite&) {
-            return {u, u + p_};
+            return false;
         }
         solve_factored(factor.data(), order, order, part.data());
-        for (std::size_t a = 0; a < m; ++a) {
-            const double one = unit[a] * part[a];
-            if (a < inside || one * sign(v, columns[a]) > 0.0)
-                found[static_cast<std::size_t>(columns[a])] = one;
-        }
-        return found;
+        for (std::size_t a = 0; a < m; ++a)
+            part[a] *= unit[a];
+        return true;
     }
 
     // Where a proximal gradient step leads, from which there is always descent.
