@@ -204,6 +204,17 @@ def test_usual_files_are_read_fast(tmp_path, content, monkeypatch):
     assert None not in answers
 
 
+@pytest.mark.parametrize("place", ["y", "c", "a"])
+def test_text_that_is_not_utf_8(tmp_path, place):
+    """A column that is dropped would hide damage from one reader and not from the other."""
+    values = {"a": "1", "c": "2", "y": "x"} | {place: "\xe9"}
+    content = ("a,c,y\n" + ",".join(values.values()) + "\n").encode("latin-1")
+    options = {"drop": ["c"]} if place == "c" else {}
+    answer = read(tmp_path, content, True, **options)
+    assert answer == read(tmp_path, content, False, **options)
+    assert "not UTF-8 text" in answer
+
+
 def test_labels_that_look_like_numbers_at_first(tmp_path):
     """Labels as 1.0 and x would become other strings because the first ones are numbers."""
     path = tmp_path / "a.csv"

@@ -70,7 +70,6 @@ class _Reader:
         self.places[self.numeric] = np.arange(len(self.numeric))
         self.places[self.texts] = -2 - np.arange(len(self.texts))
         self.words: list[list[str]] = [[] for _ in self.texts]
-        self.known: dict[bytes, str] = {}
 
     def read(self, source: Source, n_lines: int) -> Body:
         """Return the body of a text, or raise _Odd."""
@@ -117,21 +116,31 @@ class _Reader:
             starts, rows = np.zeros(1, np.int64), rows.sum(keepdims=True)
         else:
             starts = np.cumsum(lines) - lines
+        fields = _Fields(text) if self.texts or text.max() > 127 else None
         for start, n_rows in zip(starts.tolist(), rows.tolist(), strict=True):
             part = slice(start, start + n_rows)
-            for words, places in zip(self.words, spans[part].swapaxes(0, 1), strict=True):
-                words.extend(self._decoded(text, places))
+            if fields is not None:
+                for words, places in zip(self.words, spans[part].swapaxes(0, 1), strict=True):
+                    words += fields.at(places)
             yield numbers[:, part]
 
-    def _decoded(self, text: Text, places: NDArray[np.int64]) -> Iterator[str]:
-        """Yield fields of text; equal ones are one string."""
-        view, known = text.data, self.known
-        for first, last in places.tolist():
-            field = bytes(view[first:last])
-            word = known.get(field)
-            if word is None:
-                word = known[field] = field.decode("utf-8")
-            yield word
+
+class _Fields:
+    """The fields of a text as str; UnicodeDecodeError where any of it is not UTF-8."""
+
+    def __init__(self, text: Text) -> None:
+        self._string = str(text.data, "utf-8")
+        # Where there is nothing but ASCII a place among the bytes is one among the characters.
+        self._bytes = text.tobytes() if len(self._string) < text.size else None
+
+    def at(self, places: NDArray[np.int64]) -> list[str]:
+        """Return the fields at some places, (n, 2)."""
+        pairs = zip(*places.T.tolist(), strict=True)
+        if self._bytes is None:
+            string = self._string
+            return [string[first:last] for first, last in pairs]
+        content = self._bytes
+        return [content[first:last].decode("utf-8") for first, last in pairs]
 
 
 def _without_header(parts: Iterator[Text], n_lines: int) -> Iterator[Text]:
