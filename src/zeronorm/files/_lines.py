@@ -28,53 +28,58 @@ def parts_of(source: Source, stream: Stream, size: int = PART) -> Iterator[Text]
     has; it is overwritten after the next one was taken. A file that changes its length meanwhile is
     a FileError.
     """
-    buffers = [bytearray(max(size, 2)) for _ in range(2)]
+    text, following = np.empty(max(size, 2), np.uint8), np.empty(max(size, 2), np.uint8)
     with ThreadPoolExecutor(1) as reader:
-        buffers[0], n_bytes, is_last = _fill(stream, buffers[0], b"")
-        start = len(_MARK) if buffers[0].startswith(_MARK) else 0
+        text, n_bytes, is_last = _fill(stream, text, text[:0])
+        start = len(_MARK) if text[: len(_MARK)].tobytes() == _MARK else 0
         while n_bytes > start:
-            text = buffers[0]
-            end = text.rfind(b"\n", 0, n_bytes) + 1
+            end = _last_line_end(text, 0, n_bytes)
             if not is_last:
-                following = reader.submit(_fill, stream, buffers[1], text[end:n_bytes])
+                filling = reader.submit(_fill, stream, following, text[end:n_bytes])
             elif source.compression is None and stream.tell() != source.size:
                 raise FileError(
                     f"{source}: changed while it was read: it had {source.size} bytes, then "
                     f"{stream.tell()}."
                 )
-            yield np.frombuffer(text, np.uint8, end - start, start)
+            yield text[start:end]
             if is_last:
                 return
-            buffers[1], n_bytes, is_last = following.result()
-            buffers.reverse()
+            following, (text, n_bytes, is_last) = text, filling.result()
             start = 0
 
 
-def _fill(
-    stream: Stream, buffer: bytearray, tail: bytes | bytearray
-) -> tuple[bytearray, int, bool]:
+def _fill(stream: Stream, buffer: Text, tail: Text) -> tuple[Text, int, bool]:
     """Return a buffer with the tail of a part and what follows it, its bytes, whether all is read.
 
     It is the buffer, or a larger one until a line ends in it; the last part gets a line end.
     """
-    n_bytes = 0
     while True:
-        if len(tail) >= len(buffer) - 1:
-            buffer = bytearray(2 * len(tail) + 2)
-        buffer[: len(tail)] = tail
-        n_bytes = len(tail)
-        with memoryview(buffer) as view:
-            while n_bytes < len(buffer) - 1:
-                count = stream.readinto(view[n_bytes:-1])
-                if not count:
-                    if n_bytes and buffer[n_bytes - 1] != ord("\n"):
-                        view[n_bytes] = ord("\n")
-                        n_bytes += 1
-                    return buffer, n_bytes, True
-                n_bytes += count
-            if buffer.rfind(b"\n", len(tail), n_bytes) >= 0:
-                return buffer, n_bytes, False
-            tail = bytes(view[:n_bytes])
+        n_bytes = tail.size
+        if n_bytes >= buffer.size - 1:
+            buffer = np.empty(2 * n_bytes + 2, np.uint8)
+        buffer[:n_bytes] = tail
+        while n_bytes < buffer.size - 1:
+            count = stream.readinto(buffer[n_bytes:-1].data)
+            if not count:
+                if n_bytes and buffer[n_bytes - 1] != ord("\n"):
+                    buffer[n_bytes] = ord("\n")
+                    n_bytes += 1
+                return buffer, n_bytes, True
+            n_bytes += count
+        if _last_line_end(buffer, tail.size, n_bytes) > tail.size:
+            return buffer, n_bytes, False
+        tail = buffer[:n_bytes]
+
+
+def _last_line_end(text: Text, start: int, stop: int) -> int:
+    """Return where the last line that ends in text[start:stop] does; `start` if none does."""
+    while stop > start:
+        first = max(start, stop - (1 << 16))
+        ends = np.flatnonzero(text[first:stop] == ord("\n"))
+        if ends.size:
+            return first + int(ends[-1]) + 1
+        stop = first
+    return start
 
 
 def cut(text: Text, mark: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
