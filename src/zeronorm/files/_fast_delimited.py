@@ -146,14 +146,11 @@ class _Fields:
 def _without_header(parts: Iterator[Text], n_lines: int) -> Iterator[Text]:
     """Yield text without its first lines."""
     for text in parts:
-        start = 0
-        while n_lines and start < text.size:
-            ends = np.flatnonzero(text[start : start + (1 << 20)] == ord("\n"))[:n_lines]
+        if n_lines:
+            ends = np.flatnonzero(text == ord("\n"))[:n_lines] + 1
             n_lines -= ends.size
-            head = text[start : start + int(ends[-1]) + 1 if not n_lines else start + (1 << 20)]
-            returns = np.flatnonzero(head[:-1] == ord("\r"))
-            if (head[returns + 1] != ord("\n")).any():
+            head, text = text[: ends[-1]], text[ends[-1] :]
+            if (head[np.flatnonzero(head == ord("\r")) + 1] != ord("\n")).any():
                 raise _Odd  # another kind of line end, which others count
-            start += head.size
-        if start < text.size:
-            yield text[start:]
+        if text.size:
+            yield text
