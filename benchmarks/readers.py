@@ -10,7 +10,7 @@ over the bytes of the matrix and its labels. CSV: a wide table (70 x 20,000) and
 (1,000,000 x 20), of numbers with four decimals and of 16 digits, as polars writes them;
 `polars.read_csv`, which guesses the types of the columns, and `to_numpy`, beside `read_table`,
 which gives the same numbers. All files are in the memory of the system when they are read; ratios
-are of medians in one run.
+are of medians of seven calls in turn; CPU seconds are those of all threads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import gzip
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,17 @@ def decompress(path: Path) -> None:
             pass
 
 
+def medians(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+    """Return the median seconds of calls made in turn, and those of the processors as NAME_cpu."""
+    seconds: dict[str, list[float]] = {}
+    for _ in range(repeats):
+        for name, call in calls.items():
+            wall, cpu, _ = common.clock(call)
+            seconds.setdefault(name, []).append(wall)
+            seconds.setdefault(f"{name}_cpu", []).append(cpu)
+    return {name: common.median(values) for name, values in seconds.items()}
+
+
 def measure_svmlight(path: Path, name: str, X: Any, y: np.ndarray) -> dict[str, Any]:
     """Return the seconds and the memory of reading one set."""
     dump_svmlight_file(X, y, str(path), zero_based=False)
@@ -91,22 +102,15 @@ def measure_svmlight(path: Path, name: str, X: Any, y: np.ndarray) -> dict[str, 
     assert np.array_equal(theirs.indptr, table.X.indptr)
     assert np.array_equal(labels, table.y)
     del theirs, table, arrays
-    seconds = common.interleave(
+    seconds = medians(
         {
             "one": partial(whole, path, 1),
             "two": partial(whole, path, 2),
             "blocks": partial(n_entries, path),
+            "scikit-learn": partial(load_svmlight_file, str(path)),
         },
         REPEATS,
-    ) | common.interleave(
-        {
-            "scikit-learn": partial(load_svmlight_file, str(path)),
-            "gzip": partial(whole, packed, 2),
-            "decompress": partial(decompress, packed),
-        },
-        3,
-        warm_up=0,
-    )
+    ) | medians({"gzip": partial(whole, packed, 2), "decompress": partial(decompress, packed)}, 3)
     return {
         "set": name,
         "bytes": path.stat().st_size,
@@ -114,7 +118,7 @@ def measure_svmlight(path: Path, name: str, X: Any, y: np.ndarray) -> dict[str, 
         "matrix_bytes": size,
         "peak_mb": memory.beyond,
         "blocks_peak_mb": block_memory.beyond,
-        **{key: common.median(values) for key, values in seconds.items()},
+        **seconds,
     }
 
 
@@ -134,12 +138,12 @@ def measure_csv(path: Path, pl: Any, shape: tuple[int, int], digits: int) -> dic
     table = read_table(path, "y")
     assert np.array_equal(theirs()[:, 1:], table.X)
     del table
-    seconds = common.interleave({"polars": theirs, "ours": partial(read_table, path, "y")}, REPEATS)
+    seconds = medians({"polars": theirs, "ours": partial(read_table, path, "y")}, REPEATS)
     return {
         "shape": shape,
         "digits": digits,
         "bytes": path.stat().st_size,
-        **{key: common.median(values) for key, values in seconds.items()},
+        **seconds,
     }
 
 
@@ -150,23 +154,26 @@ def report(text_sets: list[dict[str, Any]], tables: list[dict[str, Any]]) -> str
         (__doc__ or "").split("\n\n", 2)[2].strip(),
         common.table(
             ["svmlight file", "size", "two threads", "one thread", "scikit-learn",
-             "scikit-learn / two threads", "/ one", "peak / matrix", "blocks", "peak", "gzip",
-             "decompressing alone"],
+             "scikit-learn / two threads", "/ one", "in CPU seconds", "peak / matrix",
+             "blocks", "peak", "gzip", "decompressing alone"],
             [
                 [r["set"], f"{r['bytes'] / 1e6:.0f} MB",
                  f"{r['two']:.3f} s, {r['bytes'] / r['two'] / 1e6:,.0f} MB/s", f"{r['one']:.3f} s",
                  f"{r['scikit-learn']:.2f} s", f"{r['scikit-learn'] / r['two']:.1f}",
                  f"{r['scikit-learn'] / r['one']:.1f}",
+                 f"{r['scikit-learn_cpu'] / r['two_cpu']:.1f}",
                  f"{r['peak_mb'] * 1e6 / r['matrix_bytes']:.2f}", f"{r['blocks']:.3f} s",
                  f"{r['blocks_peak_mb']:.0f} MB", f"{r['gzip']:.2f} s", f"{r['decompress']:.2f} s"]
                 for r in text_sets
             ],
         ),
         common.table(
-            ["CSV", "digits", "size", "polars", "read_table", "read_table / polars", "MB/s"],
+            ["CSV", "digits", "size", "polars", "read_table", "read_table / polars",
+             "in CPU seconds", "MB/s"],
             [
                 ["{:,} x {:,}".format(*r["shape"]), r["digits"], f"{r['bytes'] / 1e6:.0f} MB",
                  f"{r['polars']:.3f} s", f"{r['ours']:.3f} s", f"{r['ours'] / r['polars']:.2f}",
+                 f"{r['ours_cpu'] / r['polars_cpu']:.2f}",
                  f"{r['bytes'] / r['ours'] / 1e6:,.0f}"]
                 for r in tables
             ],
