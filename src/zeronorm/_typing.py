@@ -118,6 +118,11 @@ class Design(ABC):
         """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
 
     @property
+    def storage(self) -> str:
+        """How the numbers are stored, in words."""
+        return type(self).__name__.lower()
+
+    @property
     def scan_error(self) -> float:
         """The e of |error of c_j| <= e ||x_j|| ||v||; by default that of sums in float64."""
         return float64_scan_error(self.shape[0])
@@ -184,6 +189,11 @@ class Wrapper(Design):
     def block(self) -> int:
         """Columns per scan block: those of the base."""
         return self.base.block
+
+    @property
+    def storage(self) -> str:
+        """That of the base."""
+        return self.base.storage
 
     @property
     def scan_error(self) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from .._kernels import FLOAT32_SCAN_ERROR
 from .._typing import Design, FloatArray, IndexArray, Stored, float64_scan_error
@@ -37,6 +38,10 @@ class Blocks(Design):
     def __init__(self, reader: Reader, n_threads: int = 1) -> None:
         self.reader, self.n_threads = reader, n_threads
         self.is_sparse = reader.is_sparse
+        native = reader.dtype.newbyteorder("=")
+        self._type = native if native in NATIVE_TYPES else np.dtype(np.float64)
+        if native == np.bool_:
+            self._type = np.dtype(np.uint8)
         self._kept: OrderedDict[int, Any] = OrderedDict()  # columns, by feature
         self._largest = 1  # bytes of one of them
 
@@ -46,6 +51,11 @@ class Blocks(Design):
         return self.reader.shape
 
     @property
+    def storage(self) -> str:
+        """How the numbers are stored, in words."""
+        return f"{'sparse' if self.is_sparse else 'dense'} {self.reader.dtype}, read by blocks"
+
+    @property
     def block(self) -> int:
         """Columns per scan block, whole chunks; all of them where the source is cut by rows."""
         return self.reader.block
@@ -53,9 +63,7 @@ class Blocks(Design):
     @property
     def scan_error(self) -> float:
         """The error of a scan of the array in memory, and that of the sum of its slabs."""
-        native = self.reader.dtype.newbyteorder("=")
-        exact = self.is_sparse or native not in NATIVE_TYPES or native == np.float64
-        if exact and native != np.bool_:
+        if self.is_sparse or self._type == np.float64:
             return float64_scan_error(self.shape[0])
         return FLOAT32_SCAN_ERROR + float64_scan_error(len(self.reader.slabs))
 
@@ -130,7 +138,7 @@ class Blocks(Design):
     def _in_memory(self, values: Any, top: int, first: int) -> Design:
         """Return a part of X that begins at a row and a column as a design."""
         if not sp.issparse(values):
-            return Dense(values, self.n_threads)
+            return Dense(_by_row(values.astype(self._type, copy=False)), self.n_threads)
         try:
             return read_sparse(values, self.n_threads)
         except ValueError as error:
@@ -186,6 +194,15 @@ class Blocks(Design):
             self._kept[j] = self._kept.pop(j) if j in self._kept else column(place)
         while len(self._kept) > room:
             self._kept.popitem(last=False)
+
+
+def _by_row(values: NDArray[Any]) -> NDArray[Any]:
+    """Return an array by row, a single column too: the order of sums follows that of memory."""
+    if values.shape[1] > 1:
+        return np.ascontiguousarray(values)
+    wide = np.empty((len(values), 2), values.dtype)
+    wide[:, :1] = values
+    return wide[:, :1]
 
 
 def _times(part: Design, coef: FloatArray, columns: slice) -> FloatArray:

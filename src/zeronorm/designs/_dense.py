@@ -56,6 +56,11 @@ class Dense(Design):
         return self._x.shape[0], self._x.shape[1]
 
     @property
+    def storage(self) -> str:
+        """How the numbers are stored, in words."""
+        return f"dense {self._x.dtype}{', mapped' if _is_mapped(self._x) else ''}"
+
+    @property
     def block(self) -> int:
         """Columns per scan block: about 48 MiB; more by row, all of a memory map by row."""
         n_samples, n_features = self.shape

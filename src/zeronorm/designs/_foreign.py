@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .._memory import available_memory, readable
 from .._typing import IndexArray
 from ..validate import check_unmasked
-from ._dense import check_size, check_type
+from ._dense import NATIVE_TYPES, check_size, check_type
 
 # What one read brings into memory: a block of an array, or entries of a sparse matrix.
 READ_BYTES = 48 << 20
@@ -107,12 +107,14 @@ class ArrayReader(Reader):
         tall, wide = (shape[0], 1) if chunks is None else chunks
         self._array = array
         tall, self._wide = max(1, min(tall, shape[0])), max(1, min(wide, shape[1]))
-        step = shape[0]
-        if step * self._wide * dtype.itemsize > READ_BYTES:
-            step = max(1, READ_BYTES // (self._wide * dtype.itemsize * tall)) * tall
+        step, size = shape[0], dtype.itemsize
+        if dtype.newbyteorder("=") not in NATIVE_TYPES and dtype != np.bool_:
+            size = 8  # as the kernels read it
+        if step * self._wide * size > READ_BYTES:
+            step = max(1, READ_BYTES // (self._wide * size * tall)) * tall
         slabs = [*range(0, shape[0], step), shape[0]]
         super().__init__(shape, dtype, slabs, note)
-        room = max(1, READ_BYTES // (min(step, shape[0]) * dtype.itemsize))
+        room = max(1, READ_BYTES // (min(step, shape[0]) * size))
         self._step = max(1, room // self._wide) * self._wide
         check_chunk(array, tall * self._wide * dtype.itemsize)
 
@@ -121,7 +123,7 @@ class ArrayReader(Reader):
         """Columns that are read together; all of them where rows are stored as wholes."""
         if len(self.slabs) > 2 and self._wide == self.shape[1]:
             return self.shape[1]
-        return min(self._step, self.shape[1])
+        return int(min(self._step, self.shape[1]))
 
     @property
     def nbytes(self) -> int:
@@ -200,7 +202,7 @@ class SparseReader(Reader):
     def nbytes(self) -> int:
         """The size of the matrix in memory."""
         per_entry = self.dtype.itemsize + np.dtype(self._indices.dtype).itemsize
-        return self._n_entries * per_entry + self._indptr.nbytes
+        return int(self._n_entries * per_entry + self._indptr.nbytes)
 
     @property
     def gap(self) -> int:
@@ -300,8 +302,8 @@ def check_chunk(array: Any, size: int) -> None:
     if size > free:
         raise MemoryError(
             f"X, a {name_of(array)}, has chunks of {readable(size)}, and {readable(free)} of "
-            "memory are available: a chunk is read as a whole. Write it again in smaller chunks, of few "
-            "columns each."
+            "memory are available: a chunk is read as a whole. Write it again in smaller ones, of "
+            "few columns each."
         )
 
 
