@@ -82,7 +82,7 @@ model.fit(X, y)
 CASES: list[tuple[str, str, int, int, int]] = [
     ("BudgetClassifier(10, calibrate=False)", "f4F", 200, 500_000, 2),
     ("BudgetClassifier(100, calibrate=False)", "f4C", 10_000, 10_000, 2),
-    ("BudgetClassifier(300, calibrate=False)", "i1F", 10_000, 20_000, 2),
+    ("BudgetClassifier(150, calibrate=False)", "i1F", 10_000, 20_000, 2),
     ("BudgetClassifier(50)", "f4F", 500, 200_000, 2),
     ("BudgetClassifier(30, calibrate=False)", "f4F", 5_000, 20_000, 5),
     ("BudgetClassifier(50, calibrate=False)", "csr", 20_000, 100_000, 2),
@@ -100,7 +100,7 @@ CASES: list[tuple[str, str, int, int, int]] = [
     ("L1Classifier(C=0.001)", "f4F", 500, 300_000, 2),
     ("L1Classifier(C=0.001)", "csr", 20_000, 100_000, 2),
     ("L1ClassifierCV(Cs=10, cv=3)", "f4F", 500, 100_000, 2),
-    ("MeasureClassifier(10, measure='f1', calibrate=False)", "f4F", 500, 300_000, 2),
+    ("MeasureClassifier(10, measure='f1')", "f4F", 500, 300_000, 2),
 ]
 
 

@@ -142,6 +142,16 @@ class Design(ABC):
         return self
 
     @property
+    def density(self) -> float:
+        """The share of entries that are stored; 1 of dense data."""
+        return 1.0
+
+    @property
+    def note(self) -> str:
+        """What reading the data costs more than it need, as a clause; "" where that is nothing."""
+        return ""
+
+    @property
     def resident_bytes(self) -> int:
         """The bytes that the data take in memory; 0 for what is read where it lies in a file."""
         return 0
@@ -209,6 +219,16 @@ class Wrapper(Design):
     def storage(self) -> str:
         """That of the base."""
         return self.base.storage
+
+    @property
+    def density(self) -> float:
+        """That of the base."""
+        return self.base.density
+
+    @property
+    def note(self) -> str:
+        """That of the base."""
+        return self.base.note
 
     @property
     def resident_bytes(self) -> int:

@@ -21,7 +21,7 @@ _VECTORS: Mapping[str, tuple[float, float]] = {
     "greedy": (13.0, 10.5),
     "l0": (38.0, 15.0),
     "l1": (41.0, 12.0),
-    "reweighted_l1": (41.0, 12.0),
+    "reweighted-l1": (41.0, 12.0),
     "bilevel": (30.0, 20.0),
     "l1_model": (20.0, 12.0),
     "measure": (20.0, 14.0),
@@ -32,13 +32,14 @@ _COPIES: Mapping[str, float] = {
     "greedy": 2.4,
     "l0": 9.7,
     "l1": 2.0,
-    "reweighted_l1": 2.0,
+    "reweighted-l1": 2.0,
     "bilevel": 4.0,
     "l1_model": 2.0,
     "measure": 4.0,
 }
 POOL_FACTOR, POOL_MIN = 3, 30  # of the columns that a selection gathers
 FOLDS = 4.0  # the models of a calibration at a time, as measured
+FULLER = 4.0  # as selected columns of sparse data are, beside the others
 SMALL = 8 << 20  # what a fit takes whatever its size
 NOTICED = 256 << 20  # smaller fits begin without a look at the memory that there is
 
@@ -125,6 +126,8 @@ def estimate_of(design: Design, estimator: Any, outputs: int = 1) -> MemoryEstim
     vectors = _VECTORS[method][design.is_sparse] + 2.0 * (outputs - 1)
     columns = _columns_of(estimator, method, design)
     gathered = _COPIES[method] * 8 * n_samples * columns * outputs
+    if design.is_sparse:
+        gathered *= min(1.0, FULLER * design.density)
     if _calibrates(estimator, n_samples):
         vectors, gathered = FOLDS * vectors, FOLDS / 2.0 * gathered
     parts = {
@@ -158,7 +161,7 @@ def _columns_of(estimator: Any, method: str, design: Design) -> int:
     if sizes is None:
         sizes = getattr(estimator, "n_groups", None)
     largest = int(np.max(sizes)) if isinstance(sizes, int | np.integer | list | tuple) else 10
-    if method in ("l1", "reweighted_l1", "l1_model"):
+    if method in ("l1", "reweighted-l1", "l1_model"):
         largest = max(largest, min(n_samples, 100))
     factor = 1 if method == "greedy" else POOL_FACTOR
     return min(n_features, max(factor * largest, POOL_MIN))
@@ -168,6 +171,13 @@ def _calibrates(estimator: Any, n_samples: int) -> bool:
     """Return whether a fit is repeated on folds, for its probabilities."""
     calibrate = getattr(estimator, "calibrate", False)
     return n_samples < 1000 if calibrate == "auto" else bool(calibrate)
+
+
+def selection_of(method: str, n_features: int) -> Any:
+    """Return an estimator of the command's options, for an estimate."""
+    from .estimators import BudgetClassifier
+
+    return BudgetClassifier(n_features, method=method, calibrate=False)
 
 
 def warn_of(design: Design, estimator: Any, labels: np.ndarray, stacklevel: int) -> None:
@@ -183,5 +193,5 @@ def warn_of(design: Design, estimator: Any, labels: np.ndarray, stacklevel: int)
             f"This fit will need about {estimate}. Ask for fewer features, or fit where there is "
             "more memory.",
             MemoryWarning,
-            stacklevel=stacklevel,
+            stacklevel=stacklevel + 1,
         )

@@ -61,6 +61,16 @@ class Blocks(Design):
         return self.reader.block
 
     @property
+    def density(self) -> float:
+        """The share of entries that are stored."""
+        return self.reader.density
+
+    @property
+    def note(self) -> str:
+        """What reading the source costs more than it need."""
+        return self.reader.note
+
+    @property
     def read_bytes(self) -> int:
         """The bytes of a block, as it is read and as the kernels take it, and of kept columns."""
         n_samples, n_features = self.shape

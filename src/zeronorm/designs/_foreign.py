@@ -40,6 +40,7 @@ class Reader(ABC):
     """
 
     is_sparse = False
+    density = 1.0  # the share of entries that are stored
 
     def __init__(
         self, shape: tuple[int, int], dtype: np.dtype[Any], slabs: list[int], note: str = ""
@@ -198,6 +199,7 @@ class SparseReader(Reader):
         self._n_entries = int(self._indptr[-1])
         slabs = [0, shape[0]] if by_column else self._cuts(0, shape[0])
         super().__init__(shape, np.dtype(data.dtype), slabs, note)
+        self.density = self._n_entries / (shape[0] * shape[1])
         # The last chunk of the last read: the next one begins in it.
         self._chunk = max(1, *(int((chunks_of(part) or (1,))[0]) for part in (indices, data)))
         self._kept: tuple[int, Any, Any] | None = None

@@ -84,6 +84,11 @@ class Sparse(Design):
         return max(1, min(n_features, BLOCK_ENTRIES * n_features // max(1, self._data.size)))
 
     @property
+    def density(self) -> float:
+        """The share of entries that are stored."""
+        return self._data.size / (self.shape[0] * self.shape[1])
+
+    @property
     def resident_bytes(self) -> int:
         """The bytes of the three arrays."""
         return self._indptr.nbytes + self._indices.nbytes + self._data.nbytes

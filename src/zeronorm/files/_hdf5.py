@@ -70,7 +70,7 @@ def _table_from(source: Source, cells: Annotated, request: Request) -> Table:
         names = list(like.names)
     return Table(
         X, y, names, name, cells.samples, descriptions, notes=cells.notes,
-        columns=columns, column_names=column_names,
+        columns=columns, column_names=column_names, known=known, layers=cells.layers,
     )  # fmt: skip
 
 
