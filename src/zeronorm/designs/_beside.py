@@ -39,9 +39,24 @@ class Beside(Design):
         return self.parts[0].shape[0], int(self._starts[-1])
 
     @property
+    def storage(self) -> str:
+        """How the numbers are stored, in words."""
+        return self.parts[0].storage
+
+    @property
     def block(self) -> int:
         """Columns per scan block: those of the part that has the widest ones."""
         return max(part.block for part in self.parts)
+
+    @property
+    def resident_bytes(self) -> int:
+        """Those of all parts."""
+        return sum(part.resident_bytes for part in self.parts)
+
+    @property
+    def read_bytes(self) -> int:
+        """The most of a part: they are read one after the other."""
+        return max(part.read_bytes for part in self.parts)
 
     @property
     def scan_error(self) -> float:

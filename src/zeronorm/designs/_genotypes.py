@@ -78,9 +78,19 @@ class Genotypes(Design):
         return self._n_samples, self._kept.size
 
     @property
+    def storage(self) -> str:
+        """How the numbers are stored, in words."""
+        return "genotypes, two bits each"
+
+    @property
     def block(self) -> int:
         """Columns per scan block: about 48 MiB of the file."""
         return min(max(1, BLOCK_BYTES // self._packed.shape[1]), self._kept.size)
+
+    @property
+    def resident_bytes(self) -> int:
+        """The bytes of what the codes of the columns mean; the genotypes stay in their file."""
+        return self._values.nbytes + self._kept.nbytes
 
     @property
     def scan_error(self) -> float:
