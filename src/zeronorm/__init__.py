@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from . import losses, methods, published
     from .bags import Bags
     from .certificate import certify, prove
+    from .checkpoints import Checkpoint
     from .estimators import (
         BagClassifier,
         BilevelCV,
@@ -54,6 +55,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("certify", "prove"), "certificate"),
     "Bags": "bags",
+    "Checkpoint": "checkpoints",
     "Groups": "groups",
     "estimate_memory": "memory",
     "read_plink": "genotypes",
@@ -69,6 +71,7 @@ __all__ = [
     "BudgetClassifier",
     "BudgetRegressor",
     "BudgetSurvivalAnalysis",
+    "Checkpoint",
     "Groups",
     "L1Classifier",
     "L1ClassifierCV",

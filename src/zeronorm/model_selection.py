@@ -16,10 +16,12 @@ from . import validate
 from ._folds import splits
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
+from .checkpoints import recorded
 from .designs import Rows
 from .estimators._linear import gives_probabilities
 from .estimators._selecting import Selector
 from .estimators._sparse_linear import margins_of
+from .files import PathLike
 from .measures import Measure, macro_average, parse_measure
 from .ordering import numbered, predicted
 from .result import Path
@@ -62,6 +64,7 @@ def cross_validate(
     offset: Any = None,
     pos_label: Any = None,
     random_state: int | None = 0,
+    checkpoint: PathLike | None = None,
     callback: Callable[[Progress], None] | None = None,
 ) -> CrossValidation:
     """Cross-validate a selection under a budget, with the refit, inside every fold.
@@ -89,6 +92,8 @@ def cross_validate(
         second in sorted order.
     random_state : of the shuffle of stratified folds, an integer from 0 to 2^32 - 1; None shuffles
         in another way every time.
+    checkpoint : a file, so that a killed cross-validation goes on, see `Checkpoint`. None: that of
+        the estimator.
     callback : called after every pass over the data.
 
     Raises
@@ -133,9 +138,11 @@ def cross_validate(
         solvers += problem.solvers(certify=False)
         owners += [number] * len(problem.tasks)
     paths: list[list[Path]] = [[] for _ in folds]
-    for owner, path in zip(
-        owners, run_together(solvers, callback, estimator.n_threads), strict=True
-    ):
+    rows = {f"fold {i}": np.concatenate(fold) for i, fold in enumerate(folds)}
+    with recorded(estimator.checkpoint if checkpoint is None else checkpoint):
+        identity = estimator._identity(data, **rows)
+        results = run_together(solvers, callback, estimator.n_threads, identity)
+    for owner, path in zip(owners, results, strict=True):
         paths[owner].append(path)
     sizes, labels = problems[0].sizes, data.labels
     if data.order is not None and min(map(len, classes)) > 2:

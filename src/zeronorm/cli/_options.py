@@ -139,6 +139,11 @@ class SelectOptions:
     positive: str | None = option(
         "Of --measure: the positive of two classes. Default: the second.", metavar="LABEL"
     )
+    checkpoint: Path | None = option(
+        "Keep every pass over the data here; after a kill the same command goes on. Removed at "
+        "the end.",
+        metavar="FILE",
+    )
     shared: bool | None = option(
         "Of three or more classes: K features in all, or K for each class against the "
         "others. Default: --shared; with --measure, --per-class.",

@@ -20,18 +20,22 @@ def select(options: SelectOptions) -> None:
             task = settle_task(options)
             plan = plan_selection(options)
             work.progress.phase("Starting")
+            from ..checkpoints import resumable
             from ..files import check_path, read_groups
             from ._selection import Samples, run
             from .reports._selection import print_selection
         data, target, group_file = options.data, options.target, options.group_file
         if group_file is not None:
             check_path(group_file)  # before DATA is read, which may take its time
-        work.progress.phase(f"Reading {data}")
-        with work.timed("read"):
-            table, response = read_response(options, task)
-            groups = None if group_file is None else read_groups(group_file, table)
-        work.notes.extend(table.notes)
-        refuse_overwriting(plan.models.values(), data, target, group_file)
-        refuse_overwriting(plan.certificates.values(), data, target, option="--certificate")
-        document = run(options, plan, Samples(table, response, groups), work)
+        with resumable(options.checkpoint, work.notes):
+            work.progress.phase(f"Reading {data}")
+            with work.timed("read"):
+                table, response = read_response(options, task)
+                groups = None if group_file is None else read_groups(group_file, table)
+            work.notes.extend(table.notes)
+            refuse_overwriting(plan.models.values(), data, target, group_file)
+            refuse_overwriting(plan.certificates.values(), data, target, option="--certificate")
+            document = run(options, plan, Samples(table, response, groups), work)
     show_document(document, options, print_selection)
+    if options.checkpoint is not None:
+        options.checkpoint.unlink(missing_ok=True)

@@ -146,7 +146,9 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
                 raise ValueError(f"{error} (In the training rows of fold {number}.)") from error
             begun.append((problem.classes, len(problem.tasks)))
             solvers += problem.solvers()
-        results = iter(run_together(solvers, n_threads=model.n_threads))
+        rows = {f"fold {i}": np.concatenate(fold) for i, fold in enumerate(folds)}
+        identity = model._identity(data, **rows)
+        results = iter(run_together(solvers, n_threads=model.n_threads, identity=identity))
         sizes = sorted(sizes_of_folds, key=lambda size: (size[1], size[0]))
         scores = np.empty((len(sizes), len(folds)))
         for number, (fold, (classes, count)) in enumerate(zip(folds, begun, strict=True)):

@@ -145,6 +145,8 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         and not for paths ("l1").
     n_threads : int or None
         Threads of a scan; all allowed ones by default. The result does not depend on it.
+    checkpoint : path-like or None
+        A file that keeps every pass over the data: a killed fit goes on from it, see `Checkpoint`.
 
     Attributes
     ----------

@@ -29,7 +29,8 @@ class BudgetRegressor(BudgetSelection, LinearRegressor):
     Parameters
     ----------
     n_features, n_groups, groups, method, forced_features, signs, forced_groups, covariates,
-    fit_intercept, standardize, criterion, tol, warm_start, n_threads
+    fit_intercept, standardize, criterion, tol, warm_start, n_threads,
+    checkpoint
         As in `BudgetClassifier`.
     loss : "least_squares", "huber", "quantile", "poisson", "gamma", or a loss
         What is small in the best model. "huber" is least squares that outliers pull less at;

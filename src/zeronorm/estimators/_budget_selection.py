@@ -37,6 +37,7 @@ class BudgetSelection(SparseLinearModel):
     tol: float | None = None
     warm_start: bool = False
     n_threads: int | None = None
+    checkpoint: Any = None
 
     def _plan(self) -> Plan:
         """Return the selection as the parameters state it."""

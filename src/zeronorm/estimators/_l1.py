@@ -77,6 +77,8 @@ class L1Classifier(L1Model, LinearClassifier):
         used with `n_features`: a path has its own begin.
     n_threads : int or None
         Threads of passes over X; all allowed ones by default.
+    checkpoint : path-like or None
+        A file that keeps every pass over the data: a killed fit goes on from it, see `Checkpoint`.
 
     Attributes
     ----------
@@ -155,7 +157,7 @@ class L1Regressor(L1Model, LinearRegressor):
     Parameters
     ----------
     C, n_features, refit_C, l1_ratio, penalty_factor, signs, fit_intercept, standardize, tol,
-    max_iter, warm_start, n_threads
+    max_iter, warm_start, n_threads, checkpoint
         As in `L1Classifier`; "loo" is exact for least squares.
     loss : "least_squares", "huber", "quantile", "poisson", "gamma", or a loss
         In place of 1/2 (y - z)^2, as in `BudgetRegressor`; predictions are the means, e^margin of

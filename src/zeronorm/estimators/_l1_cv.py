@@ -55,7 +55,7 @@ class L1ClassifierCV(L1Folds, LinearClassifier):
         Of the shuffle of stratified folds, from 0 to 2^32 - 1; None shuffles in another way at
         every fit.
     l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, multi_class, class_weight,
-    tol, max_iter, n_threads : as for `L1Classifier`; tol and max_iter hold at every C.
+    tol, max_iter, n_threads, checkpoint : as for `L1Classifier`; tol and max_iter hold at every C.
 
     Attributes
     ----------
@@ -149,7 +149,8 @@ class L1RegressorCV(L1Folds, LinearRegressor):
         As in `L1ClassifierCV`.
     cv : int, scikit-learn splitter, or (train, test) pairs of row numbers
         So many folds of the rows of positive weight; the others number all rows of X.
-    l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, tol, max_iter, n_threads
+    l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize, tol, max_iter, n_threads,
+    checkpoint
         As in `L1Regressor`; tol and max_iter hold at every C.
 
     Attributes

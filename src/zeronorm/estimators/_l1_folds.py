@@ -71,6 +71,7 @@ class L1Folds(SparseLinearModel):
     tol: float = 1e-4
     max_iter: int = 1000
     n_threads: int | None = None
+    checkpoint: Any = None
 
     @abstractmethod
     def _shared_by_folds(self, labels: np.ndarray) -> np.ndarray | None:

@@ -165,6 +165,7 @@ class L1Model(SparseLinearModel):
     max_iter: int = 1000
     warm_start: bool = False
     n_threads: int | None = None
+    checkpoint: Any = None
 
     def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
         """Return what solves a problem at its C, and what at the C that give some sizes."""

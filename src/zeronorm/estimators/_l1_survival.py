@@ -23,7 +23,7 @@ class L1SurvivalAnalysis(L1Model, SurvivalModel):
     Parameters
     ----------
     C, n_features, refit_C, l1_ratio, penalty_factor, signs, standardize, tol, max_iter, warm_start,
-    n_threads
+    n_threads, checkpoint
         As in `L1Classifier`; "loo" chooses by the partial likelihood that each of five folds of the
         rows adds to that of the others.
     ties : "breslow" or "efron"

@@ -36,7 +36,8 @@ class L1SurvivalAnalysisCV(L1Folds, SurvivalModel):
         training, both at the fold's model, per held-out event: a partial likelihood of few rows
         alone compares few pairs. The smaller the better, as in glmnet. "c_index" is Harrell's C
         among the held-out rows.
-    l1_ratio, penalty_factor, signs, standardize, tol, max_iter, n_threads, ties
+    l1_ratio, penalty_factor, signs, standardize, tol, max_iter, n_threads, checkpoint,
+    ties
         As in `L1SurvivalAnalysis`; tol and max_iter hold at every C.
 
     Attributes

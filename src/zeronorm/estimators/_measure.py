@@ -79,6 +79,8 @@ class MeasureClassifier(LinearClassifier):
         Certified gap of the final models, relative to the objective of the model without features.
     n_threads : int or None
         Threads of a scan; all allowed by default.
+    checkpoint : path-like or None
+        A file that keeps every pass over the data: a killed fit goes on from it, see `Checkpoint`.
 
     Attributes
     ----------
@@ -137,6 +139,7 @@ class MeasureClassifier(LinearClassifier):
     class_weight: Any = None
     tol: float = 1e-3
     n_threads: int | None = None
+    checkpoint: Any = None
 
     def _check_parameters(self) -> None:
         measure = parse_measure(self.measure)

@@ -24,6 +24,7 @@ from ..methods import L0, Bilevel, Method, Minimax, Pool, of_groups
 from ..result import Path
 from ..solvers import Request, Task
 from ..solvers.drive import Solver
+from ..solvers.journal import Identity
 from ..solvers.request import LATER
 from ..solvers.scaling import selection_scaling
 from . import _covariates, _doubts, _signs
@@ -67,9 +68,13 @@ class Selector(Protocol):
 
     n_features: Any
     n_threads: Any
+    checkpoint: Any
 
     def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
         """Return the data, validated as by `fit`."""
+
+    def _identity(self, data: Rowwise, **more: Any) -> Identity:
+        """Return what a checkpoint tells a run apart by, beside X."""
 
     def _strata(self, labels: np.ndarray, cv: Any) -> np.ndarray:
         """Return what folds have in equal shares, (n,)."""

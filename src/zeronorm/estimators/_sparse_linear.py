@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import validate
 from .._threads import one_blas_thread
 from .._typing import Design, FloatArray, IndexArray
+from ..checkpoints import identity_of, recorded
 from ..designs import Rows, as_design
 from ..designs._operations import margins
 from ..memory import warn_of as warn_of_memory
@@ -27,23 +28,9 @@ from ..result import Path, Progressed, Selection
 from ..solvers import Progress, run_together
 from ..solvers.drive import Solver
 from ..validate import check_unmasked
+from ._callbacks import CALLER_OF_FIT, CallbackSupportMixin
+from ._callbacks import with_callbacks as with_callbacks
 from ._frames import encoded
-
-try:  # scikit-learn's callback API is experimental: used where it exists
-    from sklearn.callback import CallbackSupportMixin
-    from sklearn.callback import with_callbacks as with_callbacks
-
-    CALLER_OF_FIT = 5  # the `stacklevel` of warnings by `_fit`
-except ImportError:  # pragma: no cover - scikit-learn < 1.9
-
-    class CallbackSupportMixin:  # type: ignore[no-redef,unused-ignore]
-        """Stand-in where scikit-learn has no callbacks."""
-
-    def with_callbacks(method: Any) -> Any:
-        """Return the method unchanged."""
-        return method
-
-    CALLER_OF_FIT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +105,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     calibrate: Any = False
     warm_start: Any = False
     solver: Any = "auto"
+    checkpoint: Any = None
 
     intercept_: Any  # (n_models,), or a number
 
@@ -231,10 +219,6 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         context = self._begin_callbacks()
         begin = time.perf_counter()
         seconds: dict[str, float] = {}
-        data = self._read(X, y, sample_weight, offset)
-        warn_of_memory(data.design, self, data.labels, CALLER_OF_FIT)
-        seconds["read"] = time.perf_counter() - begin
-        classes, solvers = self._begin(data, seconds)
         passes = 0
 
         def report(progress: Progress) -> None:
@@ -246,7 +230,12 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
                 scan.call_on_fit_task_begin(estimator=self)
                 scan.call_on_fit_task_end(estimator=self)
 
-        results = run_together(solvers, report, self.n_threads)
+        with recorded(self.checkpoint):  # a file of another fit is refused before data are read
+            data = self._read(X, y, sample_weight, offset)
+            warn_of_memory(data.design, self, data.labels, CALLER_OF_FIT)
+            seconds["read"] = time.perf_counter() - begin
+            classes, solvers = self._begin(data, seconds)
+            results = run_together(solvers, report, self.n_threads, self._identity(data))
         if hasattr(X, "shape") and not (isinstance(X, np.ndarray) or validate.out_of_core(X)):
             validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and the names
         else:
@@ -265,6 +254,13 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
             context.call_on_fit_task_end(estimator=self)
         for doubt in self._doubts():
             warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
+
+    def _identity(self, data: Rowwise, **more: Any) -> Callable[[], dict[str, str]]:
+        """Return what a checkpoint tells a run of this estimator apart by, beside X."""
+        return lambda: identity_of(
+            type(self).__name__, self.get_params(deep=False), y=data.labels,
+            sample_weight=data.sample_weight, offset=data.offset, **more,
+        )  # fmt: skip
 
     def _set_classes(self, classes: np.ndarray) -> None:
         """Store the classes of the problem."""

@@ -194,7 +194,7 @@ class BudgetSurvivalAnalysis(BudgetSelection, SurvivalModel):
     Parameters
     ----------
     n_features, n_groups, groups, method, forced_features, signs, forced_groups, covariates,
-    standardize, criterion, tol, warm_start, n_threads
+    standardize, criterion, tol, warm_start, n_threads, checkpoint
         As in `BudgetClassifier`.
     C : "auto" or float
         Weight of the summed loss during selection. "auto": 0.1, and 1 for "bilevel".

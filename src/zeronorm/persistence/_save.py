@@ -107,7 +107,11 @@ def save(
     metadata = {
         **describe_versions(MODEL),
         "estimator": type(estimator).__name__,
-        "parameters": {key: _plain(value) for key, value in estimator.get_params().items()},
+        "parameters": {
+            key: _plain(value)
+            for key, value in estimator.get_params().items()
+            if key != "checkpoint"  # which is of the fit, not of the model
+        },
         **describe_features(
             support,
             int(estimator.n_features_in_),

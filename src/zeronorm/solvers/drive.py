@@ -16,7 +16,7 @@ import numpy as np
 
 from .._threads import solver_threads
 from .._typing import Design, FloatArray, Wrapper
-from ..designs._operations import scan
+from .journal import Identity, Journal, current
 
 T = TypeVar("T")
 
@@ -46,19 +46,27 @@ Request: TypeAlias = "Scan | list[Request]"
 Solver: TypeAlias = Generator[Request, Any, T]
 
 
-def run(solver: Solver[T], callback: Callback | None = None, n_threads: int | None = None) -> T:
+def run(
+    solver: Solver[T],
+    callback: Callback | None = None,
+    n_threads: int | None = None,
+    identity: Identity = dict,
+) -> T:
     """Run a solver to its result.
 
     callback : called after every pass over the data.
     n_threads : of the solver (a design has its own); None: all allowed.
+    identity : what a checkpoint tells this run apart by, beside its data.
     """
     n_scans, seconds = 0, 0.0
+    journal = current.get()
+    journal.begin(identity)
     with solver_threads(n_threads):
         try:
             request = next(solver)
             while True:
                 begin = time.perf_counter()
-                answers = iter(_answer(_flatten(request)))
+                answers = iter(_answer(_flatten(request), journal))
                 seconds += time.perf_counter() - begin
                 n_scans += 1
                 if callback is not None:
@@ -74,9 +82,10 @@ def run_together(
     solvers: Sequence[Solver[T]],
     callback: Callback | None = None,
     n_threads: int | None = None,
+    identity: Identity = dict,
 ) -> list[T]:
     """Run solvers in lockstep, see `together`; the results are in order."""
-    return run(together(solvers), callback, n_threads)
+    return run(together(solvers), callback, n_threads, identity)
 
 
 def together(solvers: Sequence[Solver[T]]) -> Solver[list[T]]:
@@ -122,7 +131,7 @@ def _arrange(request: Request, answers: Iterator[FloatArray]) -> Any:
     return [_arrange(part, answers) for part in request]
 
 
-def _answer(requests: list[Scan]) -> list[FloatArray]:
+def _answer(requests: list[Scan], journal: Journal) -> list[FloatArray]:
     """Answer scans, those with a common base design in one pass over it."""
     answers: list[FloatArray | None] = [None] * len(requests)
     by_base: dict[int, list[int]] = {}
@@ -133,7 +142,7 @@ def _answer(requests: list[Scan]) -> list[FloatArray]:
         base = chains[members[0]][0]
         vectors = [np.atleast_2d(chains[i][2].T).T for i in members]
         merged = np.ascontiguousarray(np.hstack(vectors)) if len(vectors) > 1 else vectors[0]
-        scores = scan(base, merged)
+        scores = journal.scores(base, merged, [requests[i].design for i in members])
         offset = 0
         for i, vector in zip(members, vectors, strict=True):
             part = scores[:, offset : offset + vector.shape[1]]

@@ -1,0 +1,1 @@
+zeronorm checkpoint 1
