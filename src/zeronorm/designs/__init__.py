@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,18 +70,24 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
         return read_sparse(X, threads)
     if not isinstance(X, np.ndarray) and isinstance(X, Design):
         return X
-    suffix = os.path.splitext(os.fspath(X))[1] if isinstance(X, str | os.PathLike) else ""
-    if suffix == ".bed":
-        from ..genotypes import read_plink
-
-        return read_plink(X, n_threads=threads).X
-    if suffix in (".h5ad", ".h5"):
-        from ..files._hdf5 import open_annotated
-
-        return open_annotated(os.fspath(X)).design(threads)
+    if isinstance(X, str | os.PathLike):
+        return _open(Path(X), threads)
     if is_lazy(X):
         return open_lazy(X, threads)
     return read_dense(X, threads)
+
+
+def _open(path: Path, n_threads: int) -> Design:
+    """Return what lies at a path as a design."""
+    if path.suffix == ".bed":
+        from ..genotypes import read_plink
+
+        return read_plink(path, n_threads=n_threads).X
+    if path.suffix in (".h5ad", ".h5"):
+        from ..files._hdf5 import open_annotated
+
+        return open_annotated(str(path)).design(n_threads)
+    return read_dense(path, n_threads)
 
 
 def resolve_threads(n_threads: int | None) -> int:
