@@ -15,7 +15,7 @@ from zeronorm.files import FileError, _delimited, _fast_delimited, _source, read
 from zeronorm.files._table import Request
 
 EXAMPLES = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

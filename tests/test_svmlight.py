@@ -19,7 +19,7 @@ from zeronorm._threads import solver_threads
 from zeronorm.files import FileError, _svmlight, read_table, svmlight_blocks
 
 EXAMPLES = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
