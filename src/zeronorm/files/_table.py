@@ -39,6 +39,7 @@ class Table:
     # What was asked for beside the target, as "time" or "offset": (n_samples,) each, and its name.
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     column_names: Mapping[str, str] = field(default_factory=dict)
+    variants: NDArray[np.void] | None = None  # of genotypes: where the first columns lie
 
 
 @dataclass(frozen=True, slots=True)
