@@ -12,6 +12,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 
 import zeronorm
+from conftest import slow
 from plink import draw, imputed, write_plink
 from zeronorm import BudgetClassifier, BudgetRegressor, read_plink
 from zeronorm.designs import Rows, as_design
@@ -31,15 +32,15 @@ def genotypes(tmp_path):
 # ------------------------------------------------------------------- scikit-learn's own tools
 
 
-def test_scikit_learn_takes_rows_of_a_design(genotypes):
+@pytest.mark.parametrize("n_jobs", [None, *slow(2)])
+def test_scikit_learn_takes_rows_of_a_design(n_jobs, genotypes):
     """Its cross-validation would refuse designs, or see other rows than of an array."""
     X, folds = imputed(COPIES), KFold(4, shuffle=True, random_state=0)
     model = BudgetRegressor(2)
     assert len(genotypes.X) == N
     wanted = cross_val_score(model, X, TRAIT, cv=folds)
-    for n_jobs in (None, 2):
-        found = cross_val_score(model, genotypes.X, TRAIT, cv=folds, n_jobs=n_jobs)
-        assert np.allclose(found, wanted, rtol=1e-5)
+    found = cross_val_score(model, genotypes.X, TRAIT, cv=folds, n_jobs=n_jobs)
+    assert np.allclose(found, wanted, rtol=1e-5)
     search = GridSearchCV(model, {"n_features": [1, 2]}, cv=folds).fit(genotypes.X, TRAIT)
     assert search.best_params_ == {"n_features": 2}
     predicted = cross_val_predict(model, genotypes.X, TRAIT, cv=folds)
