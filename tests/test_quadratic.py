@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from conftest import slow
+from zeronorm import _kernels
 from zeronorm.solvers.pool.quadratic import Quadratic
 from zeronorm.solvers.units import Grouped, Singles
 
@@ -60,6 +61,41 @@ def test_minima_are_those_of_the_shares(seed, size):
         u = Quadratic(H, r, units, n_fixed, q).minimise(np.zeros(code.size), 1e-9)
         least = value(H, r, code, n_fixed + q, inside=range(n_fixed))
         assert objective(H, r, code, n_fixed, q, u) == pytest.approx(least, rel=5e-4)
+
+
+@pytest.mark.skipif(not _kernels.HAS_COMPILED_SOLVERS, reason="there is only one way")
+@pytest.mark.parametrize("seed", [*range(20), *slow(*range(20, 200))])
+def test_compiled_and_python_lead_to_the_same_minimum(monkeypatch, seed):
+    """Proofs would have worse bounds where nodes are small, or where the loss is far from flat."""
+    rng = np.random.default_rng(seed)
+    p = int(rng.integers(1, 30))
+    n_fixed = int(rng.integers(0, p + 1))
+    q = int(rng.integers(0, p - n_fixed + 1))
+    n = int(rng.integers(1, 40)) if seed % 2 else 3 * p
+    X = rng.integers(-2, 3, (n, p)) * 10.0 ** rng.integers(-1, 2, p)
+    H, r = X.T @ X, X.T @ rng.standard_normal(n)
+    model = Quadratic(H, r, Singles(np.ones(p, bool)), n_fixed, q)
+    start = rng.standard_normal(p) if q else np.zeros(p)
+    values, gaps = [], []
+    for compiled in (True, False):
+        monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", compiled)
+        u = model.minimise(start, 1e-12)
+        scores, penalty = r - H @ u, model._penalty(u)
+        values.append(0.5 * u @ H @ u - r @ u + penalty)
+        gaps.append(penalty + model._conjugate(scores) - u @ scores)
+    assert abs(values[0] - values[1]) <= sum(gaps) + 1e-9
+    assert max(gaps) < 1e-5
+
+
+@pytest.mark.skipif(not _kernels.HAS_COMPILED_SOLVERS, reason="there is only one way")
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e300])
+def test_numbers_that_have_no_order_end_a_minimisation(wrong):
+    """A NaN in a sort would read beyond an array."""
+    H, r = np.eye(20), np.ones(20)
+    H[3, 4] = H[4, 3] = wrong
+    r[5:] = wrong
+    u = Quadratic(H, r, Singles(np.ones(20, bool)), 1, 3).minimise(np.zeros(20), 1e-9)
+    assert u.shape == (20,)
 
 
 @pytest.mark.parametrize("size", [1, 2])

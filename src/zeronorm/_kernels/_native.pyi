@@ -220,6 +220,24 @@ def dense_eliminate(
     gone : (m,), overwritten by the columns that leave, in order. Returns how many they are.
     """
 
+def minimise_quadratic(
+    matrix: _Float,
+    right: _Float,
+    n_fixed: int,
+    q: int,
+    tol: float,
+    most: tuple[int, int, int],
+    rule: tuple[float, float, float],
+    u: _Float,
+) -> None:
+    """Minimise the relaxation of a quadratic loss, as `Quadratic.minimise` of pool/quadratic.py.
+
+    matrix, right : (p, p), (p,) H and r; the first n_fixed columns are fixed, each is a unit.
+    most : steps, steps that are none of Newton's, halvings of a step.
+    rule : FLAT and NO_DESCENT there, MOST_BASE of pool/support_norm.py.
+    u : (p,), the start, overwritten.
+    """
+
 def block_newton(
     x: _Float,
     membership: _Float,

@@ -243,7 +243,6 @@ class Search:
             answer = relax(
                 self.pool.columns(), self.units, self.risk, n_forced,
                 k - n_forced, start=(u, best.fit.intercept), tol=0.01, max_iter=RELAXED_STEPS,
-                rough=True,
             )  # fmt: skip
             found[k] = BestDual(answer.bound, answer.dual)
             if improve:

@@ -90,7 +90,7 @@ class Candidates:
         forced = np.arange(self.n_forced)
         if isinstance(self.units, Singles):
             exchanges = Exchanges(self.Z, self.risk, keep=forced, signs=self.units.signs)
-            return exchanges.swap(exchanges.fit(support)).columns
+            return exchanges.improve(exchanges.fit(support)).columns
         units = np.arange(self.n_units)
         code = np.repeat(units, self.units.sizes(units))
         of_groups = GroupExchanges(self.Z, code, self.risk, keep=forced)

@@ -3,14 +3,16 @@
     min_u  1/2 u'Hu - r'u + 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2                                   (Q)
 
 with A the fixed and F the free units, as in `pool.relaxation`, whose Newton steps are such
-problems. The proximal point of u + c, c = r - Hu, says which units have the share d_g = 1, which
-one between 0 and 1, and the directions e_g of these. Given that, the problem is a linear system:
+problems. The proximal point of u + c / t, c = r - Hu, says which units have the share d_g = 1,
+which one between 0 and 1, and the directions e_g of these; at the solution it says so for any
+t > 0. Given that, the problem is a linear system:
 
     (H + P) u = r,    P = I on units of share 1,  P = ww' / l on those between,
 
 with w the directions one after the other and l = q - |share 1|; of groups P has the curvature
 across e_g too. Such systems are solved until the sets are those of the solution, which a gap
-certifies.
+certifies: with t = 1, the curvature of the ridge, and, where that leads nowhere, with that of the
+loss, which may be far larger.
 
 At the solution the same system says what dividing by a unit between would bring. With G the inverse
 of H + P and e = e_g, with 0 in other places: if the part e'u has to be 0, the value rises by
@@ -30,16 +32,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ... import _kernels
 from ..._typing import FloatArray, IndexArray
 from ..signs import admitted
 from ..units import Units
 from .ridge import solve_positive
-from .support_norm import proximal_shares, support_norm, top_squares
+from .support_norm import MOST_BASE, proximal_shares, support_norm, top_squares
 
 MAX_STEPS = 60
 MOST_PROXIMAL = 3  # steps that are none of Newton's: more of them are slow
 HALVINGS = 8
 FLAT = 1e-9  # curvature added for units in between, which may be more than the rows
+MOST_COMPILED = 150  # columns; with more of them LAPACK is faster
 NO_DESCENT = 1e-14  # relative to the value
 
 
@@ -74,17 +78,29 @@ class Quadratic:
 
         u : where to start.
         """
+        if self._is_small():
+            u = u.copy()
+            _kernels.minimise_quadratic(
+                np.ascontiguousarray(self._matrix), self._right, self._n_fixed, self._q, tol,
+                (MAX_STEPS, MOST_PROXIMAL, HALVINGS), (FLAT, NO_DESCENT, MOST_BASE), u,
+            )  # fmt: skip
+            return u
         image = self._matrix @ u
         penalty = self._penalty(u)
         value = 0.5 * float(u @ image) - float(self._right @ u) + penalty
+        typical = float(np.einsum("ii->i", self._matrix).mean()) if u.size else 0.0
+        typical = typical if typical > 0 else 1.0
         left = MOST_PROXIMAL
         for _ in range(MAX_STEPS):
             scores = self._right - image
             if penalty + self._conjugate(scores) - float(u @ scores) <= tol:
                 break
-            ways = (self.target, self._proximal_point) if left else (self.target,)
-            for towards in ways:
-                move = towards(u, scores) - u
+            for way in range(3 if left else 2):
+                towards = (
+                    self._proximal_point(u, scores) if way == 2
+                    else self.target(u, scores, typical if way else 1.0)
+                )  # fmt: skip
+                move = towards - u
                 along = self._matrix @ move
                 slope, bend = -float(move @ scores), float(move @ along)
                 smooth, step = value - penalty, 1.0
@@ -99,24 +115,37 @@ class Quadratic:
                 break
             else:
                 break
-            left -= towards != self.target
+            left -= way == 2
             u, image = u + step * move, image + step * along
             value, penalty = trial, of_trial
         return u
 
-    def target(self, u: FloatArray, scores: FloatArray) -> FloatArray:
-        """Return the minimum given the sets at u, without what turns against its direction."""
-        system, target = self._system(u + scores), np.zeros_like(u)
-        try:
-            found = _solve_signed(
-                system.matrix, self._right[system.columns], self._units.signs[system.columns]
-            )
-        except np.linalg.LinAlgError:
-            return u
-        part = found[system.n_inside :]
-        ahead = np.bincount(system.owner, part * system.direction, system.between.size)
-        found[system.n_inside :] = np.where(ahead[system.owner] > 0, part, 0.0)
-        target[system.columns] = found
+    def _is_small(self) -> bool:
+        """Return whether a compiled solver does it: features by themselves, too few for BLAS."""
+        alone = self._units.usable.size == self._right.size <= MOST_COMPILED
+        return _kernels.HAS_COMPILED_SOLVERS and alone and not self._units.signs.any()
+
+    def target(self, u: FloatArray, scores: FloatArray, curvature: float = 1.0) -> FloatArray:
+        """Return the minimum given the sets at u, with units at 0 that would turn back.
+
+        curvature : t.
+        """
+        system, target = self._system(u + scores / curvature, curvature), np.zeros_like(u)
+        right, signs = self._right[system.columns], self._units.signs[system.columns]
+        left = np.arange(right.size)
+        while left.size:
+            found = np.zeros(right.size)
+            try:
+                found[left] = solve_scaled(system.matrix[np.ix_(left, left)], right[left])
+            except np.linalg.LinAlgError:
+                return u
+            along = found[system.n_inside :] * system.direction
+            stays = admitted(found, signs) == found
+            stays[system.n_inside :] &= np.bincount(system.owner, along)[system.owner] > 0
+            if stays[left].all():
+                target[system.columns] = found
+                break
+            left = left[stays[left]]
         return target
 
     def _proximal_point(self, u: FloatArray, scores: FloatArray) -> FloatArray:
@@ -156,13 +185,14 @@ class Quadratic:
         out[one.between] = 0.5 * length**2 / own
         return into, out
 
-    def _system(self, v: FloatArray) -> _System:
-        """Return the system of the sets that a point u + c shows."""
+    def _system(self, v: FloatArray, curvature: float = 1.0) -> _System:
+        """Return the system of the sets that a point v = u + c / t shows."""
         share = np.ones(self._units.usable.size)
-        share[self._n_fixed :] = proximal_shares(self._free.strength(v[self._others]), self._q, 1.0)
+        length = self._free.strength(v[self._others])
+        share[self._n_fixed :] = proximal_shares(length, self._q, curvature)
         inside = np.flatnonzero(share == 1.0)
-        between = np.flatnonzero((share > 0) & (share < 1))
         left = self._n_fixed + self._q - inside.size
+        between = np.flatnonzero((share > 0) & (share < 1) & (left > 0))  # 0: by rounding
         if self._units.signs.any():  # units are features then: those of a wrong sign stay 0
             inside = inside[admitted(v, self._units.signs)[inside] != 0]
         columns = self._units.features(np.concatenate([inside, between]))
@@ -189,20 +219,6 @@ class Quadratic:
         own = admitted(scores[self._own], self._units.signs[self._own])
         rest = top_squares(self._free.strength(scores[self._others]), self._q)
         return 0.5 * (float(own @ own) + rest)
-
-
-def _solve_signed(matrix: FloatArray, right: FloatArray, signs: np.ndarray) -> FloatArray:
-    """Solve a system without the unknowns that come out with a wrong sign, which are 0 then."""
-    if right.size and not signs.any():
-        return solve_scaled(matrix, right)
-    target, left = np.zeros(right.size), np.arange(right.size)
-    while left.size:
-        target[left] = solve_scaled(matrix[np.ix_(left, left)], right[left])
-        stays = admitted(target, signs) == target
-        if stays.all():
-            break
-        left, target = left[stays[left]], np.zeros(right.size)
-    return target
 
 
 def solve_scaled(matrix: FloatArray, right: FloatArray) -> FloatArray:

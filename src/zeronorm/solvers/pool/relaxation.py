@@ -51,7 +51,7 @@ from .expansion import Expansion
 from .quadratic import Quadratic, solve_scaled
 from .sign_barrier import SignBarrier
 from .signed_ridge import signed_ridge
-from .support_norm import proximal_shares, support_norm, top_squares
+from .support_norm import support_norm, top_squares
 
 MAX_ITERATIONS = 200
 MAX_NEWTON = 8  # steps before the interior-point method
@@ -92,7 +92,6 @@ def relax(
     cutoff: float = np.inf,
     max_iter: int = MAX_ITERATIONS,
     deadline: float = np.inf,
-    rough: bool = False,
     ahead: bool = False,
 ) -> Relaxed:
     """Solve (R) to a certified gap of `tol` relative to the objective.
@@ -108,7 +107,6 @@ def relax(
         tolerance is that of rounding.
     max_iter : steps; the bound is one after any of them.
     deadline : no further step begins when `time.perf_counter` is there.
-    rough : whether a step solves its model for the sets at its start alone: cheap, where few do.
     ahead : whether to say what dividing by a unit would bring, where the bound is not above.
     """
     problem = _Problem(Z, units, risk, n_fixed, n_free, deadline)
@@ -132,7 +130,7 @@ def relax(
         following = None
         if n_steps < MAX_NEWTON or problem.n_working:
             gap = max(wanted * abs(point.objective), point.objective - cutoff)
-            following = problem.newton_step(point, scores, MODEL_TOL * gap, rough)
+            following = problem.newton_step(point, scores, MODEL_TOL * gap)
         if following is None:
             following = problem.interior(point, scores, wanted, cutoff)
         if following is None:  # rounding: no decrease is left
@@ -213,15 +211,13 @@ class _Problem:
         share[self._n_fixed :] = np.minimum(1.0, free / threshold) if threshold > 0 else free > 0
         return share
 
-    def newton_step(
-        self, point: _Point, scores: FloatArray, tol: float, rough: bool
-    ) -> _Point | None:
+    def newton_step(self, point: _Point, scores: FloatArray, tol: float) -> _Point | None:
         """Return where a Newton step leads, solved to a gap; None where it does not descend."""
-        near = self._moving(point.u + scores) if rough else self._near(point, scores)
+        near = self._near(point, scores)
         columns = self._units.features(near)
         some = self._gathered(columns)
-        model, start = self._quadratic(point, near, columns, some), point.u[columns]
-        part = model.target(start, scores[columns]) if rough else model.minimise(start, tol)
+        model = self._quadratic(point, near, columns, some)
+        part = model.minimise(point.u[columns], tol)
         u, z = np.zeros_like(point.u), some.times(part)
         u[columns] = part
         step = 1.0
@@ -246,11 +242,6 @@ class _Problem:
         into, out = np.zeros(self._units.usable.size), np.zeros(self._units.usable.size)
         into[near], out[near] = model.rises(part)
         return into, out
-
-    def _moving(self, v: FloatArray) -> IndexArray:
-        """Return the units with a share in the proximal point of v."""
-        free = proximal_shares(self._lengths(v), self._q, 1.0)
-        return np.append(np.arange(self._n_fixed), self._n_fixed + np.flatnonzero(free))
 
     def _near(self, point: _Point, scores: FloatArray) -> IndexArray:
         """Return the units that a Newton step moves: those not at 0, and the next by score."""
