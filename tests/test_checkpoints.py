@@ -216,6 +216,8 @@ def test_files_that_are_no_sound_checkpoints(tmp_path):
         fit(checkpoint=file)
     with pytest.raises(FileNotFoundError, match="create it"):
         fit(checkpoint=tmp_path / "no" / "c")
+    with pytest.raises(TypeError, match="checkpoint must be the path of a file; got 3"):
+        fit(checkpoint=3)
     with pytest.raises(ValueError, match="not a regular file"):
         fit(checkpoint=tmp_path)
 
