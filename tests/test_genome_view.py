@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cros
 import zeronorm
 from conftest import slow
 from plink import draw, imputed, write_plink
-from zeronorm import BudgetClassifier, BudgetRegressor, read_plink
+from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, read_plink
 from zeronorm.designs import Rows, as_design
 from zeronorm.genome_view import drawn, genome_view
 
@@ -105,9 +105,10 @@ def test_a_sample_that_is_there_twice_is_refused(tmp_path):
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_the_view_shows_the_chosen_variants_where_they_lie(genotypes):
+@pytest.mark.parametrize("standardize", [True, False])
+def test_the_view_shows_the_chosen_variants_where_they_lie(standardize, genotypes):
     """Variants would be drawn elsewhere, with other scores or other signs."""
-    model = BudgetRegressor(2).fit(genotypes.X, TRAIT)
+    model = BudgetRegressor(2, standardize=standardize).fit(genotypes.X, TRAIT)
     assert model.support_.tolist() == [4, 21]
     tree = ElementTree.fromstring(genome_view(genotypes, model, TRAIT, title="a < b & c"))
     text = [one.text for one in tree.iter(f"{SVG}text")]
@@ -128,6 +129,24 @@ def test_the_view_shows_the_chosen_variants_where_they_lie(genotypes):
     assert dots[0][0] < dots[1][0]
     n_points = sum(path.get("d").count("M") for path in tree.iter(f"{SVG}path"))
     assert 20 <= n_points <= P + 2
+
+
+def test_every_target_has_a_view(genotypes):
+    """Of a target there would be no picture, or one with numbers that are none."""
+    three = np.digitize(TRAIT, [-1.0, 0.3])
+    times = np.zeros(N, [("event", bool), ("time", float)])
+    times["event"], times["time"] = True, np.exp(-TRAIT)
+    for model, y in (
+        (BudgetSurvivalAnalysis(2), times),
+        (BudgetClassifier(2, calibrate=False), three),
+        (BudgetClassifier(2, multi_class="ovr", calibrate=False), three),
+        (BudgetRegressor(2), np.column_stack([TRAIT, 1 - TRAIT])),
+        (BudgetRegressor(2, loss="poisson"), np.exp(TRAIT).round()),
+    ):
+        text = genome_view(genotypes, model.fit(genotypes.X, y), y)
+        assert "nan" not in text
+        shown = {one.text for one in ElementTree.fromstring(text).iter(f"{SVG}text")}
+        assert {f"rs{j}" for j in model.support_} <= shown
 
 
 def test_a_view_of_many_variants_is_small_and_many_names_fit():

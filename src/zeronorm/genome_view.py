@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from ._threads import one_blas_thread
 from ._typing import FloatArray, IndexArray
@@ -94,7 +95,8 @@ def genome_view(genotypes: Plink, model: Any, y: ArrayLike, *, title: str | None
 def correlations(model: Any, X: Any, y: Any, offset: Any = None) -> FloatArray:
     """Return the correlation of each column with what the model without features leaves, (m,)."""
     found = np.zeros(model.n_features_in_)
-    for task in model._pose(model._read(X, y, None, offset)).tasks:
+    poser = clone(model).set_params(standardize=True)  # columns of norm sqrt(n)
+    for task in poser._pose(poser._read(X, y, None, offset)).tasks:
         v = task.risk(1.0).first()[1]
         q = task.loss.outputs
         sizes = np.linalg.norm(v.reshape(q, -1), axis=1) * np.sqrt(v.size / q)
