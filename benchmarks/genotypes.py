@@ -1,9 +1,11 @@
 """Genotypes in two bits: the scan against decoding and BLAS, and selections from simulated files.
 
-    python benchmarks/genotypes.py [--full] [--folder FOLDER]
+    python benchmarks/genotypes.py [--full] [--folder FOLDER] [--plink2 PROGRAM]
 
 The scan: X'v of packed genotypes, on one and two threads, beside reading the same bytes, and beside
-the product of the matrix in float32 by BLAS, with and without decoding it first. The files: 5,000
+the product of the matrix in float32 by BLAS, with and without decoding it first; with --plink2
+beside `plink2 --variant-score` of the same file, of which start and end are taken off by a smaller
+file. The files: 5,000
 samples x 500,000 variants (0.6 GB) and, with --full, 100,000 x 400,000 (10 GB) with twelve
 covariates; the selection of 100 variants, its passes over the file, the memory that it takes, and a
 plain read of the file in the same run, from the disk and from the memory where the system keeps it
@@ -30,7 +32,8 @@ from typing import Any
 import numpy as np
 
 import _common as common
-from zeronorm import _kernels
+from zeronorm import _kernels, read_plink
+from zeronorm.designs._operations import scan
 
 LIKE = 20  # variants of a block, each with most of its genotypes as the first one
 SAME = 0.8  # of its genotypes
@@ -62,8 +65,8 @@ def measure_scan(n: int, p: int, repeats: int) -> list[dict[str, Any]]:
         for m in (1, 5):
             v, out = rng.standard_normal((n, m)), np.empty((p, m))
             narrow = v.astype(np.float32)
-            scan = partial(_kernels.genotypes_correlate, packed, index, values, v, out, threads)
-            seconds = seconds_of(scan, repeats)
+            product = partial(_kernels.genotypes_correlate, packed, index, values, v, out, threads)
+            seconds = seconds_of(product, repeats)
             rows.append({
                 "threads": threads, "vectors": m, "scan": seconds, "read": read,
                 "packed_gb_s": packed.nbytes / seconds / 1e9,
@@ -84,6 +87,42 @@ def _decode(packed: np.ndarray, table: np.ndarray, v: np.ndarray) -> None:
     for j in range(0, len(packed), 2000):
         codes = (packed[j : j + 2000, :, None] >> np.array([0, 2, 4, 6], np.uint8)) & 3
         _ = table[codes.reshape(len(codes), -1)[:, : len(v)]] @ v
+
+
+def measure_plink2(program: str, n: int, p: int, repeats: int) -> list[dict[str, Any]]:
+    """Return the seconds that `plink2 --variant-score` and a scan take for p variants of a file.
+
+    Of both those for a file of a tenth of them are taken off: they are for starting and writing.
+    """
+    rng, rows = np.random.default_rng(0), []
+    with tempfile.TemporaryDirectory() as folder:
+        stems = [Path(folder) / name for name in ("whole", "tenth")]
+        for stem, size in zip(stems, (p + p // 9, p // 9), strict=True):
+            simulate(stem, n, size, 0)
+        v, table = rng.standard_normal((n, 1)), Path(folder) / "v.txt"
+        lines = [f"{i} {i} {value!r}" for i, value in enumerate(v[:, 0].tolist(), 1)]
+        table.write_text("\n".join(["#FID IID v", *lines]) + "\n")
+        for threads in (1, 2):
+            command = [program, "--threads", str(threads), "--variant-score", str(table), "bin"]
+            score = {"stdout": subprocess.DEVNULL, "check": True}
+            theirs = [
+                seconds_of(
+                    partial(
+                        subprocess.run,
+                        [*command, "--bfile", str(stem), "--out", f"{stem}.out"], **score,
+                    ),
+                    repeats,
+                )
+                for stem in stems
+            ]  # fmt: skip
+            designs = [read_plink(f"{stem}.bed", n_threads=threads).X for stem in stems]
+            for design in designs:
+                scan(design, v)  # genotypes are counted once
+            ours = [seconds_of(partial(scan, design, v), repeats) for design in designs]
+            rows.append({
+                "threads": threads, "plink2": theirs[0] - theirs[1], "scan": ours[0] - ours[1],
+            })  # fmt: skip
+    return rows
 
 
 def draw_block(rng: np.random.Generator, n: int, width: int) -> np.ndarray:
@@ -137,7 +176,7 @@ def simulate(stem: Path, n: int, p: int, covariates: int) -> None:
     with stem.with_suffix(".bim").open("w") as file:
         file.writelines(f"{1 + 22 * j // p}\trs{j}\t0\t{j + 1}\tA\tG\n" for j in range(p))
     with stem.with_suffix(".fam").open("w") as file:
-        file.writelines(f"{i} {i} 0 0 1 {value:.6f}\n" for i, value in enumerate(y))
+        file.writelines(f"{i} {i} 0 0 1 {value:.6f}\n" for i, value in enumerate(y, 1))
     np.savez(stem.with_suffix(".npz"), causal=causal, covariates=other)
 
 
@@ -211,9 +250,14 @@ def main() -> None:
     parser = common.parser(__doc__)
     parser.add_argument("--full", action="store_true", help="the file of 10 GB, too")
     parser.add_argument("--folder", type=Path, help="where simulated files are, and stay")
+    parser.add_argument("--plink2", help="the program to compare the scan with")
     options = parser.parse_args()
     with common.log("scan"):
         scans = measure_scan(5000, 40000, 7)
+    rivals = []
+    if options.plink2:
+        with common.log("plink2"):
+            rivals = measure_plink2(options.plink2, 5000, 180_000, 5)
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         sizes = [(5000, 500_000, 0), *([(100_000, 400_000, 12)] if options.full else [])]
@@ -234,6 +278,17 @@ def main() -> None:
                 for r in scans
             ],
         ),
+        *[
+            common.table(
+                ["threads", "plink2 --variant-score", "scan", "plink2 / scan"],
+                [
+                    [r["threads"], f"{r['plink2']:.3f} s", f"{r['scan']:.3f} s",
+                     f"{r['plink2'] / r['scan']:.1f}"]
+                    for r in rivals
+                ],
+            )
+            for _ in rivals[:1]
+        ],
         common.table(
             ["samples x variants", "covariates", "file", "opened", "fit", "passes",
              "fit / (passes x read from disk)", "fit / (passes x read from memory)", "resident",
@@ -250,7 +305,7 @@ def main() -> None:
         "A pass of several vectors counts each product. Resident memory counts the pages of the "
         "file that are mapped at that time.",
     ]  # fmt: skip
-    data = {"machine": common.machine(), "scans": scans, "files": files}
+    data = {"machine": common.machine(), "scans": scans, "plink2": rivals, "files": files}
     common.write(options.results, "genotypes", data, "\n\n".join(text))
 
 

@@ -117,6 +117,29 @@ class Design(ABC):
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
         """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
 
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> Design:
+        """Return some of the rows, as scikit-learn's cross-validation asks for them; no copy.
+
+        rows : row numbers, all different, a mask or a slice; alone or as (rows, ...).
+        """
+        from .designs import Rows
+
+        if isinstance(rows, tuple):
+            rows, *others = rows
+            if others not in ([], [...]):
+                raise TypeError("a design gives rows, X[rows]; columns are given by `gather`.")
+        chosen = np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
+        if chosen.ndim != 1:
+            raise TypeError(
+                f"rows must be row numbers, a mask or a slice; got {rows!r:.50}. A single row is "
+                "X[[i]]."
+            )
+        return Rows(self, chosen)
+
     @property
     def storage(self) -> str:
         """How the numbers are stored, in words."""

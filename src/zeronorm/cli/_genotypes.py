@@ -87,6 +87,7 @@ def read_genotypes(
         notes=tuple(known.notes),
         columns={role: known.values(name) for role, name in roles.items()},
         column_names=roles,
+        variants=genotypes.variants,
     )
 
 

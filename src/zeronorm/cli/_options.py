@@ -139,6 +139,9 @@ class SelectOptions:
     positive: str | None = option(
         "Of --measure: the positive of two classes. Default: the second.", metavar="LABEL"
     )
+    view: Path | None = option(
+        "Of genotypes: draw the chosen variants along the genome.", metavar="FILE.svg"
+    )
     checkpoint: Path | None = option(
         "Keep every pass over the data here; after a kill the same command goes on. Removed at "
         "the end.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..estimators import (
     MeasureClassifier,
 )
 from ..files import Table, did_you_mean, quote
+from ..genome_view import correlations, drawn
 from ..groups import Groups
 from ..losses import Quantile
 from ..measures import parse_measure
@@ -60,6 +62,8 @@ class Samples:
 
 def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dict[str, Any]:
     """Fit, cross-validate and write the models; return what is known about them."""
+    if options.view is not None and samples.table.variants is None:
+        raise ValueError(f"--view {options.view} is of genotypes, a .bed file; leave it out.")
     estimator = _estimator_of(options, plan, samples)
     X, y, response = samples.table.X, samples.y, samples.response
     offset = {} if response.offset is None else {"offset": response.offset}
@@ -105,6 +109,8 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         if options.criterion is None or size == estimator.size_:
             with work.timed("write"):
                 _write(options, plan, samples, estimator, size, model)
+    if options.view is not None:
+        _draw(options.view, estimator, samples, offset.get("offset"))
     return {
         "zeronorm": __version__,
         "data": describe_data(options.data, samples.table, response, samples.groups),
@@ -120,6 +126,13 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         "seconds": work.seconds,
         "notes": work.notes,
     }
+
+
+def _draw(path: Path, estimator: _Estimator, samples: Samples, offset: Any) -> None:
+    """Write the picture of the chosen variants."""
+    variants: Any = samples.table.variants
+    scores = correlations(estimator, samples.table.X, samples.y, offset)
+    persistence.write_file(path, drawn(variants, estimator, scores).encode())
 
 
 def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estimator:

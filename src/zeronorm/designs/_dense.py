@@ -6,6 +6,7 @@ import mmap
 import numbers
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,22 @@ SAMPLED_ROWS = 16
 MOST_FLOAT32_TERMS = 1 << 20  # of a sum in float32 whose bound is of any use
 
 
+@dataclass(frozen=True, slots=True)
+class _Mapped:
+    """Where the values of a mapped array are."""
+
+    path: str
+    dtype: str
+    offset: int
+    shape: tuple[int, ...]
+    order: str
+
+    def opened(self) -> NDArray[Any]:
+        """Map the file, for reading."""
+        order: Any = self.order
+        return np.memmap(self.path, self.dtype, "r", self.offset, self.shape, order)
+
+
 class Dense(Design):
     """A two-dimensional array as a design; it is read where it lies and never changed.
 
@@ -49,6 +66,23 @@ class Dense(Design):
         native = x.dtype.newbyteorder("=")
         self._type = native if native in NATIVE_TYPES else np.dtype(np.float64)
         self._is_native = x.dtype == self._type and _is_aligned(x)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the place of a mapped file in place of its values: a copy maps it again."""
+        state = dict(vars(self))
+        x, order = self._x, "C" if self._x.flags.c_contiguous else "F"
+        file: Any = x if isinstance(x, np.memmap) else x.base
+        whole = isinstance(file, np.memmap) and isinstance(file.base, mmap.mmap)
+        if whole and file.filename and (file.shape, file.strides) == (x.shape, x.strides):
+            state["_x"] = _Mapped(str(file.filename), x.dtype.str, file.offset, x.shape, order)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Map the file again, where there is one."""
+        vars(self).update(state)
+        x: Any = self._x
+        if isinstance(x, _Mapped):
+            self._x = x.opened()
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ CODINGS = {"additive": (2.0, 1.0, 0.0), "dominant": (1.0, 1.0, 0.0), "recessive"
 HEADER = b"\x6c\x1b\x01"  # of a .bed file whose variants come one after the other
 PER_BYTE = 4
 MISSING, OBSERVED = 1, [0, 2, 3]  # codes: of no copies known; of 2, 1 and 0 copies
+MAPPED = ("_mapped", "_packed")  # attributes that no other process can have
 LARGE = 1 << 28  # bytes of a file that this process does not keep in its memory
 
 
@@ -57,12 +59,10 @@ class Genotypes(Design):
         n_threads: int = 1,
     ) -> None:
         self.path = path
-        stride = -(-n_samples // PER_BYTE)
-        self._size = len(HEADER) + n_variants * stride
-        with path.open("rb") as file:
-            self._mapped = mmap.mmap(file.fileno(), self._size, access=mmap.ACCESS_READ)
-        whole = np.frombuffer(self._mapped, np.uint8, offset=len(HEADER))
-        self._packed = whole.reshape(n_variants, stride)
+        self._n_variants = n_variants
+        self._stride = -(-n_samples // PER_BYTE)
+        self._size = len(HEADER) + n_variants * self._stride
+        self._map()
         self._kept = np.arange(n_variants) if kept is None else kept
         self._n_samples = n_samples
         self._copies = np.array(CODINGS[coding], np.float32)
@@ -71,6 +71,28 @@ class Genotypes(Design):
         self._values = np.full((self._kept.size, 4), np.nan, np.float32)
         self._names = names
         self.n_threads = n_threads
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the map: a copy, as in another process, opens the file again."""
+        kept = {name: value for name, value in vars(self).items() if name not in MAPPED}
+        return kept | {"path": self.path.absolute()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Open the file again."""
+        vars(self).update(state)
+        size = self.path.stat().st_size
+        if size != self._size:
+            raise OSError(
+                f"{self.path}: the file changed since it was opened ({self._size:,} bytes then, "
+                f"{size:,} now). Open it anew."
+            )
+        self._map()
+
+    def _map(self) -> None:
+        with self.path.open("rb") as file:
+            self._mapped = mmap.mmap(file.fileno(), self._size, access=mmap.ACCESS_READ)
+        whole = np.frombuffer(self._mapped, np.uint8, offset=len(HEADER))
+        self._packed = whole.reshape(self._n_variants, self._stride)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -95,6 +95,12 @@ def _columns_of(path: Path, widths: tuple[int, ...], what: str) -> list[tuple[st
 def read_samples_of(stems: Sequence[Path]) -> NDArray[np.void]:
     """Return the samples, which all files must have alike."""
     first = _columns_of(Path(f"{stems[0]}.fam"), (6,), "sample")
+    twice = next((pair for pair, n in Counter(zip(*first[:2], strict=True)).items() if n > 1), None)
+    if twice is not None:
+        raise FileError(
+            f"{stems[0]}.fam: the sample {quote(' '.join(twice))} is there twice; family and name "
+            "(FID, IID) must be distinct. Rename one of them."
+        )
     for stem in stems[1:]:
         path = Path(f"{stem}.fam")
         own = _columns_of(path, (6,), "sample")

@@ -44,6 +44,7 @@ class Table:
     # Of files that have them: the names of all columns of the samples, and of other matrices.
     known: Sequence[str] = ()
     layers: Sequence[str] = ()
+    variants: NDArray[np.void] | None = None  # of genotypes: where the first columns lie
 
 
 @dataclass(frozen=True, slots=True)

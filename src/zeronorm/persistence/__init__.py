@@ -63,6 +63,7 @@ from __future__ import annotations
 
 from ._archive import CertificateFileError, ModelFileError, is_archive, write_file
 from ._certificates import load_certificate, save_certificate
+from ._journal import CheckpointError
 from ._linear_model import (
     LinearModel,
     LoadedClassifier,
@@ -77,6 +78,7 @@ from ._saved_certificate import SavedCertificate
 
 __all__ = [
     "CertificateFileError",
+    "CheckpointError",
     "LinearModel",
     "LoadedClassifier",
     "LoadedModel",

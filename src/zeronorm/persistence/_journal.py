@@ -81,6 +81,8 @@ class JournalFile:
     """
 
     def __init__(self, path: PathLike) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise TypeError(f"checkpoint must be the path of a file; got {path!r:.50}.")
         self.path = Path(path)
         if not self.path.parent.is_dir():
             raise FileNotFoundError(

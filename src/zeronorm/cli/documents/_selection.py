@@ -134,6 +134,7 @@ def describe_parameters(estimator: Any) -> dict[str, Any]:
     An infinite C is None.
     """
     found: dict[str, Any] = estimator.get_params(deep=False)
+    del found["checkpoint"]  # of the run, not of the model
     if not isinstance(estimator, MeasureClassifier):
         plan = estimator._plan()
         C = finite_or_none(plan.C)

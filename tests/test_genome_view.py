@@ -1,0 +1,278 @@
+"""Genotypes with scikit-learn and in pictures: rows, copies in other processes, the genome view."""
+
+import copy
+import json
+import os
+import pickle
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+
+import zeronorm
+from conftest import slow
+from plink import draw, imputed, write_plink
+from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, read_plink
+from zeronorm.designs import Rows, as_design
+from zeronorm.genome_view import drawn, genome_view
+
+N, P = 80, 30
+COPIES = draw(N, P, missing=0.02, seed=3)
+TRAIT = np.maximum(COPIES[:, 4], 0) - 1.5 * np.maximum(COPIES[:, 21], 0)
+TRAIT = TRAIT + 0.3 * np.random.default_rng(0).standard_normal(N)
+
+
+@pytest.fixture
+def genotypes(tmp_path):
+    return read_plink(write_plink(tmp_path / "d", COPIES, TRAIT.round(4)))
+
+
+# ------------------------------------------------------------------- scikit-learn's own tools
+
+
+@pytest.mark.parametrize("n_jobs", [None, *slow(2)])
+def test_scikit_learn_takes_rows_of_a_design(n_jobs, genotypes):
+    """Its cross-validation would refuse designs, or see other rows than of an array."""
+    X, folds = imputed(COPIES), KFold(4, shuffle=True, random_state=0)
+    model = BudgetRegressor(2)
+    assert len(genotypes.X) == N
+    wanted = cross_val_score(model, X, TRAIT, cv=folds)
+    found = cross_val_score(model, genotypes.X, TRAIT, cv=folds, n_jobs=n_jobs)
+    assert np.allclose(found, wanted, rtol=1e-5)
+    search = GridSearchCV(model, {"n_features": [1, 2]}, cv=folds).fit(genotypes.X, TRAIT)
+    assert search.best_params_ == {"n_features": 2}
+    predicted = cross_val_predict(model, genotypes.X, TRAIT, cv=folds)
+    assert np.allclose(predicted, cross_val_predict(model, X, TRAIT, cv=folds), rtol=1e-4)
+
+
+@pytest.mark.parametrize("rows", [np.array([5, 2, 60]), [3, 4], slice(2, 70, 3), np.arange(N) > 9])
+def test_rows_are_those_of_an_array(rows, genotypes):
+    """Rows would be others, or be copied."""
+    X = imputed(COPIES)
+    for design in (genotypes.X, as_design(X), Rows(genotypes.X, np.arange(N))):
+        some = design[rows, ...]
+        assert isinstance(some, Rows)
+        assert np.array_equal(some.gather(np.arange(P)), X[rows])
+        assert np.array_equal(design[rows][[1]].gather(slice(0, 3)), X[rows][[1], :3])
+
+
+def test_what_is_no_rows_is_refused(genotypes):
+    """A row or a column would be taken for something else, or the design become an array."""
+    for wrong in (3, (slice(None), 2), np.zeros((2, 2), int)):
+        with pytest.raises(TypeError, match="row"):
+            genotypes.X[wrong]
+    with pytest.raises(IndexError):
+        genotypes.X[[N]]
+    with pytest.raises(TypeError):
+        np.asarray(genotypes.X)
+
+
+def test_copies_in_other_processes_map_the_file_again(genotypes, tmp_path):
+    """A worker would get gigabytes of genotypes in its message, or could not be sent any."""
+    X = np.asfortranarray(imputed(COPIES))
+    np.save(tmp_path / "x.npy", X)
+    (tmp_path / "raw").write_bytes(b"head" + X.astype(np.float32).tobytes("F"))
+    large = np.memmap(tmp_path / "raw", np.float32, "r", 4, X.shape, "F")
+    for design in (genotypes.X, as_design(str(tmp_path / "x.npy")), as_design(large)):
+        for some in (design, design[[4, 3, 2]]):
+            sent = pickle.dumps(some)
+            assert len(sent) < 9000
+            for again in (pickle.loads(sent), copy.deepcopy(some)):
+                assert np.array_equal(again.gather(slice(None)), some.gather(slice(None)))
+                assert again.feature_names == some.feature_names
+    sent = pickle.dumps(as_design(np.memmap(large.filename, np.float32, "r", 4, X.shape, "F")[1:]))
+    assert np.array_equal(pickle.loads(sent).gather(slice(None)), X.astype(np.float32)[1:])
+    sent = pickle.dumps(genotypes.X)
+    with open(tmp_path / "d.bed", "ab") as file:
+        file.write(b"more")
+    with pytest.raises(OSError, match="the file changed since it was opened"):
+        pickle.loads(sent)
+
+
+def test_a_sample_that_is_there_twice_is_refused(tmp_path):
+    """The phenotype of one of them would be taken for that of the other."""
+    path = write_plink(tmp_path / "d", COPIES)
+    fam = tmp_path / "d.fam"
+    fam.write_text(fam.read_text().replace("F1 S3 ", "F1 S2 "))
+    with pytest.raises(ValueError, match=r"the sample 'F1 S2' is there twice.*Rename one of them"):
+        read_plink(path)
+
+
+# ----------------------------------------------------------------------------- the genome view
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_the_view_shows_the_chosen_variants_where_they_lie(standardize, genotypes):
+    """Variants would be drawn elsewhere, with other scores or other signs."""
+    model = BudgetRegressor(2, standardize=standardize).fit(genotypes.X, TRAIT)
+    assert model.support_.tolist() == [4, 21]
+    tree = ElementTree.fromstring(genome_view(genotypes, model, TRAIT, title="a < b & c"))
+    text = [one.text for one in tree.iter(f"{SVG}text")]
+    assert text[0] == "a < b & c"
+    assert [name for name in text if name.startswith("rs")] == ["rs4", "rs21"]
+    assert [name for name in text if name.isdigit()][:6] != []
+    dots = [
+        (float(dot.get("cx")), float(dot.get("cy")), dot.get("fill"))
+        for dot in tree.iter(f"{SVG}circle")
+    ][2:4]
+    # The oracle: |r| of each variant, by NumPy, and the largest tick.
+    r = np.abs([np.corrcoef(x, TRAIT)[0, 1] if x.std() else 0.0 for x in imputed(COPIES).T])
+    ticks = [float(one) for one in text if one.replace(".", "").isdigit() and "." in one]
+    for (x, y, color), j, sign in zip(dots, (4, 21), (1, -1), strict=True):
+        assert abs((418 - y) / 250 * max(ticks) - r[j]) < 1e-3
+        assert (color == "#b45309") == (sign > 0)
+        assert 66 <= x <= 1094
+    assert dots[0][0] < dots[1][0]
+    n_points = sum(path.get("d").count("M") for path in tree.iter(f"{SVG}path"))
+    assert 20 <= n_points <= P + 2
+
+
+def test_every_target_has_a_view(genotypes):
+    """Of a target there would be no picture, or one with numbers that are none."""
+    three = np.digitize(TRAIT, [-1.0, 0.3])
+    times = np.zeros(N, [("event", bool), ("time", float)])
+    times["event"], times["time"] = True, np.exp(-TRAIT)
+    for model, y in (
+        (BudgetSurvivalAnalysis(2), times),
+        (BudgetClassifier(2, calibrate=False), three),
+        (BudgetClassifier(2, multi_class="ovr", calibrate=False), three),
+        (BudgetRegressor(2), np.column_stack([TRAIT, 1 - TRAIT])),
+        (BudgetRegressor(2, loss="poisson"), np.exp(TRAIT).round()),
+    ):
+        text = genome_view(genotypes, model.fit(genotypes.X, y), y)
+        assert "nan" not in text
+        shown = {one.text for one in ElementTree.fromstring(text).iter(f"{SVG}text")}
+        assert {f"rs{j}" for j in model.support_} <= shown
+
+
+def test_a_view_of_many_variants_is_small_and_many_names_fit():
+    """A million variants would be a file that no browser opens, or names lie on each other."""
+    p = 60_000
+    variants = np.zeros(p, [("chromosome", "O"), ("name", "O"), ("position", np.int64)])
+    variants["chromosome"] = np.repeat([*map(str, range(1, 21)), "X", "MT"], -(-p // 22))[:p]
+    variants["name"] = [f"rs{j}<>&" for j in range(p)]
+    variants["position"] = np.arange(p)
+    rng = np.random.default_rng(0)
+
+    class Model:
+        support_ = np.arange(1000, 1100)
+        coef_ = rng.standard_normal((3, p))
+
+    text = drawn(variants, Model(), rng.random(p) ** 3)
+    assert len(text) < 2_000_000
+    tree = ElementTree.fromstring(text)
+    labels = [float(one.get("x")) for one in tree.iter(f"{SVG}text") if one.text.startswith("rs")]
+    assert len(labels) == 60
+    assert min(labels) >= 66
+    assert max(labels) <= 1094
+    assert np.diff(sorted(labels)).min() > 13
+    order = [one.text for one in tree.iter(f"{SVG}text") if one.text in ("2", "10", "X")]
+    assert order == ["2", "10", "X"]
+
+
+def test_the_command_draws_and_refuses_other_data(genotypes, run, tmp_path, monkeypatch):
+    """The picture would be missing, or be asked for in vain."""
+    monkeypatch.chdir(tmp_path)
+    chosen = ("-k", "2", "-o", "m.npz", "--no-cv", "--json")
+    document = json.loads(run("select", "d.bed", *chosen, "--view", "d.svg").stdout)
+    names = {row["name"].removesuffix("_A") for row in document["models"][0]["features"]}
+    shown = {one.text for one in ElementTree.parse("d.svg").iter(f"{SVG}text")}
+    assert names == {"rs4", "rs21"} <= shown
+    result = run("select", "golub", *chosen, "--view", "g.svg", code=2)
+    assert "--view g.svg is of genotypes" in result.stderr
+    assert not Path("g.svg").exists()
+
+
+# --------------------------------------------------------------------------------- real data
+
+DATA = Path(os.environ.get("ZERONORM_DATA", "/nowhere"))
+
+
+def as_bed(stem, copies, chromosome, position, y):
+    """Write genotypes of 2, 1, 0 and -1 copies as .bed, .bim and .fam; return the path."""
+    n, p = copies.shape
+    code = np.array([3, 2, 0, 1], np.uint8)[copies.T.astype(int)]
+    quad = np.pad(code, ((0, 0), (0, -n % 4))).reshape(p, -1, 4)
+    packed = quad[:, :, 0] | quad[:, :, 1] << 2 | quad[:, :, 2] << 4 | quad[:, :, 3] << 6
+    stem.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + packed.tobytes())
+    lines = [
+        f"{c}\tv{j}\t0\t{int(at)}\tA\tG"
+        for j, (c, at) in enumerate(zip(chromosome, position, strict=True))
+    ]
+    stem.with_suffix(".bim").write_text("\n".join(lines) + "\n")
+    stem.with_suffix(".fam").write_text("".join(f"{i} {i} 0 0 0 {v}\n" for i, v in enumerate(y)))
+    return stem.with_suffix(".bed")
+
+
+def first_of(path, k):
+    """The chromosomes and positions of k chosen variants, and the model, of the .fam's target."""
+    genotypes = read_plink(path)
+    known = ~np.isnan(genotypes.phenotype)
+    genotypes = read_plink(path, samples=known)
+    y = genotypes.phenotype
+    binary = set(np.unique(y)) == {0.0, 1.0}
+    model = (BudgetClassifier if binary else BudgetRegressor)(k, method="l0").fit(genotypes.X, y)
+    ElementTree.fromstring(genome_view(genotypes, model, y))
+    found = genotypes.variants[model.support_]
+    return found["chromosome"].tolist(), found["position"], model
+
+
+@pytest.mark.skipif(not (DATA / "mice").is_dir(), reason="needs the data sets")
+@pytest.mark.parametrize(
+    ("trait", "chromosome", "low", "high"),
+    [("y", "7", 49.0, 50.0), ("black", "4", 48.5, 49.5)],
+)
+def test_coats_of_mice(trait, chromosome, low, high, tmp_path):
+    """The gene of a coat would not be found: Tyr on 7, Tyrp1 (its neighbourhood) on 4."""
+    data = np.load(DATA / "mice" / "arrays.npz")
+    cases = np.where(data[trait] > 0, 2, 1)
+    path = as_bed(tmp_path / "mice", data["X"], data["chr"], 1e6 * data["mbp"].astype(float), cases)
+    chromosomes, positions, model = first_of(path, 2)
+    assert chromosome in map(str, chromosomes)
+    place = [str(one) for one in chromosomes].index(chromosome)
+    assert low <= positions[place] / 1e6 <= high
+    assert model.score(read_plink(path).X, cases - 1) > 0.85
+
+
+@pytest.mark.skipif(not (DATA / "arabidopsis_ft16").is_dir(), reason="needs the data sets")
+def test_flowering_time_of_arabidopsis(tmp_path):
+    """Genotypes of one chromosome, of zeros and ones, would not be selected from."""
+    data = np.load(DATA / "arabidopsis_ft16" / "arrays.npz")
+    days = np.where(data["ft16"] > 0, data["ft16"], -9)
+    path = as_bed(tmp_path / "at", 2 * data["X"], ["5"] * len(data["pos"]), data["pos"], days)
+    _, _, model = first_of(path, 5)
+    known = days > 0
+    assert model.score(read_plink(path, samples=known).X, days[known]) > 0.6
+
+
+@pytest.mark.skipif(not (DATA / "rice_imputed").is_dir(), reason="needs the data sets")
+def test_height_of_rice(tmp_path):
+    """Targets that are missing would not be left out, or 50,000 variants be too many."""
+    data = np.load(DATA / "rice_imputed" / "arrays.npz")
+    heights = np.where(data["y"] == 0, 0, (data["y"] + 3) // 2)
+    p = data["X"].shape[1]
+    path = as_bed(tmp_path / "rice", data["X"], 1 + 12 * np.arange(p) // p, np.arange(p), heights)
+    _, _, model = first_of(path, 8)
+    known = heights > 0
+    assert model.score(read_plink(path, samples=known).X, heights[known] - 1) > 0.8
+
+
+@pytest.mark.skipif(not (DATA / "bigsnpr_example").is_dir(), reason="needs the data sets")
+def test_files_as_they_are_distributed():
+    """The files of others would be refused: of bigsnpr, of HapMap 3, of MendelIHT.jl."""
+    chromosomes, _, model = first_of(DATA / "bigsnpr_example" / "bigsnpr_example.bed", 5)
+    assert len(chromosomes) == 5
+    hapmap = read_plink(DATA / "hapmap3" / "hapmap3.bed")
+    data = np.load(DATA / "hapmap3" / "arrays.npz")
+    names = data["pops"].astype(str)[data["y"]]
+    asia = np.isin(names, ["CHB", "CHD", "JPT"])
+    X, y = hapmap.X[asia], names[asia] == "JPT"
+    fitted = BudgetClassifier(20).fit(X, y)
+    assert fitted.score(X, y) > 0.9
+    _, _, model = first_of(DATA / "plink_example" / "mendel" / "normal.bed", 7)
+    assert model.support_.size == 7
+    assert zeronorm.cross_validate(BudgetClassifier(20, calibrate=False), X, y, cv=3).mean > 0.6
