@@ -69,15 +69,15 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
         return read_sparse(X, threads)
     if not isinstance(X, np.ndarray) and isinstance(X, Design):
         return X
-    suffix = os.path.splitext(os.fspath(X))[1] if isinstance(X, str | os.PathLike) else ""
-    if suffix == ".bed":
+    path: str = os.fspath(X) if isinstance(X, str | os.PathLike) else ""
+    if path.endswith(".bed"):
         from ..genotypes import read_plink
 
-        return read_plink(X, n_threads=threads).X
-    if suffix in (".h5ad", ".h5"):
+        return read_plink(path, n_threads=threads).X
+    if path.endswith((".h5ad", ".h5")):
         from ..files._hdf5 import open_annotated
 
-        return open_annotated(os.fspath(X)).design(threads)
+        return open_annotated(path).design(threads)
     if is_lazy(X):
         return open_lazy(X, threads)
     return read_dense(X, threads)
