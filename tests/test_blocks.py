@@ -350,7 +350,8 @@ def test_what_has_no_room_is_not_verified(file, monkeypatch):
 def test_what_lies_in_memory_is_not_read_by_blocks():
     """A frame or a tensor would be cut where its memory can be read at once."""
     pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
-    for X in (G, G.tolist(), pd.DataFrame(G), pd.Series(G[0]), sp.csr_array(G), "x.npy", None):
+    odd = pd.DataFrame(G[:, :3], columns=["group", "format", "indptr"])
+    for X in (G, G.tolist(), pd.DataFrame(G), odd, pd.Series(G[0]), sp.csr_array(G), "x.npy", None):
         assert not is_lazy(X)
     assert not is_lazy(xr.DataArray(G))
     assert isinstance(as_design(xr.DataArray(G)), Dense)

@@ -179,9 +179,7 @@ def read_data(
     for name, values in given.items():
         if isinstance(values, np.ma.MaskedArray) or np.iscomplexobj(values):
             raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
-    _check_room(X)
-    X = X.gather(slice(None)) if isinstance(X, Design) else X
-    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    X = _in_memory(X)
     q = len(certificate.dual) if certificate.dual.ndim == 2 else 1
     loss = loss_of(certificate.loss, certificate.parameters, q, certificate.intercept)
     labels = in_order(y) if loss.ordered else np.asarray(y)
@@ -258,18 +256,21 @@ def read_data(
     )  # fmt: skip
 
 
-def _check_room(X: Any) -> None:
-    """Raise MemoryError where X is not in memory and has no room there: it is loaded as a whole."""
+def _in_memory(X: Any) -> np.ndarray:
+    """Return X as an array; raise MemoryError where it is none, and has no room in memory."""
     shape: Any = getattr(X, "shape", None)
-    if isinstance(X, np.ndarray) or not (isinstance(shape, tuple) and len(shape) == 2):
-        return
-    size, free = COPIES * 8.0 * float(shape[0]) * float(shape[1]), available_memory()
+    cells = 0.0
+    if isinstance(shape, tuple) and len(shape) == 2 and not isinstance(X, np.ndarray):
+        cells = float(shape[0]) * float(shape[1])
+    size, free = COPIES * 8.0 * cells, available_memory()
     if size > free:
         raise MemoryError(
             f"X must have room in memory to be verified, {COPIES} times in float64: "
             f"{readable(size)}, and {readable(free)} are available. Verify where there is more "
             "memory."
         )
+    X = X.gather(slice(None)) if isinstance(X, Design) else X
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
 
 
 def _check_features(certificate: Certificate, constant: np.ndarray) -> None:
