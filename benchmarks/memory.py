@@ -88,8 +88,8 @@ CASES: list[tuple[str, str, int, int, int]] = [
     ("BudgetClassifier(50, calibrate=False)", "csr", 20_000, 100_000, 2),
     ("BudgetClassifier(50, calibrate=False)", "csc", 20_000, 100_000, 2),
     ("BudgetClassifier(50, calibrate=False)", "f4F mapped", 5_000, 40_000, 2),
-    ("BudgetClassifier(50, calibrate=False)", "f4C h5", 5_000, 8_000, 2),
-    ("BudgetClassifier(50, calibrate=False)", "f4C row h5", 5_000, 8_000, 2),
+    ("BudgetClassifier(50, calibrate=False)", "f4C h5", 5_000, 3_000, 2),
+    ("BudgetClassifier(50, calibrate=False)", "f4C row h5", 5_000, 3_000, 2),
     ("BudgetClassifier(50, calibrate=False)", "csr h5", 20_000, 20_000, 2),
     ("BudgetClassifier(50, method='minimax', calibrate=False)", "f4F", 10_000, 10_000, 2),
     ("BudgetClassifier(20, method='greedy', calibrate=False)", "f4F", 500, 300_000, 2),
@@ -100,7 +100,7 @@ CASES: list[tuple[str, str, int, int, int]] = [
     ("L1Classifier(C=0.001)", "f4F", 500, 300_000, 2),
     ("L1Classifier(C=0.001)", "csr", 20_000, 100_000, 2),
     ("L1ClassifierCV(Cs=10, cv=3)", "f4F", 500, 100_000, 2),
-    ("MeasureClassifier(10, measure='f1')", "f4F", 500, 300_000, 2),
+    ("MeasureClassifier('f1', 10)", "f4F", 500, 300_000, 2),
 ]
 
 

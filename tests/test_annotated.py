@@ -245,3 +245,12 @@ def test_anndata(cells, backed):
     if backed is None:  # where backed, AnnData itself cannot reverse columns
         with pytest.raises(ValueError, match="X must have the columns that fit has seen"):
             model.predict(data[:, ::-1])
+
+
+def test_the_path_of_a_file_is_data(cells):
+    """`fit("cells.h5ad", y)` would be taken for the path of a .npy file."""
+    design = as_design(str(cells))
+    assert design.feature_names == GENES
+    assert design.shape == (N, P)
+    with pytest.raises(FileNotFoundError):
+        as_design(str(cells) + ".h5ad")

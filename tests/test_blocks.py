@@ -12,11 +12,12 @@ import scipy.sparse as sp
 from annotated import write_matrix
 from conftest import make_classification, slow
 from generators import gaussian, sparse
-from zeronorm import BudgetClassifier, L1Classifier, cross_validate, l1_path
+from zeronorm import BudgetClassifier, L1Classifier, cross_validate, l1_path, verify
 from zeronorm.designs import Dense, _foreign, _lazy, as_design
 from zeronorm.designs._blocks import Blocks
 from zeronorm.designs._operations import moments, scan
 from zeronorm.validate import is_lazy
+from zeronorm.verification import _data
 
 N, P = 37, 23
 G = gaussian(N, P)
@@ -332,10 +333,25 @@ def test_a_large_compressed_file_is_told_once(file, monkeypatch):
     assert len(told) == 1
 
 
+def test_what_has_no_room_is_not_verified(file, monkeypatch):
+    """The verifier would load all of a file that no memory holds."""
+    x = file.create_dataset("x", data=G, chunks=(5, P))
+    y = np.arange(N) % 2
+    certificate = BudgetClassifier(2, calibrate=False).fit(x, y).certificate_
+    assert verify(x, y, certificate)["objective"] > 0
+    assert verify(as_design(x), y, certificate)["objective"] > 0
+    monkeypatch.setattr(_data, "available_memory", lambda: 8.0 * G.size)
+    for data in (x, as_design(x)):
+        with pytest.raises(MemoryError, match="4 times in float64"):
+            verify(data, y, certificate)
+    verify(G, y, certificate)
+
+
 def test_what_lies_in_memory_is_not_read_by_blocks():
     """A frame or a tensor would be cut where its memory can be read at once."""
     pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
-    for X in (G, G.tolist(), pd.DataFrame(G), pd.Series(G[0]), sp.csr_array(G), "x.npy", None):
+    odd = pd.DataFrame(G[:, :3], columns=["group", "format", "indptr"])
+    for X in (G, G.tolist(), pd.DataFrame(G), odd, pd.Series(G[0]), sp.csr_array(G), "x.npy", None):
         assert not is_lazy(X)
     assert not is_lazy(xr.DataArray(G))
     assert isinstance(as_design(xr.DataArray(G)), Dense)

@@ -89,7 +89,7 @@ def test_parts_follow_the_storage(tmp_path):
         BudgetClassifier([3, 9]), BudgetClassifier(n_groups=2, groups=np.arange(30) // 3),
         BudgetClassifier(5, n_groups=2, groups=np.arange(30) // 3),
         BudgetClassifier(), BudgetRegressor(5), BudgetSurvivalAnalysis(5), L1Classifier(),
-        MeasureClassifier(5),
+        MeasureClassifier("f1", 5),
     ],
     ids=repr,
 )  # fmt: skip

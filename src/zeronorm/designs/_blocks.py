@@ -73,9 +73,8 @@ class Blocks(Design):
     @property
     def read_bytes(self) -> int:
         """The bytes of a block, as it is read and as the kernels take it, and of kept columns."""
-        n_samples, n_features = self.shape
-        kept = min(KEPT_BYTES, 8 * n_samples * n_features)
-        return self.reader.read_bytes + kept
+        size = 8 * self.shape[0] * self.shape[1] * self.density
+        return self.reader.read_bytes + int(min(KEPT_BYTES // 4, size))
 
     @property
     def scan_error(self) -> float:

@@ -142,7 +142,7 @@ class ArrayReader(Reader):
         tall = max(bottom - top for top, bottom in pairwise(self.slabs))
         size = tall * self.block * self.dtype.itemsize
         native = self.dtype.newbyteorder("=") in NATIVE_TYPES or self.dtype == np.bool_
-        return int(2 * size if native else size + tall * self.block * 8)
+        return int(1.25 * size if native else size + tall * self.block * 8)
 
     @property
     def gap(self) -> int:
@@ -221,10 +221,10 @@ class SparseReader(Reader):
 
     @property
     def read_bytes(self) -> int:
-        """The bytes of the entries of a block, twice, and of the pointers."""
+        """The bytes of the entries of a block, some of them twice, and of the pointers."""
         per_entry = self.dtype.itemsize + np.dtype(self._indices.dtype).itemsize
         entries = min(READ_ENTRIES + self._chunk, self._n_entries)
-        return int(3 * entries * per_entry + self._indptr.nbytes)
+        return int(1.5 * entries * per_entry + self._indptr.nbytes)
 
     @property
     def gap(self) -> int:
