@@ -220,6 +220,26 @@ def dense_eliminate(
     gone : (m,), overwritten by the columns that leave, in order. Returns how many they are.
     """
 
+def output_eliminate(
+    x: _Float,
+    y: _Float,
+    weight: _Float,
+    is_kept: NDArray[np.uint8],
+    loss: int,
+    parameters: tuple[float, float],
+    outputs: int,
+    intercept: bool,
+    columns: _Places,
+    sizes: _Places,
+    tol: float,
+    rule: tuple[int, float],
+    gone: _Places,
+) -> int:
+    """Eliminate columns that several outputs share, as `GroupExchanges.eliminate_by_steps` does.
+
+    As `dense_eliminate`; loss : negative for the multinomial one, else that of each response.
+    """
+
 def minimise_quadratic(
     matrix: _Float,
     right: _Float,
