@@ -200,19 +200,10 @@ def compare_left_out(
     """
 
 def dense_eliminate(
-    x: _Float,
-    y: _Float,
-    weight: _Float,
-    is_kept: NDArray[np.uint8],
-    loss: int,
-    parameters: tuple[float, float],
-    intercept: bool,
-    columns: _Places,
-    sizes: _Places,
-    tol: float,
-    rule: tuple[int, float],
-    gone: _Places,
-) -> int:
+    x: _Float, y: _Float, weight: _Float, is_kept: NDArray[np.uint8], loss: int,
+    parameters: tuple[float, float], intercept: bool, columns: _Places, sizes: _Places,
+    tol: float, rule: tuple[int, float], gone: _Places,
+) -> int:  # fmt: skip
     """Eliminate columns of a pool until each of the sizes is reached, as `Exchanges.eliminate`.
 
     x, is_kept : as of `dense_exchange`. columns : (m,) sorted, to begin with. sizes : falling.
@@ -221,24 +212,11 @@ def dense_eliminate(
     """
 
 def output_eliminate(
-    x: _Float,
-    y: _Float,
-    weight: _Float,
-    is_kept: NDArray[np.uint8],
-    loss: int,
-    parameters: tuple[float, float],
-    outputs: int,
-    intercept: bool,
-    columns: _Places,
-    sizes: _Places,
-    tol: float,
-    rule: tuple[int, float],
-    gone: _Places,
-) -> int:
-    """Eliminate columns that several outputs share, as `GroupExchanges.eliminate_by_steps` does.
-
-    As `dense_eliminate`; loss : negative for the multinomial one, else that of each response.
-    """
+    x: _Float, y: _Float, weight: _Float, is_kept: NDArray[np.uint8], loss: int,
+    parameters: tuple[float, float], outputs: int, intercept: bool, columns: _Places,
+    sizes: _Places, tol: float, rule: tuple[int, float], gone: _Places,
+) -> int:  # fmt: skip
+    """Eliminate what several outputs share; loss : negative for the multinomial one."""
 
 def minimise_quadratic(
     matrix: _Float,
