@@ -265,14 +265,16 @@ class Worker(PeerWorker):
         return {}
 
     def fit(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the support, the seconds of every repeat and the peak of memory."""
+        """Return the support, wall and CPU seconds of every repeat, and the peak of memory."""
         asked = (self.data, request["k"], request["family"], request["C"], self.threads)
         with PeakMemory() as memory:
-            wall, _, support = clock(lambda: self.call(*asked))
-        seconds = [wall]
+            wall, cpu, support = clock(lambda: self.call(*asked))
+        seconds = [(wall, cpu)]
         while len(seconds) < request["repeats"] and wall < QUICK:
-            seconds.append(clock(lambda: self.call(*asked))[0])
-        return {"support": support.tolist(), "seconds": seconds, "peak_mb": memory.beyond}
+            seconds.append(clock(lambda: self.call(*asked))[:2])
+        walls, cpus = zip(*seconds, strict=True)
+        reply = {"seconds": walls, "cpu_seconds": cpus, "peak_mb": memory.beyond}
+        return {"support": support.tolist(), **reply}
 
 
 if __name__ == "__main__":

@@ -12,9 +12,11 @@ from zeronorm.losses._multinomial import classes_as_outputs
 from zeronorm.result import Status
 from zeronorm.solvers.minimax import newton
 from zeronorm.solvers.minimax.problem import Blocks, State, bound_of, penalty
+from zeronorm.solvers.pool import refit as pool_refit
 from zeronorm.solvers.pool.expansion import Expansion
 from zeronorm.solvers.pool.group_exchange import GroupExchanges
 from zeronorm.solvers.pool.outputs import compiled_outputs, outputs_over_blocks
+from zeronorm.solvers.pool.refit import refit
 from zeronorm.solvers.pool.ridge import ridge
 from zeronorm.solvers.risk import Risk
 
@@ -205,6 +207,42 @@ def test_exchanges(kind, n, m, q, k, swaps, free):
     assert best.objective <= found.fit(columns).objective
     if swaps:
         assert found.improve(best) is best
+
+
+@each_free
+@pytest.mark.parametrize("kind", PROBLEMS)
+@pytest.mark.parametrize(
+    ("n", "m", "q", "sizes"), [(12, 9, 2, [3]), (40, 30, 3, [25, 11, 2]), (33, 12, 4, [12, 1])]
+)
+def test_elimination(kind, n, m, q, sizes, free):
+    """A pool would be reduced to other features than the steps in Python leave."""
+    Z, risk = problem(kind, n, n, m, q, free)
+    exchanges = GroupExchanges(Z, np.repeat(np.arange(m), q), risk, keep=np.array([1]))
+    left = np.delete(np.arange(m), [0] if max(sizes) < m else [])
+    found = exchanges.eliminate((q * left[:, None] + np.arange(q)).ravel(), sizes)
+    expected = exchanges.eliminate_by_steps(left, sizes)
+    assert list(found) == list(expected) == sizes
+    for size in sizes:
+        assert found[size].tolist() == expected[size].tolist()
+        assert found[size].size == q * size
+        assert q in found[size]
+
+
+@pytest.mark.parametrize("free", [True, False], ids=["intercepts", "origin"])
+@pytest.mark.parametrize("kind", ["least_squares", "poisson", "huber"])
+@pytest.mark.parametrize("unit", [None, 0.7], ids=["whole rows", "parts of rows"])
+def test_choice_of_a_weight_of_responses(kind, free, unit, monkeypatch):
+    """The final fit of responses would have another C, or other coefficients."""
+    rng = np.random.default_rng(1)
+    Z, risk = problem(kind, 5, 40, 4, 3, free)
+    mean, std = (np.repeat(one, 3) for one in rng.uniform(0.1, 3.0, (2, 4)))
+    units = None if unit is None else np.full(risk.weight.size, unit)
+    found = refit(Z, mean, std, risk, unit=units)
+    monkeypatch.setattr(pool_refit, "comparison_at_once", lambda *_: None)
+    expected = refit(Z, mean, std, risk, unit=units)
+    assert found.C == expected.C
+    assert found.loo_loss == pytest.approx(expected.loo_loss, rel=1e-3)
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-4, atol=1e-6)
 
 
 @each_free

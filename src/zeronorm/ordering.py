@@ -19,10 +19,11 @@ def largest(values: FloatArray, k: int) -> IndexArray:
     if np.isnan(ordered[values.size - k :]).any():
         raise ValueError("scores must be numbers; got NaN.")
     cut = ordered[values.size - k]
-    above = np.flatnonzero(values > cut)
-    above = above[np.argsort(-values[above], kind="stable")]
-    ties = np.flatnonzero(values == cut)[: k - above.size]
-    return np.concatenate([above, ties]).astype(np.int64, copy=False)
+    top = np.flatnonzero(values >= cut)
+    if top.size > k:  # of those that tie, the first
+        top = np.concatenate([np.flatnonzero(values > cut), np.flatnonzero(values == cut)])[:k]
+    top = top[np.argsort(-values[top], kind="stable")]
+    return top.astype(np.int64, copy=False)
 
 
 def predicted(scores: FloatArray) -> IndexArray:

@@ -200,25 +200,23 @@ def compare_left_out(
     """
 
 def dense_eliminate(
-    x: _Float,
-    y: _Float,
-    weight: _Float,
-    is_kept: NDArray[np.uint8],
-    loss: int,
-    parameters: tuple[float, float],
-    intercept: bool,
-    columns: _Places,
-    sizes: _Places,
-    tol: float,
-    rule: tuple[int, float],
-    gone: _Places,
-) -> int:
+    x: _Float, y: _Float, weight: _Float, is_kept: NDArray[np.uint8], loss: int,
+    parameters: tuple[float, float], intercept: bool, columns: _Places, sizes: _Places,
+    tol: float, rule: tuple[int, float], gone: _Places,
+) -> int:  # fmt: skip
     """Eliminate columns of a pool until each of the sizes is reached, as `Exchanges.eliminate`.
 
     x, is_kept : as of `dense_exchange`. columns : (m,) sorted, to begin with. sizes : falling.
     rule : with how many columns they leave one by one, and what share of them leaves before that.
     gone : (m,), overwritten by the columns that leave, in order. Returns how many they are.
     """
+
+def output_eliminate(
+    x: _Float, y: _Float, weight: _Float, is_kept: NDArray[np.uint8], loss: int,
+    parameters: tuple[float, float], outputs: int, intercept: bool, columns: _Places,
+    sizes: _Places, tol: float, rule: tuple[int, float], gone: _Places,
+) -> int:  # fmt: skip
+    """Eliminate what several outputs share; loss : negative for the multinomial one."""
 
 def minimise_quadratic(
     matrix: _Float,

@@ -15,6 +15,7 @@
 #include "eliminate.hpp"
 #include "exchange.hpp"
 #include "left_out.hpp"
+#include "output_eliminate.hpp"
 #include "output_exchange.hpp"
 #include "outputs.hpp"
 #include "quadratic.hpp"
@@ -231,6 +232,40 @@ std::int64_t eliminated(const StridedMatrix<double>& x, const Array<double>& y,
     return count;
 }
 
+// loss: negative for the multinomial one, else that of each response.
+std::int64_t eliminated_outputs(const StridedMatrix<double>& x, const Array<double>& y,
+                                const Array<double>& weight, const Array<std::uint8_t>& is_kept,
+                                int loss, const Pair& parameters, std::int64_t outputs,
+                                bool intercept, const Array<std::int64_t>& columns,
+                                const Array<std::int64_t>& sizes, double tol,
+                                const std::pair<std::int64_t, double>& rule,
+                                const OutIndices& gone) {
+    OutputElimination elimination{x.data(),
+                                  x.stride(0),
+                                  x.stride(1),
+                                  is_kept.data(),
+                                  {columns.data(), columns.data() + length(columns, 0)},
+                                  {sizes.data(), sizes.data() + length(sizes, 0)},
+                                  tol,
+                                  {rule.first, rule.second}};
+    std::int64_t count = 0;
+    const auto run = [&](auto&& problem) -> RidgeAnswer {
+        const auto order = elimination.run(problem);
+        std::copy(order.begin(), order.end(), gone.data());
+        count = static_cast<std::int64_t>(order.size());
+        return {};
+    };
+    const std::int64_t n = length(x, 0);
+    const auto of_loss = [&]<class Loss>(const Loss& one) {
+        return run(ResponsesRidge<Loss>(one, y.data(), weight.data(), n, outputs, intercept));
+    };
+    finite([&] {
+        if (loss < 0) return run(MultinomialRisk(y.data(), weight.data(), n, outputs, intercept));
+        return with_loss({loss, parameters.first, parameters.second}, of_loss);
+    });
+    return count;
+}
+
 // b, objective, bound, steps, and how they ended
 std::tuple<double, double, double, int, int> blocks(
     const StridedMatrix<double>& x, const Matrix& membership, const Array<double>& y,
@@ -326,6 +361,9 @@ void bind_ridge(nb::module_& m) {
     m.def("dense_eliminate", &eliminated, "x"_array, "y"_array, "weight"_array, "is_kept"_array,
           "loss"_a, "parameters"_a, "intercept"_a, "columns"_array, "sizes"_array, "tol"_a,
           "rule"_a, "gone"_array);
+    m.def("output_eliminate", &eliminated_outputs, "x"_array, "y"_array, "weight"_array,
+          "is_kept"_array, "loss"_a, "parameters"_a, "outputs"_a, "intercept"_a, "columns"_array,
+          "sizes"_array, "tol"_a, "rule"_a, "gone"_array);
     m.def("minimise_quadratic", &minimise, "matrix"_array, "right"_array, "n_fixed"_a, "q"_a,
           "tol"_a, "most"_a, "rule"_a, "u"_array);
     m.def("block_newton", &blocks, "x"_array, "membership"_array, "y"_array, "weight"_array,

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "ridge.hpp"
@@ -18,28 +19,21 @@ struct EliminationRule {
     double share;             // before that this share of them at a time
 };
 
-// Leaves out the columns of smallest |u_j| until each of the sizes, falling, is reached, as
-// `Exchanges.eliminate` of solvers/pool/exchange.py does. left: what to begin with, sorted. Returns
-// the columns that have left, in order.
-template <class Loss>
-std::vector<std::int64_t> eliminate(const Risk<Loss>& risk, bool intercept, const double* x,
-                                    std::int64_t row_stride, std::int64_t column_stride,
-                                    const std::uint8_t* is_kept, std::vector<std::int64_t> left,
-                                    const std::vector<std::int64_t>& sizes, double tol,
-                                    const EliminationRule& rule) {
+// Leaves out the columns of smallest ||u_j||, u_j their coefficients in q outputs, until each of
+// the sizes, falling, is reached. left: what to begin with, sorted. fit(left, u) solves the problem
+// on these columns from u, q numbers of each of them, which it overwrites. Returns the columns that
+// have left, in order.
+template <class Fit>
+std::vector<std::int64_t> eliminate_by(Fit&& fit, std::size_t q, const std::uint8_t* is_kept,
+                                       std::vector<std::int64_t> left,
+                                       const std::vector<std::int64_t>& sizes,
+                                       const EliminationRule& rule) {
     const auto size_of = [](const auto& items) { return static_cast<std::int64_t>(items.size()); };
     std::vector<std::int64_t> gone;
-    std::vector<double> u(left.size(), 0.0), ones(left.size(), 1.0), scores(left.size());
-    std::vector<double> margins(static_cast<std::size_t>(risk.n())), dual(margins.size());
-    double b = 0.0;
+    std::vector<double> u(q * left.size(), 0.0);
     for (const std::int64_t size : sizes) {
         while (size_of(left) > size) {
-            RidgeSolver<Loss> solver(risk, intercept, size_of(left), ones.data());
-            solver.choose(x, row_stride, column_stride, left.data());
-            b = solver
-                    .solve(b, tol, false, kInfinity, u.data(), margins.data(), dual.data(),
-                           scores.data())
-                    .intercept;
+            fit(left, u);
             std::int64_t count = 1;
             if (size_of(left) > rule.one_by_one)
                 count = std::max(count, static_cast<std::int64_t>(
@@ -48,7 +42,10 @@ std::vector<std::int64_t> eliminate(const Risk<Loss>& risk, bool intercept, cons
             std::vector<std::size_t> order(left.size());
             std::iota(order.begin(), order.end(), std::size_t{0});
             const auto magnitude = [&](std::size_t a) {  // a NaN has no place in an order
-                return is_kept[left[a]] || std::isnan(u[a]) ? kInfinity : std::abs(u[a]);
+                double length = q == 1 ? std::abs(u[a]) : 0.0;
+                for (std::size_t o = 0; q > 1 && o < q; ++o)
+                    length += u[a * q + o] * u[a * q + o];
+                return is_kept[left[a]] || std::isnan(length) ? kInfinity : length;
             };
             // Of equal magnitudes the larger index goes first, so that ties keep the smaller.
             std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t c) {
@@ -64,12 +61,36 @@ std::vector<std::int64_t> eliminate(const Risk<Loss>& risk, bool intercept, cons
             for (std::size_t a = 0; a < left.size(); ++a) {
                 if (leaves[a]) continue;
                 left[next] = left[a];
-                u[next++] = u[a];
+                std::copy_n(u.data() + a * q, q, u.data() + next++ * q);
             }
             left.resize(next);
+            u.resize(q * next);
         }
     }
     return gone;
+}
+
+// That of one output, as `Exchanges.eliminate` of solvers/pool/exchange.py does.
+template <class Loss>
+std::vector<std::int64_t> eliminate(const Risk<Loss>& risk, bool intercept, const double* x,
+                                    std::int64_t row_stride, std::int64_t column_stride,
+                                    const std::uint8_t* is_kept, std::vector<std::int64_t> left,
+                                    const std::vector<std::int64_t>& sizes, double tol,
+                                    const EliminationRule& rule) {
+    const std::vector<double> ones(left.size(), 1.0);
+    std::vector<double> scores(left.size());
+    std::vector<double> margins(static_cast<std::size_t>(risk.n())), dual(margins.size());
+    double b = 0.0;
+    const auto fit = [&](const std::vector<std::int64_t>& columns, std::vector<double>& u) {
+        const auto m = static_cast<std::int64_t>(columns.size());
+        RidgeSolver<Loss> solver(risk, intercept, m, ones.data());
+        solver.choose(x, row_stride, column_stride, columns.data());
+        b = solver
+                .solve(b, tol, false, kInfinity, u.data(), margins.data(), dual.data(),
+                       scores.data())
+                .intercept;
+    };
+    return eliminate_by(fit, 1, is_kept, std::move(left), sizes, rule);
 }
 
 }  // namespace zeronorm

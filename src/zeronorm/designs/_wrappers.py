@@ -76,16 +76,16 @@ class Scaled(Wrapper):
 
         scores : (stop - start,) or (stop - start, m), of the base.
         """
-        shape = (-1,) + (1,) * (scores.ndim - 1)
-        scale = self.scale[start:stop].reshape(shape)
         # Along contiguous memory, so that a vector has one sum alone and among others.
         sums = np.ascontiguousarray(v.T).sum(axis=-1)
+        # Vector by vector: loops over the few vectors of a column would cost more than the numbers.
+        lifted: FloatArray = scores.T.copy()
         # Scores that are not finite stay so: who scans looks for them.
         with np.errstate(over="ignore", invalid="ignore"):
-            if self.mean is None:
-                return np.asarray(scale * scores)
-            lifted: FloatArray = scores - self.mean[start:stop].reshape(shape) * sums
-            lifted *= scale
+            if self.mean is not None:
+                lifted -= self.mean[start:stop] * sums[..., None]
+            lifted *= self.scale[start:stop]
+        lifted = np.ascontiguousarray(lifted.T)
         first, last = np.searchsorted(self.delicate, [start, stop])
         for features, columns in self._columns(self.delicate[first:last]):
             lifted[features - start] = columns.correlate(v, 0, features.size)

@@ -7,9 +7,10 @@ and leaves with all its columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import _kernels
 from ..._typing import Columns, FloatArray, IndexArray
@@ -30,6 +31,11 @@ from .exchange import (
 )
 from .outputs import KERNEL_POOL, OF_CLASSES, in_kernel, kernel_of
 from .ridge import Ridge, bounded, ridge
+
+# y, weights, which groups stay, the loss and its parameters, outputs, whether with intercepts.
+_Posed: TypeAlias = tuple[
+    FloatArray, FloatArray, NDArray[np.uint8], int, tuple[float, float], int, bool
+]
 
 
 class GroupExchanges:
@@ -75,6 +81,18 @@ class GroupExchanges:
         Returns the columns of nested supports, sorted, by the number of groups.
         """
         left = np.unique(self._code[columns])
+        x = self._in_kernel(left.size)
+        if x is None:
+            return self.eliminate_by_steps(left, sizes)
+        gone, falling = np.empty(left.size, np.int64), sorted(set(sizes), reverse=True)
+        _kernels.output_eliminate(
+            x, *self._for_kernel(), left, np.array(falling), ELIMINATION_TOL,
+            (ONE_BY_ONE, DROP_SHARE), gone,
+        )  # fmt: skip
+        return {k: self._columns(left[~np.isin(left, gone[: left.size - k])]) for k in falling}
+
+    def eliminate_by_steps(self, left: IndexArray, sizes: Sequence[int]) -> dict[int, IndexArray]:
+        """Do what `eliminate` does, in any pool; left : the groups, sorted."""
         found: dict[int, IndexArray] = {}
         start: tuple[FloatArray, float] | None = None
         for size in sorted(set(sizes), reverse=True):
@@ -96,21 +114,18 @@ class GroupExchanges:
 
     def improve(self, current: Fitted, *, swaps: bool = True) -> Fitted:
         """Splice and swap until neither helps; without swaps, splice."""
-        loss: Any = self._risk.loss
-        x, kernel, n, q = self._Z.repeated, kernel_of(loss), self._risk.size, loss.outputs
+        q, n = self._risk.loss.outputs, self._risk.size
         k = current.columns.size // q
-        small = n * self._code.size <= KERNEL_POOL and in_kernel(loss, n, k)
-        if x is None or kernel is None or not (small and k and self._of_features):
+        x = self._in_kernel(k)
+        if x is None:
             return self.improve_by_steps(current, swaps=swaps)
         if current.columns.tobytes() in self._settled:
             return current
-        parameters = (0.0, 0.0) if kernel == OF_CLASSES else loss.each.kernel_parameters
         places, u = current.columns[::q] // q, current.fit.coef.copy()
         margins, dual, scores = np.empty(q * n), np.empty(q * n), np.empty(q * k)
         numbers = _kernels.output_exchange(
-            x, self._risk.y, self._risk.weight, self._protected.view(np.uint8), kernel, parameters,
-            q, loss.free, self._tol, self._fit_tol, swaps, RULE, WON_BACK, places, u, margins, dual,
-            scores,
+            x, *self._for_kernel(), self._tol, self._fit_tol, swaps, RULE, WON_BACK, places, u,
+            margins, dual, scores,
         )  # fmt: skip
         columns = (q * places[:, None] + np.arange(q)).ravel()
         if swaps:
@@ -119,6 +134,21 @@ class GroupExchanges:
             return current
         fit = Ridge(u, numbers[0], margins, dual, scores, *numbers[1:])
         return Fitted(columns, bounded(fit, self._risk, np.ones(q * k)))
+
+    def _in_kernel(self, k: int) -> FloatArray | None:
+        """Return the pool where compiled solvers make the exchanges of k of its features."""
+        loss: Any = self._risk.loss
+        n = self._risk.size
+        small = n * self._code.size <= KERNEL_POOL and in_kernel(loss, n, k)
+        return self._Z.repeated if small and k and self._of_features else None
+
+    def _for_kernel(self) -> _Posed:
+        """Return what compiled solvers take of the problem."""
+        risk, loss = self._risk, cast("Any", self._risk.loss)
+        kernel = cast("int", kernel_of(loss))
+        parameters = (0.0, 0.0) if kernel == OF_CLASSES else loss.each.kernel_parameters
+        kept = self._protected.view(np.uint8)
+        return risk.y, risk.weight, kept, kernel, parameters, loss.outputs, loss.free
 
     def improve_by_steps(self, current: Fitted, *, swaps: bool = True) -> Fitted:
         """Do what `improve` does, in any pool."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from .ridge import Ridge, in_kernel, inverse_factor, leverages
 from .signed_ridge import signed_ridge
 
 FOLDS = 5  # where the loss of a row depends on other rows
+
+# Fits, coefficients and intercepts, and losses of left out rows, for some values of C.
+Compared: TypeAlias = tuple[list[tuple[FloatArray, float]], list[float]]
 
 
 def approximate_loss_left_out(
@@ -75,7 +78,7 @@ def compare_at_once(
     start: tuple[FloatArray, float],
     tol: float,
     unit: FloatArray | None,
-) -> tuple[list[tuple[FloatArray, float]], list[float]]:
+) -> Compared:
     """Return the fits with some values of C, each from the one before, and their losses as above.
 
     Of a sum over rows, in small problems, in one call.
@@ -89,6 +92,43 @@ def compare_at_once(
         tol, start[0].copy(), coef, intercepts, losses,
     )  # fmt: skip
     return list(zip(coef, intercepts.tolist(), strict=True)), losses.tolist()
+
+
+def comparison_at_once(Z: Columns, risk: Risk) -> Callable[..., Compared] | None:
+    """Return what compares values of C in few calls, for problems without signs; None: nothing."""
+    loss: Any = risk.loss
+    if loss.separable and in_kernel(Z, Z.shape[1], loss):
+        return compare_at_once
+    if type(loss) is not Responses or not loss.each.separable:
+        return None
+    own = Z.of_output(0)
+    return compare_responses_at_once if in_kernel(own, own.shape[1], loss.each) else None
+
+
+def compare_responses_at_once(
+    Z: Columns,
+    risk: Risk,
+    values: FloatArray,
+    penalty: FloatArray,
+    start: tuple[FloatArray, float],
+    tol: float,
+    unit: FloatArray | None,
+) -> Compared:
+    """Return the same of responses without covariates, a call for each: they have own models."""
+    loss = cast("Responses", risk.loss)
+    q, m = loss.outputs, values.size
+    y, weight = loss.by_output(risk.y), loss.by_output(risk.weight)
+    units = loss.by_output(np.minimum(risk.weight, 1.0 if unit is None else unit))
+    coef, losses = np.empty((m, penalty.size)), np.zeros(m)
+    for o in range(q):
+        one, own = Risk(y[o], weight[o], loss.each, loss.free), slice(o, None, q)
+        fits, of_one = compare_at_once(
+            Z.of_output(o), one, values, np.ascontiguousarray(penalty[own]),
+            (start[0][own], 0.0), tol, units[o],
+        )  # fmt: skip
+        coef[:, own] = [fit for fit, _ in fits]
+        losses += of_one
+    return [(fit, 0.0) for fit in coef], losses.tolist()
 
 
 def _left_out(

@@ -18,8 +18,8 @@ from ..._typing import Columns, FloatArray, IndexArray
 from ...losses import without_covariates
 from ..risk import Risk
 from ..signs import free_signs
-from .left_out import approximate_loss_left_out, compare_at_once, folds_of, held_out_loss
-from .ridge import ROUNDING, Ridge, in_kernel, inverse_factor
+from .left_out import approximate_loss_left_out, comparison_at_once, folds_of, held_out_loss
+from .ridge import ROUNDING, Ridge, inverse_factor
 from .signed_ridge import signed_ridge
 
 # Values of C for "loo", divided by the mean variance of the selected columns: from prior standard
@@ -141,8 +141,9 @@ class Comparison:
         """Fit with further values of C, each from the last fit."""
         Z, risk, penalty, signs = self.Z, self.risk, self.penalty, self.signs
         start = self.fits[-1] if self.fits else (np.zeros(penalty.size), 0.0)
-        if in_kernel(Z, penalty.size, risk.loss) and risk.loss.separable and not signs.any():
-            fits, losses = compare_at_once(Z, risk, values, penalty, start, self.tol, self.unit)
+        compare = None if signs.any() else comparison_at_once(Z, risk)
+        if compare is not None:
+            fits, losses = compare(Z, risk, values, penalty, start, self.tol, self.unit)
         else:
             fits, losses = [], []
             for C in values:
