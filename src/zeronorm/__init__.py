@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from . import losses, methods, published
     from .bags import Bags
     from .certificate import certify, prove
+    from .designs import Products
     from .estimators import (
         BagClassifier,
         BilevelCV,
@@ -54,6 +55,7 @@ _HOMES = {
     **dict.fromkeys(("certify", "prove"), "certificate"),
     "Bags": "bags",
     "Groups": "groups",
+    "Products": "designs",
     "read_plink": "genotypes",
     "cross_validate": "model_selection",
     "verify": "verification",

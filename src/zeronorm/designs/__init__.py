@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from .._typing import Design, Wrapper
 from ._beside import Beside
 from ._dense import Dense, read_dense
+from ._products import Products
 from ._read_sparse import read_sparse
 from ._sparse import Sparse
 from ._wrappers import Rows, Scaled
@@ -20,6 +21,7 @@ __all__ = [
     "Beside",
     "Dense",
     "Design",
+    "Products",
     "Rows",
     "Scaled",
     "Sparse",
