@@ -77,6 +77,7 @@ __all__ = [
     "L1SurvivalAnalysis",
     "L1SurvivalAnalysisCV",
     "MeasureClassifier",
+    "Products",
     "__version__",
     "certify",
     "cross_validate",

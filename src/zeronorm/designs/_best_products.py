@@ -5,18 +5,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import FloatArray, IndexArray
+from .._typing import Design, FloatArray, IndexArray
+from ._factors import Factors
 from ._pairs import Grid, Listed
 
-if TYPE_CHECKING:
-    from ._products import Products
-
-SHARES = (0.125, 0.25, 0.5, 0.75)  # of the rows, after which a tile may be left out
+SHARES = (0.125, 0.25, 0.5, 0.75, 0.875)  # of the rows, after which a tile may be left out
 SPREAD = 6.0  # deviations of a score of chance that a tile is expected to reach
 ROUNDING = 1e-6  # of bounds, which are of norms in float64
 LISTED = 1 << 16  # listed products at a time
@@ -45,10 +43,10 @@ class Best:
 class _Kept:
     """The best k of the scores seen, and the least |score| that still counts."""
 
-    def __init__(self, k: int) -> None:
+    def __init__(self, k: int, least: float) -> None:
         self._k = k
         self.columns, self.scores = np.empty(0, np.int64), np.empty(0)
-        self.least = -np.inf
+        self.least = least
 
     def add(self, columns: IndexArray, scores: FloatArray) -> None:
         """Take what is not below the least; ties go to the smaller column."""
@@ -63,11 +61,19 @@ class _Kept:
         order = np.lexsort((columns, -np.abs(scores)))[: self._k]
         self.columns, self.scores = columns[order], scores[order]
         if order.size == self._k:
-            self.least = float(np.abs(self.scores[-1]))
+            self.least = max(self.least, float(np.abs(self.scores[-1])))
 
 
 def best_products(
-    design: Products, pairs: Grid | Listed, main: int, v: ArrayLike, k: int, standardize: bool
+    design: Design,
+    factors: Factors,
+    pairs: Grid | Listed,
+    main: int,
+    v: ArrayLike,
+    k: int,
+    least: float,
+    *,
+    standardize: bool,
 ) -> Best:
     """Return the best products of a design; see `Products.best`."""
     n = design.shape[0]
@@ -82,29 +88,30 @@ def best_products(
         raise TypeError(f"k must be an integer; got {k!r}.") from None
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}.")
+    if not 0.0 <= float(least) < np.inf:
+        raise ValueError(f"least must be a finite number, not negative; got {least!r}.")
     if standardize:
         vector = vector - vector.mean()
-    kept, share = _Kept(min(k, pairs.size)), 1.0
+    kept, share = _Kept(min(k, pairs.size), float(least)), 1.0
     if isinstance(pairs, Listed):
         for start in range(0, pairs.size, LISTED):
-            columns = np.arange(start, min(start + LISTED, pairs.size)) + main
-            scores = design.correlate(vector, int(columns[0]), int(columns[-1]) + 1)
+            first, last = main + start, main + min(start + LISTED, pairs.size)
+            scores = design.correlate(vector, first, last)
             if standardize:
-                weight = np.full(n, 1.0 / n)
-                moments = design.moments(weight, int(columns[0]), int(columns[-1]) + 1)
-                scores = _standardized(scores, *moments)
-            kept.add(columns, scores)
+                scores = _standardized(scores, *design.moments(np.full(n, 1.0 / n), first, last))
+            kept.add(np.arange(first, last), scores)
     elif standardize:
-        for first, second, chosen in _tiles(design, pairs, pairs.order):
+        weights = [np.full(n, 1.0 / n)]
+        for a, b, chosen in _tiles(factors, pairs, pairs.order):
             own, other = np.nonzero(chosen)
-            a, b = first[other], second[own]
-            scores = design.tile(first, second, [vector])[0][chosen]
-            weight = [np.full(n, 1.0 / n)]
-            total = design.tile(first, second, weight, np.asarray, np.float64)[0][chosen]
-            square = design.tile(first, second, weight, np.square, np.float64)[0][chosen]
-            kept.add(pairs.number(a, b) + main, _standardized(scores, total, square))
+            scores = factors.tile(a, b, [vector])[0][chosen]
+            total = factors.tile(a, b, weights, np.asarray, np.float64)[0][chosen]
+            square = factors.tile(a, b, weights, np.square, np.float64)[0][chosen]
+            columns = pairs.number(a[other], b[own]) + main
+            kept.add(columns, _standardized(scores, total, square))
     else:
-        share = _search(design, pairs, main, vector, kept)
+        error = 2.0 * design.scan_error + ROUNDING
+        share = _search(factors, pairs, main, vector, kept, error)
     found = np.column_stack(pairs.factors(kept.columns - main))
     return Best(kept.columns, found, kept.scores, share)
 
@@ -115,19 +122,20 @@ def _standardized(scores: FloatArray, total: FloatArray, square: FloatArray) -> 
     return np.divide(scores, np.sqrt(variance), out=np.zeros(scores.size), where=varies)
 
 
-def _search(design: Products, pairs: Grid, main: int, v: FloatArray, kept: _Kept) -> float:
+def _search(
+    factors: Factors, pairs: Grid, main: int, v: FloatArray, kept: _Kept, error: float
+) -> float:
     """Keep the best of all pairs; return the part of the multiplications that was done.
 
     With N_a^2 = sum_i |v_i| x_ia^2 over the rows that are left, they add at most N_a N_b to a
     score. Features are taken by their N_a, so that the largest bounds come first.
     """
     n = v.size
-    cuts = [0] if design.is_sparse else sorted({0, *(int(share * n) for share in SHARES)})
-    left = _norms(design, v, cuts)
-    error = 2.0 * design.scan_error + ROUNDING
+    cuts = [0] if factors.base.is_sparse else sorted({0, *(int(share * n) for share in SHARES)})
+    left = _norms(factors, v, cuts)
     arranged = pairs.order[np.lexsort((-left[0][pairs.order], pairs.stops))]
     done = 0
-    for first, second, chosen in _tiles(design, pairs, arranged):
+    for first, second, chosen in _tiles(factors, pairs, arranged):
         a, b = left[:, first], left[:, second]
         whole = float(a[0].max() * b[0].max())
         if whole * (1.0 + error) < kept.least:
@@ -135,15 +143,15 @@ def _search(design: Products, pairs: Grid, main: int, v: FloatArray, kept: _Kept
         cut = _cut_of(a, b, cuts, kept.least - error * whole)
         if cut:
             rows = cuts[cut]
-            part = design.tile(first, second, [v], rows=slice(0, rows))[0]
-            done += rows * np.count_nonzero(chosen)
+            part = factors.tile(first, second, [v], rows=slice(0, rows))[0]
+            done += rows * int(chosen.sum())
             bound = np.abs(part) + np.outer(b[cut], a[cut]) + error * whole
             chosen &= bound >= kept.least
             left_over = chosen.any(axis=1)
             second, chosen = second[left_over], chosen[left_over]
         if chosen.any():
-            scores = design.tile(first, second, [v])[0]
-            done += n * np.count_nonzero(chosen)
+            scores = factors.tile(first, second, [v])[0]
+            done += n * int(chosen.sum())
             chosen &= ~(np.abs(scores) < kept.least)  # NaN is kept, and refused
             own, other = np.nonzero(chosen)
             kept.add(pairs.number(first[other], second[own]) + main, scores[chosen])
@@ -160,14 +168,14 @@ def _cut_of(a: FloatArray, b: FloatArray, cuts: list[int], least: float) -> int:
     return 0
 
 
-def _norms(design: Products, v: FloatArray, cuts: list[int]) -> FloatArray:
+def _norms(factors: Factors, v: FloatArray, cuts: list[int]) -> FloatArray:
     """Return sqrt(sum_i |v_i| x_ij^2) over the rows from each cut on, (cuts, p)."""
-    p = design.base.shape[1]
+    p = factors.base.shape[1]
     found = np.empty((len(cuts), p))
-    for start in range(0, p, design.widths()[1]):
-        features = np.arange(start, min(start + design.widths()[1], p))
-        columns: Any = design.columns(features)
-        if design.is_sparse:
+    for start in range(0, p, factors.widths()[1]):
+        features = np.arange(start, min(start + factors.widths()[1], p))
+        columns: Any = factors.columns(features)
+        if factors.base.is_sparse:
             found[0, features] = columns.power(2).T @ np.abs(v)
             continue
         with np.errstate(over="ignore", invalid="ignore"):
@@ -178,13 +186,13 @@ def _norms(design: Products, v: FloatArray, cuts: list[int]) -> FloatArray:
 
 
 def _tiles(
-    design: Products, pairs: Grid, order: IndexArray
+    factors: Factors, pairs: Grid, order: IndexArray
 ) -> Iterator[tuple[IndexArray, IndexArray, NDArray[np.bool_]]]:
     """Yield first and second factors, and which of their products are pairs, (second, first).
 
     order : (p,) the features at the places of `pairs`, in any order within a group.
     """
-    few, many = design.widths()
+    few, many = factors.widths()
     for top in range(0, order.size, few):
         places = np.arange(top, min(top + few, order.size))
         low, high = top + pairs.skip, int(pairs.stops[places[-1]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +67,21 @@ class Grid:
         first = max(start, int(self.starts[place]))
         last = min(stop, int(self.starts[place + 1]))
         return begin + first, begin + max(first, last)
+
+    def tiles(self, first: int, last: int, few: int, many: int) -> Iterator[tuple[range, int, int]]:
+        """Yield places, and a range of partners, of the tiles that have pairs first..last."""
+        begin, end = np.searchsorted(self.starts, [first, last - 1], side="right") - 1
+        for top in range(int(begin), int(end) + 1, few):
+            places = range(top, min(top + few, int(end) + 1))
+            spans = [(one, two) for _, one, two in self.spans(places, first, last) if one < two]
+            low, high = min(one for one, _ in spans), max(two for _, two in spans)
+            for left in range(low, high, many):
+                yield places, left, min(left + many, high)
+
+    def spans(self, places: range, first: int, last: int) -> Iterator[tuple[int, int, int]]:
+        """Yield each place with the range of its partners among the pairs first..last."""
+        for place in places:
+            yield place, *self.partners(place, first, last)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

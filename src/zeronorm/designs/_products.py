@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .._kernels import FLOAT32_SCAN_ERROR
 from .._typing import (
-    EXACT_SCAN,
     Design,
     FloatArray,
     IndexArray,
@@ -21,21 +21,18 @@ from .._typing import (
     Wrapper,
     float64_scan_error,
 )
-from ..validate import feature_names
+from ..validate import check_names, feature_names
 from ._best_products import Best, best_products
 from ._dense import BLOCK_BYTES, Dense, as_features, as_vectors
+from ._factors import Factors
 from ._pairs import Grid, read_pairs
 from ._read_sparse import read_sparse
 from ._wrappers import Rows
 
-# Elements of the columns that a tile has of either factor, and at most so many of the first one.
-ELEMENTS, FIRST = 1 << 22, 128
-SPARSE_TILE = 512  # columns of either factor where they are sparse
 SCANNED = 1 << 34  # multiplications of a scan block, some seconds
 LEAST_BLOCK, MOST_BLOCK = 1 << 16, 1 << 24  # its columns
+POWERS: tuple[Callable[[Any], Any], ...] = (np.asarray, np.square)
 MOST_NAMED = 1 << 22  # columns whose names are listed
-# Factors of this range are multiplied in float32 without underflow; see `kScanError`.
-SMALLEST, LARGEST = 2.0**-20, 2.0**20
 
 
 class Products(Design):
@@ -90,8 +87,6 @@ class Products(Design):
         names: list[str] | None = None,
         n_threads: int | None = None,
     ) -> None:
-        from . import as_design  # the package imports this module
-
         if isinstance(degree, bool) or degree != 2:
             raise ValueError(
                 f"degree must be 2; got {degree!r}. For products of three features choose pairs "
@@ -100,18 +95,14 @@ class Products(Design):
         for name, flag in (("squares", squares), ("main_effects", main_effects)):
             if not isinstance(flag, bool | np.bool_):
                 raise TypeError(f"{name} must be True or False; got {flag!r}.")
-        own_names = X.feature_names if isinstance(X, Design) else feature_names(X)
-        self.base = as_design(X, n_threads)
-        _check_base(self.base)
+        self.base, own_names = _read(X, n_threads)
         self.n_threads, self.is_sparse = self.base.n_threads, self.base.is_sparse
         n_features = self.base.shape[1]
         self._main = n_features if main_effects else 0
         self._pairs = read_pairs(pairs, within, bool(squares), n_features)
         self._names = own_names if names is None else _check_names(names, n_features)
         self.center = self._read_center(center)
-        self._settings = {
-            "pairs": pairs, "within": within, "squares": squares, "main_effects": main_effects,
-        }  # fmt: skip
+        self._factors = Factors(self.base, self.center)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -135,12 +126,12 @@ class Products(Design):
         An entry of v times a factor is rounded once more than in a scan of the other factor; all
         errors are relative to sum_i |v_i x_ia x_ib| <= ||v|| ||x_ab||.
         """
-        if self._type == np.float32:
+        if self._factors.kind == np.float32:
             return max(self.base.scan_error, FLOAT32_SCAN_ERROR)
         return max(self.base.scan_error, float64_scan_error(self.base.shape[0] + 2))
 
     @cached_property
-    def feature_names(self) -> list[str] | None:  # type: ignore[override]
+    def feature_names(self) -> list[str] | None:
         """The names of the columns, where X has names and they are at most 4 million."""
         if self._names is None or self.shape[1] > MOST_NAMED:
             return None
@@ -175,17 +166,23 @@ class Products(Design):
 
     def on(self, X: Any) -> Products:
         """Return the same products of the features of other rows, for `predict`."""
-        found = Products(X, **self._settings, center=self.center)
-        if found.shape[1] != self.shape[1] or found.base.shape[1] != self.base.shape[1]:
+        base, names = _read(X, self.n_threads)
+        if base.shape[1] != self.base.shape[1]:
             raise ValueError(
                 f"X must have the {self.base.shape[1]} features that these products are of; got "
-                f"{found.base.shape[1]}."
+                f"{base.shape[1]}."
             )
-        if found._names is None:
-            found._names = self._names
+        if base.is_sparse and self.center is not None:
+            raise ValueError("X must not be sparse where products are centred. Convert it.")
+        check_names(names, self._names)
+        # A copy of the settings, since arrays that they were made of may have changed.
+        found = copy(self)
+        found.__dict__.pop("feature_names", None)
+        found.base, found.is_sparse = base, base.is_sparse
+        found._factors = Factors(base, self.center)
         return found
 
-    def best(self, v: ArrayLike, k: int, *, standardize: bool = False) -> Best:
+    def best(self, v: ArrayLike, k: int, *, least: float = 0.0, standardize: bool = False) -> Best:
         """Return the k products with the largest |c_ab|, c_ab = sum_i v_i x_ab,i, of any number.
 
         It is for more products than vectors over all of them fit into memory: a screening, by the
@@ -193,22 +190,27 @@ class Products(Design):
         is certain of these pairs alone.
 
         Tiles of the matrix of scores are left out where bounds show that none of their scores is
-        among the best: |c_ab| <= ||v x_a|| ||x_b||, and the same for the rows that remain after a
-        product of some rows. The result is that of all scores, ties by the smaller column.
+        among the best: |c_ab|^2 <= sum_i |v_i| x_ia^2 sum_i |v_i| x_ib^2, of all rows and of those
+        that remain after a product of some rows. The result is that of all scores, ties by the
+        smaller column. The bounds tell rare features early; of balanced ones they tell what is
+        far above chance from all else, so that much is left out where `least` is.
 
         Parameters
         ----------
         v : (n_samples,) finite.
         k : from 1; all products if there are fewer.
+        least : products with |c_ab| below it are of no interest, and none of them is returned.
         standardize : divide c_ab by the standard deviation of x_ab (0 where it is constant), with
             v centred: n times the covariance over the deviation. No tile is left out then.
 
         Returns
         -------
-        Best : columns (k,), pairs (k, 2), scores (k,) signed, largest first; share, the part of
-            the multiplications of all scores that was done.
+        Best : columns (k,), pairs (k, 2), scores (k,) signed, largest first, fewer than k where
+            `least` leaves fewer; share, the part of the multiplications that was done.
         """
-        return best_products(self, self._pairs, self._main, v, k, standardize)
+        return best_products(
+            self, self._factors, self._pairs, self._main, v, k, least, standardize=standardize
+        )
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
         """Return c with c[j - start] = sum_i x_ij v_i, start <= j < stop.
@@ -240,8 +242,9 @@ class Products(Design):
         first, last = start + main - self._main, stop - self._main
         if first < last and isinstance(self._pairs, Grid):
             weights, pairs = [np.ascontiguousarray(weight)], self._pairs
-            for row, change in zip(found, (np.asarray, np.square), strict=True):
-                self._fill(pairs, first, last, weights, row[main:, None], change, np.float64)
+            for row, change in enumerate(POWERS):
+                out = found[row, main:, None]
+                self._fill(pairs, first, last, weights, out, change, np.float64)
         elif first < last:
             for begin, columns in self._listed(first, last):
                 wide = columns.shape[1]
@@ -256,9 +259,9 @@ class Products(Design):
         columns = as_features(features, self.shape[1])
         main = columns < self._main
         first, second = self._pairs.factors(columns[~main] - self._main)
-        products = self._multiplied(first, second)
+        products: Any = self._factors.multiplied(first, second)
         if not main.any():
-            return products
+            return products  # type: ignore[no-any-return]
         own: Any = self.base.gather(columns[main])
         place = np.argsort(np.concatenate([np.flatnonzero(main), np.flatnonzero(~main)]))
         if self.is_sparse:
@@ -269,65 +272,34 @@ class Products(Design):
         found[:, main], found[:, ~main] = own, products
         return found
 
-    def tile(
-        self,
-        first: IndexArray,
-        second: IndexArray,
-        weights: list[FloatArray],
-        change: Callable[[Any], Any] = np.asarray,
-        kind: type | None = None,
-        rows: slice = slice(None),
-    ) -> list[FloatArray]:
-        """Return the matrices sum_i w_i f(x_ia) f(x_ib), (second, first), of weights w (n,)."""
-        a, b = self.columns(first), self.columns(second)
-        if self.is_sparse:
-            return [_sparse_tile(a, b, weight, change) for weight in weights]
-        kind = self._type if kind is None else np.dtype(kind)
-        left, right = change(a[rows].astype(np.float64)), change(b[rows].astype(kind, order="F"))
-        columns = Dense(np.asfortranarray(right), self.n_threads)
-        return [
-            columns.correlate(np.ascontiguousarray(weight[rows, None] * left), 0, second.size)
-            for weight in weights
-        ]
-
-    def columns(self, features: IndexArray) -> Any:
-        """Return factors x_j - m_j, rounded to the type of products, or a csc_array."""
-        stored: Any = self.base.gather(features)
-        if self.is_sparse:
-            return stored
-        if self.center is not None:
-            stored = stored - self.center[features]
-        with np.errstate(over="ignore"):
-            return stored.astype(self._type, order="F")
-
-    def widths(self) -> tuple[int, int]:
-        """Return how many first and second factors a tile has."""
-        if self.is_sparse:
-            return SPARSE_TILE, SPARSE_TILE
-        wide = max(8, ELEMENTS // self.shape[0])
-        return min(FIRST, wide), wide
-
-    def _multiplied(self, first: IndexArray, second: IndexArray) -> Any:
-        """Return the columns of some products, each factor gathered once."""
-        wanted, place = np.unique(np.concatenate([first, second]), return_inverse=True)
-        found = self.columns(wanted)
-        left, right = place[: first.size], place[first.size :]
-        if self.is_sparse:
-            product = sp.csc_array(found[:, left].multiply(found[:, right]))
-            product.sort_indices()
-            product.indices = product.indices.astype(np.int32, copy=False)
-            product.indptr = product.indptr.astype(np.int32, copy=False)
-            return product
-        found = np.asfortranarray(found, np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray((found.T[left] * found.T[right]).T)
+    def combine(self, coef: FloatArray) -> FloatArray | None:
+        """Return X coef, (n_samples,): of all pairs z_i = sum_a x_ia (sum_b coef_ab x_ib)."""
+        if self.is_sparse or not isinstance(self._pairs, Grid):
+            return None
+        pairs, z = self._pairs, np.zeros(self.shape[0])
+        few, many = self._factors.widths()
+        for begin in range(0, self._main, many):
+            chosen = np.arange(begin, min(begin + many, self._main))
+            own: Any = self.base.gather(chosen)
+            z += own @ coef[chosen]
+        for places, left, right in pairs.tiles(0, pairs.size, few, many):
+            table = np.zeros((right - left, len(places)))
+            for column, (place, one, two) in enumerate(pairs.spans(places, 0, pairs.size)):
+                one, two = max(one, left), min(two, right)
+                if one < two:
+                    begin = self._main + int(pairs.starts[place]) - place - pairs.skip
+                    table[one - left : two - left, column] = coef[begin + one : begin + two]
+            a = self._factors.columns(pairs.order[places.start : places.stop])
+            b = self._factors.columns(pairs.order[left:right]).astype(np.float64)
+            z += np.vecdot(Dense(b.T, self.n_threads).correlate(table, 0, z.size), a)
+        return z
 
     def _listed(self, first: int, last: int) -> Iterator[tuple[int, Design]]:
         """Yield (place, columns) of the listed products first..last, as designs."""
         width = max(8, BLOCK_BYTES // (8 * self.shape[0]))
         for begin in range(first, last, width):
             chosen = np.arange(begin, min(begin + width, last))
-            columns = self._multiplied(*self._pairs.factors(chosen))
+            columns = self._factors.multiplied(*self._pairs.factors(chosen))
             if self.is_sparse:
                 yield begin - first, read_sparse(columns, self.n_threads)
             else:
@@ -341,43 +313,20 @@ class Products(Design):
         weights: list[FloatArray],
         out: FloatArray,
         change: Callable[[Any], Any] = np.asarray,
-        kind: type | None = None,
+        kind: DTypeLike | None = None,
     ) -> None:
         """Put the sums of pairs first..last into `out`, (last - first, number of weights)."""
-        begin, end = np.searchsorted(pairs.starts, [first, last - 1], side="right") - 1
-        few, many = self.widths()
-        for top in range(int(begin), int(end) + 1, few):
-            places = range(top, min(top + few, int(end) + 1))
-            spans = [pairs.partners(place, first, last) for place in places]
-            low = min(span[0] for span in spans if span[0] < span[1])
-            high = max(span[1] for span in spans)
-            own = pairs.order[top : places.stop]
-            for left in range(low, high, many):
-                right = min(left + many, high)
-                with np.errstate(over="ignore", invalid="ignore"):
-                    found = self.tile(own, pairs.order[left:right], weights, change, kind)
-                for column, (place, span) in enumerate(zip(places, spans, strict=True)):
-                    one, two = max(span[0], left), min(span[1], right)
-                    if one < two:
-                        target = int(pairs.starts[place]) - place - pairs.skip - first
-                        for number, scores in enumerate(found):
-                            part = scores[one - left : two - left, column]
-                            out[target + one : target + two, number] = part
-
-    @cached_property
-    def _type(self) -> np.dtype[Any]:
-        """The type that factors are multiplied in; one look at the features decides."""
-        exact = np.dtype(np.float64)
-        if self.is_sparse or self.base.scan_error <= EXACT_SCAN:
-            return exact
-        width = self.widths()[1]
-        for begin in range(0, self.base.shape[1], width):
-            chosen = np.arange(begin, min(begin + width, self.base.shape[1]))
-            size: Any = self.base.gather(chosen)
-            size = np.abs(size if self.center is None else size - self.center[chosen])
-            if not ((size == 0) | ((size >= SMALLEST) & (size <= LARGEST))).all():
-                return exact
-        return np.dtype(np.float32)
+        for places, left, right in pairs.tiles(first, last, *self._factors.widths()):
+            own = pairs.order[places.start : places.stop]
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = self._factors.tile(own, pairs.order[left:right], weights, change, kind)
+            for column, (place, one, two) in enumerate(pairs.spans(places, first, last)):
+                one, two = max(one, left), min(two, right)
+                if one < two:
+                    target = int(pairs.starts[place]) - place - pairs.skip - first
+                    for number, scores in enumerate(found):
+                        part = scores[one - left : two - left, column]
+                        out[target + one : target + two, number] = part
 
     def _read_center(self, center: ArrayLike | str | None) -> FloatArray | None:
         if center is None:
@@ -405,21 +354,22 @@ class Products(Design):
         return found.astype(np.float64)
 
 
-def _sparse_tile(a: Any, b: Any, weight: FloatArray, change: Callable[[Any], Any]) -> FloatArray:
-    left = sp.csc_array((change(a.data) * weight[a.indices], a.indices, a.indptr), shape=a.shape)
-    right = sp.csc_array((change(b.data), b.indices, b.indptr), shape=b.shape)
-    return np.asarray((left.T @ right).toarray().T)
+def _read(X: Any, n_threads: int | None) -> tuple[Design, list[str] | None]:
+    """Return X as a design, and the names of its columns.
 
+    A design of scaled columns is refused: its scans do not err as those of products are said to.
+    """
+    from . import as_design  # the package imports this module
 
-def _check_base(base: Design) -> None:
-    """Raise for a design whose columns are derived: its scans do not err as products would."""
-    while isinstance(base, Wrapper):
-        if not isinstance(base, Rows):
+    base = storage = as_design(X, n_threads)
+    while isinstance(storage, Wrapper):
+        if not isinstance(storage, Rows):
             raise TypeError(
-                f"X must be data as they are; got a {type(base).__name__} design. Estimators scale "
-                "products themselves; center= says what a product is."
+                f"X must be data as they are; got a {type(storage).__name__} design. Estimators "
+                "scale products themselves; center= says what a product is."
             )
-        base = base.base
+        storage = storage.base
+    return base, base.feature_names if isinstance(X, Design) else feature_names(X)
 
 
 def _check_names(names: Any, n_features: int) -> list[str]:
