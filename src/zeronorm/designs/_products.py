@@ -192,8 +192,9 @@ class Products(Design):
         Tiles of the matrix of scores are left out where bounds show that none of their scores is
         among the best: |c_ab|^2 <= sum_i |v_i| x_ia^2 sum_i |v_i| x_ib^2, of all rows and of those
         that remain after a product of some rows. The result is that of all scores, ties by the
-        smaller column. The bounds tell rare features early; of balanced ones they tell what is
-        far above chance from all else, so that much is left out where `least` is.
+        smaller column, up to the rounding of scores. The bounds tell rare features early; of
+        balanced ones they tell what is far above chance from all else, so that much is left out
+        where `least` is above chance.
 
         Parameters
         ----------
