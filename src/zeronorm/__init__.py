@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .bags import Bags
     from .certificate import certify, prove
     from .checkpoints import Checkpoint
+    from .designs import Products
     from .estimators import (
         BagClassifier,
         BilevelCV,
@@ -58,6 +59,7 @@ _HOMES = {
     "Checkpoint": "checkpoints",
     "Groups": "groups",
     "estimate_memory": "memory",
+    "Products": "designs",
     "read_plink": "genotypes",
     "cross_validate": "model_selection",
     "verify": "verification",
@@ -80,6 +82,7 @@ __all__ = [
     "L1SurvivalAnalysis",
     "L1SurvivalAnalysisCV",
     "MeasureClassifier",
+    "Products",
     "__version__",
     "certify",
     "cross_validate",

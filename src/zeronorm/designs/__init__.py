@@ -15,6 +15,7 @@ from ..validate import is_lazy
 from ._beside import Beside
 from ._dense import Dense, read_dense
 from ._lazy import open_lazy
+from ._products import Products
 from ._read_sparse import read_sparse
 from ._sparse import Sparse
 from ._wrappers import Rows, Scaled
@@ -23,6 +24,7 @@ __all__ = [
     "Beside",
     "Dense",
     "Design",
+    "Products",
     "Rows",
     "Scaled",
     "Sparse",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,6 +19,7 @@ CANCELLED = 1e6
 DISTANT = 1e4
 # A standard deviation below this share of the largest |x_ij| is the rounding of a constant.
 CONSTANT = 1e-12
+VECTORS = 6  # of float64 over all features, that a fit has at a time, or more
 # Squares below this are close to underflow (and gone where denormals are flushed): |x_ij| < 1e-140.
 TINY_SQUARE = 1e-280
 
@@ -33,6 +35,7 @@ def scan(design: Design, v: FloatArray) -> FloatArray:
         Where a score is not finite: see `locate_nonfinite`.
     """
     n_features = design.shape[1]
+    check_room(n_features)
     scores = np.empty((n_features, *v.shape[1:]))
     for start in range(0, n_features, design.block):
         stop = min(start + design.block, n_features)
@@ -45,11 +48,34 @@ def scan(design: Design, v: FloatArray) -> FloatArray:
 def moments(design: Design, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return sum_i s_i x_ij and sum_i s_i x_ij^2 of all columns, block by block."""
     n_features = design.shape[1]
+    check_room(n_features)
     total, square = np.empty(n_features), np.empty(n_features)
     for start in range(0, n_features, design.block):
         stop = min(start + design.block, n_features)
         total[start:stop], square[start:stop] = design.moments(weight, start, stop)
     return total, square
+
+
+def check_room(n_features: int) -> None:
+    """Raise ValueError where the vectors over all features exceed the memory of this machine.
+
+    A system that promises more memory than it has would end the process in the middle of a fit.
+    """
+    needed = VECTORS * 8 * n_features
+    if needed > memory():
+        raise ValueError(
+            f"X has {n_features:,} columns; a fit keeps about {VECTORS} vectors over all of them, "
+            f"{needed / 2**30:.3g} GiB, and this machine has {memory() / 2**30:.3g} GiB. Take "
+            "fewer columns; of products, those that Products.best finds, or those within= groups."
+        )
+
+
+def memory() -> float:
+    """Return the bytes of memory of this machine; infinity where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
 
 
 def top_features(scores: FloatArray, k: int) -> IndexArray:
