@@ -2,7 +2,7 @@
 
 A result is of today where the hashes of its record are those of the tree (`check.py`). A record
 names the script, the modules of this folder that were loaded or ran as peers, and the package but
-for the parts that no script loads: importing one estimator loads nearly all of it anyway.
+for the parts that this script does not load: importing one estimator loads nearly all of it anyway.
 
 Only the standard library is imported, because the peers' environments use `_common.py` too.
 """
@@ -25,7 +25,8 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-UNUSED = {"cli", "files", "persistence"}  # parts of the package that no script loads
+UNUSED = {"cli", "persistence"}  # parts of the package that no script loads
+SELDOM = {"files"}  # parts that few scripts load
 NO_FIGURES = {"_sources.py", "check.py"}  # files of this folder that change no figure
 START = time.time()
 
@@ -86,10 +87,15 @@ def _package() -> dict[str, Path]:
     found = {
         f"src/zeronorm/{path.relative_to(folder).as_posix()}": path
         for path in folder.rglob("*.py")
-        if path.relative_to(folder).parts[0] not in UNUSED
+        if _is_used(path.relative_to(folder).parts[0])
     }
     native = [ROOT / "CMakeLists.txt", *tree.glob("_kernels/*.[ch]pp")]
     return found | {path.relative_to(ROOT).as_posix(): path for path in native}
+
+
+def _is_used(part: str) -> bool:
+    """Return whether figures may depend on a part of the package."""
+    return part not in UNUSED and (part not in SELDOM or f"zeronorm.{part}" in sys.modules)
 
 
 def _scripts(also: Iterable[Path]) -> dict[str, Path]:

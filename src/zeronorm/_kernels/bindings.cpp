@@ -16,4 +16,5 @@ NB_MODULE(_native, m) {
     zeronorm::bind_bilevel(m);
     zeronorm::bind_measures(m);
     zeronorm::bind_genotypes(m);
+    zeronorm::bind_text(m);
 }

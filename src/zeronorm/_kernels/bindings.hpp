@@ -41,5 +41,6 @@ void bind_ridge(nb::module_& m);
 void bind_bilevel(nb::module_& m);
 void bind_measures(nb::module_& m);
 void bind_genotypes(nb::module_& m);
+void bind_text(nb::module_& m);
 
 }  // namespace zeronorm

@@ -1,7 +1,8 @@
 """Read a table of samples from a file: svmlight, npz, npy, CSV and its kin, Parquet, HDF5.
 
 `read_table` opens the file, finds its format and calls the reader of that format: one module each;
-`read_groups` reads the groups of its features from another file.
+`read_groups` reads the groups of its features from another file, `svmlight_blocks` an svmlight file
+block by block.
 Nothing is guessed that could be wrong in silence, nothing is unpickled, and every refusal is a
 `FileError` that names the file, the place and the remedy.
 """
@@ -18,7 +19,7 @@ from ._hdf5 import read_hdf5
 from ._npy import is_text, read_npy
 from ._parquet import read_parquet
 from ._source import PathLike, Source, Stream, check_path, format_of
-from ._svmlight import read_svmlight
+from ._svmlight import Rows, read_svmlight, svmlight_blocks
 from ._table import ROLES, Layout, Request, Table, strict_float
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Layout",
     "MissingFileError",
     "PathLike",
+    "Rows",
     "SampleNamesError",
     "Table",
     "check_path",
@@ -37,6 +39,7 @@ __all__ = [
     "read_npy",
     "read_table",
     "strict_float",
+    "svmlight_blocks",
 ]
 
 _READERS: Mapping[str, Callable[[Source, Stream, Request], Table]] = {
@@ -77,7 +80,7 @@ def read_table(
                                          h5py (extra `hdf5`)
     ==================================== =======================================================
 
-    Each of them plain or compressed (.gz, .bz2, .xz, .zip with one file inside).
+    Each of them plain or compressed (.gz, .bz2, .xz, .zst, .zip with one file inside).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Reads delimited text: CSV, TSV and their kin.
 
-A careful reader built on `csv` says for every bad field where it is. Large files go through polars
-first, where it is installed; whatever that one does not accept strictly is left to the careful one.
+A careful reader built on `csv` says for every bad field where it is. Large files go through a fast
+one first; whatever has anything odd is left to the careful one.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ import operator
 import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ._errors import FileError, SampleNamesError, engine_errors, quote
+from ._errors import FileError, SampleNamesError, quote
+from ._fast_delimited import Body, read_body
 from ._labels import labels_from_text, read_kept
 from ._source import DELIMITERS, Source, Stream, not_utf8
 from ._table import (
@@ -34,18 +31,8 @@ from ._table import (
     strict_float,
 )
 
-# Above this many bytes the multi-threaded reader pays for its import.
-_FAST_SIZE = 4 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Body:
-    """What stands under the header."""
-
-    X: NDArray[np.float64]
-    texts: dict[int, list[str]]  # of the target and of what else is read as it stands
-    samples: list[str]  # empty without names of samples
-    lines: array[int] | None  # the line of every row; None from the fast reader
+# Below this many bytes the careful reader takes no time that anybody notices.
+_FAST_SIZE = 1 << 16
 
 
 def read_delimited(
@@ -64,20 +51,10 @@ def read_delimited(
         raise not_utf8(source) from None
     except csv.Error as error:
         raise FileError(f"{source}: not a table in CSV form ({error}).") from None
-    X = body.X
-    position = first_nonfinite(X)
-    if position is not None:
-        row, order = divmod(position, X.shape[1])
-        where = f"line {body.lines[row]}" if body.lines is not None else f"row {row + 1}"
-        raise FileError(
-            f"{source}: {where}, {columns.name(columns.features[order])}: a value is missing or "
-            f"not finite ({X[row, order]}); fill it in or drop the row or column."
-        )
     names, notes = columns.feature_names(request.like)
-    stored = {place: labels_from_text(texts) for place, texts in body.texts.items()}
-    kept = read_kept(source, request, columns, stored, X.shape[0])
+    kept = read_kept(source, request, columns, body.stored, body.X.shape[0])
     samples = body.samples if columns.samples is not None else None
-    return Table(X, feature_names=names, sample_names=samples, notes=notes, **kept)
+    return Table(body.X, feature_names=names, sample_names=samples, notes=notes, **kept)
 
 
 def _delimiter(line: str, candidates: str) -> str:
@@ -94,7 +71,7 @@ def _parse(
     stream: Stream,
     delimiter: str,
     request: Request,
-) -> tuple[Columns, _Body]:
+) -> tuple[Columns, Body]:
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
         return _parse_text(source, text, delimiter, request)
@@ -104,7 +81,7 @@ def _parse(
 
 def _parse_text(
     source: Source, text: io.TextIOWrapper, delimiter: str, request: Request
-) -> tuple[Columns, _Body]:
+) -> tuple[Columns, Body]:
     underscore = False
 
     def watched() -> Iterator[str]:
@@ -124,13 +101,15 @@ def _parse_text(
     if not pending:
         raise FileError(f"{source}: no samples in it (only blank lines).")
     columns = _arrange(source, [row for _, row in pending], request)
+    n_header = 0
     if columns.names is not None:
-        del pending[0]
+        n_header, _ = pending.pop(0)
         if not pending:
             raise FileError(f"{source}: a header line and no samples under it.")
-    fast = _parse_fast(source, delimiter, columns)
-    if fast is not None:
-        return columns, fast
+    if source.size >= _FAST_SIZE and delimiter != " ":
+        fast = read_body(source, delimiter, columns, n_header, pending[0][1])
+        if fast is not None:
+            return columns, fast
 
     underscore = any("_" in field for _, row in pending for field in row)
     values, lines = array("d"), array("q")
@@ -162,7 +141,15 @@ def _parse_text(
             _report_field(source, delimiter, columns, number, fields)
         lines.append(number)
     X = np.frombuffer(values, np.float64).reshape(len(lines), len(columns.features))
-    return columns, _Body(X, texts, samples, lines)
+    bad = first_nonfinite(X)
+    if bad is not None:
+        i, order = divmod(bad, X.shape[1])
+        raise FileError(
+            f"{source}: line {lines[i]}, {columns.name(columns.features[order])}: a value is "
+            f"missing or not finite ({X[i, order]}); fill it in or drop the row or column."
+        )
+    stored = {position: labels_from_text(column) for position, column in texts.items()}
+    return columns, Body(X, stored, samples, is_fast=False)
 
 
 def _picker(positions: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
@@ -281,51 +268,3 @@ def _may_name_samples(source: Source, delimiter: str, columns: Columns) -> bool:
         finally:
             text.detach()
     return len(seen) > 1 and 2 * n_texts > len(seen)
-
-
-def _parse_fast(source: Source, delimiter: str, columns: Columns) -> _Body | None:
-    """Return the body as polars reads it; None if it cannot or anything is odd.
-
-    Every cell is read as text and cast strictly, so what it accepts has the same value in the
-    careful reader, and whatever it does not accept is left to that one and its messages.
-    """
-    if source.size < _FAST_SIZE or delimiter == " ":
-        return None
-    try:
-        import polars as pl
-    except ImportError:
-        return None
-    try:
-        with engine_errors("polars"):
-            return _parse_polars(pl, source, delimiter, columns)
-    except FileError:
-        return None
-
-
-def _parse_polars(pl: Any, source: Source, delimiter: str, columns: Columns) -> _Body | None:
-    with source.open() as stream:
-        data: Path | bytes = source.path if source.compression is None else stream.read()
-        frame = pl.read_csv(
-            data,
-            separator=delimiter,
-            has_header=False,
-            skip_rows=int(columns.names is not None),
-            infer_schema=False,
-        )
-    if frame.width != columns.n_columns:
-        return None
-    texts: dict[int, list[str]] = {}
-    samples: list[str] = []
-    for position in columns.kept:
-        texts[position] = [(label or "").strip() for label in frame[:, position].to_list()]
-        if any(label.lower() in MISSING for label in texts[position]):
-            return None
-    if columns.samples is not None:
-        samples = [name or "" for name in frame[:, columns.samples].to_list()]
-    X = np.empty((frame.height, len(columns.features)), order="F")
-    for order, position in enumerate(columns.features):
-        column = frame[:, position].cast(pl.Float64, strict=False)
-        if column.null_count():
-            return None
-        X[:, order] = column.to_numpy()
-    return _Body(X, texts, samples, None) if np.isfinite(X).all() else None

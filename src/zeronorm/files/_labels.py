@@ -132,14 +132,16 @@ def _values_in(source: Source, n_samples: int) -> tuple[NDArray[Any], str]:
 
 def labels_from_text(labels: list[str]) -> NDArray[Any]:
     """Return labels as int64, float64 or strings: the first that holds them all."""
-    numbers = [strict_float(label) for label in labels]
-    values = [value for value in numbers if value is not None and math.isfinite(value)]
-    if len(values) < len(labels):
-        return np.array(labels)
-    return _whole(np.array(values))
+    values = np.empty(len(labels))
+    for place, label in enumerate(labels):
+        value = strict_float(label)
+        if value is None or not math.isfinite(value):
+            return np.array(labels)
+        values[place] = value
+    return as_whole(values)
 
 
-def _whole(values: NDArray[Any]) -> NDArray[Any]:
+def as_whole(values: NDArray[Any]) -> NDArray[Any]:
     """Return floats that are whole numbers as int64."""
     if values.dtype.kind == "f" and (np.abs(values) < 2**53).all() and (values % 1 == 0).all():
         return values.astype(np.int64)
@@ -185,4 +187,4 @@ def as_labels(source: Source, values: NDArray[Any], n_samples: int, what: str) -
     row = first_nonfinite(values)
     if row is not None:
         raise FileError(f"{source}: {what}: label {row + 1} is not finite ({values[row]}).")
-    return _whole(values)
+    return as_whole(values)

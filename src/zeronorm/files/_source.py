@@ -22,13 +22,19 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from ._errors import FileError, MissingFileError, did_you_mean, os_errors, quote
+from ._zstd import Frames
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 Stream: TypeAlias = "io.BufferedReader[Any]"
 
 DELIMITERS = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
-_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
-_SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zip": "zip"}
+_COMPRESSIONS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+_SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
 _SVMLIGHT = {".svm", ".svmlight", ".libsvm"}
 
 # A file that expands to more bytes than this, and by more than the ratio, is not data: text
@@ -59,8 +65,6 @@ class Source:
             if self.compression != expected:
                 raise FileError(f"{self}: named {outer} but it holds no {expected} data.")
             self.suffix = Path(path.stem).suffix.lower()
-        elif magic.startswith(b"\x28\xb5\x2f\xfd"):
-            raise FileError(f"{self}: zstd is not supported; decompress it first (zstd -d).")
 
     def __str__(self) -> str:
         return str(self.path)
@@ -90,10 +94,21 @@ class Source:
                 inner = stack.enter_context(bz2.BZ2File(file))
             elif self.compression == "xz":
                 inner = stack.enter_context(lzma.LZMAFile(file))
+            elif self.compression == "zstd":
+                inner = self._zstd_frames(file)
             else:
                 inner, stored = self._only_member(stack.enter_context(zipfile.ZipFile(file)))
             guarded = _Guarded(self, inner, stored)
             yield stack.enter_context(io.BufferedReader(guarded, 1 << 17))
+
+    def _zstd_frames(self, file: IO[bytes]) -> Frames:
+        try:
+            return Frames(file)
+        except ImportError:
+            raise FileError(
+                f"{self}: zstd is not supported by this Python; install the package "
+                "zstandard, or decompress the file first (zstd -d)."
+            ) from None
 
     def _only_member(self, archive: zipfile.ZipFile) -> tuple[IO[bytes], int]:
         # A damaged directory can hold an empty name, which `ZipInfo.is_dir` does not survive.

@@ -1,7 +1,7 @@
 """Reads svmlight files: a label and index:value pairs on each line.
 
-scikit-learn parses; a line that it would misread in silence, or that it refuses, is gone through
-again here for a message with line and column.
+A kernel reads parts of the text on all threads. It tells at most where a line breaks the format;
+that line is gone through again here for a message with line and column.
 """
 
 from __future__ import annotations
@@ -9,45 +9,187 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .. import _kernels
+from .._typing import FloatArray, IndexArray
 from ._errors import FileError, quote
 from ._labels import as_labels, read_labels, read_others
-from ._source import Source, Stream, is_label_file
-from ._table import Request, Table, first_nonfinite, strict_float
+from ._lines import PART, Text, cut, parts_of
+from ._source import PathLike, Source, Stream, check_path, is_label_file
+from ._table import Request, Table
 
-SUSPECT = re.compile(rb"[nN_]|\s\+")
-QUERY = re.compile(rb"\s*\S+\s+qid:[0-9]+\s(?!.*qid)")
+T = TypeVar("T", bound=np.generic)
+
+_NUMBER = re.compile(
+    r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE
+)
 
 
-class _Lines:
-    """The lines of an svmlight file for scikit-learn's parser, which needs `read` to be there.
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Successive rows of an svmlight file, their indices as the file has them.
 
-    It counts, so that an error has a line number, drops a byte order mark, and looks for what
-    the parser would accept in silence: nan and inf (an n is in both), 1_000, an index +3, and a
-    query qid:x, which it skips.
+    Parameters
+    ----------
+    start : int
+        The number of the first of them among all rows of the file.
+    labels : (n,) float64
+    lengths : (n,) int64, the entries of each row
+    indices : int32, increasing along a row
+    values : float64
+    lowest, highest : int
+        Of all indices; 2**31 - 1 and -1 where there is none.
     """
 
-    def __init__(self, source: Source, stream: Stream) -> None:
-        self._source, self._stream = source, stream
-        self.number = 0
-        self.line = b""
+    start: int
+    labels: FloatArray
+    lengths: IndexArray
+    indices: NDArray[np.int32]
+    values: FloatArray
+    lowest: int
+    highest: int
 
-    def read(self, size: int = -1) -> bytes:
-        return self._stream.read(size)
+    @property
+    def matrix(self) -> sp.csr_array[Any]:
+        """The rows as a matrix of as many columns as they need, from 0."""
+        indptr = np.zeros(self.labels.size + 1, np.int64)
+        np.cumsum(self.lengths, out=indptr[1:])
+        shape = (self.labels.size, self.highest + 1)
+        small = max(shape[1], self.values.size) < 2**31
+        index_type = np.int32 if small else np.int64
+        return sp.csr_array(
+            (self.values, self.indices.astype(index_type), indptr.astype(index_type)), shape=shape
+        )
 
-    def __iter__(self) -> Iterator[bytes]:
-        for number, line in enumerate(self._stream, 1):
-            if number == 1:
-                line = line.removeprefix(b"\xef\xbb\xbf")
-            self.number, self.line = number, line
-            if SUSPECT.search(line) or (b"qid" in line and not QUERY.match(line)):
-                _check_line(self._source, number, line)
-            yield line
+
+def svmlight_blocks(path: PathLike, size: int = PART) -> Iterator[Rows]:
+    """Yield the rows of an svmlight file, plain or compressed, block by block.
+
+    Parameters
+    ----------
+    path : path-like
+    size : int
+        The bytes of text of a block. All that is in memory at a time is twice this text and the
+        block; only a line that is longer takes more.
+
+    Raises
+    ------
+    FileError
+        If a line breaks the format, with line and column, or the file cannot be read; rows before
+        that line may have been yielded.
+    """
+    source = Source(check_path(path))
+    with source.open() as stream:
+        yield from _blocks(source, stream, size)
+
+
+def _blocks(source: Source, stream: Stream, size: int) -> Iterator[Rows]:
+    start = n_lines = 0
+    for text in parts_of(source, stream, size):
+        read = _Reading(source)
+        read.add(text, n_lines)
+        if read.n_rows:
+            yield read.rows(start)
+        start += read.n_rows
+        n_lines += read.n_lines
+
+
+def _whole(source: Source, stream: Stream) -> Rows:
+    read = _Reading(source)
+    n_bytes = 0
+    for text in parts_of(source, stream, PART):
+        n_bytes += text.size
+        # The rest of a plain file will be as what is known of it; pages that stay empty cost none.
+        rest = 1.5 if source.compression else max(1.1 * source.size / n_bytes, 1.0)
+        read.add(text, read.n_lines, rest)
+    return read.rows(0)
+
+
+class _Reading:
+    """The rows of some parts of a text, one behind the other in the same arrays."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        # Each may be longer than what was read into it.
+        self._labels, self._lengths = np.empty(0), np.empty(0, np.int64)
+        self._indices, self._values = np.empty(0, np.int32), np.empty(0)
+        self.n_lines = self.n_rows = self.n_entries = 0
+        self.lowest, self.highest = 2**31 - 1, -1
+
+    def add(self, text: Text, n_lines: int, rest: float = 1.0) -> None:
+        """Add the rows of a part.
+
+        n_lines : those before it. rest : how many times the rows there are up to its end the arrays
+        should take, where they have to grow.
+        """
+        cuts, counts, n_threads = cut(text, b":")
+        lines, colons = counts.sum(0).tolist()
+        self._labels = _with_room(self._labels, self.n_rows + lines, rest)
+        self._lengths = _with_room(self._lengths, self.n_rows + lines, rest)
+        self._indices = _with_room(self._indices, self.n_entries + colons, rest)
+        self._values = _with_room(self._values, self.n_entries + colons, rest)
+        n_rows, n_entries, lowest, highest, fault = _kernels.svmlight_rows(
+            text,
+            cuts,
+            counts,
+            self._labels[self.n_rows :],
+            self._lengths[self.n_rows :],
+            self._indices[self.n_entries :],
+            self._values[self.n_entries :],
+            n_threads,
+        )
+        if fault >= 0:
+            before = np.count_nonzero(text[:fault] == ord("\n"))
+            line, *_ = text[fault:].tobytes().split(b"\n", 1)
+            _report_line(self._source, n_lines + int(before) + 1, line)
+        self.n_lines += lines
+        self.n_rows += n_rows
+        self.n_entries += n_entries
+        self.lowest, self.highest = min(self.lowest, lowest), max(self.highest, highest)
+
+    def rows(self, start: int) -> Rows:
+        """Return what was read; the number of its first row is `start`."""
+        return Rows(
+            start,
+            self._labels[: self.n_rows],
+            self._lengths[: self.n_rows],
+            self._indices[: self.n_entries],
+            self._values[: self.n_entries],
+            self.lowest,
+            self.highest,
+        )
+
+
+def _with_room(array: NDArray[T], size: int, rest: float) -> NDArray[T]:
+    """Return the array if it has `size` elements, else one of `rest` times as many, with its own.
+
+    It grows where it lies, as the system lets it: a copy would take as much memory again.
+    """
+    if size <= array.size:
+        return array
+    if not array.size:
+        return np.empty(int(rest * size), array.dtype)
+    array.resize(int(rest * size), refcheck=False)
+    return array
+
+
+def _matrix(rows: Rows, first: int, width: int) -> sp.csr_array[Any]:
+    """Return the matrix of so many columns from the index `first`; takes the arrays of the rows."""
+    index_type = np.int32 if max(width, rows.values.size) < 2**31 else np.int64
+    indptr = np.zeros(rows.labels.size + 1, index_type)
+    np.cumsum(rows.lengths, out=indptr[1:])
+    indices = rows.indices
+    indices -= np.int32(first)
+    return sp.csr_array(
+        (rows.values, indices.astype(index_type, copy=False), indptr),
+        shape=(indptr.size - 1, width),
+    )
 
 
 def read_svmlight(
@@ -56,32 +198,16 @@ def read_svmlight(
     request: Request,
 ) -> Table:
     """Read an svmlight file."""
-    from sklearn.datasets import load_svmlight_file
-
     target, like = request.target, request.like
 
-    lines = _Lines(source, stream)
-    try:
-        matrix, y = load_svmlight_file(lines, zero_based=True)
-    except FileError:
-        raise
-    except (ValueError, OverflowError, TypeError, IndexError) as error:
-        _check_line(source, lines.number, lines.line)
-        raise FileError(f"{source}: line {lines.number}: {error}.") from None
-    X = sp.csr_array(matrix)
-    n_samples = y.size
+    rows = _whole(source, stream)
+    n_samples = rows.labels.size
     if not n_samples:
         raise FileError(f"{source}: no samples in it (only blank lines or comments).")
-    if not X.nnz:
+    if rows.highest < 0:
         raise FileError(f"{source}: no features in it (every line is a label alone).")
-    position = first_nonfinite(X.data)
-    if position is not None:  # overflow: nan and inf were refused by the line
-        _report_row(source, int(np.searchsorted(X.indptr, position, "right")) - 1)
-    row = first_nonfinite(y)
-    if row is not None:
-        _report_row(source, row)
 
-    first = int(X.indices.min() > 0)
+    first = int(rows.lowest > 0)
     if like is not None:
         if first == 0 and like.first_index == 1:
             raise FileError(
@@ -90,13 +216,8 @@ def read_svmlight(
             )
         first = like.first_index
     notes: tuple[str, ...] = ()
-    indices = X.indices - first
-    n_features = int(indices.max()) + 1
-    width = n_features if like is None else max(n_features, like.n_features)
-    index_type = np.int32 if max(width, X.nnz) < 2**31 else np.int64
-    X = sp.csr_array(
-        (X.data, indices.astype(index_type), X.indptr.astype(index_type)), shape=(n_samples, width)
-    )
+    width = max(rows.highest + 1 - first, 0 if like is None else like.n_features)
+    X = _matrix(rows, first, width)
     if like is not None and width > like.n_features:
         last = like.n_features + first - 1
         if like.exact:
@@ -107,7 +228,7 @@ def read_svmlight(
         notes = (f"features above {last} were not in the training data and are ignored",)
         X = X[:, : like.n_features]
     if target is None:
-        labels: NDArray[Any] = as_labels(source, y, n_samples, "labels")
+        labels: NDArray[Any] = as_labels(source, rows.labels, n_samples, "labels")
         name: str | tuple[str, ...] | None = None
     else:
         if not is_label_file(target):
@@ -120,53 +241,45 @@ def read_svmlight(
     return Table(X, labels, target_name=name, first_index=first, notes=notes, **others)
 
 
-def _report_row(source: Source, row: int) -> NoReturn:
-    """Raise the error of one row, found again by counting lines."""
-    with source.open() as stream:
-        count = 0
-        for number, line in enumerate(stream, 1):
-            if line.split(b"#", 1)[0].strip():
-                if count == row:
-                    _check_line(source, number, line.removeprefix(b"\xef\xbb\xbf"))
-                count += 1
-    raise FileError(f"{source}: a value of sample {row + 1} is not finite.")
-
-
-def _check_line(source: Source, number: int, line: bytes) -> None:
-    """Raise a FileError with line and column if the line breaks the format."""
+def _report_line(source: Source, number: int, line: bytes) -> NoReturn:
+    """Raise the error of a line that breaks the format, with line and column."""
     text = line.split(b"#", 1)[0]
 
     def fail(start: int, message: str) -> NoReturn:
         raise FileError(f"{source}: line {number}, column {start + 1}: {message}")
 
+    def number_at(start: int, token: str, what: str, rule: str) -> None:
+        if not _NUMBER.fullmatch(token):
+            several = what == "label" and all(map(_NUMBER.fullmatch, token.split(",")))
+            advice = " Write a file for each of several labels." if several else ""
+            fail(start, f"the {what} must be {rule}; got {quote(token)}.{advice}")
+        if not math.isfinite(float(token)):
+            fail(start, f"the {what} must be finite; got {quote(token)}.")
+
     previous = -1
     for order, match in enumerate(re.finditer(rb"\S+", text)):
         start = match.start()
         token = match[0].decode("utf-8", "backslashreplace")
-        shown = quote(token)
         if order == 0:
-            value = strict_float(token)
-            if value is None:
-                fail(start, f"the label must be one number; got {shown}.")
-            if not math.isfinite(value):
-                fail(start, f"the label must be finite; got {shown}.")
+            number_at(start, token, "label", "one number")
             continue
         if token.startswith("qid:"):
             if order != 1 or not re.fullmatch(r"[0-9]+", token[4:]):
-                fail(start, f"qid: must have a whole number and follow the label; got {shown}.")
+                fail(
+                    start,
+                    f"qid: must have a whole number and follow the label; got {quote(token)}.",
+                )
             continue
         index, colon, rest = token.partition(":")
         if not colon:
-            fail(start, f"expected index:value; got {shown}.")
+            fail(start, f"expected index:value; got {quote(token)}.")
         if not re.fullmatch(r"[0-9]+", index):
             fail(start, f"the index must be a whole number, 0 or more; got {quote(index)}.")
-        if len(index) > 10 or int(index) >= 2**31:
+        digits = index.lstrip("0") or "0"
+        if len(digits) > 10 or int(digits) >= 2**31:
             fail(start, f"the index must be below 2147483648; got {quote(index)}.")
-        if int(index) <= previous:
-            fail(start, f"indices must increase along a line; got {index} after {previous}.")
-        previous = int(index)
-        value = strict_float(rest)
-        if value is None:
-            fail(start, f"the value must be a number; got {quote(rest)}.")
-        if not math.isfinite(value):
-            fail(start, f"the value must be finite; got {quote(rest)}.")
+        if int(digits) <= previous:
+            fail(start, f"indices must increase along a line; got {digits} after {previous}.")
+        previous = int(digits)
+        number_at(start, rest, "value", "a number")
+    raise FileError(f"{source}: line {number}: not a line of an svmlight file.")

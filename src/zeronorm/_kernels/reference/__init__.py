@@ -48,3 +48,4 @@ from ._scans import (
     sparse_gram,
 )
 from ._smoothing import LANES, csr_smoothing_sweep, dense_smoothing_sweep, newton_bisections
+from ._text import cut_text, delimited_rows, svmlight_rows

@@ -1,0 +1,241 @@
+"""Delimited text by the kernel: beside its twin, beside the careful reader, and what it leaves."""
+
+import gzip
+import io
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from conftest import slow
+from zeronorm._kernels import _native as native
+from zeronorm._kernels import reference
+from zeronorm.files import FileError, _delimited, _fast_delimited, _source, read_table
+from zeronorm.files._table import Request
+
+EXAMPLES = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def kernel(text, places, n_pieces=1, n_threads=1, kernels=native):
+    """What a kernel makes of text: numbers and words of each row, or where it stops."""
+    array, places = np.frombuffer(text, np.uint8), np.array(places)
+    cuts, counts = np.empty(n_pieces + 1, np.int64), np.empty((n_pieces, 2), np.int64)
+    kernels.cut_text(array, ord("\n"), cuts, counts)
+    lines = counts[:, 0]
+    numbers = np.empty((places.max(initial=-1) + 1, lines.sum()))
+    spans = np.empty((lines.sum(), max(-1 - places.min(initial=-1), 0), 2), np.int64)
+    rows = np.empty(n_pieces, np.int64)
+    fault = kernels.delimited_rows(
+        array, cuts, counts, ord(","), places, numbers, spans, rows, n_threads
+    )
+    if fault[0] >= 0:
+        return fault
+    starts = np.cumsum(lines) - lines
+    there = np.concatenate([np.arange(a, a + n) for a, n in zip(starts, rows, strict=True)])
+    words = [[text[a:b] for a, b in row] for row in spans[there].tolist()]
+    return numbers[:, there].tobytes(), words
+
+
+def read(tmp_path, content, fast, name="a.csv", target="y", part=None, **options):
+    """Everything in the table of a file, or the words of its refusal."""
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_delimited, "_FAST_SIZE", 0 if fast else 1 << 60)
+        if part is not None:
+            patch.setattr(_fast_delimited, "PART", part)
+        try:
+            table = read_table(path, target, **options)
+        except FileError as error:
+            return str(error)
+    others = {what: (values.dtype, values.tolist()) for what, values in table.columns.items()}
+    y = None if table.y is None else (table.y.dtype, table.y.tolist())
+    return np.ascontiguousarray(table.X).tobytes(), y, table.sample_names, others
+
+
+def is_fast(path, target="y"):
+    """Whether the kernel reads all of a file."""
+    source = _source.Source(path)
+    with source.open() as stream, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_delimited, "_FAST_SIZE", 0)
+        _, body = _delimited._parse(source, stream, ",", Request(target=target))
+    return body.is_fast
+
+
+# --- the kernel beside its twin ------------------------------------------------------------
+
+number = st.sampled_from(
+    ["1", "-2.5", " 3", "4 ", '"5"', '" 6.5 "', "1e-7", "+.5", "7.", "0.1234567890123456789"]
+) | st.floats(allow_nan=False, allow_infinity=False).map(repr)
+word = st.sampled_from(
+    ["a", "b c", '"quoted"', '"a,b"', "", '""', "é", "5'10\"", " x ", "12", "1.0"]
+)
+odd = st.sampled_from(
+    ["", "nan", "inf", "1e999", "1_0", "x", '"1" ', ' "1"', '"1', '1"', '"a""b"', '"a\nb"', "a\rb",
+     "\0", "\xa05", "1,1", '"', "\t1", "-", "1e", "\u0663"]
+)  # fmt: skip
+end = st.sampled_from(["\n"] * 8 + ["\r\n", "\n\n", "\n\r\n", "\r", "\n \n"])
+
+
+@st.composite
+def tables(draw, kinds="nnw"):
+    """The body of a table: its columns are numbers or words, with odd fields here and there."""
+    text = ""
+    strange = draw(st.booleans())
+    for _ in range(draw(st.integers(1, 8))):
+        fields = [draw(number if kind == "n" else word) for kind in kinds]
+        if strange and draw(st.integers(0, 3)) == 0:
+            fields[draw(st.integers(0, len(fields) - 1))] = draw(odd)
+        text += ",".join(fields) + draw(end)
+    return text
+
+
+@EXAMPLES
+@given(tables(), st.integers(1, 6), st.sampled_from([[0, 1, -2], [0, -1, -2], [-1, 0, -1]]))
+@example("1,2,x\n", 3, [0, 1, -2])
+@example('1,2,"\n', 1, [0, 1, -2])
+@example("\n", 1, [0, 1, -2])
+def test_kernel_is_its_twin(text, n_pieces, places):
+    """A field would be read otherwise than the specification says, or run into the next."""
+    text = text.encode() + b"\n"
+    native_says = kernel(text, places, n_pieces)
+    assert native_says == kernel(text, places, n_pieces, kernels=reference)
+    assert native_says == kernel(text, places)
+
+
+def test_any_number_of_threads_reads_the_same():
+    """Rows would be lost or mixed up where a thread ends and another one begins."""
+    rng = np.random.default_rng(0)
+    lines = [f"{x!r},{i},name {i}" + "\r" * (i % 3 == 0) + "\n" * (i % 5 == 0)
+             for i, x in enumerate(rng.standard_normal(30_000).tolist())]  # fmt: skip
+    text = ("\n".join(lines) + "\n").encode()
+    assert len(text) > 4 << 17  # or a thread would not be worth its start
+    alone = kernel(text, [0, 1, -2])
+    for n_pieces, n_threads in ((2, 2), (16, 4), (1000, 3)):
+        assert kernel(text, [0, 1, -2], n_pieces, n_threads) == alone
+    broken = text[:-5] + b"\0" + text[-4:]
+    broken = broken[:700_000] + b"\0" + broken[700_000:]
+    assert kernel(broken, [0, 1, -2], 16, 4) == kernel(broken, [0, 1, -2])
+    assert kernel(broken, [0, 1, -2])[0] < 700_000
+
+
+def test_text_without_line_end_is_refused():
+    """The kernel would read on behind the end of the text."""
+    for text in (b"1,2", b"1,2\n\r"):
+        with pytest.raises(ValueError, match="line end"):
+            kernel(text, [0, 1])
+
+
+# --- files beside the careful reader -------------------------------------------------------
+
+
+@EXAMPLES
+@given(
+    tables("nnwn"),
+    st.sampled_from(["", "a,b,y,c\n", "\n\na,b,y,c\r\n", '"a","b\nb",y,c\n', "\r\ra,b,y,c\n"]),
+    st.sampled_from([None, 8, 60]),
+)
+@example("1,2,3,4\n1,2,5,6\n1,2,x,7\n", "a,b,y,c\n", 8)
+@example("1,2,1.0,4\n1,2,2,6\n", "a,b,y,c\n", None)
+@example("1,2,na,4\n1,2,x,6\n", "a,b,y,c\n", None)
+def test_the_fast_reader_reads_what_the_careful_one_reads(tmp_path, text, header, part):
+    """A file would be another table, or be refused in other words, because it is large."""
+    content = (header + text).encode()
+    target = "y" if header else "2"
+    careful = read(tmp_path, content, False, target=target)
+    assert read(tmp_path, content, True, target=target, part=part) == careful
+    if header.startswith("a"):
+        options = {"id": "y", "target": None, "columns": {"time": "a", "offset": "c"}}
+        careful = read(tmp_path, content, False, **options)
+        assert read(tmp_path, content, True, part=part, **options) == careful
+        dropped = read(tmp_path, content, True, target="a", drop=["b"], part=part)
+        assert dropped == read(tmp_path, content, False, target="a", drop=["b"])
+
+
+@pytest.mark.parametrize("seed", [0, 1, *slow(2, 3, 4, 5, 6, 7)])
+def test_damaged_files_are_what_they_are_to_the_careful_reader(tmp_path, seed):
+    """Damage would be read as values, or the kernel read outside its text."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        f"{a!r},{i},k{i % 3},{b:.3g}"
+        for i, (a, b) in enumerate(rng.standard_normal((60, 2)).tolist())
+    ]
+    plain = ("a,b,y,c\n" + "\n".join(rows)).encode()
+    bytes_there = np.frombuffer(b',"\n\r\0.-e# \xff19', np.uint8)
+    for _ in range(40):
+        text = bytearray(plain)
+        for _ in range(rng.integers(1, 3)):
+            place = int(rng.integers(8, len(text)))
+            if rng.random() < 0.3:
+                del text[place : place + int(rng.integers(1, 9))]
+            else:
+                text[place : place + int(rng.integers(0, 2))] = rng.choice(bytes_there, 1).tobytes()
+        careful = read(tmp_path, bytes(text), False)
+        assert read(tmp_path, bytes(text), True, part=500) == careful
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"a,b,y\n1,2,x\n3,4,z\n",
+        b"a,b,y\r\n1,2,x\r\n\r\n3,4,z",
+        b'"","a","y"\n"r1",1,"x"\n"r2",2,"z, w"\n',
+        b"a;b;y\n1;2;x\n",
+        b"\xef\xbb\xbfa\tb\ty\n1\t 2 \tx\n",
+        "a,b,y\n1,2,é\n3,4,ü\n".encode(),
+        b"a,y\n1,1\n2,1.5\n3,x\n",
+    ],
+)
+def test_usual_files_are_read_fast(tmp_path, content, monkeypatch):
+    """Files as R, pandas or spreadsheets write them would take the slow reader."""
+    read_table_of = _fast_delimited.read_body
+    answers = []
+    monkeypatch.setattr(
+        _delimited, "read_body", lambda *args: answers.append(read_table_of(*args)) or answers[-1]
+    )
+    for name, data in (("a.csv", content), ("a.csv.gz", gzip.compress(content))):
+        fast = read(tmp_path, data, True, name)
+        assert fast == read(tmp_path, data, False, name)
+        assert not isinstance(fast, str)
+    assert len(answers) == 2
+    assert None not in answers
+
+
+@pytest.mark.parametrize("place", ["y", "c", "a"])
+def test_text_that_is_not_utf_8(tmp_path, place):
+    """A column that is dropped would hide damage from one reader and not from the other."""
+    values = {"a": "1", "c": "2", "y": "x"} | {place: "\xe9"}
+    content = ("a,c,y\n" + ",".join(values.values()) + "\n").encode("latin-1")
+    options = {"drop": ["c"]} if place == "c" else {}
+    answer = read(tmp_path, content, True, **options)
+    assert answer == read(tmp_path, content, False, **options)
+    assert "not UTF-8 text" in answer
+
+
+def test_labels_that_look_like_numbers_at_first(tmp_path):
+    """Labels as 1.0 and x would become other strings because the first ones are numbers."""
+    path = tmp_path / "a.csv"
+    path.write_text("a,y\n1,1.0\n2,02\n3,x\n")
+    assert is_fast(path)
+    _, (dtype, labels), *_ = read(tmp_path, path.read_bytes(), True)
+    assert labels == ["1.0", "02", "x"]
+    assert dtype.kind == "U"
+
+
+def test_many_rows_and_many_columns(tmp_path):
+    """Rows of several parts, or columns of long rows, would be put in other places."""
+    rng = np.random.default_rng(0)
+    for shape in ((3000, 4), (5, 3000)):
+        X = rng.standard_normal(shape)
+        text = io.StringIO()
+        text.write(",".join(f"f{j}" for j in range(shape[1])) + ",y\n")
+        for i, row in enumerate(X.tolist()):
+            text.write(",".join(map(repr, row)) + f",{i}\n")
+        (tmp_path / "a.csv").write_text(text.getvalue())
+        assert is_fast(tmp_path / "a.csv")
+        values, (_, y), *_ = read(tmp_path, text.getvalue().encode(), True, part=10_000)
+        assert values == X.tobytes()
+        assert y == list(range(shape[0]))
