@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .genotypes import read_plink
     from .groups import Groups
     from .model_selection import cross_validate
+    from .store import convert
     from .verification import verify
 
 __version__ = "0.1.0"
@@ -55,6 +56,7 @@ _HOMES = {
     "Bags": "bags",
     "Groups": "groups",
     "read_plink": "genotypes",
+    "convert": "store",
     "cross_validate": "model_selection",
     "verify": "verification",
 }
@@ -77,6 +79,7 @@ __all__ = [
     "MeasureClassifier",
     "__version__",
     "certify",
+    "convert",
     "cross_validate",
     "l1_path",
     "losses",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ._dense import Dense, read_dense
 from ._lazy import open_lazy
 from ._read_sparse import read_sparse
 from ._sparse import Sparse
+from ._store import is_store, open_store
 from ._wrappers import Rows, Scaled
 
 __all__ = [
@@ -41,6 +43,7 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
     X : two-dimensional, samples by features:
         a NumPy array of any real type, order and strides (memory maps and read-only arrays too);
         the path of a .npy file, which is mapped and not loaded;
+        the path of a store, as `zeronorm.convert` writes it, whose blocks are mapped one by one;
         the path of a .bed file of genotypes, as `read_plink` opens it by default;
         a SciPy sparse matrix or array of any format (other than CSC and CSR are converted to CSC);
         a data frame or nested lists, by `numpy.asarray`;
@@ -72,6 +75,8 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
         from ..genotypes import read_plink
 
         return read_plink(X, n_threads=threads).X
+    if isinstance(X, str | os.PathLike) and is_store(X):
+        return open_store(Path(X), threads)
     if is_lazy(X):
         return open_lazy(X, threads)
     return read_dense(X, threads)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from ._dense import SAMPLED_ROWS, Dense, as_features, as_vectors
 from ._sparse import Sparse, compressed
 from ._zarr import METADATA, StoreError, ZarrArray, open_array, read_node, read_texts
 
+KEPT_BYTES = 1 << 30  # of maps that stay
 LATEST = 1  # version of the layout
 OWN = "zeronorm"  # attribute of a store's group that has the version
 INDEX = "_index"  # names of rows of `obs` and `var`
@@ -37,17 +39,20 @@ class Store(Design):
 
     def __init__(self, path: Path, n_threads: int = 1) -> None:
         self.path, self.n_threads = path, n_threads
-        self._names: list[str] | None = None
+        self._own = read_node(path)["attributes"][OWN]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return open_store, (self.path, self.n_threads)
 
+    @cached_property
+    def feature_names(self) -> list[str] | None:  # type: ignore[override]
+        """The names of the columns; None where they have numbers alone."""
+        return read_texts(self.path / "var" / INDEX) if self._own.get("named") else None
+
     @property
-    def feature_names(self) -> list[str] | None:
-        """The names of the columns."""
-        if self._names is None:
-            self._names = read_texts(self.path / "var" / INDEX)
-        return self._names
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers."""
 
     def check(self) -> None:
         """Read all blocks and compare their checksums; StoreError names the first that is wrong."""
@@ -95,12 +100,35 @@ class Store(Design):
         """Return columns in the given order."""
 
 
+class _Mapped:
+    """The chunks of an array, mapped again for every use, or once where they are small in all.
+
+    To map a file anew costs as much as to read it from the memory of the system; to keep all of
+    them would count as memory of this process.
+    """
+
+    def __init__(self, array: ZarrArray) -> None:
+        self.array = array
+        total = array.n_chunks * array.chunk_bytes
+        self._kept: dict[int, NDArray[Any]] | None = {} if total <= KEPT_BYTES else None
+
+    def __call__(self, number: int) -> NDArray[Any]:
+        """Return a chunk, whose file has been looked at."""
+        if self._kept is None:
+            return _native(self.array.mapped(number))
+        self.array.look_at(number)
+        if number not in self._kept:
+            self._kept[number] = _native(self.array.mapped(number))
+        return self._kept[number]
+
+
 class DenseStore(Store):
     """The matrix of a store in which zeros are stored."""
 
     def __init__(self, path: Path, n_threads: int = 1) -> None:
         super().__init__(path, n_threads)
         self._x = open_array(path / "X")
+        self._chunk = _Mapped(self._x)
         if len(self._x.shape) != 2:
             raise StoreError(f"{path}: X must have two dimensions; got {self._x.shape}.")
 
@@ -108,6 +136,11 @@ class DenseStore(Store):
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_features)."""
         return self._x.shape[0], self._x.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers."""
+        return self._x.dtype
 
     @property
     def block(self) -> int:
@@ -125,7 +158,7 @@ class DenseStore(Store):
         rows = np.empty((min(SAMPLED_ROWS, self.shape[0]), self.shape[1]))
         for number in range(self._x.n_chunks):
             own = slice(number * self._x.chunk[1], (number + 1) * self._x.chunk[1])
-            rows[:, own] = self._x.mapped(number)[: len(rows), : rows[:, own].shape[1]]
+            rows[:, own] = self._chunk(number)[: len(rows), : rows[:, own].shape[1]]
         return rows
 
     def _arrays(self) -> list[ZarrArray]:
@@ -140,8 +173,7 @@ class DenseStore(Store):
                 yield self._part(number), first, last, begin + first - start
 
     def _part(self, number: int) -> Dense:
-        x = np.asarray(self._x.mapped(number))
-        return Dense(x if x.dtype.isnative else x.astype(x.dtype.newbyteorder()), self.n_threads)
+        return Dense(self._chunk(number), self.n_threads)
 
     def _gathered(self, features: IndexArray) -> FloatArray:
         out = np.empty((self.shape[0], features.size), order="F")
@@ -172,7 +204,7 @@ class SparseStore(Store):
         self._shape = n_samples, n_features
         self._data, self._indices = open_array(path / "X" / "data"), open_array(path / "X/indices")
         self._pointers = open_array(path / "X" / "indptr")
-        self._audited: dict[int, int] = {}  # the time of writing of indices that are known
+        self._chunks = _Mapped(self._indices), _Mapped(self._data)
         self._indptr = self._pointers.whole().astype(np.int64)
         steps = np.diff(self._indptr, prepend=0)
         entries = self._data.shape[0]
@@ -188,6 +220,11 @@ class SparseStore(Store):
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_features)."""
         return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers."""
+        return self._data.dtype
 
     @property
     def block(self) -> int:
@@ -220,7 +257,7 @@ class SparseStore(Store):
     def _part(self, first: int, last: int) -> Sparse:
         """Return columns as a design in memory."""
         begin, end = int(self._indptr[first]), int(self._indptr[last])
-        indices, data = (self._entries(array, begin, end) for array in (self._indices, self._data))
+        indices, data = (self._entries(chunk, begin, end) for chunk in self._chunks)
         indptr = (self._indptr[first : last + 1] - begin).astype(np.int32)
         _, wrong, is_sorted, repeats = audit_indices(indptr, indices, self.shape[0])
         if wrong >= 0 or repeats:
@@ -233,15 +270,13 @@ class SparseStore(Store):
             is_sorted=is_sorted, n_threads=self.n_threads,
         )  # fmt: skip
 
-    def _entries(self, array: ZarrArray, begin: int, end: int) -> NDArray[Any]:
-        size = array.chunk[0]
+    def _entries(self, chunk: _Mapped, begin: int, end: int) -> NDArray[Any]:
+        size = chunk.array.chunk[0]
         numbers = range(begin // size, -(-end // size))
-        parts = [
-            np.asarray(array.mapped(n))[max(begin - n * size, 0) : end - n * size] for n in numbers
-        ]
-        found = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.empty(0, array.dtype)])
-        found = found.view(np.uint8) if found.dtype == np.bool_ else found
-        return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder())
+        parts = [chunk(n)[max(begin - n * size, 0) : end - n * size] for n in numbers]
+        empty = [np.empty(0, chunk.array.dtype.newbyteorder("="))]
+        found = parts[0] if len(parts) == 1 else np.concatenate(parts or empty)
+        return found.view(np.uint8) if found.dtype == np.bool_ else found
 
     def _gathered(self, features: IndexArray) -> sp.csc_array[Any]:
         columns = [self._part(j, j + 1).gather(slice(None)) for j in features.tolist()]
@@ -249,6 +284,12 @@ class SparseStore(Store):
         indices = np.concatenate([np.empty(0, np.int32), *(column.indices for column in columns)])
         values = np.concatenate([np.empty(0), *(column.data for column in columns)])
         return compressed(indptr, indices, values, self.shape[0])
+
+
+def _native(x: NDArray[Any]) -> NDArray[Any]:
+    """Return a map as an array of the machine's byte order, which is that of a store mostly."""
+    x = np.asarray(x)
+    return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
 
 
 def is_store(path: Any) -> bool:

@@ -54,24 +54,28 @@ class ZarrArray:
         first = ("0",) if len(self.shape) == 2 else ()
         return self.path.joinpath("c", *first, str(number))
 
-    def mapped(self, number: int) -> NDArray[Any]:
-        """Return a chunk where it lies, read-only, in Fortran order.
+    def look_at(self, number: int) -> None:
+        """Raise StoreError where the file of a chunk is missing or of another size.
 
-        To read a mapped file beyond its end would end the process, so its size is looked at first.
+        To read a mapped file beyond its end would end the process.
         """
         path = self.file(number)
         try:
             size = path.stat().st_size
-            if size == self.chunk_bytes:
-                return np.memmap(path, self.dtype, "r", 0, self.chunk, "F")
         except FileNotFoundError:
             raise StoreError(
                 f"{path}: this block of the store is missing; convert the data again, or copy it."
             ) from None
-        raise StoreError(
-            f"{path}: a block of the store must have {self.chunk_bytes:,} bytes; it has {size:,}. "
-            "Convert the data again, or copy it again."
-        )
+        if size != self.chunk_bytes:
+            raise StoreError(
+                f"{path}: a block of the store must have {self.chunk_bytes:,} bytes; it has "
+                f"{size:,}. Convert the data again, or copy it again."
+            )
+
+    def mapped(self, number: int) -> NDArray[Any]:
+        """Return a chunk where it lies, read-only, in Fortran order."""
+        self.look_at(number)
+        return np.memmap(self.file(number), self.dtype, "r", 0, self.chunk, "F")
 
     def check(self, number: int) -> None:
         """Raise StoreError where the bytes of a chunk are not those that were written."""
@@ -100,8 +104,10 @@ class ZarrArray:
 
         values : of the chunk's shape, or fewer along the last dimension; the rest are zeros.
         """
-        whole = np.zeros(self.chunk, self.dtype, order="F")
-        whole[..., : values.shape[-1]] = values
+        whole = np.asfortranarray(values, self.dtype)
+        if whole.shape != self.chunk:
+            whole = np.zeros(self.chunk, self.dtype, order="F")
+            whole[..., : values.shape[-1]] = values
         numbers = whole.reshape(-1, order="F").view(np.uint8)
         path = self.file(number)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -112,16 +118,6 @@ class ZarrArray:
             stream.flush()
             os.fsync(stream.fileno())
         partial.replace(path)
-
-    def seal(self, number: int) -> None:
-        """Put the checksum under a chunk whose numbers are in its file."""
-        path = self.file(number)
-        with path.open("r+b") as stream:
-            numbers = np.fromfile(stream, np.uint8, self.chunk_bytes - CHECKSUM_BYTES)
-            stream.seek(numbers.size)
-            stream.write(crc32c(numbers, 0).to_bytes(CHECKSUM_BYTES, "little"))
-            stream.flush()
-            os.fsync(stream.fileno())
 
     def create(self, attributes: dict[str, Any]) -> None:
         """Write the metadata."""
@@ -188,9 +184,9 @@ def open_array(path: Path) -> ZarrArray:
         key = node["chunk_key_encoding"]
         order = [_configured(one).get("order") for one in node["codecs"] if one["name"] != "bytes"]
         endian = [_configured(one).get("endian", "little") for one in node["codecs"]]
-        well = all(
-            isinstance(size, int) and size >= 0 for size in shape
-        ) and all(isinstance(size, int) and size > 0 for size in chunk)
+        well = all(isinstance(size, int) and size >= 0 for size in shape) and all(
+            isinstance(size, int) and size > 0 for size in chunk
+        )
     except (KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{path / METADATA}: not the metadata of an array ({error}).") from None
     wanted = ["bytes", "crc32c"] if len(shape) == 1 else ["transpose", "bytes", "crc32c"]
