@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from .genotypes import read_plink
     from .groups import Groups
+    from .memory import estimate_memory
     from .model_selection import cross_validate
     from .store import convert
     from .verification import verify
@@ -55,6 +56,7 @@ _HOMES = {
     **dict.fromkeys(("certify", "prove"), "certificate"),
     "Bags": "bags",
     "Groups": "groups",
+    "estimate_memory": "memory",
     "read_plink": "genotypes",
     "convert": "store",
     "cross_validate": "model_selection",
@@ -81,6 +83,7 @@ __all__ = [
     "certify",
     "convert",
     "cross_validate",
+    "estimate_memory",
     "l1_path",
     "losses",
     "methods",

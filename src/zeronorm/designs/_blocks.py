@@ -61,6 +61,13 @@ class Blocks(Design):
         return self.reader.block
 
     @property
+    def read_bytes(self) -> int:
+        """The bytes of a block, as it is read and as the kernels take it, and of kept columns."""
+        n_samples, n_features = self.shape
+        kept = min(KEPT_BYTES, 8 * n_samples * n_features)
+        return self.reader.read_bytes + kept
+
+    @property
     def scan_error(self) -> float:
         """The error of a scan of the array in memory, and that of the sum of its slabs."""
         if self.is_sparse or self._type == np.float64:

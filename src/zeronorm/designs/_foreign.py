@@ -69,6 +69,11 @@ class Reader(ABC):
     def nbytes(self) -> int:
         """The size of the matrix in memory."""
 
+    @property
+    @abstractmethod
+    def read_bytes(self) -> int:
+        """The bytes that a read needs at its peak."""
+
     def tiles(self, start: int, stop: int) -> Iterator[tuple[int, int, int, int, Any]]:
         """Yield (top, bottom, first, last, X[top:bottom, first:last]) over start..stop, by rows."""
         for top, bottom in pairwise(self.slabs):
@@ -129,6 +134,14 @@ class ArrayReader(Reader):
     def nbytes(self) -> int:
         """The size of the array in memory."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    @property
+    def read_bytes(self) -> int:
+        """The bytes of a block as it is stored and as the kernels read it."""
+        tall = max(bottom - top for top, bottom in pairwise(self.slabs))
+        size = tall * self.block * self.dtype.itemsize
+        native = self.dtype.newbyteorder("=") in NATIVE_TYPES or self.dtype == np.bool_
+        return int(2 * size if native else size + tall * self.block * 8)
 
     @property
     def gap(self) -> int:
@@ -203,6 +216,13 @@ class SparseReader(Reader):
         """The size of the matrix in memory."""
         per_entry = self.dtype.itemsize + np.dtype(self._indices.dtype).itemsize
         return int(self._n_entries * per_entry + self._indptr.nbytes)
+
+    @property
+    def read_bytes(self) -> int:
+        """The bytes of the entries of a block, twice, and of the pointers."""
+        per_entry = self.dtype.itemsize + np.dtype(self._indices.dtype).itemsize
+        entries = min(READ_ENTRIES + self._chunk, self._n_entries)
+        return int(3 * entries * per_entry + self._indptr.nbytes)
 
     @property
     def gap(self) -> int:
