@@ -45,9 +45,14 @@ class Store(Design):
         return open_store, (self.path, self.n_threads)
 
     @cached_property
-    def feature_names(self) -> list[str] | None:  # type: ignore[override]
+    def feature_names(self) -> list[str] | None:
         """The names of the columns; None where they have numbers alone."""
         return read_texts(self.path / "var" / INDEX) if self._own.get("named") else None
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether the samples have names."""
+        return bool(self._own.get("samples named"))
 
     @property
     @abstractmethod

@@ -113,7 +113,7 @@ class ZarrArray:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f"{path.name}.partial")
         with partial.open("wb") as stream:
-            stream.write(memoryview(numbers))
+            stream.write(numbers.data)
             stream.write(crc32c(numbers, 0).to_bytes(CHECKSUM_BYTES, "little"))
             stream.flush()
             os.fsync(stream.fileno())
