@@ -60,7 +60,7 @@ class Store(Design):
         """The type of the numbers."""
 
     def check(self) -> None:
-        """Read all blocks and compare their checksums; StoreError names the first that is wrong."""
+        """Read all blocks and compare their checksums; BlockError names the first that is wrong."""
         for array in self._arrays():
             for number in range(array.n_chunks):
                 array.check(number)

@@ -30,6 +30,10 @@ class StoreError(ValueError):
     """A store that is not what its metadata say, or none that can be read where it lies."""
 
 
+class BlockError(StoreError, OSError):
+    """A file of a store that is missing, of another size or with other bytes than it had."""
+
+
 @dataclass(frozen=True, slots=True)
 class ZarrArray:
     """An array of numbers of one or two dimensions, the second one last to vary in a chunk."""
@@ -55,7 +59,7 @@ class ZarrArray:
         return self.path.joinpath("c", *first, str(number))
 
     def look_at(self, number: int) -> None:
-        """Raise StoreError where the file of a chunk is missing or of another size.
+        """Raise BlockError where the file of a chunk is missing or of another size.
 
         To read a mapped file beyond its end would end the process.
         """
@@ -63,11 +67,11 @@ class ZarrArray:
         try:
             size = path.stat().st_size
         except FileNotFoundError:
-            raise StoreError(
+            raise BlockError(
                 f"{path}: this block of the store is missing; convert the data again, or copy it."
             ) from None
         if size != self.chunk_bytes:
-            raise StoreError(
+            raise BlockError(
                 f"{path}: a block of the store must have {self.chunk_bytes:,} bytes; it has "
                 f"{size:,}. Convert the data again, or copy it again."
             )
@@ -78,13 +82,13 @@ class ZarrArray:
         return np.memmap(self.file(number), self.dtype, "r", 0, self.chunk, "F")
 
     def check(self, number: int) -> None:
-        """Raise StoreError where the bytes of a chunk are not those that were written."""
+        """Raise BlockError where the bytes of a chunk are not those that were written."""
         self.mapped(number)
         stored = np.fromfile(self.file(number), np.uint8)
         found = crc32c(stored[:-CHECKSUM_BYTES], 0)
         known = int.from_bytes(stored[-CHECKSUM_BYTES:].tobytes(), "little")
         if found != known:
-            raise StoreError(
+            raise BlockError(
                 f"{self.file(number)}: the checksum of this block is {found:08x}, and "
                 f"{known:08x} was written: its bytes have changed. Convert the data again, or copy "
                 "it again."
@@ -109,15 +113,8 @@ class ZarrArray:
             whole = np.zeros(self.chunk, self.dtype, order="F")
             whole[..., : values.shape[-1]] = values
         numbers = whole.reshape(-1, order="F").view(np.uint8)
-        path = self.file(number)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"{path.name}.partial")
-        with partial.open("wb") as stream:
-            stream.write(numbers.data)
-            stream.write(crc32c(numbers, 0).to_bytes(CHECKSUM_BYTES, "little"))
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(path)
+        checksum = crc32c(numbers, 0).to_bytes(CHECKSUM_BYTES, "little")
+        write_whole(self.file(number), numbers.data, checksum)
 
     def create(self, attributes: dict[str, Any]) -> None:
         """Write the metadata."""
@@ -218,8 +215,7 @@ def write_texts(path: Path, texts: list[str], attributes: dict[str, Any]) -> Non
     codecs = [{"name": "vlen-utf8"}]
     write_array(path, (len(texts),), chunk, _TEXT, codecs, "", attributes)
     if texts:
-        (path / "c").mkdir(parents=True, exist_ok=True)
-        (path / "c" / "0").write_bytes(b"".join(parts))
+        write_whole(path / "c" / "0", b"".join(parts))
 
 
 def read_texts(path: Path) -> list[str]:
@@ -251,5 +247,16 @@ def _configured(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_json(path: Path, node: dict[str, Any]) -> None:
-    path.mkdir(parents=True, exist_ok=True)
-    (path / METADATA).write_text(json.dumps(node, indent=1), encoding="utf-8")
+    write_whole(path / METADATA, json.dumps(node, indent=1).encode())
+
+
+def write_whole(path: Path, *parts: Any) -> None:
+    """Write bytes as a file that has its name only when it is on the disk as a whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.partial")
+    with partial.open("wb") as stream:
+        for part in parts:
+            stream.write(part)
+        stream.flush()
+        os.fsync(stream.fileno())
+    partial.replace(path)

@@ -6,9 +6,12 @@ when all of it is on the disk. It has a journal of the columns that are there.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +24,7 @@ from ..designs._store import INDEX, LATEST, OWN
 from ..designs._zarr import METADATA, ZarrArray, write_group, write_texts
 from ..files import FileError, quote
 from ._sources import KINDS, Contents, Matrix, OfDesign, open_source
-from ._writing import DenseWriter, Journal, SparseWriter
+from ._writing import DenseWriter, Journal, SparseWriter, tidy
 
 LEAST_MEMORY = 1 << 20
 PARTIAL = ".partial"
@@ -133,6 +136,7 @@ def convert(
         names = design.names or (None if named is None else [str(name) for name in named])
         contents = Contents(design, names)
     matrix = contents.matrix
+    _check_names(contents)
     kind = _kind(matrix, dtype)
     identity |= {
         "shape": list(matrix.shape), "dtype": kind.name, "sparse": matrix.is_sparse,
@@ -141,24 +145,48 @@ def convert(
     partial = path.with_name(path.name + PARTIAL)
     journal = Journal.begin(partial, identity if "source" in identity else None)
     resumed = journal.columns
-    writer = (SparseWriter if matrix.is_sparse else DenseWriter)(partial / "X", matrix, kind)
-    writer.resume(journal)
-    while journal.columns < matrix.shape[1]:
-        first = journal.columns
-        last = writer.end(first, memory)
-        values = matrix.columns(first, last)
-        _check_finite(values, first, contents.features)
-        journal.record(last, **writer.write(first, last, values))
-        if progress is not None:
-            progress(last, matrix.shape[1])
-    writer.finish(journal)
-    _describe(partial, contents)
-    journal.remove()
-    _replace(partial, path)
+    with _ended(partial, journal, matrix):
+        writer = (SparseWriter if matrix.is_sparse else DenseWriter)(partial / "X", matrix, kind)
+        writer.resume(journal)
+        while journal.columns < matrix.shape[1]:
+            first = journal.columns
+            last = writer.end(first, memory)
+            values = matrix.columns(first, last)
+            _check_finite(values, first, contents.features)
+            journal.record(last, **writer.write(first, last, values))
+            if progress is not None:
+                progress(last, matrix.shape[1])
+        writer.finish(journal)
+        _describe(partial, contents)
+        _replace(partial, path)
+    tidy(path)
     return Conversion(
         path, matrix.shape, matrix.is_sparse, kind.name, tuple(contents.columns), resumed,
         contents.notes,
     )  # fmt: skip
+
+
+@contextmanager
+def _ended(partial: Path, journal: Journal, matrix: Matrix) -> Iterator[None]:
+    """Keep what is written when a conversion of a file ends early, and nothing of one of arrays.
+
+    Nothing says that an array of a later call is the same one.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        n_features = matrix.shape[1]
+        raise OSError(
+            error.errno,
+            f"no space left on the disk after {journal.columns:,} of {n_features:,} features; "
+            "make room and convert again, which goes on from there, or remove this directory",
+            str(partial),
+        ) from None
+    finally:
+        if journal.identity is None:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def _kind(matrix: Matrix, dtype: str | None) -> np.dtype[Any]:
@@ -199,6 +227,19 @@ def _check_finite(values: Any, first: int, names: Sequence[str] | None) -> None:
         f"Input X contains NaN or infinity at row {row}, column {first + column}{name}; remove or "
         "impute missing values."
     )
+
+
+def _check_names(contents: Contents) -> None:
+    """Raise FileError where names are not one for each feature, or not different."""
+    names = contents.features
+    if names is None:
+        return
+    if len(names) != contents.matrix.shape[1]:
+        raise FileError(f"{contents.matrix.shape[1]} features must have as many names; got "
+                        f"{len(names)}.")  # fmt: skip
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise FileError(f"{times} features have the name {quote(name)}; rename all but one.")
 
 
 def _describe(partial: Path, contents: Contents) -> None:
@@ -244,9 +285,12 @@ def _written(source: Path) -> list[int]:
 
 def _replace(partial: Path, path: Path) -> None:
     """Give the store its name; one that is there is taken away when the new one is complete."""
-    _sync(partial)
+    for folder in (partial, *(one for one in partial.rglob("*") if one.is_dir())):
+        _sync(folder)
     if path.exists():
-        old = path.with_name(path.name + ".old")
+        old = path.with_name(path.name + ".replaced")
+        if (old / METADATA).exists():  # of an earlier call that was ended here
+            shutil.rmtree(old)
         path.rename(old)
         partial.rename(path)
         shutil.rmtree(old)

@@ -15,11 +15,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..designs._dense import BLOCK_BYTES
-from ..designs._zarr import ZarrArray, write_group
+from ..designs._zarr import ZarrArray, write_group, write_whole
 from ._sources import Matrix
 
 SPARSE_ENTRIES = 1 << 23  # in a file: 64 MiB of float64
 JOURNAL_FILE = "journal.json"
+_LENGTHS, _TAIL = "lengths", "tail-"
 
 
 @dataclass(slots=True)
@@ -42,6 +43,8 @@ class Journal:
         except (OSError, ValueError, KeyError, TypeError):
             pass
         if partial.exists():
+            if not file.exists() and any(partial.iterdir()):
+                raise FileExistsError(f"{partial}: exists and is no unfinished store; remove it.")
             shutil.rmtree(partial)
         partial.mkdir()
         journal = cls(file, identity)
@@ -52,16 +55,7 @@ class Journal:
         """Note what is on the disk by now."""
         self.columns, self.entries = columns, entries
         text = json.dumps({key: value for key, value in asdict(self).items() if key != "path"})
-        following = self.path.with_suffix(".next")
-        with following.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        following.replace(self.path)
-
-    def remove(self) -> None:
-        """Take it away: the store is complete."""
-        self.path.unlink()
+        write_whole(self.path, text.encode())
 
 
 class DenseWriter:
@@ -102,7 +96,7 @@ class SparseWriter:
 
     def __init__(self, path: Path, matrix: Matrix, kind: np.dtype[Any]) -> None:
         self._path, self._matrix, self._kind = path, matrix, kind
-        self._lengths = path / "lengths"
+        self._lengths = path / _LENGTHS
         self._indices, self._data = np.empty(0, np.int32), np.empty(0, kind)
         path.mkdir(exist_ok=True)
 
@@ -141,7 +135,7 @@ class SparseWriter:
             np.savez(stream, indices=self._indices, data=self._data)
             stream.flush()
             os.fsync(stream.fileno())
-        for old in self._path.glob("tail-*"):
+        for old in self._path.glob(f"{_TAIL}*"):
             if old not in (self._tail(first), self._tail(last)):
                 old.unlink()
         return {"entries": self._entries}
@@ -162,8 +156,6 @@ class SparseWriter:
             "shape": list(self._matrix.shape),
         }  # fmt: skip
         write_group(self._path, attributes)
-        for old in (self._lengths, *self._path.glob("tail-*")):
-            old.unlink()
 
     def _arrays(self) -> tuple[ZarrArray, ZarrArray]:
         shape, chunk = (self._entries,), (min(SPARSE_ENTRIES, max(1, self._entries)),)
@@ -176,7 +168,14 @@ class SparseWriter:
             array.write(number, values)
 
     def _tail(self, columns: int) -> Path:
-        return self._path / f"tail-{columns}"
+        return self._path / f"{_TAIL}{columns}"
+
+
+def tidy(store: Path) -> None:
+    """Take away what only an unfinished store needs."""
+    leftover = (store / JOURNAL_FILE, store / "X" / _LENGTHS, *(store / "X").glob(f"{_TAIL}*"))
+    for old in leftover:
+        old.unlink(missing_ok=True)
 
 
 def _cast(values: NDArray[Any], kind: np.dtype[Any]) -> NDArray[Any]:
