@@ -30,10 +30,11 @@ def dense(dtype="float32", n=30, p=170, seed=0):
 
 
 def sparse(n=60, p=200, density=0.1, seed=0, dtype="float64"):
+    """A matrix whose last column has an entry where any has one: text would not tell else."""
     rng = np.random.default_rng(seed)
-    x = sp.random_array((n, p), density=density, format="csc", rng=rng)
-    x.data = np.rint(9 * x.data + 1).astype(dtype)
-    return sp.csc_array(x)
+    x = rng.integers(1, 10, (n, p)) * (rng.random((n, p)) < density)
+    x[0, -1] = density > 0
+    return sp.csc_array(x.astype(dtype))
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def same(found, X, seed=0):
     n, p = known.shape
     assert found.shape == known.shape
     v = np.random.default_rng(seed).standard_normal((n, 3))
-    for start, stop in ((0, p), (0, 0), (3, p - 5), (p - 1, p)):
+    for start, stop in ((0, p), (0, 0), (p // 3, p - p // 4), (p - 1, p)):
         np.testing.assert_array_equal(
             found.correlate(v, start, stop), known.correlate(v, start, stop)
         )
@@ -126,14 +127,13 @@ def test_a_table_becomes_a_store_with_names_target_and_times(tmp_path):
     assert table.y.tolist() == ["a", "b"] * 20
     assert table.columns["time"].tolist() == [i + 0.5 for i in range(40)]
     same(table.X, np.asfortranarray(X))
-    with pytest.raises(FileError, match="no column 'kinds'.*kind"):
+    with pytest.raises(FileError, match=r"no column 'kinds'.*kind"):
         read_table(tmp_path / "x.zarr", "kinds")
 
 
 def test_svmlight_streams_into_a_store(tmp_path, small_files, monkeypatch):
     """Text that is larger than memory would be read whole, or its entries lost between passes."""
     X, y = sparse(n=80, p=300), np.arange(80) % 3
-    X[:, [299]] = 1.0
     dump_svmlight_file(X.tocsr(), y, str(tmp_path / "x.svm"), zero_based=False)
     passes = []
     known = _convert.open_source
@@ -263,7 +263,6 @@ def test_a_killed_conversion_is_gone_on_with(tmp_path, name):
     if name == "x.npy":
         np.save(tmp_path / name, X)
     else:
-        X[:, [119]] = 1.0
         dump_svmlight_file(X.tocsr(), np.zeros(40), str(tmp_path / name), zero_based=False)
     path, resumed = tmp_path / "x.zarr", []
     for steps in range(3, 200, 6):
@@ -295,7 +294,7 @@ def test_other_data_begin_anew(tmp_path, small_files, monkeypatch):
 
     monkeypatch.setattr(_convert.DenseWriter, "write", full)
     monkeypatch.setattr(_convert.DenseWriter, "end", lambda self, first, _: min(first + 8, 170))
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="(?i)no space left"):
         convert(tmp_path / "x.npy", tmp_path / "x.zarr")
     assert not (tmp_path / "x.zarr").exists()
     monkeypatch.setattr(_convert.DenseWriter, "write", broken)
@@ -345,7 +344,7 @@ def test_metadata_are_not_trusted(tmp_path):
     node = json.loads((path / "zarr.json").read_text())
     node["attributes"]["zeronorm"]["version"] = 99
     (path / "zarr.json").write_text(json.dumps(node))
-    with pytest.raises(StoreError, match="version 99.*update zeronorm"):
+    with pytest.raises(StoreError, match=r"version 99.*update zeronorm"):
         as_design(path)
     del node["attributes"]["zeronorm"]
     (path / "zarr.json").write_text(json.dumps(node))
@@ -388,7 +387,9 @@ def test_the_command(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 8))
     y = (X[:, 2] > 0).astype(int)
-    rows = "\n".join(",".join(map(repr, [*map(float, x), int(c)])) for x, c in zip(X, y))
+    rows = "\n".join(
+        ",".join(map(repr, [*map(float, x), int(c)])) for x, c in zip(X, y, strict=True)
+    )
     data, store = tmp_path / "x.csv", tmp_path / "x.zarr"
     data.write_text(",".join([f"g{j}" for j in range(8)] + ["y"]) + "\n" + rows)
     run = CliRunner().invoke
