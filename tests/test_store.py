@@ -1,6 +1,7 @@
 """Stores: what is written, what scans read of it, and what becomes of damage and sudden ends."""
 
 import json
+import pickle
 import signal
 import subprocess
 import sys
@@ -294,7 +295,7 @@ def test_other_data_begin_anew(tmp_path, small_files, monkeypatch):
 
     monkeypatch.setattr(_convert.DenseWriter, "write", full)
     monkeypatch.setattr(_convert.DenseWriter, "end", lambda self, first, _: min(first + 8, 170))
-    with pytest.raises(OSError, match="(?i)no space left"):
+    with pytest.raises(OSError, match="no space left on the disk after 104 of 170"):
         convert(tmp_path / "x.npy", tmp_path / "x.zarr")
     assert not (tmp_path / "x.zarr").exists()
     monkeypatch.setattr(_convert.DenseWriter, "write", broken)
@@ -303,6 +304,62 @@ def test_other_data_begin_anew(tmp_path, small_files, monkeypatch):
     np.save(tmp_path / "x.npy", X)
     assert convert(tmp_path / "x.npy", tmp_path / "x.zarr").resumed == 0
     same(as_design(tmp_path / "x.zarr"), X)
+
+
+def test_an_array_leaves_nothing_behind(tmp_path, small_files, monkeypatch):
+    """A later conversion of another array would go on with the columns of this one."""
+    monkeypatch.setattr(_convert.DenseWriter, "end", lambda self, first, _: min(first + 8, 170))
+    X = dense()
+    X[2, 160] = np.inf
+    with pytest.raises(FileError, match="column 160"):
+        convert(X, tmp_path / "x.zarr")
+    assert not list(tmp_path.iterdir())
+
+
+def test_directories_of_others_are_not_removed(tmp_path):
+    """Files of the user would be gone where a conversion would have its own."""
+    mine = tmp_path / "x.zarr.partial" / "mine"
+    mine.parent.mkdir()
+    mine.write_text("thesis")
+    with pytest.raises(FileExistsError, match="no unfinished store"):
+        convert(dense(), tmp_path / "x.zarr")
+    assert mine.read_text() == "thesis"
+
+
+def test_an_end_after_the_last_column_is_gone_on_with(tmp_path, small_files, monkeypatch):
+    """What the journal needs would be gone before the journal, and no call would end well."""
+    X = sparse(n=40, p=120)
+    dump_svmlight_file(X.tocsr(), np.zeros(40), str(tmp_path / "x.svm"), zero_based=False)
+
+    def ended(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_convert, "_replace", ended)
+        with pytest.raises(KeyboardInterrupt):
+            convert(tmp_path / "x.svm", tmp_path / "x.zarr")
+    assert convert(tmp_path / "x.svm", tmp_path / "x.zarr").resumed == 120
+    same(as_design(tmp_path / "x.zarr"), X)
+    left = {one.name for one in (tmp_path / "x.zarr" / "X").iterdir()}
+    assert left == {"data", "indices", "indptr", "zarr.json"}
+    assert not (tmp_path / "x.zarr" / "journal.json").exists()
+
+
+def test_names_that_occur_twice_are_refused(tmp_path):
+    """A model would not know which of two columns it has."""
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(FileError, match="2 features have the name 'a'"):
+        convert(pd.DataFrame(np.eye(3), columns=["a", "b", "a"]), tmp_path / "x.zarr")
+
+
+@pytest.mark.parametrize("form", [dense, sparse])
+def test_a_store_is_pickled_as_its_path(tmp_path, small_files, form):
+    """Workers would be sent the data."""
+    X = form(p=2000)
+    convert(X, tmp_path / "x.zarr")
+    sent = pickle.dumps(as_design(tmp_path / "x.zarr"))
+    assert len(sent) < 1000
+    same(pickle.loads(sent), X)
 
 
 @pytest.mark.parametrize("form", [dense, sparse])
@@ -319,10 +376,10 @@ def test_damage_is_told_with_its_file(tmp_path, small_files, form):
         design.check()
     v = np.ones(design.shape[0])
     block.write_bytes(kept[:-9])
-    with pytest.raises(StoreError, match="must have"):
+    with pytest.raises(OSError, match="must have"):
         design.correlate(v, 0, design.shape[1])
     block.unlink()
-    with pytest.raises(StoreError, match="missing"):
+    with pytest.raises(OSError, match="missing"):
         as_design(tmp_path / "x.zarr").correlate(v, 0, design.shape[1])
 
 
