@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .groups import Groups
     from .memory import estimate_memory
     from .model_selection import cross_validate
+    from .store import convert
     from .verification import verify
 
 __version__ = "0.1.0"
@@ -61,6 +62,7 @@ _HOMES = {
     "estimate_memory": "memory",
     "Products": "designs",
     "read_plink": "genotypes",
+    "convert": "store",
     "cross_validate": "model_selection",
     "verify": "verification",
 }
@@ -85,6 +87,7 @@ __all__ = [
     "Products",
     "__version__",
     "certify",
+    "convert",
     "cross_validate",
     "estimate_memory",
     "l1_path",

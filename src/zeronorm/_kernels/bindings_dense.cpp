@@ -1,6 +1,7 @@
-// Bindings of the kernels on dense storage. No arithmetic.
+// Bindings of the kernels on dense storage, and of checksums. No arithmetic.
 
 #include "bindings.hpp"
+#include "checksum.hpp"
 #include "dense.hpp"
 #include "scan.hpp"
 
@@ -46,6 +47,11 @@ void bind_type(nb::module_& m) {
           "square"_array, "n_threads"_a);
 }
 
+std::uint32_t checksum(const Array<std::uint8_t>& bytes, std::uint32_t value) {
+    const nb::gil_scoped_release release;
+    return crc32c(bytes.data(), bytes.size(), value);
+}
+
 }  // namespace
 
 void bind_dense(nb::module_& m) {
@@ -53,6 +59,7 @@ void bind_dense(nb::module_& m) {
     bind_type<double>(m);
     bind_type<std::int8_t>(m);
     bind_type<std::uint8_t>(m);
+    m.def("crc32c", &checksum, "bytes"_array, "value"_a);
 }
 
 }  // namespace zeronorm

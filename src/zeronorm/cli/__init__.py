@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from ._convert import convert
 from ._info import info
 from ._messages import Group
 from ._path import path
@@ -52,5 +53,5 @@ def _root(
         typer.echo(context.get_help())
 
 
-for _command in (select, verify, path, predict, info):
+for _command in (select, verify, path, predict, convert, info):
     app.command()(_command)

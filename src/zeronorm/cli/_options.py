@@ -271,6 +271,32 @@ class PredictOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertOptions:
+    """What `zeronorm convert` is asked for."""
+
+    data: str
+    store: Path = argument("The store, a directory; by custom NAME.zarr.", metavar="STORE")
+    target: str | None = None
+    id: str | None = None
+    keep: str | None = option(
+        "Columns that are no features and stay with the samples, as times to an event.",
+        metavar="NAME[,NAME2,...]",
+    )
+    drop: list[str] | None = None
+    layer: str | None = None
+    dtype: str | None = option(
+        "The type of the numbers, as float32; default: the one that they have.", metavar="TYPE"
+    )
+    memory: float = option(
+        "Megabytes that columns on the way may take, about.", metavar="MB", default=1024
+    )
+    overwrite: bool = option("Replace a store that is there.", "--overwrite", default=False)
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InfoOptions:
     """What `zeronorm info` is asked for."""
 

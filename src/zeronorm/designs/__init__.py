@@ -18,6 +18,7 @@ from ._lazy import open_lazy
 from ._products import Products
 from ._read_sparse import read_sparse
 from ._sparse import Sparse
+from ._store import is_store, open_store
 from ._wrappers import Rows, Scaled
 
 __all__ = [
@@ -44,6 +45,7 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
     X : two-dimensional, samples by features:
         a NumPy array of any real type, order and strides (memory maps and read-only arrays too);
         the path of a .npy file, which is mapped and not loaded;
+        the path of a store, as `zeronorm.convert` writes it, whose blocks are mapped one by one;
         the path of a .bed file of genotypes, as `read_plink` opens it by default, or of a
         single-cell file (.h5ad, .h5 of 10x Genomics), of which X is read by blocks;
         a SciPy sparse matrix or array of any format (other than CSC and CSR are converted to CSC);
@@ -81,6 +83,8 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
 
 def _open(path: Path, n_threads: int) -> Design:
     """Return what lies at a path as a design."""
+    if is_store(path):
+        return open_store(path, n_threads)
     if path.suffix == ".bed":
         from ..genotypes import read_plink
 

@@ -10,7 +10,9 @@ Nothing is guessed that could be wrong in silence, nothing is unpickled, and eve
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
+from ..designs._store import is_store
 from ._arrays import read_npy_table, read_npz
 from ._delimited import read_delimited
 from ._errors import FileError, MissingFileError, SampleNamesError, did_you_mean, quote
@@ -19,6 +21,7 @@ from ._hdf5 import read_hdf5
 from ._npy import is_text, read_npy
 from ._parquet import read_parquet
 from ._source import PathLike, Source, Stream, check_path, format_of
+from ._stored import read_stored
 from ._svmlight import Rows, read_svmlight, svmlight_blocks
 from ._table import ROLES, Layout, Request, Table, strict_float
 
@@ -78,9 +81,11 @@ def read_table(
                                          polars or pyarrow (extra `files`)
     .h5ad, .h5 of 10x Genomics           X a design that reads by blocks, y a column of obs; needs
                                          h5py (extra `hdf5`)
+    a store (zeronorm.convert)           X a design that maps its blocks, y the column `target` of
+                                         obs, or the only one
     ==================================== =======================================================
 
-    Each of them plain or compressed (.gz, .bz2, .xz, .zst, .zip with one file inside).
+    Each file of them plain or compressed (.gz, .bz2, .xz, .zst, .zip with one file inside).
 
     Parameters
     ----------
@@ -118,6 +123,14 @@ def read_table(
     FileError
         If the file cannot be read: a ValueError with the file, the line and column, the remedy.
     """
+    request = Request(target, like, id, need_labels, columns or {}, tuple(drop), layer)
+    if is_store(path):
+        for what, given in (("id", id), ("drop", drop), ("layer", layer)):
+            if given:
+                raise FileError(
+                    f"{path}: a store has one matrix and its columns; leave out {what}."
+                )
+        return read_stored(Path(path), request)
     source = Source(check_path(path))
     with source.open() as stream:
         form = format_of(source, stream)
@@ -129,7 +142,6 @@ def read_table(
             )
         if layer is not None and form != "hdf5":
             raise FileError(f"{source}: only HDF5 files have layers; got {quote(layer)}.")
-        request = Request(target, like, id, need_labels, columns or {}, tuple(drop), layer)
         table = _READERS[form](source, stream, request)
     if not table.X.shape[0]:
         raise FileError(f"{source}: no samples in it.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,26 @@ from ._table import Request, Table
 
 if TYPE_CHECKING:
     from ._annotated import Annotated
+
+
+class Cells(Protocol):
+    """A matrix of samples and features, and columns of the samples."""
+
+    layer: str | None
+    samples: list[str]
+    features: list[str]
+    descriptions: list[str] | None
+    notes: tuple[str, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return numbers or text, one for each sample."""
+
+    def design(self) -> Design:
+        """Return the matrix."""
 
 
 def open_annotated(path: str, layer: str | None = None) -> Annotated:
@@ -43,11 +63,11 @@ def read_hdf5(source: Source, stream: Stream, request: Request) -> Table:
         layer = request.like.columns.get("layer")
     cells = open_annotated(str(source), layer)
     with _damage(str(source)):
-        return _table_from(source, cells, request)
+        return table_from(source, cells, request)
 
 
-def _table_from(source: Source, cells: Annotated, request: Request) -> Table:
-    """Return the table of an opened file."""
+def table_from(source: Any, cells: Cells, request: Request) -> Table:
+    """Return the table of an opened file, or of a store."""
     like, known = request.like, cells.columns
     target = request.target
     if target is None and like is not None and isinstance(like.target_name, str):
@@ -88,9 +108,7 @@ def _roles(request: Request, known: list[str]) -> dict[str, str]:
     return roles
 
 
-def _target(
-    source: Source, cells: Annotated, target: str
-) -> tuple[NDArray[Any], str | tuple[str, ...]]:
+def _target(source: Any, cells: Cells, target: str) -> tuple[NDArray[Any], str | tuple[str, ...]]:
     """Return the target, a column of obs, several of numbers, or a file of its own."""
     parts = [part.strip() for part in target.split(",")]
     if len(parts) == 1 or target in cells.columns:
@@ -105,7 +123,7 @@ def _target(
     return np.column_stack(values).astype(np.float64), tuple(parts)
 
 
-def _one(source: Source, cells: Annotated, name: str) -> tuple[NDArray[Any], str]:
+def _one(source: Any, cells: Cells, name: str) -> tuple[NDArray[Any], str]:
     n_samples = len(cells.samples)
     if name not in cells.columns and is_label_file(name):
         values, stem = read_labels(name, n_samples, several=False)
@@ -114,7 +132,7 @@ def _one(source: Source, cells: Annotated, name: str) -> tuple[NDArray[Any], str
     return as_labels(source, values, n_samples, f"the column {quote(name)} of obs"), name
 
 
-def _needed(source: Source, X: Design, names: list[str], wanted: Any) -> Any:
+def _needed(source: Any, X: Design, names: list[str], wanted: Any) -> Any:
     """Return the columns that a model needs, by name."""
     place = {name: j for j, name in enumerate(names)}
     missing = [name for name in wanted if name not in place]

@@ -9,6 +9,7 @@ float64, C order; `out` is (p, m) float64, C order, and is overwritten. Sparse s
 # ruff: noqa: F401 - the only list of the kernels; `_kernels` takes it whole.
 
 from ._bilevel import bilevel_program, bilevel_select
+from ._checksum import crc32c
 from ._descent import (
     csc_combine,
     csc_descend,

@@ -1,0 +1,37 @@
+"""The command `zeronorm convert`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from ._options import ConvertOptions
+from ._output import print_json
+from ._progress import watched
+from ._takes import takes
+
+
+@takes(ConvertOptions)
+def convert(options: ConvertOptions) -> None:
+    """Write data as a store: blocks of columns on disk, which may be larger than memory."""
+    with watched(options.quiet) as work:
+        work.progress.phase("Starting")
+        from ..store import convert as written
+        from .reports._store import print_store
+
+        work.progress.phase(f"Reading {options.data}")
+
+        def progress(done: int, n_features: int) -> None:
+            work.progress.phase(f"Writing {done:,} of {n_features:,} features")
+
+        made = written(
+            Path(options.data), options.store, target=options.target, id=options.id,
+            keep=options.keep.split(",") if options.keep else (), drop=options.drop or (),
+            layer=options.layer, dtype=options.dtype, memory=int(options.memory * 2**20),
+            overwrite=options.overwrite, progress=progress,
+        )  # fmt: skip
+    document = {**asdict(made), "path": str(options.store), "shape": list(made.shape)}
+    if options.as_json:
+        print_json(document)
+    else:
+        print_store(document)

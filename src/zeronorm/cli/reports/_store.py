@@ -1,0 +1,31 @@
+"""The report of `zeronorm convert`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.text import Text
+
+from .._messages import show
+from ._tables import open_console, print_pairs, styled
+
+
+def print_store(document: Mapping[str, Any]) -> None:
+    """Print what a store holds."""
+    console = open_console()
+    n_samples, n_features = document["shape"]
+    zeros = "sparse" if document["is_sparse"] else "dense"
+    console.print()
+    pairs: list[tuple[str, str | Text]] = [
+        ("store", styled((show(document["path"]), "bold"))),
+        ("samples", f"{n_samples:,}"),
+        ("features", f"{n_features:,}, {zeros} {document['dtype']}"),
+    ]
+    if document["columns"]:
+        pairs.append(("of samples", show(", ".join(document["columns"]), 60)))
+    if document["resumed"]:
+        pairs.append(("resumed", f"{document['resumed']:,} features were there already"))
+    for note in document["notes"]:
+        pairs.append(("note", show(note, 200)))
+    print_pairs(console, pairs)

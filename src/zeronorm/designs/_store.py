@@ -1,0 +1,327 @@
+"""A store on disk: blocks of columns, dense or sparse, each mapped while a scan reads it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._kernels import FLOAT32_SCAN_ERROR, audit_indices
+from .._typing import Design, FloatArray, IndexArray, Stored, float64_scan_error
+from ._dense import SAMPLED_ROWS, Dense, as_features, as_vectors
+from ._sparse import Sparse, compressed
+from ._zarr import METADATA, StoreError, ZarrArray, open_array, read_node, read_texts
+
+KEPT_BYTES = 1 << 30  # of maps that stay
+LATEST = 1  # version of the layout
+OWN = "zeronorm"  # attribute of a store's group that has the version
+INDEX = "_index"  # names of rows of `obs` and `var`
+
+
+class Store(Design):
+    """A matrix in a store, (n_samples, n_features): a directory that `zeronorm.convert` wrote.
+
+    A block of columns is a file that is mapped while it is read, so that a store may be larger than
+    memory; a file that is missing or of another size than it should be is an error before it is
+    read. The store is found again by its path, in other processes too.
+
+    Parameters
+    ----------
+    path : the directory.
+    n_threads : threads of a scan, at least 1.
+    """
+
+    def __init__(self, path: Path, n_threads: int = 1) -> None:
+        self.path, self.n_threads = path, n_threads
+        self._own = read_node(path)["attributes"][OWN]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_store, (self.path, self.n_threads)
+
+    @cached_property
+    def feature_names(self) -> list[str] | None:
+        """The names of the columns; None where they have numbers alone."""
+        return read_texts(self.path / "var" / INDEX) if self._own.get("named") else None
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether the samples have names."""
+        return bool(self._own.get("samples named"))
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers."""
+
+    def check(self) -> None:
+        """Read all blocks and compare their checksums; BlockError names the first that is wrong."""
+        for array in self._arrays():
+            for number in range(array.n_chunks):
+                array.check(number)
+
+    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
+        """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
+
+        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
+        """
+        as_vectors(v, self.shape, start, stop)
+        scores = np.empty((stop - start, *v.shape[1:]))
+        for part, first, last, place in self._parts(start, stop):
+            scores[place : place + last - first] = part.correlate(v, first, last)
+        return scores
+
+    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
+        as_vectors(weight, self.shape, start, stop)
+        total, square = np.empty(stop - start), np.empty(stop - start)
+        for part, first, last, place in self._parts(start, stop):
+            own = slice(place, place + last - first)
+            total[own], square[own] = part.moments(weight, first, last)
+        return total, square
+
+    def gather(self, features: IndexArray | slice) -> Stored:
+        """Return the columns in the given order: F-ordered float64, or a csc_array if sparse."""
+        n_features = self.shape[1]
+        if isinstance(features, slice):
+            features = np.arange(n_features, dtype=np.int64)[features]
+        return self._gathered(as_features(features, n_features))
+
+    @abstractmethod
+    def _arrays(self) -> list[ZarrArray]:
+        """Return the arrays that the matrix is made of."""
+
+    @abstractmethod
+    def _parts(self, start: int, stop: int) -> Iterator[tuple[Design, int, int, int]]:
+        """Yield (part, first, last, place): its columns first <= j < last, and where they go."""
+
+    @abstractmethod
+    def _gathered(self, features: IndexArray) -> Stored:
+        """Return columns in the given order."""
+
+
+class _Mapped:
+    """The chunks of an array, mapped again for every use, or once where they are small in all.
+
+    To map a file anew costs as much as to read it from the memory of the system; to keep all of
+    them would count as memory of this process.
+    """
+
+    def __init__(self, array: ZarrArray) -> None:
+        self.array = array
+        total = array.n_chunks * array.chunk_bytes
+        self._kept: dict[int, NDArray[Any]] | None = {} if total <= KEPT_BYTES else None
+
+    def __call__(self, number: int) -> NDArray[Any]:
+        """Return a chunk, whose file has been looked at."""
+        if self._kept is None:
+            return _native(self.array.mapped(number))
+        self.array.look_at(number)
+        if number not in self._kept:
+            self._kept[number] = _native(self.array.mapped(number))
+        return self._kept[number]
+
+
+class DenseStore(Store):
+    """The matrix of a store in which zeros are stored."""
+
+    def __init__(self, path: Path, n_threads: int = 1) -> None:
+        super().__init__(path, n_threads)
+        self._x = open_array(path / "X")
+        self._chunk = _Mapped(self._x)
+        if len(self._x.shape) != 2:
+            raise StoreError(f"{path}: X must have two dimensions; got {self._x.shape}.")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+        return self._x.shape[0], self._x.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers."""
+        return self._x.dtype
+
+    @property
+    def block(self) -> int:
+        """Columns per scan block: those of a file."""
+        return min(self._x.chunk[1], self.shape[1])
+
+    @property
+    def scan_error(self) -> float:
+        """That of the type that is stored: see `Dense`."""
+        wide = self._x.dtype.itemsize > 1 and self._x.dtype != np.float32
+        return float64_scan_error(self.shape[0]) if wide else FLOAT32_SCAN_ERROR
+
+    def some_rows(self) -> FloatArray:
+        """Return the first rows."""
+        rows = np.empty((min(SAMPLED_ROWS, self.shape[0]), self.shape[1]))
+        for number in range(self._x.n_chunks):
+            own = slice(number * self._x.chunk[1], (number + 1) * self._x.chunk[1])
+            rows[:, own] = self._chunk(number)[: len(rows), : rows[:, own].shape[1]]
+        return rows
+
+    def _arrays(self) -> list[ZarrArray]:
+        return [self._x]
+
+    def _parts(self, start: int, stop: int) -> Iterator[tuple[Design, int, int, int]]:
+        width = self._x.chunk[1]
+        for number in range(start // width, -(-stop // width)):
+            begin = number * width
+            first, last = max(start - begin, 0), min(stop - begin, width)
+            if first < last:
+                yield self._part(number), first, last, begin + first - start
+
+    def _part(self, number: int) -> Dense:
+        return Dense(self._chunk(number), self.n_threads)
+
+    def _gathered(self, features: IndexArray) -> FloatArray:
+        out = np.empty((self.shape[0], features.size), order="F")
+        owner = features // self._x.chunk[1]
+        for number in np.unique(owner):
+            places = np.flatnonzero(owner == number)
+            own = features[places] - number * self._x.chunk[1]
+            out[:, places] = self._part(int(number)).gather(own)
+        return out
+
+
+class SparseStore(Store):
+    """The matrix of a store by column, in which zeros are not stored.
+
+    The entries of all columns follow each other in files of equal length; a column that begins in
+    one file and ends in another is copied when it is read.
+    """
+
+    is_sparse = True
+
+    def __init__(self, path: Path, n_threads: int = 1) -> None:
+        super().__init__(path, n_threads)
+        attributes = read_node(path / "X").get("attributes", {})
+        try:
+            n_samples, n_features = (int(size) for size in attributes["shape"])
+        except (KeyError, TypeError, ValueError):
+            raise StoreError(f"{path / 'X'}: has no shape; convert the data again.") from None
+        self._shape = n_samples, n_features
+        self._data, self._indices = open_array(path / "X" / "data"), open_array(path / "X/indices")
+        self._pointers = open_array(path / "X" / "indptr")
+        self._chunks = _Mapped(self._indices), _Mapped(self._data)
+        self._indptr = self._pointers.whole().astype(np.int64)
+        steps = np.diff(self._indptr, prepend=0)
+        entries = self._data.shape[0]
+        sound = self._indptr.size == n_features + 1 and self._indptr[-1] == entries
+        alike = self._indices.shape == (entries,) and self._indices.chunk == self._data.chunk
+        if not (sound and alike and (steps >= 0).all() and self._indices.dtype == np.int32):
+            raise StoreError(
+                f"{path}: the pointers, indices and values of X do not belong to each other; "
+                "convert the data again."
+            )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers."""
+        return self._data.dtype
+
+    @property
+    def block(self) -> int:
+        """Columns per scan block: about those of a file."""
+        n_features, entries = self.shape[1], max(1, self._data.shape[0])
+        return max(1, min(n_features, self._data.chunk[0] * n_features // entries))
+
+    @property
+    def scan_error(self) -> float:
+        """That of sums in float64."""
+        return float64_scan_error(self.shape[0])
+
+    def _arrays(self) -> list[ZarrArray]:
+        return [self._data, self._indices, self._pointers]
+
+    def _parts(self, start: int, stop: int) -> Iterator[tuple[Design, int, int, int]]:
+        for first, last in self._cuts(start, stop):
+            yield self._part(first, last), 0, last - first, first - start
+
+    def _cuts(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Yield runs of columns: those within a file, or one that is in more than one."""
+        size, first = self._data.chunk[0], start
+        while first < stop:
+            end = (self._indptr[first] // size + 1) * size  # of the file where it begins
+            last = int(np.searchsorted(self._indptr, end, side="right")) - 1
+            last = min(max(last, first + 1), stop)
+            yield first, last
+            first = last
+
+    def _part(self, first: int, last: int) -> Sparse:
+        """Return columns as a design in memory."""
+        begin, end = int(self._indptr[first]), int(self._indptr[last])
+        indices, data = (self._entries(chunk, begin, end) for chunk in self._chunks)
+        indptr = (self._indptr[first : last + 1] - begin).astype(np.int32)
+        _, wrong, is_sorted, repeats = audit_indices(indptr, indices, self.shape[0])
+        if wrong >= 0 or repeats:
+            raise StoreError(
+                f"{self.path}: columns {first} to {last - 1} have rows that are not there, or "
+                "twice; check the store, and convert the data again."
+            )
+        return Sparse(
+            indptr, indices, data, (self.shape[0], last - first), by_column=True,
+            is_sorted=is_sorted, n_threads=self.n_threads,
+        )  # fmt: skip
+
+    def _entries(self, chunk: _Mapped, begin: int, end: int) -> NDArray[Any]:
+        size = chunk.array.chunk[0]
+        numbers = range(begin // size, -(-end // size))
+        parts = [chunk(n)[max(begin - n * size, 0) : end - n * size] for n in numbers]
+        empty = [np.empty(0, chunk.array.dtype.newbyteorder("="))]
+        found = parts[0] if len(parts) == 1 else np.concatenate(parts or empty)
+        return found.view(np.uint8) if found.dtype == np.bool_ else found
+
+    def _gathered(self, features: IndexArray) -> sp.csc_array[Any]:
+        columns = [self._part(j, j + 1).gather(slice(None)) for j in features.tolist()]
+        indptr = np.cumsum([0, *(column.nnz for column in columns)])
+        indices = np.concatenate([np.empty(0, np.int32), *(column.indices for column in columns)])
+        values = np.concatenate([np.empty(0), *(column.data for column in columns)])
+        return compressed(indptr, indices, values, self.shape[0])
+
+
+def _native(x: NDArray[Any]) -> NDArray[Any]:
+    """Return a map as an array of the machine's byte order, which is that of a store mostly."""
+    x = np.asarray(x)
+    return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
+
+
+def is_store(path: Any) -> bool:
+    """Return whether a path is that of a store."""
+    return (Path(path) / METADATA).is_file()
+
+
+def open_store(path: Path, n_threads: int = 1) -> Store:
+    """Return the matrix of a store as a design.
+
+    Raises
+    ------
+    StoreError
+        If it is no store, of a newer version, or its files are not what its metadata say.
+    """
+    path = Path(path).absolute()
+    own = read_node(path).get("attributes", {}).get(OWN)
+    if not isinstance(own, dict) or not isinstance(own.get("version"), int):
+        raise StoreError(
+            f"{path}: no store of zeronorm; make one of it: zeronorm convert {path} OUT.zarr"
+        )
+    if own["version"] > LATEST:
+        raise StoreError(
+            f"{path}: a store of version {own['version']}, and this zeronorm reads up to {LATEST}; "
+            "update zeronorm."
+        )
+    kind = read_node(path / "X").get("attributes", {}).get("encoding-type")
+    if kind not in ("array", "csc_matrix"):
+        raise StoreError(f"{path}: X must be an array or a CSC matrix; got {kind!r}.")
+    return (DenseStore if kind == "array" else SparseStore)(path, n_threads)

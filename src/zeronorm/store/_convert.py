@@ -1,0 +1,308 @@
+"""Makes a store of data: a few columns at a time, to be gone on with after any end.
+
+What is being written is a directory beside the store, `NAME.partial`, which gets the store's name
+when all of it is on the disk. It has a journal of the columns that are there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..designs._store import INDEX, LATEST, OWN
+from ..designs._zarr import METADATA, ZarrArray, write_group, write_texts
+from ..files import FileError, quote
+from ._sources import KINDS, Contents, Matrix, OfDesign, open_source
+from ._writing import DenseWriter, Journal, SparseWriter, tidy
+
+LEAST_MEMORY = 1 << 20
+PARTIAL = ".partial"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What `convert` has written.
+
+    path : the store. shape : (n_samples, n_features). is_sparse : whether zeros are not stored.
+    dtype : of its numbers. columns : what there is of the samples, as "label".
+    resumed : the columns that an earlier, unfinished conversion had written.
+    notes : what a user should know of the reading.
+    """
+
+    path: Path
+    shape: tuple[int, int]
+    is_sparse: bool
+    dtype: str
+    columns: tuple[str, ...]
+    resumed: int
+    notes: tuple[str, ...]
+
+
+def convert(
+    data: Any,
+    store: str | os.PathLike[str],
+    *,
+    target: str | None = None,
+    id: str | None = None,
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    layer: str | None = None,
+    dtype: str | None = None,
+    memory: int = 1 << 30,
+    overwrite: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Conversion:
+    """Write data as a store, which may be larger than memory and which scans map where it lies.
+
+    A store is a directory of Zarr v3, laid out as an AnnData: `X` in blocks of whole columns
+    without compression, each with a CRC-32C, or as a CSC matrix; names of features in `var`, names
+    and columns of samples in `obs`. zarr, dask and anndata open it. A conversion that was ended,
+    in whatever way, is gone on with when it is called again.
+
+    Parameters
+    ----------
+    data : path or matrix
+        svmlight (plain or compressed), .npy, .npz, CSV, Parquet (a file, or a directory of files
+        with the same columns), .mtx or a directory of 10x Genomics, .h5ad, 10x .h5, a directory of
+        Zarr; or what estimators take as X. svmlight, Parquet, .npy, .h5ad and Zarr are read a few
+        columns at a time; .npz, .mtx and CSV are loaded.
+    store : path
+        Where it is to be, by custom NAME.zarr.
+    target, id, keep, drop : names of columns of CSV, Parquet, .npz or obs
+        The target (several with commas between them), the names of samples, other columns that are
+        no features and stay with the samples, as times to an event, and columns that are left out.
+        The labels of svmlight are kept as "label", obs of AnnData as a whole.
+    layer : str
+        Which matrix of an AnnData.
+    dtype : "float32", "float64", "uint8", ... or None
+        The type of the numbers; None: the one that they have. Numbers that change in it are an
+        error, but for rounding to float32.
+    memory : int
+        Bytes that columns on the way may take, about.
+    overwrite : bool
+        Whether a store that is there is replaced, when the new one is complete.
+    progress : callable or None
+        Called with the columns that are written and their number.
+
+    Returns
+    -------
+    Conversion
+
+    Raises
+    ------
+    FileError, ValueError, OSError
+        If the data cannot be read, have NaN or infinity, or cannot be written. What has been
+        written by then is kept for the next call.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, zeronorm
+    >>> from pathlib import Path
+    >>> X = np.arange(12.0).reshape(3, 4)
+    >>> made = zeronorm.convert(X, Path(tempfile.mkdtemp()) / "small.zarr")
+    >>> made.shape, made.dtype
+    ((3, 4), 'float64')
+    """
+    path = Path(store).absolute()
+    if memory < LEAST_MEMORY:
+        raise ValueError(f"memory must be at least {LEAST_MEMORY:,} bytes; got {memory}.")
+    if path.exists() and not overwrite:
+        raise FileExistsError(
+            f"{path}: exists; remove it, give another name, or pass overwrite=True (--overwrite)."
+        )
+    if path.exists() and not (path / METADATA).exists():
+        raise FileExistsError(f"{path}: exists and is no store; it is not replaced.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent}: no such directory; create it first.")
+    identity: dict[str, Any] = {}
+    if isinstance(data, str | os.PathLike):
+        source = Path(data).absolute()
+        contents = open_source(source, target, id, keep, drop, layer)
+        identity = {"source": str(source), "written": _written(source), "layer": layer}
+    else:
+        named = getattr(data, "columns", None)
+        design = OfDesign(data)
+        names = design.names or (None if named is None else [str(name) for name in named])
+        contents = Contents(design, names)
+    matrix = contents.matrix
+    _check_names(contents)
+    kind = _kind(matrix, dtype)
+    identity |= {
+        "shape": list(matrix.shape), "dtype": kind.name, "sparse": matrix.is_sparse,
+        "features": [target, id, *keep, *drop],
+    }  # fmt: skip
+    partial = path.with_name(path.name + PARTIAL)
+    journal = Journal.begin(partial, identity if "source" in identity else None)
+    resumed = journal.columns
+    with _ended(partial, journal, matrix):
+        writer = (SparseWriter if matrix.is_sparse else DenseWriter)(partial / "X", matrix, kind)
+        writer.resume(journal)
+        while journal.columns < matrix.shape[1]:
+            first = journal.columns
+            last = writer.end(first, memory)
+            values = matrix.columns(first, last)
+            _check_finite(values, first, contents.features)
+            journal.record(last, **writer.write(first, last, values))
+            if progress is not None:
+                progress(last, matrix.shape[1])
+        writer.finish(journal)
+        _describe(partial, contents)
+        _replace(partial, path)
+    tidy(path)
+    return Conversion(
+        path, matrix.shape, matrix.is_sparse, kind.name, tuple(contents.columns), resumed,
+        contents.notes,
+    )  # fmt: skip
+
+
+@contextmanager
+def _ended(partial: Path, journal: Journal, matrix: Matrix) -> Iterator[None]:
+    """Keep what is written when a conversion of a file ends early, and nothing of one of arrays.
+
+    Nothing says that an array of a later call is the same one.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        n_features = matrix.shape[1]
+        raise OSError(
+            error.errno,
+            f"no space left on the disk after {journal.columns:,} of {n_features:,} features; "
+            "make room and convert again, which goes on from there, or remove this directory",
+            str(partial),
+        ) from None
+    finally:
+        if journal.identity is None:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def _kind(matrix: Matrix, dtype: str | None) -> np.dtype[Any]:
+    """Return the type of the numbers of a store."""
+    kind = matrix.dtype
+    if dtype is not None:
+        names = sorted(one.name for one in KINDS)
+        if dtype not in names:
+            raise ValueError(f"dtype must be one of {', '.join(names)}, or None; got {dtype!r}.")
+        kind = np.dtype(dtype)
+    if matrix.is_sparse and kind.itemsize == 2:
+        return np.dtype(np.float32)
+    if matrix.is_sparse and kind in (np.int32, np.uint32):
+        return np.dtype(np.float64)
+    return kind
+
+
+def _check_finite(values: Any, first: int, names: Sequence[str] | None) -> None:
+    is_sparse = sp.issparse(values)
+    entries: Any = sp.coo_array(values) if is_sparse else None
+    wrong = (
+        np.flatnonzero(~np.isfinite(entries.data))
+        if entries is not None
+        else (
+            np.empty(0)
+            if values.dtype.kind != "f" or np.isfinite(values).all()
+            else np.flatnonzero(~np.isfinite(values))
+        )
+    )
+    if not wrong.size:
+        return
+    if entries is not None:
+        row, column = int(entries.row[wrong[0]]), int(entries.col[wrong[0]])
+    else:
+        row, column = divmod(int(wrong[0]), values.shape[1])
+    name = f" ({quote(names[first + column])})" if names is not None else ""
+    raise FileError(
+        f"Input X contains NaN or infinity at row {row}, column {first + column}{name}; remove or "
+        "impute missing values."
+    )
+
+
+def _check_names(contents: Contents) -> None:
+    """Raise FileError where names are not one for each feature, or not different."""
+    names = contents.features
+    if names is None:
+        return
+    if len(names) != contents.matrix.shape[1]:
+        raise FileError(f"{contents.matrix.shape[1]} features must have as many names; got "
+                        f"{len(names)}.")  # fmt: skip
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise FileError(f"{times} features have the name {quote(name)}; rename all but one.")
+
+
+def _describe(partial: Path, contents: Contents) -> None:
+    """Write the names, the columns of the samples and the group."""
+    n_samples, n_features = contents.matrix.shape
+    features = contents.features or [str(j) for j in range(n_features)]
+    samples = contents.samples or [str(i) for i in range(n_samples)]
+    _write_frame(partial / "var", features, {})
+    _write_frame(partial / "obs", samples, contents.columns)
+    own = {"version": LATEST, "named": contents.features is not None,
+           "samples named": contents.samples is not None}  # fmt: skip
+    write_group(partial, {"encoding-type": "anndata", "encoding-version": "0.1.0", OWN: own})
+
+
+def _write_frame(path: Path, names: Iterable[str], columns: Mapping[str, NDArray[Any]]) -> None:
+    """Write a data frame as AnnData does."""
+    text = {"encoding-type": "string-array", "encoding-version": "0.2.0"}
+    write_texts(path / INDEX, list(names), text)
+    for name, values in columns.items():
+        if "/" in name or name == INDEX or name.startswith("."):
+            raise FileError(f"the column {quote(name)} cannot be stored by that name; rename it.")
+        if values.dtype.kind == "U":
+            write_texts(path / name, values.tolist(), text)
+            continue
+        kind = np.dtype(np.bool_ if values.dtype == np.bool_ else
+                        "<i8" if values.dtype.kind in "iu" else "<f8")  # fmt: skip
+        array = ZarrArray(path / name, values.shape, values.shape, kind)
+        array.write(0, values.astype(kind))
+        array.create({"encoding-type": "array", "encoding-version": "0.2.0"})
+    write_group(
+        path,
+        {"encoding-type": "dataframe", "encoding-version": "0.2.0", "_index": INDEX,
+         "column-order": list(columns)},
+    )  # fmt: skip
+
+
+def _written(source: Path) -> list[int]:
+    """Return sizes and times of writing of a file, or of the files of a directory, in sum."""
+    files = [source] if source.is_file() else sorted(p for p in source.rglob("*") if p.is_file())
+    found = [one.stat() for one in files]
+    return [sum(one.st_size for one in found), sum(one.st_mtime_ns for one in found)]
+
+
+def _replace(partial: Path, path: Path) -> None:
+    """Give the store its name; one that is there is taken away when the new one is complete."""
+    for folder in (partial, *(one for one in partial.rglob("*") if one.is_dir())):
+        _sync(folder)
+    if path.exists():
+        old = path.with_name(path.name + ".replaced")
+        if (old / METADATA).exists():  # of an earlier call that was ended here
+            shutil.rmtree(old)
+        path.rename(old)
+        partial.rename(path)
+        shutil.rmtree(old)
+    else:
+        partial.rename(path)
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Have the names in a directory on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,355 @@
+"""What data are before they are a store: columns to be had a few at a time, and their names."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._typing import FloatArray, IndexArray
+from ..designs import as_design
+from ..files import FileError, did_you_mean, quote, read_table
+from ..files._annotated import Annotated
+from ..files._hdf5 import open_annotated
+from ..files._svmlight import Rows, svmlight_blocks
+from ..files._table import unique_names
+
+KINDS = {np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32",
+                                     "float32", "float64")}  # fmt: skip
+ENTRY_BYTES = 16  # of a sparse entry in memory: row, column or place, value
+_HDF5 = (".h5ad", ".h5", ".hdf5")
+_TEXT = (".svm", ".svmlight", ".libsvm")
+LABEL = "label"
+
+
+class Matrix(Protocol):
+    """Columns to be had a few at a time."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether zeros are not stored."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type that a store has them in."""
+
+    def columns(self, first: int, last: int) -> Any:
+        """Return some columns: an array, or a csc_array with sorted indices."""
+
+    def end(self, first: int, n_bytes: int) -> int:
+        """Return the column before which so many bytes of memory are full; one fits always."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A matrix, and what is known of its samples and features."""
+
+    matrix: Matrix
+    features: Sequence[str] | None = None
+    samples: Sequence[str] | None = None
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # of the samples, by name
+    notes: tuple[str, ...] = ()
+
+
+class OfDesign:
+    """The columns of what `as_design` reads."""
+
+    def __init__(self, X: Any) -> None:
+        sparse: Any = X if sp.issparse(X) else None
+        if sparse is not None:
+            X = sparse = sparse.tocsc()
+        self._design = as_design(X, 1)
+        self.names = self._design.feature_names
+        self.shape, self.is_sparse = self._design.shape, self._design.is_sparse
+        stored = X.dtype if hasattr(X, "dtype") else getattr(self._design, "dtype", np.float64)
+        kind = np.dtype(stored).newbyteorder("=")
+        kind = np.dtype(np.float32) if kind == np.float16 else kind
+        self.dtype = kind if kind in KINDS else np.dtype(np.float64)
+        self._indptr = None if sparse is None else np.asarray(sparse.indptr)
+        # An array gives its columns in the type that it has.
+        self._array = X if isinstance(X, np.ndarray) and kind in KINDS else None
+
+    def columns(self, first: int, last: int) -> Any:
+        """Return some columns."""
+        if self._array is not None:
+            return self._array[:, first:last]
+        return self._design.gather(slice(first, last))
+
+    def end(self, first: int, n_bytes: int) -> int:
+        """Return where so many bytes are full."""
+        n_samples, n_features = self.shape
+        if self._indptr is None:  # of a sparse file no more is known
+            return min(n_features, first + max(1, n_bytes // (8 * n_samples)))
+        return _end(self._indptr, first, n_bytes)
+
+
+class OfParquet:
+    """The columns of Parquet files with the same columns, one after the other by rows.
+
+    Every file is read for the columns that are asked for, and no others.
+    """
+
+    is_sparse = False
+
+    def __init__(self, paths: Sequence[Path], features: Sequence[str], kind: str) -> None:
+        from pyarrow import parquet
+
+        self._paths, self._features = paths, features
+        self.dtype = np.dtype(kind)
+        rows = sum(parquet.read_metadata(path).num_rows for path in paths)
+        self.shape = rows, len(features)
+
+    def columns(self, first: int, last: int) -> NDArray[Any]:
+        """Return some columns."""
+        from pyarrow import parquet
+
+        out = np.empty((self.shape[0], last - first), self.dtype, order="F")
+        top = 0
+        for path in self._paths:
+            table = parquet.read_table(path, columns=list(self._features[first:last]))
+            rows = slice(top, top + table.num_rows)
+            for place, column in enumerate(table.itercolumns()):
+                if column.null_count:
+                    raise FileError(
+                        f"{path}: the column {quote(self._features[first + place])} has "
+                        f"{column.null_count} missing values; fill them in, or leave it out (drop)."
+                    )
+                out[rows, place] = column.to_numpy()
+            top = rows.stop
+        return out
+
+    def end(self, first: int, n_bytes: int) -> int:
+        """Return where so many bytes are full."""
+        size: int = 2 * self.dtype.itemsize * max(1, self.shape[0])
+        return min(self.shape[1], first + max(1, n_bytes // size))
+
+
+class OfText:
+    """The columns of an svmlight file, which is gone through again for every few of them."""
+
+    is_sparse = True
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, path: Path) -> None:
+        self._blocks: Callable[[], Iterator[Rows]] = lambda: svmlight_blocks(path)
+        labels, counts, self._first = [], np.zeros(1, np.int64), 1
+        for rows in self._blocks():
+            labels.append(rows.labels)
+            if rows.highest >= counts.size:
+                counts = np.concatenate(
+                    [counts, np.zeros(rows.highest + 1 - counts.size, np.int64)]
+                )
+            counts += np.bincount(rows.indices, minlength=counts.size)
+        if not labels:
+            raise FileError(f"{path}: no samples in it (only blank lines or comments).")
+        if not counts.any():
+            raise FileError(f"{path}: no features in it (every line is a label alone).")
+        self._first = int(counts[0] == 0)
+        self.labels: FloatArray = np.concatenate(labels)
+        self._indptr = np.concatenate([[0], np.cumsum(counts[self._first :])])
+        self.shape = self.labels.size, self._indptr.size - 1
+
+    def columns(self, first: int, last: int) -> sp.csc_array[Any]:
+        """Return some columns."""
+        low, high = first + self._first, last + self._first
+        parts: list[tuple[NDArray[np.int32], IndexArray, FloatArray]] = []
+        for rows in self._blocks():
+            own = np.flatnonzero((rows.indices >= low) & (rows.indices < high))
+            ends = np.cumsum(rows.lengths)
+            row = rows.start + np.searchsorted(ends, own, side="right")
+            parts.append((rows.indices[own] - low, row, rows.values[own]))
+        column, row, value = (np.concatenate(one) for one in zip(*parts, strict=True))
+        shape = self.shape[0], last - first
+        return sp.csc_array(sp.coo_array((value, (row, column)), shape=shape))
+
+    def end(self, first: int, n_bytes: int) -> int:
+        """Return where so many bytes are full."""
+        return _end(self._indptr, first, n_bytes // 2)
+
+
+def open_source(
+    path: Path, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
+    layer: str | None,
+) -> Contents:  # fmt: skip
+    """Return what a file holds; see `convert`."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if any(suffix in _TEXT for suffix in suffixes):
+        for what, given in (("target", target), ("id", id), ("keep", keep), ("drop", drop)):
+            if given:
+                raise FileError(f"{path}: svmlight has no columns to name; leave out {what}.")
+        matrix = OfText(path)
+        return Contents(matrix, columns={LABEL: _plain(matrix.labels)})
+    if suffixes[-1:] and suffixes[-1] in _HDF5:
+        return _of_annotated(path, target, keep, layer)
+    if path.is_dir():
+        return _of_directory(path, target, id, keep, drop, layer)
+    if suffixes[-1:] == [".parquet"]:
+        return _of_parquet([path], target, id, keep, drop)
+    if ".mtx" in suffixes:
+        return Contents(OfDesign(_market(path)))
+    wanted = {name: name for name in keep}
+    table = read_table(path, target, id=id, columns=wanted, drop=drop)
+    columns = dict(table.columns)
+    if table.y is not None:
+        columns = _targets(table.y, table.target_name) | columns
+    names = table.feature_names
+    return Contents(OfDesign(table.X), names, table.sample_names, columns, table.notes)
+
+
+def _of_annotated(
+    path: Path, target: str | None, keep: Sequence[str], layer: str | None
+) -> Contents:
+    """Return a matrix of AnnData or 10x, with all columns of obs that have no gaps."""
+    return _of_cells(open_annotated(str(path), layer), target, keep)
+
+
+def _of_cells(cells: Annotated, target: str | None, keep: Sequence[str]) -> Contents:
+    columns, notes = {}, list(cells.notes)
+    needed = {*keep, *(target.split(",") if target else ())}
+    for name in needed:
+        columns[name] = cells.column(name)
+    for name in cells.columns:
+        try:
+            columns.setdefault(name, cells.column(name))
+        except FileError as error:
+            notes.append(f"left out: {error}")
+    return Contents(OfDesign(cells.design()), cells.features, cells.samples, columns, tuple(notes))
+
+
+def _of_directory(
+    path: Path, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
+    layer: str | None,
+) -> Contents:  # fmt: skip
+    """Return what a directory holds: Zarr, a matrix of 10x Genomics, or Parquet files."""
+    if any((path / name).exists() for name in ("zarr.json", ".zgroup", ".zarray")):
+        return _of_zarr(path, target, keep, layer)
+    markets = sorted(path.glob("matrix.mtx*"))
+    if markets:
+        names = [_lines(path, stem) for stem in ("features.tsv", "genes.tsv", "barcodes.tsv")]
+        features = [line.split("\t")[0] for line in names[0] or names[1]]
+        unique, notes = unique_names(features, range(len(features)))
+        matrix = OfDesign(_market(markets[0]).T)
+        for found, size in ((unique, matrix.shape[1]), (names[2], matrix.shape[0])):
+            if len(found) != size:
+                raise FileError(
+                    f"{path}: the matrix is of {matrix.shape[0]} cells and {matrix.shape[1]} "
+                    f"features; features.tsv has {len(unique)} lines, barcodes.tsv {len(names[2])}."
+                )
+        return Contents(matrix, unique, names[2], notes=notes)
+    parquet = sorted(path.glob("*.parquet"))
+    if not parquet:
+        raise FileError(
+            f"{path}: a directory must be of Zarr, of 10x Genomics (matrix.mtx, features.tsv, "
+            "barcodes.tsv) or hold Parquet files; name a file in it."
+        )
+    return _of_parquet(parquet, target, id, keep, drop)
+
+
+def _of_zarr(path: Path, target: str | None, keep: Sequence[str], layer: str | None) -> Contents:
+    """Return an array of Zarr, or a matrix of AnnData."""
+    try:
+        import zarr
+    except ImportError:
+        raise FileError(
+            f"{path}: Zarr needs the package zarr; install it with pip install 'zeronorm[zarr]'."
+        ) from None
+    node = zarr.open(path, mode="r")
+    if isinstance(node, zarr.Array):
+        return Contents(OfDesign(node))
+    return _of_cells(Annotated(node, str(path), layer), target, keep)
+
+
+def _market(path: Path) -> Any:
+    """Return a matrix in the Matrix Market format."""
+    from scipy.io import mmread
+
+    try:
+        return sp.csc_array(mmread(path))
+    except (ValueError, OSError, TypeError) as error:
+        raise FileError(f"{path}: not readable as Matrix Market ({error}).") from None
+
+
+def _lines(folder: Path, stem: str) -> list[str]:
+    """Return the lines of a file that may be compressed; none where there is no such file."""
+    for path, opened in ((folder / stem, open), (folder / f"{stem}.gz", gzip.open)):
+        if path.exists():
+            with opened(path, "rt", encoding="utf-8") as stream:
+                return [line.rstrip("\r\n").split("\t")[0] for line in stream if line.strip()]
+    return []
+
+
+def _of_parquet(
+    paths: Sequence[Path], target: str | None, id: str | None, keep: Sequence[str],
+    drop: Sequence[str],
+) -> Contents:  # fmt: skip
+    """Return the columns of Parquet files, which must have the same ones."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise FileError(
+            f"{paths[0]}: Parquet needs pyarrow; install it with pip install 'zeronorm[files]'."
+        ) from None
+    schema = parquet.read_schema(paths[0])
+    for path in paths[1:]:
+        if parquet.read_schema(path).names != schema.names:
+            raise FileError(f"{path}: its columns are not those of {paths[0]}.")
+    targets = target.split(",") if target else []
+    others = [*targets, *keep, *([id] if id else [])]
+    for name in (*others, *drop):
+        if schema.names.count(name) != 1:
+            raise FileError(
+                f"{paths[0]}: no column {quote(name)}.{did_you_mean(name, schema.names)}"
+            )
+    features = [name for name in schema.names if name not in {*others, *drop}]
+    kinds = set()
+    for name in features:
+        kind = schema.field(name).type
+        if not (
+            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+        ):
+            raise FileError(
+                f"{paths[0]}: the column {quote(name)} holds {kind}, no numbers; encode it, or "
+                "leave it out (drop)."
+            )
+        kinds.add(np.dtype(kind.to_pandas_dtype()))
+    if not features:
+        raise FileError(f"{paths[0]}: no features in it.")
+    common = np.result_type(*kinds)
+    matrix = OfParquet(paths, features, common.name if common in KINDS else "float64")
+    read = [parquet.read_table(path, columns=others) for path in paths]
+    columns = {
+        name: np.concatenate([np.asarray(table[name].to_pylist()) for table in read])
+        for name in others
+    }
+    samples = None if id is None else [str(name) for name in columns.pop(id).tolist()]
+    return Contents(matrix, features, samples, columns)
+
+
+def _targets(y: NDArray[Any], name: str | tuple[str, ...] | None) -> dict[str, NDArray[Any]]:
+    if y.ndim == 1:
+        return {name if isinstance(name, str) else LABEL: y}
+    names = name if isinstance(name, tuple) else tuple(f"{LABEL} {j}" for j in range(y.shape[1]))
+    return dict(zip(names, y.T, strict=True))
+
+
+def _plain(labels: FloatArray) -> NDArray[Any]:
+    """Return whole numbers as such."""
+    whole = (labels == np.rint(labels)).all() and np.abs(labels).max() < 2**53
+    return labels.astype(np.int64) if whole else labels
+
+
+def _end(indptr: NDArray[Any], first: int, n_bytes: int) -> int:
+    full = int(indptr[first]) + n_bytes // ENTRY_BYTES
+    last = int(np.searchsorted(indptr, full, side="right")) - 1
+    return min(max(last, first + 1), indptr.size - 1)
