@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,6 +23,7 @@ class Cells(Protocol):
     """A matrix of samples and features, and columns of the samples."""
 
     layer: str | None
+    layers: Sequence[str]
     samples: list[str]
     features: list[str]
     descriptions: list[str] | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ class _Stored:
     """A store, as `table_from` asks for it."""
 
     layer: str | None = None
+    layers: Sequence[str] = ()
     descriptions: list[str] | None = None
     notes: tuple[str, ...] = ()
 
