@@ -89,6 +89,7 @@ class Design(ABC):
 
     n_threads: int = 1  # of a scan
     is_sparse: bool = False  # whether zeros are not stored: columns are scaled then, never centred
+    _names: list[str] | None = None  # of the columns
 
     @property
     @abstractmethod
@@ -117,6 +118,11 @@ class Design(ABC):
         """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
 
     @property
+    def storage(self) -> str:
+        """How the numbers are stored, in words."""
+        return type(self).__name__.lower()
+
+    @property
     def scan_error(self) -> float:
         """The e of |error of c_j| <= e ||x_j|| ||v||; by default that of sums in float64."""
         return float64_scan_error(self.shape[0])
@@ -124,7 +130,16 @@ class Design(ABC):
     @property
     def feature_names(self) -> list[str] | None:
         """The names of the columns, where the storage has them."""
-        return None
+        return self._names
+
+    def named(self, names: list[str] | None) -> Design:
+        """Give the columns names, where there are any, and return this design."""
+        if names is not None and len(names) != self.shape[1]:
+            raise ValueError(
+                f"names must be one for each of {self.shape[1]} columns; got {len(names)}."
+            )
+        self._names = self._names if names is None else names
+        return self
 
     def norm_bounds(self) -> FloatArray | None:
         """Return numbers a little above ||x_j||, (n_features,), where that is cheap."""
@@ -174,6 +189,11 @@ class Wrapper(Design):
     def block(self) -> int:
         """Columns per scan block: those of the base."""
         return self.base.block
+
+    @property
+    def storage(self) -> str:
+        """That of the base."""
+        return self.base.storage
 
     @property
     def scan_error(self) -> float:

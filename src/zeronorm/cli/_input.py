@@ -33,13 +33,14 @@ def read(
     samples: Sequence[str] = (),
     covariates: str | None = None,
     threads: int | None = None,
+    layer: str | None = None,
 ) -> Table:
     """Return the built-in data or a file; a file of that name comes first.
 
     samples, covariates : tables of the samples of genotypes, and columns of these.
     """
     if is_genotypes(data):
-        for option, given in (("--id", id), ("--drop", drop)):
+        for option, given in (("--id", id), ("--drop", drop), ("--layer", layer)):
             if given:
                 raise ValueError(f"{data}: genotypes have no columns to name; leave out {option}.")
         return read_genotypes(data, target, samples, columns or {}, covariates, like, threads)
@@ -69,7 +70,14 @@ def read(
     try:
         others = {role: name for role, name in (columns or {}).items() if role in ROLES}
         return read_table(
-            data, target, id=id, like=like, need_labels=need_labels, columns=others, drop=drop
+            data,
+            target,
+            id=id,
+            like=like,
+            need_labels=need_labels,
+            columns=others,
+            drop=drop,
+            layer=layer,
         )
     except SampleNamesError as error:
         option = f"--id {shlex.quote(error.column)}"

@@ -43,6 +43,7 @@ class SelectOptions:
     id: str | None = None
     samples: list[str] | None = None
     drop: list[str] | None = None
+    layer: str | None = None
     task: str = option(
         "The target: classes, ordered, numbers, counts or survival; auto: as it looks.",
         metavar="TASK",
@@ -164,6 +165,7 @@ class VerifyOptions:
     id: str | None = None
     samples: list[str] | None = None
     drop: list[str] | None = None
+    layer: str | None = None
     time: str | None = None
     event: str | None = None
     start: str | None = None
@@ -189,6 +191,7 @@ class PathOptions:
     id: str | None = None
     samples: list[str] | None = None
     drop: list[str] | None = None
+    layer: str | None = None
     points: int = option(
         "Values of C, growing, in geometric progression.", metavar="N", default=100
     )
@@ -240,6 +243,7 @@ class PredictOptions:
     target: str | None = None
     id: str | None = None
     samples: list[str] | None = None
+    layer: str | None = None
     time: str | None = None
     event: str | None = None
     start: str | None = None

@@ -13,7 +13,8 @@ PANELS = {
         "ties", "offset", "exposure",
     ),
     "The features": (
-        "groups", "group_file", "force", "covariates", "nonnegative", "nonpositive", "shared",
+        "layer", "groups", "group_file", "force", "covariates", "nonnegative", "nonpositive",
+        "shared",
     ),
     "The problem": (
         "loss", "level", "C", "standardize", "intercept", "class_weight", "measure",

@@ -45,7 +45,7 @@ def predict(options: PredictOptions) -> None:
         columns = columns_of(options)
         table = read(
             data, options.target, options.id, loaded.layout, columns=columns,
-            samples=options.samples or (),
+            samples=options.samples or (), layer=options.layer,
         )  # fmt: skip
         work.notes.extend([*table.notes, *_lacking(loaded.metadata["columns"], table)])
         if output is not None:

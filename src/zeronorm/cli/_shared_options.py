@@ -9,9 +9,12 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "data": typer.Argument(
         metavar="DATA",
         help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, Parquet; "
-        "also .gz .bz2 .xz .zip; genotypes (.bed, several as 'chr*.bed').",
+        "also .gz .bz2 .xz .zip; single cells (.h5ad, 10x .h5); genotypes (.bed, several as "
+        "'chr*.bed').",
     ),
     "target": typer.Option(
+        "--target",
+        "--obs",
         metavar="NAME",
         help="What to predict: a column (name or index), an array, or a file of its own. Several "
         "responses: columns of numbers with commas between them, or such an array.",
@@ -25,6 +28,10 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         "--covariates and others name; may be repeated. Without: the phenotypes of the .fam file.",
     ),
     "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
+    "layer": typer.Option(
+        metavar="NAME",
+        help="Of single-cell files (.h5ad, .h5): the layer, raw, or the genome. Default: X.",
+    ),
     "time": typer.Option(
         metavar="COLUMN", help="Of survival: the time until the event, or to the end."
     ),

@@ -10,8 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Design, Wrapper
+from ..validate import is_lazy
 from ._beside import Beside
 from ._dense import Dense, read_dense
+from ._lazy import open_lazy
 from ._read_sparse import read_sparse
 from ._sparse import Sparse
 from ._wrappers import Rows, Scaled
@@ -42,6 +44,10 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
         the path of a .bed file of genotypes, as `read_plink` opens it by default;
         a SciPy sparse matrix or array of any format (other than CSC and CSR are converted to CSC);
         a data frame or nested lists, by `numpy.asarray`;
+        an array of h5py, zarr or xarray, or another one with `shape`, `dtype` and slicing by
+        columns: it is read block by block, or mapped where an HDF5 file holds it in one piece;
+        a group of HDF5 or Zarr that is a sparse matrix as AnnData writes it;
+        an AnnData, in memory or backed: its X, and `var_names` as the names of the columns;
         a design, which is returned as it is.
         X is never changed, and must not be changed by others while the design is in use.
     n_threads : threads of a scan, from 1 to 1024; None: as many as this process may use. They
@@ -52,6 +58,10 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
     TypeError, ValueError
         Where X is no matrix of real numbers, has no rows or no columns, or is sparse with broken
         indices. NaN and infinity are found by the first scan.
+    MemoryError
+        Where X can only be loaded, and has more than half of the memory that is available.
+    OSError
+        Where X is of a file that is closed or gone.
     """
     threads = resolve_threads(n_threads)
     if sp.issparse(X):
@@ -62,6 +72,8 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
         from ..genotypes import read_plink
 
         return read_plink(X, n_threads=threads).X
+    if is_lazy(X):
+        return open_lazy(X, threads)
     return read_dense(X, threads)
 
 

@@ -39,6 +39,11 @@ class Beside(Design):
         return self.parts[0].shape[0], int(self._starts[-1])
 
     @property
+    def storage(self) -> str:
+        """How the numbers are stored, in words."""
+        return self.parts[0].storage
+
+    @property
     def block(self) -> int:
         """Columns per scan block: those of the part that has the widest ones."""
         return max(part.block for part in self.parts)

@@ -56,6 +56,11 @@ class Dense(Design):
         return self._x.shape[0], self._x.shape[1]
 
     @property
+    def storage(self) -> str:
+        """How the numbers are stored, in words."""
+        return f"dense {self._x.dtype}{', mapped' if _is_mapped(self._x) else ''}"
+
+    @property
     def block(self) -> int:
         """Columns per scan block: about 48 MiB; more by row, all of a memory map by row."""
         n_samples, n_features = self.shape
@@ -194,23 +199,9 @@ def read_dense(X: Any, n_threads: int) -> Dense:
                 f"({error})."
             ) from error
     _check_shape(x, type(X).__name__)
-    kind = x.dtype.kind
-    if kind == "O":
+    if x.dtype.kind == "O":
         x = _numbers_of(x)
-    elif kind == "c":
-        raise ValueError(
-            f"Complex data not supported: X must hold real numbers; got dtype {x.dtype}. "
-            "Pass real and imaginary parts as features of their own."
-        )
-    elif kind in "UST":
-        raise ValueError(
-            f"X must hold numbers; got strings (dtype {x.dtype}), {str(x[0, 0])!r} at row 0, "
-            "column 0. Encode or convert them first."
-        )
-    elif kind not in "fiub":
-        raise TypeError(
-            f"X must hold real numbers; got dtype {x.dtype}. Convert its columns to numbers first."
-        )
+    check_type(x.dtype, x)
     return Dense(x, n_threads)
 
 
@@ -260,6 +251,28 @@ def _check_shape(x: NDArray[Any], name: str) -> None:
             "X.reshape(1, -1) for one sample."
         )
     check_size((x.shape[0], x.shape[1]))
+
+
+def check_type(dtype: np.dtype[Any], x: Any = None) -> None:
+    """Raise where a type is none of real numbers.
+
+    x : the array, for an example of its text; None where it is not in memory.
+    """
+    if dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: X must hold real numbers; got dtype {dtype}. "
+            "Pass real and imaginary parts as features of their own."
+        )
+    if dtype.kind in "UST":
+        example = "" if x is None else f", {str(x[0, 0])!r} at row 0, column 0"
+        raise ValueError(
+            f"X must hold numbers; got strings (dtype {dtype}){example}. Encode or convert them "
+            "first."
+        )
+    if dtype.kind not in "fiub":
+        raise TypeError(
+            f"X must hold real numbers; got dtype {dtype}. Convert its columns to numbers first."
+        )
 
 
 def check_size(shape: tuple[int, int]) -> None:

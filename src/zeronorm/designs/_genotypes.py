@@ -78,6 +78,11 @@ class Genotypes(Design):
         return self._n_samples, self._kept.size
 
     @property
+    def storage(self) -> str:
+        """How the numbers are stored, in words."""
+        return "genotypes, two bits each"
+
+    @property
     def block(self) -> int:
         """Columns per scan block: about 48 MiB of the file."""
         return min(max(1, BLOCK_BYTES // self._packed.shape[1]), self._kept.size)

@@ -71,6 +71,11 @@ class Sparse(Design):
         return self._shape
 
     @property
+    def storage(self) -> str:
+        """How the numbers are stored, in words."""
+        return f"sparse {self._data.dtype}, by {'column' if self._by_column else 'row'}"
+
+    @property
     def block(self) -> int:
         """Columns per scan block: about 8 million entries by column, all columns by row."""
         n_features = self.shape[1]

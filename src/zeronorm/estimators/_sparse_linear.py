@@ -7,7 +7,6 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path as FilePath
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -246,7 +245,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
                 scan.call_on_fit_task_end(estimator=self)
 
         results = run_together(solvers, report, self.n_threads)
-        if hasattr(X, "shape") and not isinstance(X, np.ndarray | Design):
+        if hasattr(X, "shape") and not (isinstance(X, np.ndarray) or validate.out_of_core(X)):
             validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and the names
         else:
             self.n_features_in_ = data.design.shape[1]
@@ -348,7 +347,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         if self._encoding is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
             return as_design(self._encoding.transform(X), n_threads=self.n_threads)
-        out_of_core = isinstance(X, str | FilePath | np.memmap | Design)
+        out_of_core = validate.out_of_core(X)
         matrix = None if out_of_core or sp.issparse(X) else validate.sparse_frame(X)
         if matrix is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -374,7 +373,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X, (n_samples, k); a file or a design is read for them."""
         check_is_fitted(self)
-        stored = isinstance(X, str | FilePath | np.memmap | Design)
+        stored = validate.out_of_core(X)
         if not stored and self._encoding is None:
             return super().transform(X)
         return self._prediction_design(X).gather(self.support_)

@@ -1,4 +1,4 @@
-"""Read a table of samples from a file: svmlight, npz, npy, CSV and its kin, Parquet.
+"""Read a table of samples from a file: svmlight, npz, npy, CSV and its kin, Parquet, HDF5.
 
 `read_table` opens the file, finds its format and calls the reader of that format: one module each;
 `read_groups` reads the groups of its features from another file.
@@ -14,6 +14,7 @@ from ._arrays import read_npy_table, read_npz
 from ._delimited import read_delimited
 from ._errors import FileError, MissingFileError, SampleNamesError, did_you_mean, quote
 from ._groups import read_groups
+from ._hdf5 import read_hdf5
 from ._npy import is_text, read_npy
 from ._parquet import read_parquet
 from ._source import PathLike, Source, Stream, check_path, format_of
@@ -44,6 +45,7 @@ _READERS: Mapping[str, Callable[[Source, Stream, Request], Table]] = {
     "parquet": read_parquet,
     "npy": read_npy_table,
     "npz": read_npz,
+    "hdf5": read_hdf5,
 }
 
 
@@ -56,6 +58,7 @@ def read_table(
     need_labels: bool = False,
     columns: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
+    layer: str | None = None,
 ) -> Table:
     """Read samples from a file.
 
@@ -70,6 +73,8 @@ def read_table(
                                          a name holds names of samples
     Parquet                              X float32 or float64, y the column `target`; needs
                                          polars or pyarrow (extra `files`)
+    .h5ad, .h5 of 10x Genomics           X a design that reads by blocks, y a column of obs; needs
+                                         h5py (extra `hdf5`)
     ==================================== =======================================================
 
     Each of them plain or compressed (.gz, .bz2, .xz, .zip with one file inside).
@@ -95,6 +100,8 @@ def read_table(
 
     drop : list of str
         Columns of CSV or Parquet that are no features, by name or index: they are not read.
+    layer : str or None
+        Of .h5ad the layer, or "raw"; of 10x Genomics the genome. None: X, or the only one.
 
     Returns
     -------
@@ -117,9 +124,10 @@ def read_table(
             raise FileError(
                 f"{source}: only columns of CSV or Parquet can be dropped; got {drop[0]!r}."
             )
-        table = _READERS[form](
-            source, stream, Request(target, like, id, need_labels, columns or {}, tuple(drop))
-        )
+        if layer is not None and form != "hdf5":
+            raise FileError(f"{source}: only HDF5 files have layers; got {quote(layer)}.")
+        request = Request(target, like, id, need_labels, columns or {}, tuple(drop), layer)
+        table = _READERS[form](source, stream, request)
     if not table.X.shape[0]:
         raise FileError(f"{source}: no samples in it.")
     if not table.X.shape[1]:

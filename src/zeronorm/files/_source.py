@@ -151,7 +151,7 @@ def refuse_bomb(source: Source, size: int, stored: int) -> None:
 
 
 def format_of(source: Source, stream: Stream) -> str:
-    """Return svmlight, delimited, parquet, npy or npz, by the first bytes of an opened source."""
+    """Return svmlight, delimited, parquet, hdf5, npy or npz, by the first bytes of a source."""
     head = stream.peek(1 << 16)
     if not head:
         raise FileError(f"{source}: the file is empty.")
@@ -159,13 +159,15 @@ def format_of(source: Source, stream: Stream) -> str:
         return "npy"
     if head.startswith(b"PAR1"):
         return "parquet"
+    if head.startswith(b"\x89HDF\r\n\x1a\n"):
+        return "hdf5"
     if head.startswith(b"PK\x03\x04"):
         return "npz"
     if any(head.startswith(magic) for magic in _COMPRESSIONS):
         raise FileError(f"{source}: compressed twice; decompress it once.")
     if head[:1] == b"\x80" and head[1:2] <= b"\x05":
         raise FileError(f"{source}: a pickle, which is never loaded; save arrays as .npz instead.")
-    if source.suffix in {".npy", ".npz", ".parquet"}:
+    if source.suffix in {".npy", ".npz", ".parquet", ".h5ad", ".h5"}:
         raise FileError(f"{source}: named {source.suffix} but its content is something else.")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(f"{source}: UTF-16 text; save it as UTF-8.")

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._typing import Design
 from ._errors import FileError, did_you_mean, quote
 from ._source import Source, is_label_file
 
@@ -28,7 +29,8 @@ MISSING = {"", "na", "n/a", "nan", "null", "#n/a", "?"}
 class Table:
     """Samples read from a file."""
 
-    X: NDArray[Any] | sp.csr_array[Any]  # (n_samples, n_features)
+    # (n_samples, n_features); a design where the file is read by blocks
+    X: NDArray[Any] | sp.csr_array[Any] | Design
     y: NDArray[Any] | None  # (n_samples,); of several responses (n_samples, n_responses) numbers
     feature_names: list[str] | None = None  # n_features, unique
     target_name: str | tuple[str, ...] | None = None  # of several responses the name of each
@@ -65,6 +67,7 @@ class Request:
     need_labels: bool = False
     columns: Mapping[str, str] = field(default_factory=dict)  # by what they are, as "time"
     drop: Sequence[str] = ()  # columns that are nothing
+    layer: str | None = None  # which of several matrices
 
     def lacks_labels(self, columns: Columns) -> bool:
         """Whether labels are needed and nothing says where they are."""

@@ -61,7 +61,8 @@ def save(
         Name of the target column; of several responses the name of each.
     columns : dict of str, or None
         Names of columns that are no features either, by what they are: "time", "event", "start",
-        "strata", "offset", "exposure"; and "event_value", what stands for an event in that column.
+        "strata", "offset", "exposure"; and "event_value", what stands for an event in that column;
+        "layer", which of several matrices X is.
         `zeronorm predict` finds them.
 
     Raises

@@ -8,5 +8,6 @@ from ._budgets import *  # noqa: F403
 from ._data import *  # noqa: F403
 from ._folds import *  # noqa: F403
 from ._labels import *  # noqa: F403
+from ._lazy import *  # noqa: F403
 from ._numbers import *  # noqa: F403
 from ._survival import *  # noqa: F403

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from .._typing import Design, FloatArray
+from ._lazy import is_lazy, out_of_core
 from ._numbers import LARGEST, as_numbers, dimensions, number, shown
 
 LARGEST_SPREAD = 1e50  # Products of columns with deviations up to this stay finite.
@@ -22,7 +22,7 @@ def check_data(X: Any) -> Any:
     Data frames and nested sequences become arrays. Values are not converted or copied, and NaN and
     infinity are found later, by the first scan.
     """
-    if sp.issparse(X) or isinstance(X, str | Path | np.memmap | Design):
+    if out_of_core(X) or sp.issparse(X):
         return X
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind == "f" and X.size:
         return X  # check_array looks for what it is not
@@ -50,7 +50,7 @@ def sparse_frame(X: Any) -> Any:
 def feature_names(X: Any) -> list[str] | None:
     """Return the column names of a data frame, None where there are none or no strings."""
     columns = getattr(X, "columns", None)
-    if columns is None or sp.issparse(X) or isinstance(X, Design):
+    if columns is None or sp.issparse(X) or isinstance(X, Design) or is_lazy(X):
         return None
     names = list(columns)
     kinds = sorted({type(name).__name__ for name in names})

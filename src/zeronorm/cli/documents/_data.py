@@ -23,10 +23,7 @@ def describe_data(
 ) -> dict[str, Any]:
     """Return the size, storage and target of the data, and how many groups its features are in."""
     n_samples, n_features = table.X.shape
-    if isinstance(table.X, Design):
-        storage = "genotypes, two bits each"
-    else:
-        storage = f"dense {table.X.dtype}"
+    storage = table.X.storage if isinstance(table.X, Design) else f"dense {table.X.dtype}"
     if sp.issparse(table.X):
         share = table.X.nnz / max(1, n_samples * n_features)
         storage = f"sparse {table.X.dtype}, {100 * share:.2g}% stored"

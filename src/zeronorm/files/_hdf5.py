@@ -1,0 +1,140 @@
+"""Reads HDF5 files as tables: the matrix by blocks, the target and others from obs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Design
+from ._errors import FileError, did_you_mean, quote
+from ._labels import as_labels, read_labels
+from ._source import Source, Stream, is_label_file
+from ._table import Request, Table
+
+if TYPE_CHECKING:
+    from ._annotated import Annotated
+
+
+def open_annotated(path: str, layer: str | None = None) -> Annotated:
+    """Open an HDF5 file of AnnData or 10x Genomics; it stays open as long as its matrix is used."""
+    try:
+        import h5py
+    except ImportError:
+        raise FileError(
+            f"{path}: HDF5 files need h5py; install it with pip install 'zeronorm[hdf5]'."
+        ) from None
+    from ._annotated import Annotated
+
+    with _damage(path):
+        return Annotated(h5py.File(path, "r"), path, layer)
+
+
+def read_hdf5(source: Source, stream: Stream, request: Request) -> Table:
+    """Read an HDF5 file."""
+    if source.compression is not None:
+        raise FileError(f"{source}: a compressed HDF5 file has to be unpacked first.")
+    layer = request.layer
+    if layer is None and request.like is not None:
+        layer = request.like.columns.get("layer")
+    cells = open_annotated(str(source), layer)
+    with _damage(str(source)):
+        return _table_from(source, cells, request)
+
+
+def _table_from(source: Source, cells: Annotated, request: Request) -> Table:
+    """Return the table of an opened file."""
+    like, known = request.like, cells.columns
+    target = request.target
+    if target is None and like is not None and isinstance(like.target_name, str):
+        target = like.target_name if like.target_name in known else None
+    if target is None and request.need_labels and like is None:
+        raise FileError(
+            f"{source}: labels are needed; say which column of obs they are with --target."
+            f"{did_you_mean('', known)}"
+        )
+    y, name = (None, None) if target is None else _target(source, cells, target)
+    columns, column_names = {}, {}
+    for role, own in _roles(request, known).items():
+        columns[role], column_names[role] = _one(source, cells, own)
+    if cells.layer is not None:
+        column_names["layer"] = cells.layer
+    X: Any = cells.design()
+    names: list[str] | None = cells.features
+    descriptions = cells.descriptions
+    if like is not None and like.names is not None and not like.exact:
+        X, descriptions = _needed(source, X, cells.features, like.names), None
+        names = list(like.names)
+    return Table(
+        X, y, names, name, cells.samples, descriptions, notes=cells.notes,
+        columns=columns, column_names=column_names,
+    )  # fmt: skip
+
+
+def _roles(request: Request, known: list[str]) -> dict[str, str]:
+    """Return the columns that are asked for, and those of a model that the file has."""
+    roles = dict(request.columns)
+    if request.like is not None:
+        others = request.like.columns.items()
+        roles |= {
+            role: name
+            for role, name in others
+            if role not in roles and name in known and role not in ("layer", "event_value")
+        }
+    return roles
+
+
+def _target(
+    source: Source, cells: Annotated, target: str
+) -> tuple[NDArray[Any], str | tuple[str, ...]]:
+    """Return the target, a column of obs, several of numbers, or a file of its own."""
+    parts = [part.strip() for part in target.split(",")]
+    if len(parts) == 1 or target in cells.columns:
+        return _one(source, cells, target)
+    values = [cells.column(part) for part in parts]
+    for part, one in zip(parts, values, strict=True):
+        if one.dtype.kind not in "biuf":
+            raise FileError(
+                f"{source}: the column {quote(part)} of obs: targets of several columns must be "
+                "numbers; name one column for classes."
+            )
+    return np.column_stack(values).astype(np.float64), tuple(parts)
+
+
+def _one(source: Source, cells: Annotated, name: str) -> tuple[NDArray[Any], str]:
+    n_samples = len(cells.samples)
+    if name not in cells.columns and is_label_file(name):
+        values, stem = read_labels(name, n_samples, several=False)
+        return values, str(stem)
+    values = cells.column(name)
+    return as_labels(source, values, n_samples, f"the column {quote(name)} of obs"), name
+
+
+def _needed(source: Source, X: Design, names: list[str], wanted: Any) -> Any:
+    """Return the columns that a model needs, by name."""
+    place = {name: j for j, name in enumerate(names)}
+    missing = [name for name in wanted if name not in place]
+    if missing:
+        raise FileError(
+            f"{source}: the model needs the feature {quote(missing[0])}"
+            f"{f' and {len(missing) - 1} more' if missing[1:] else ''}, which are not there."
+            f"{did_you_mean(missing[0], names)}"
+        )
+    return X.gather(np.array([place[name] for name in wanted], np.int64))
+
+
+@contextmanager
+def _damage(path: str) -> Iterator[None]:
+    """Turn what h5py raises of a damaged file into a FileError."""
+    try:
+        yield
+    except (ValueError, MemoryError):
+        raise
+    except (OSError, KeyError, RuntimeError, TypeError, AttributeError) as error:
+        raise FileError(
+            f"{path}: not a readable HDF5 file of AnnData or 10x Genomics "
+            f"({' '.join(str(error).split())})."
+        ) from error
