@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from . import losses, methods, published
     from .bags import Bags
     from .certificate import certify, prove
+    from .cluster import on_cluster
     from .estimators import (
         BagClassifier,
         BilevelCV,
@@ -56,6 +57,7 @@ _HOMES = {
     "Groups": "groups",
     "read_plink": "genotypes",
     "cross_validate": "model_selection",
+    "on_cluster": "cluster",
     "verify": "verification",
 }
 _MODULES = ("losses", "methods", "published")
@@ -81,6 +83,7 @@ __all__ = [
     "l1_path",
     "losses",
     "methods",
+    "on_cluster",
     "prove",
     "published",
     "read_plink",

@@ -50,6 +50,13 @@ class Dense(Design):
         self._type = native if native in NATIVE_TYPES else np.dtype(np.float64)
         self._is_native = x.dtype == self._type and _is_aligned(x)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a memory map as where it lies, for other processes to map it too."""
+        place = _place_of(self._x)
+        if place is None:
+            return Dense, (self._x, self.n_threads)
+        return _mapped_again, (*place, self.n_threads)
+
     @property
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_features)."""
@@ -183,6 +190,49 @@ class Dense(Design):
             last = min(first + width, stop)
             with np.errstate(over="ignore"):
                 yield first, last, self._x[:, first:last].astype(self._type)
+
+
+def _place_of(x: NDArray[Any]) -> tuple[Any, ...] | None:
+    """Return (path, bytes, type, offset, shape, strides) of what is mapped from a file; else None.
+
+    offset : of the first element from the beginning of the file.
+    """
+    owner: Any = x
+    while owner is not None and not isinstance(owner, np.memmap):
+        owner = getattr(owner, "base", None)
+    # A map that others derived may begin elsewhere: NumPy says where the first one does.
+    while owner is not None and isinstance(owner.base, np.memmap):
+        owner = owner.base
+    if owner is None or owner.filename is None or owner.mode not in ("r", "c"):
+        return None
+    offset = owner.offset + x.ctypes.data - owner.ctypes.data
+    path = os.path.abspath(owner.filename)
+    return path, os.path.getsize(path), x.dtype.str, offset, x.shape, x.strides
+
+
+def _mapped_again(
+    path: str,
+    size: int,
+    dtype: str,
+    offset: int,
+    shape: tuple[int, int],
+    strides: tuple[int, int],
+    n_threads: int,
+) -> Dense:
+    """Return a design of what `_place_of` says, which must be as it was.
+
+    Raises
+    ------
+    OSError
+        Where there is no such file, or where it has another size.
+    """
+    found = os.path.getsize(path)
+    if found != size:
+        raise OSError(
+            f"{path}: the file changed since it was opened ({size:,} bytes then, {found:,} now)."
+        )
+    whole = np.memmap(path, np.uint8, "r")
+    return Dense(np.ndarray(shape, dtype, whole, offset, strides), n_threads)
 
 
 def read_dense(X: Any, n_threads: int) -> Dense:

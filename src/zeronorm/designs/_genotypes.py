@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,12 +58,7 @@ class Genotypes(Design):
         n_threads: int = 1,
     ) -> None:
         self.path = path
-        stride = -(-n_samples // PER_BYTE)
-        self._size = len(HEADER) + n_variants * stride
-        with path.open("rb") as file:
-            self._mapped = mmap.mmap(file.fileno(), self._size, access=mmap.ACCESS_READ)
-        whole = np.frombuffer(self._mapped, np.uint8, offset=len(HEADER))
-        self._packed = whole.reshape(n_variants, stride)
+        self._open(n_samples, n_variants)
         self._kept = np.arange(n_variants) if kept is None else kept
         self._n_samples = n_samples
         self._copies = np.array(CODINGS[coding], np.float32)
@@ -71,6 +67,28 @@ class Genotypes(Design):
         self._values = np.full((self._kept.size, 4), np.nan, np.float32)
         self._names = names
         self.n_threads = n_threads
+
+    def _open(self, n_samples: int, n_variants: int) -> None:
+        """Map the file."""
+        stride = -(-n_samples // PER_BYTE)
+        self._size = len(HEADER) + n_variants * stride
+        with self.path.open("rb") as file:
+            self._mapped = mmap.mmap(file.fileno(), self._size, access=mmap.ACCESS_READ)
+        whole = np.frombuffer(self._mapped, np.uint8, offset=len(HEADER))
+        self._packed = whole.reshape(n_variants, stride)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the map and what was counted: other processes open the file themselves."""
+        state = self.__dict__.copy()
+        for name in ("_mapped", "_packed", "_values"):
+            del state[name]
+        return {**state, "path": self.path.absolute(), "n_variants": self._packed.shape[0]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        n_variants = state.pop("n_variants")
+        self.__dict__.update(state)
+        self._values = np.full((self._kept.size, 4), np.nan, np.float32)
+        self._open(self._n_samples, n_variants)
 
     @property
     def shape(self) -> tuple[int, int]:

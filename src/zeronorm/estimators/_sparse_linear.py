@@ -278,6 +278,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
         """Validate parameters, X, y, weights and offset; rows of weight 0 are left out."""
         self._check_parameters()
+        y, sample_weight, offset = map(validate.in_memory, (y, sample_weight, offset))
         X, names, encoding = self._numeric(X)
         stored = as_design(validate.check_data(X), n_threads=self.n_threads)
         design = self._stored(stored)

@@ -1,0 +1,228 @@
+"""Dask: the same bits for every chunking and any workers, faults of workers, what is refused."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import slow
+
+from generators import gaussian, sparse
+from zeronorm import BudgetClassifier, BudgetRegressor, cross_validate, on_cluster
+from zeronorm.designs import Dense, Rows, _dask, as_design
+from zeronorm.designs._operations import center_scale, locate_nonfinite, margins, scan
+from zeronorm.designs._workers import Threads, Workers, shared_out
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+N, P = 67, 90
+X = np.asfortranarray(gaussian(N, P, dtype=np.float32))
+CHUNKS = [(N, P), (N, 7), (N, (1, 40, 49)), (10, P), (13, 17), ((1, 66), 90), (1, P)]
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Blocks of a few columns, so that small data have many."""
+    monkeypatch.setattr(_dask, "SMALL_BYTES", 5 * 4 * N)
+    monkeypatch.setattr(_dask, "LARGE_BYTES", 20 * 4 * N)
+    monkeypatch.setattr(_dask, "SPAN", N * 8)
+
+
+def in_process(n_workers):
+    return distributed.Client(
+        distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address=None,
+        ),
+        set_as_default=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Three workers in this process."""
+    with in_process(3) as client, client.cluster:
+        yield client
+
+
+def results(design):
+    """Everything that a design is asked for, as arrays."""
+    rng = np.random.default_rng(1)
+    n, p = design.shape
+    v, weight = rng.standard_normal((n, 3)), rng.uniform(0, 2, n)
+    scaled = center_scale(design, weight, center=True)
+    rows = Rows(design, rng.permutation(n)[: n // 2])
+    found = [
+        scan(design, v), scan(design, v[:, 0]), design.correlate(v, 3, p - 2),
+        design.correlate(v, 4, 4), *design.moments(weight, 0, p), *design.moments(weight, 5, 8),
+        design.gather([5, 0, p - 1, 5]), design.gather(slice(2, 9)), design.gather([]),
+        scan(scaled, v), scaled.gather([1, 2]), scan(rows, v[: n // 2]), rows.gather([4]),
+        margins(design, np.array([3, 1]), np.array([0.5, 2.0]), 1.0),
+    ]  # fmt: skip
+    return [one.toarray() if sp.issparse(one) else one for one in found]
+
+
+def assert_same(found, expected):
+    for own, other in zip(found, expected, strict=True):
+        assert own.dtype == other.dtype
+        assert np.array_equal(own, other)
+
+
+@pytest.mark.parametrize("chunks", CHUNKS, ids=str)
+@pytest.mark.parametrize("where", ["threads", "workers"])
+def test_bits_are_those_of_the_array_for_every_chunking(client, where, chunks):
+    """Chunks must change no bit of anything: they are how data happen to lie."""
+    lazy = da.from_array(X, chunks=chunks)
+    design = on_cluster(lazy, client) if where == "workers" else as_design(lazy)
+    assert isinstance(design._blocks, Workers if where == "workers" else Threads)
+    whole = Dense(X)
+    assert_same(results(design), results(whole))
+    assert np.array_equal(design.norm_bounds(), whole.norm_bounds())
+    assert np.array_equal(design.some_rows(), whole.some_rows())
+    assert design.scan_error == whole.scan_error
+    coef = np.random.default_rng(0).standard_normal(P)
+    reference = as_design(da.from_array(X, chunks=(N, P))).combine(coef)
+    assert np.array_equal(design.combine(coef), reference)
+    assert np.allclose(reference, X @ coef, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int8, np.bool_, np.float16, np.int64, ">f4"])
+def test_types_are_read_as_in_memory(dtype):
+    """A type that chunks lost would give other scores, or certificates with a wrong error."""
+    values = np.asfortranarray((gaussian(N, P) * 3).astype(dtype))
+    design = as_design(da.from_array(values, chunks=(20, 31)))
+    assert_same(results(design), results(Dense(values)))
+    assert design.scan_error == Dense(values).scan_error
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_bits_do_not_depend_on_the_number_of_workers(n_workers):
+    """A fit must not depend on who takes part."""
+    y = X[:, 3] - X[:, 50] + X[:, 70] > 0
+    expected = BudgetClassifier(3).fit(X, y)
+    with in_process(n_workers) as client, client.cluster:
+        model = BudgetClassifier(3).fit(on_cluster(da.from_array(X, chunks=(30, 13)), client), y)
+    reference = BudgetClassifier(3).fit(da.from_array(X, chunks=(N, P)), y)
+    assert np.array_equal(model.coef_, reference.coef_)
+    assert np.array_equal(model.support_, expected.support_)
+    assert np.allclose(model.coef_, expected.coef_, rtol=1e-6)
+
+
+def test_estimators_take_dask_arrays_and_targets(client):
+    """fit, predict, transform and cross_validate must take X, y and weights of Dask."""
+    lazy = da.from_array(X, chunks=(25, 11))
+    y = X[:, 3] - X[:, 50]
+    weight = np.arange(N) % 3
+    with client.as_current():
+        model = BudgetRegressor(2).fit(
+            lazy, da.from_array(y, chunks=9), sample_weight=da.from_array(weight, chunks=5)
+        )
+        assert model.support_.tolist() == [3, 50]
+        assert model.n_features_in_ == P
+        assert np.array_equal(model.predict(lazy), model.predict(X))
+        assert np.array_equal(model.transform(lazy), X[:, [3, 50]].astype(float))
+        scores = cross_validate(BudgetRegressor(2), lazy, da.from_array(y, chunks=9)).scores
+    assert np.allclose(scores, cross_validate(BudgetRegressor(2), X, y).scores, rtol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["csc", "csr", "csr_matrix"])
+def test_sparse_chunks(client, form):
+    """Chunks of SciPy's matrices must stay sparse and give what the whole matrix gives."""
+    whole = sparse(N, P)
+    make = {"csc": sp.csc_array, "csr": sp.csr_array, "csr_matrix": sp.csr_matrix}[form]
+    lazy = da.from_array(whole.toarray(), chunks=(40, 23)).map_blocks(make)
+    for design in (as_design(lazy), on_cluster(lazy, client)):
+        assert design.is_sparse
+        assert_same(results(design), results(as_design(whole)))
+        assert design.some_rows() is None
+        coef = np.random.default_rng(0).standard_normal(P)
+        assert np.allclose(design.combine(coef), whole @ coef)
+
+
+def test_data_frames_are_read_with_their_names():
+    """A frame's names must reach the model, and its rows be counted, as their number is unknown."""
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(X[:, :20], columns=[f"g{j}" for j in range(20)])
+    frame["g7"] = (frame["g7"] > 0).astype("int8")
+    lazy = dd.from_pandas(frame, npartitions=4)
+    y = frame["g3"] + 2 * frame["g7"]
+    model = BudgetRegressor(2).fit(lazy, dd.from_pandas(y, npartitions=4))
+    assert model.feature_names_in_.tolist() == [*frame.columns]
+    assert model.get_feature_names_out().tolist() == ["g3", "g7"]
+    assert np.allclose(model.predict(lazy), BudgetRegressor(2).fit(frame, y).predict(frame))
+    for kind in ("category", "str", "Int64"):
+        wrong = dd.from_pandas(frame.assign(g5=frame["g7"].astype(kind)), npartitions=2)
+        with pytest.raises(ValueError, match=r"X must hold numbers; got the column 'g5' of type"):
+            as_design(wrong)
+
+
+def test_chunks_of_unknown_size_are_counted():
+    """A filter of rows leaves chunks of unknown sizes; these must be found out, X unchanged."""
+    lazy = da.from_array(X, chunks=(20, 30))
+    some = lazy[da.from_array(X[:, 0] > 0, chunks=20)]
+    design = as_design(some)
+    assert np.isnan(some.shape[0])
+    assert_same(results(design), results(Dense(np.asfortranarray(X[X[:, 0] > 0]))))
+
+
+def test_what_is_no_matrix_of_numbers_is_refused():
+    """Each must be refused by name before any work, or where a chunk is not what X says."""
+    with pytest.raises(ValueError, match="must be two-dimensional"):
+        as_design(da.ones((3, 4, 5)))
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        as_design(da.ones((3, 4), dtype=complex))
+    with pytest.raises(ValueError, match="X must hold numbers; got strings"):
+        as_design(da.from_array(np.array([["a", "b"]])))
+    with pytest.raises(TypeError, match="X must hold real numbers; got dtype object"):
+        as_design(da.from_array(np.array([[1, None]], object)))
+    with pytest.raises(ValueError, match=r"0 feature\(s\)"):
+        as_design(da.ones((3, 0)))
+    lying = da.from_array(X, chunks=(N, 30)).map_blocks(lambda x: x.astype("U5"), dtype=float)
+    with pytest.raises(TypeError, match="X must have chunks of one type of numbers, float64"):
+        scan(as_design(lying), np.ones(N))
+    hidden = da.from_array(X, chunks=(N, 30)).map_blocks(sp.csr_array, meta=np.empty((0, 0)))
+    with pytest.raises(TypeError, match="X is said to have dense chunks; got a csr_array"):
+        scan(as_design(hidden), np.ones(N))
+
+
+def test_nan_is_found_where_it_is(client):
+    """The message must name the row and column of the whole X, not of a chunk."""
+    wrong = X.copy()
+    wrong[40, 66] = np.nan
+    lazy = da.from_array(wrong, chunks=(13, 17))
+    with pytest.raises(ValueError, match="NaN at row 40, column 66"):
+        BudgetRegressor(2).fit(on_cluster(lazy, client), X[:, 0])
+    with pytest.raises(ValueError, match="NaN at row 40, column 66"):
+        locate_nonfinite(as_design(lazy))
+
+
+@pytest.mark.parametrize("order", ["F", "C"])
+def test_workers_open_files_by_their_paths(client, tmp_path, order):
+    """A file must be mapped by the workers, with the bits of the file mapped here."""
+    path = tmp_path / "x.npy"
+    np.save(path, np.asarray(X, order=order))
+    here, there = as_design(path), on_cluster(path, client)
+    assert len(there._edges) > 5
+    assert_same(results(there), results(here))
+    assert np.array_equal(there.some_rows(), here.some_rows())
+    assert len(pickle.dumps(here)) < 1000
+    again = pickle.loads(pickle.dumps(as_design(np.load(path, mmap_mode="r")[:, 5:])))
+    assert np.array_equal(again.gather([0, 1]), X[:, 5:7].astype(float))
+    stored = pickle.dumps(here)
+    with path.open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(OSError, match="the file changed since it was opened"):
+        pickle.loads(stored)
+
+
+def test_genotypes_are_opened_by_the_workers(client, tmp_path):
+    """Genotypes with covariates beside them must be scanned by path, a choice of rows here."""
+    from test_genotypes import write_plink  # noqa: F401
