@@ -5,15 +5,15 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
+import threading
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import slow
 
 from generators import gaussian, sparse
-from zeronorm import BudgetClassifier, BudgetRegressor, cross_validate, on_cluster
+from plink import draw, imputed, write_plink
+from zeronorm import BudgetClassifier, BudgetRegressor, cross_validate, on_cluster, read_plink
 from zeronorm.designs import Dense, Rows, _dask, as_design
 from zeronorm.designs._operations import center_scale, locate_nonfinite, margins, scan
 from zeronorm.designs._workers import Threads, Workers, shared_out
@@ -40,7 +40,7 @@ def in_process(n_workers):
             n_workers=n_workers,
             threads_per_worker=1,
             processes=False,
-            dashboard_address=None,
+            dashboard_address=":0",
         ),
         set_as_default=False,
     )
@@ -182,7 +182,7 @@ def test_what_is_no_matrix_of_numbers_is_refused():
     with pytest.raises(ValueError, match="X must hold numbers; got strings"):
         as_design(da.from_array(np.array([["a", "b"]])))
     with pytest.raises(TypeError, match="X must hold real numbers; got dtype object"):
-        as_design(da.from_array(np.array([[1, None]], object)))
+        as_design(da.from_array(np.array([[1, None]], object), chunks=2))
     with pytest.raises(ValueError, match=r"0 feature\(s\)"):
         as_design(da.ones((3, 0)))
     lying = da.from_array(X, chunks=(N, 30)).map_blocks(lambda x: x.astype("U5"), dtype=float)
@@ -224,5 +224,158 @@ def test_workers_open_files_by_their_paths(client, tmp_path, order):
 
 
 def test_genotypes_are_opened_by_the_workers(client, tmp_path):
-    """Genotypes with covariates beside them must be scanned by path, a choice of rows here."""
-    from test_genotypes import write_plink  # noqa: F401
+    """Genotypes with covariates beside them must be scanned by path, rows be chosen as here."""
+    copies = draw(50, 40)
+    chosen = np.flatnonzero(np.arange(50) % 5 > 0)
+    plink = read_plink(write_plink(tmp_path / "a", copies), samples=chosen)
+    here = plink.with_columns({"age": np.linspace(0, 1, 40)})
+    there = on_cluster(here, client)
+    assert_same(results(there), results(here))
+    assert there.feature_names == here.feature_names
+    y = imputed(copies, rows=chosen)[chosen][:, [3, 8]].sum(axis=1)
+    expected = BudgetRegressor(2).fit(plink.X, y)
+    model = BudgetRegressor(2).fit(on_cluster(plink.X, client), y)
+    assert np.array_equal(model.support_, expected.support_)
+    assert np.array_equal(model.coef_, expected.coef_)
+
+
+def test_data_in_memory_are_not_sent(client, monkeypatch):
+    """What lies in memory must be refused with the remedy, not travel through the scheduler."""
+    monkeypatch.setattr(_dask, "MOST_PICKLED", 1000)
+    with pytest.raises(ValueError, match=r"X must be a Dask array, or a file on storage .* got "):
+        on_cluster(X, client)
+    with pytest.raises(ValueError, match="client must be a client of distributed where X is a fi"):
+        on_cluster("x.npy")
+
+
+def test_blocks_are_shared_out_evenly():
+    """Blocks must stay where they are, and move only from those with too many."""
+    assert shared_out(["a", "a", "b", "b"], [["a"]] * 4, ["a", "b"]) == ["a", "a", "b", "b"]
+    assert shared_out(["a", "a", "b", "b"], [[], [], ["b"], ["b"]], ["b"]) == ["b"] * 4
+    assert shared_out([None] * 4, [["a"], ["a"], ["a"], []], ["a", "b"]) == ["a", "a", "b", "b"]
+    joined = shared_out(["a"] * 3 + ["b"] * 3, [["a"]] * 3 + [["b"]] * 3, ["a", "b", "c"])
+    assert joined == ["a", "a", "c", "b", "b", "c"]
+
+
+def test_workers_that_join_and_leave(client):
+    """The next scan must use a worker that joined, do without one that left, and keep its bits."""
+    with in_process(1) as own, own.cluster as cluster:
+        design = on_cluster(da.from_array(X, chunks=(20, 13)), own)
+        v = np.random.default_rng(0).standard_normal(N)
+        expected = scan(Dense(X), v)
+        assert np.array_equal(scan(design, v), expected)
+        cluster.scale(3)
+        own.wait_for_workers(3)
+        assert np.array_equal(scan(design, v), expected)
+        assert len(set(design._blocks._owners)) == 3
+        own.retire_workers([next(iter(own.nthreads()))])
+        assert np.array_equal(scan(design, v), expected)
+        assert len(set(design._blocks._owners)) == 2
+
+
+def test_a_task_of_the_cluster_may_fit(client):
+    """A fit in a task must not wait for the thread that it holds itself."""
+
+    def fit(x, y):
+        return BudgetRegressor(2).fit(x, y).support_
+
+    y = X[:, 3] - X[:, 50]
+    with in_process(1) as own, own.cluster:
+        found = own.submit(fit, X, y).result(timeout=60)
+        lazy = da.from_array(X, chunks=(20, 30))
+        other = own.submit(lambda make: fit(make(), y), lambda: lazy).result(timeout=60)
+    assert found.tolist() == other.tolist() == [3, 50]
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """Two workers that are processes of their own, which come back when they are killed."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="1GiB"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def kill_one(client, number=0):
+    pids = [*client.run(os.getpid).values()]
+    os.kill(pids[number % len(pids)], signal.SIGKILL)
+
+
+def test_a_killed_worker_costs_no_fit(processes):
+    """SIGKILL between scans of a fit: the fit must end, with the same bits."""
+    lazy = da.from_array(X, chunks=(20, 13))
+    y = X[:, 3] - X[:, 50] + X[:, 70] > 0
+    expected = BudgetClassifier(3, calibrate=False).fit(lazy, y)
+    design = on_cluster(lazy, processes)
+    correlate, calls = design.correlate, []
+
+    def deadly(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            kill_one(processes)
+        return correlate(*arguments)
+
+    design.correlate = deadly
+    model = BudgetClassifier(3, calibrate=False).fit(design, y)
+    assert len(calls) > 2
+    assert np.array_equal(model.coef_, expected.coef_)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["array", "file"])
+def test_workers_killed_in_the_middle_of_scans(processes, tmp_path, source):
+    """Kills at random moments of scans: every scan must have its bits all the same."""
+    x = np.asfortranarray(gaussian(2000, 20_000, dtype=np.float32))
+    np.save(tmp_path / "x.npy", x)
+    lazy = da.from_array(np.load(tmp_path / "x.npy", mmap_mode="r"), chunks=(2000, 1500))
+    design = on_cluster(lazy if source == "array" else tmp_path / "x.npy", processes)
+    rng = np.random.default_rng(0)
+    v = rng.standard_normal(2000)
+    expected = scan(Dense(x), v)
+    for number in range(6):
+        timer = threading.Timer(rng.uniform(0, 0.1), kill_one, (processes, number))
+        timer.start()
+        assert np.array_equal(scan(design, v), expected)
+        timer.join()
+        assert np.array_equal(scan(design, v), expected)
+
+
+@pytest.mark.slow
+def test_a_worker_out_of_memory(tmp_path):
+    """A block that no worker has room for must end with what to do, not with a wait."""
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit="400MiB"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        huge = da.zeros((1000, 400_000), chunks=(1000, 400_000), dtype=np.float32)
+        with pytest.raises(MemoryError, match="they ran out of memory: give each worker more"):
+            scan(on_cluster(huge, client), np.ones(1000))
+
+
+@pytest.mark.slow
+def test_select_with_a_scheduler(processes, tmp_path):
+    """The command must give the model of the file read here, and say what is wrong with ADDRESS."""
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", (X[:, 3] - X[:, 50] > 0).astype(int))
+
+    def select(name, *options):
+        return subprocess.run(
+            [sys.executable, "-m", "zeronorm", "select", "x.npy", "--target", "y.npy", "-k", "2",
+             "--no-cv", "--no-calibrate", "-o", name, *options],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    assert select("here.npz").returncode == 0
+    done = select("there.npz", "--scheduler", processes.scheduler.address)
+    assert done.returncode == 0, done.stderr
+    assert "opened by the workers of a cluster" in " ".join(done.stdout.split())
+    with np.load(tmp_path / "here.npz") as here, np.load(tmp_path / "there.npz") as there:
+        assert np.array_equal(here["coef"], there["coef"])
+    wrong = select("no.npz", "--scheduler", "tcp://127.0.0.1:1")
+    assert wrong.returncode == 2
+    assert "--scheduler must be the address of a Dask scheduler" in wrong.stderr

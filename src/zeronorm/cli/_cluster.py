@@ -22,13 +22,14 @@ def connected(address: str | None) -> Iterator[Any]:
         yield None
         return
     try:
-        from distributed import Client
+        import distributed
     except ImportError:
         raise ValueError(
             "--scheduler needs dask and distributed: pip install 'zeronorm[dask]'."
         ) from None
     try:
-        client = Client(address, timeout=_WAIT, set_as_default=False)
+        connect: Any = distributed.Client
+        client = connect(address, timeout=_WAIT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise ValueError(
             f"--scheduler must be the address of a Dask scheduler, as tcp://HOST:8786; nothing "

@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _kernels
-from .._kernels import FLOAT32_SCAN_ERROR
 from .._typing import Design, FloatArray, IndexArray, Stored, float64_scan_error
 from ._columns import as_columns
 from ._dense import Dense, as_features, as_vectors, check_size, check_type
@@ -267,15 +266,19 @@ def open_dask(X: Any, n_threads: int, client: Any = None) -> OnCluster:
 
     def open_blocks() -> Threads | Workers:
         blocks = _delayed(X, edges, dtype, is_sparse)
-        return Threads(blocks, n_threads) if client is None else Workers(
-            client, client.compute(blocks)
+        return (
+            Threads(blocks, n_threads)
+            if client is None
+            else Workers(client, client.compute(blocks))
         )
 
     def pick(features: IndexArray) -> FloatArray:
         columns = X[:, features]
-        found = columns.compute(scheduler="threads") if client is None else client.compute(
-            columns
-        ).result()
+        found = (
+            columns.compute(scheduler="threads")
+            if client is None
+            else client.compute(columns).result()
+        )
         return np.asarray(found, np.float64).T
 
     return OnCluster(
@@ -304,8 +307,8 @@ def share_out(design: Design, client: Any) -> OnCluster:
     size += sum(buffer.raw().nbytes for buffer in buffers)
     if size > MOST_PICKLED:
         raise ValueError(
-            f"X must be a Dask array, or a file on storage that all workers see; got {size:,} bytes "
-            "in the memory of this process. Save it with numpy.save and pass the path."
+            f"X must be a Dask array, or a file on storage that all workers see; got {size:,} "
+            "bytes in the memory of this process. Save it with numpy.save and pass the path."
         )
     n_samples, n_features = design.shape
     spans = max(1, min(SPANS, n_features, n_samples * n_features // SPAN))
@@ -370,11 +373,11 @@ def _edges(edges: list[int], column_bytes: int) -> list[int]:
 
 def _delayed(X: Any, edges: list[int], dtype: np.dtype[Any], is_sparse: bool) -> list[Any]:
     """Return the blocks as `dask.delayed` objects, each with all rows of its columns."""
-    import dask
+    from dask.delayed import delayed
 
     grid = X.to_delayed()
     chunks = np.cumsum([0, *X.chunks[1]]).tolist()
-    cut, joined = dask.delayed(_cut, pure=True), dask.delayed(_joined, pure=True)
+    cut, joined = delayed(_cut, pure=True), delayed(_joined, pure=True)
     blocks = []
     for first, last in pairwise(edges):
         wanted = [
@@ -394,7 +397,8 @@ def _delayed(X: Any, edges: list[int], dtype: np.dtype[Any], is_sparse: bool) ->
 
 
 def _cut(chunk: Any, low: int, high: int) -> Any:
-    return chunk[:, low:high] if not sp.issparse(chunk) else chunk.tocsc()[:, low:high]
+    by_column: Any = chunk.tocsc() if hasattr(chunk, "tocsc") else chunk
+    return by_column[:, low:high]
 
 
 def _joined(

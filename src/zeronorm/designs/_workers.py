@@ -42,8 +42,7 @@ class Threads:
 
     def each(self, operation: Operation, jobs: Sequence[Job], *shared: Any) -> list[Any]:
         """Return `operation(block, *own, *shared)` of every job, in order."""
-        import dask
-
+        dask = _dask()
         work = dask.delayed(_alone, pure=False, traverse=False)
         tasks = [
             work(operation, self._blocks[block], _Held((*own, *shared))) for block, own in jobs
@@ -55,8 +54,7 @@ class Threads:
 
     def chain(self, operation: Operation, jobs: Sequence[Sequence[Job]], start: Any) -> list[Any]:
         """Return what is left of every chain: each job gets the result of the one before it."""
-        import dask
-
+        dask = _dask()
         work = dask.delayed(_alone, pure=False, traverse=False)
         ends = []
         for links in jobs:
@@ -101,9 +99,7 @@ class Workers:
                 number = {key: i for i, key in enumerate(blocks)}
                 held = [self._blocks[block] for block in blocks.values()]
                 own = _Held([(number[self._blocks[jobs[i][0]].key], jobs[i][1]) for i in places])
-                futures.append(
-                    self._submit(owner, _on_blocks, operation, held, own, _Held(shared))
-                )
+                futures.append(self._submit(owner, _on_blocks, operation, held, own, _Held(shared)))
             answers: list[Any] = [None] * len(jobs)
             for (owner, places), (address, found) in zip(
                 by_owner.items(), self._client.gather(futures), strict=True
@@ -190,6 +186,12 @@ def client_of(client: Any) -> Any:
     return found
 
 
+def _dask() -> Any:
+    import dask
+
+    return dask
+
+
 class _Held:
     """Arguments that Dask is not to look into."""
 
@@ -247,7 +249,7 @@ def _with_threads(design: Any, n_threads: int) -> Design:
 def _plain_errors(client: Any) -> Any:
     """Say of errors of the cluster what they mean."""
     from distributed import KilledWorker
-    from distributed.comm import CommClosedError
+    from distributed.comm.core import CommClosedError
 
     where = getattr(getattr(client, "scheduler", None), "address", "the cluster")
     try:
