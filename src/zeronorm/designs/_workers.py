@@ -180,6 +180,8 @@ def client_of(client: Any) -> Any:
         found = distributed.get_client()
     except ValueError:
         return None
+    if found.status != "running":  # one that was closed may still be the default
+        return None
     with contextlib.suppress(ValueError):
         distributed.get_worker()
         distributed.secede()  # a fit inside a task leaves its thread to the tasks it waits for
