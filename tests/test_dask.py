@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from generators import gaussian, sparse
 from plink import draw, imputed, write_plink
 from zeronorm import BudgetClassifier, BudgetRegressor, cross_validate, on_cluster, read_plink
-from zeronorm.designs import Dense, Rows, _dask, as_design
+from zeronorm.designs import Dense, Rows, _dask, _dask_chunks, as_design
 from zeronorm.designs._operations import center_scale, locate_nonfinite, margins, scan
 from zeronorm.designs._workers import Threads, Workers, shared_out
 
@@ -29,8 +29,8 @@ CHUNKS = [(N, P), (N, 7), (N, (1, 40, 49)), (10, P), (13, 17), ((1, 66), 90), (1
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Blocks of a few columns, so that small data have many."""
-    monkeypatch.setattr(_dask, "SMALL_BYTES", 5 * 4 * N)
-    monkeypatch.setattr(_dask, "LARGE_BYTES", 20 * 4 * N)
+    monkeypatch.setattr(_dask_chunks, "SMALL_BYTES", 5 * 4 * N)
+    monkeypatch.setattr(_dask_chunks, "LARGE_BYTES", 20 * 4 * N)
     monkeypatch.setattr(_dask, "SPAN", N * 8)
 
 
@@ -189,7 +189,7 @@ def test_what_is_no_matrix_of_numbers_is_refused():
     with pytest.raises(TypeError, match="X must have chunks of one type of numbers, float64"):
         scan(as_design(lying), np.ones(N))
     hidden = da.from_array(X, chunks=(N, 30)).map_blocks(sp.csr_array, meta=np.empty((0, 0)))
-    with pytest.raises(TypeError, match="X is said to have dense chunks; got a cs._array"):
+    with pytest.raises(TypeError, match=r"X is said to have dense chunks; got a cs._array"):
         scan(as_design(hidden), np.ones(N))
 
 
