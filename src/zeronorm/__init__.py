@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from .genotypes import read_plink
     from .groups import Groups
+    from .memory import estimate_memory
     from .model_selection import cross_validate
     from .verification import verify
 
@@ -55,6 +56,7 @@ _HOMES = {
     **dict.fromkeys(("certify", "prove"), "certificate"),
     "Bags": "bags",
     "Groups": "groups",
+    "estimate_memory": "memory",
     "read_plink": "genotypes",
     "cross_validate": "model_selection",
     "on_cluster": "cluster",
@@ -80,6 +82,7 @@ __all__ = [
     "__version__",
     "certify",
     "cross_validate",
+    "estimate_memory",
     "l1_path",
     "losses",
     "methods",

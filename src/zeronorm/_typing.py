@@ -141,6 +141,31 @@ class Design(ABC):
         self._names = self._names if names is None else names
         return self
 
+    @property
+    def density(self) -> float:
+        """The share of entries that are stored; 1 of dense data."""
+        return 1.0
+
+    @property
+    def note(self) -> str:
+        """What reading the data costs more than it need, as a clause; "" where that is nothing."""
+        return ""
+
+    @property
+    def resident_bytes(self) -> int:
+        """The bytes that the data take in memory; 0 for what is read where it lies in a file."""
+        return 0
+
+    @property
+    def read_bytes(self) -> int:
+        """The bytes that a scan needs beside that, for what it reads or converts at a time."""
+        return 0
+
+    @property
+    def conversion_bytes(self) -> int:
+        """The bytes of the copy that `arranged` makes; 0 where it makes none."""
+        return 0
+
     def norm_bounds(self) -> FloatArray | None:
         """Return numbers a little above ||x_j||, (n_features,), where that is cheap."""
         return None
@@ -194,6 +219,31 @@ class Wrapper(Design):
     def storage(self) -> str:
         """That of the base."""
         return self.base.storage
+
+    @property
+    def density(self) -> float:
+        """That of the base."""
+        return self.base.density
+
+    @property
+    def note(self) -> str:
+        """That of the base."""
+        return self.base.note
+
+    @property
+    def resident_bytes(self) -> int:
+        """Those of the base."""
+        return self.base.resident_bytes
+
+    @property
+    def read_bytes(self) -> int:
+        """Those of the base."""
+        return self.base.read_bytes
+
+    @property
+    def conversion_bytes(self) -> int:
+        """Those of the base."""
+        return self.base.conversion_bytes
 
     @property
     def scan_error(self) -> float:

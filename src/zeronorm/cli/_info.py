@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+from ._genotypes import is_genotypes
+from ._input import read
 from ._options import InfoOptions
 from ._output import print_json
 from ._takes import takes
@@ -14,18 +18,19 @@ from ._takes import takes
 
 @takes(InfoOptions)
 def info(options: InfoOptions) -> None:
-    """Show what a model file holds, or versions and threads of this installation."""
+    """Show what a model file or data hold, or versions and threads of this installation."""
     import numpy as np
 
     from .. import persistence
     from .reports._model import print_installation, print_model
 
     if options.model is None:
-        installation = _describe_installation()
-        if options.as_json:
-            print_json(installation)
-        else:
-            print_installation(installation)
+        _show(_describe_installation(), options.as_json, print_installation)
+        return
+    if _is_data(options.model):
+        from .reports._data import print_data
+
+        _show(_describe_data(options, options.model), options.as_json, print_data)
         return
     loaded = persistence.load(options.model)
     if not options.as_json:
@@ -40,6 +45,54 @@ def info(options: InfoOptions) -> None:
         "intercept": loaded.intercept_.tolist(),
     }
     print_json(document)
+
+
+def _show(document: dict[str, Any], as_json: bool, report: Callable[[Any], None]) -> None:
+    """Print a document as JSON, or the report of it."""
+    (print_json if as_json else report)(document)
+
+
+def _is_data(path: str) -> bool:
+    """Return whether a file is data, by its end: models and certificates have a checksum there."""
+    from ..persistence import is_archive
+
+    if is_genotypes(path) or (path == "golub" and not Path(path).exists()):
+        return True
+    return Path(path).is_file() and not path.endswith(".model.npz") and not is_archive(path)
+
+
+def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
+    """Return what a file of data holds, and what a selection from it will need."""
+    import numpy as np
+
+    from ..designs import as_design
+    from ..memory import estimate_of, selection_of
+
+    if not (options.features.isdigit() and int(options.features)):
+        raise ValueError(
+            f"--features must be a whole number of at least 1; got {options.features!r}."
+        )
+    table = read(path, None, layer=options.layer)
+    design = as_design(table.X)
+    estimate = estimate_of(design, selection_of(options.method, int(options.features)))
+    y = table.y
+    return {
+        "source": path,
+        "n_samples": int(design.shape[0]),
+        "n_features": int(design.shape[1]),
+        "storage": design.storage,
+        "note": design.note,
+        "layers": table.layers,
+        "columns": table.known,
+        "classes": [] if y is None else np.unique(y)[:100].tolist(),
+        "features": int(options.features),
+        "method": options.method,
+        "memory": {name: int(size) for name, size in estimate.parts.items()},
+        "total": estimate.total,
+        "available": estimate.available if np.isfinite(estimate.available) else None,
+        "fits": estimate.fits,
+        "notes": list(table.notes),
+    }
 
 
 def _describe_installation() -> dict[str, Any]:

@@ -271,6 +271,15 @@ class PredictOptions:
 class InfoOptions:
     """What `zeronorm info` is asked for."""
 
-    model: str | None = argument("A file that select wrote.", metavar="[MODEL]", default=None)
+    model: str | None = argument(
+        "A file that select wrote; or DATA, and what selecting from it will need.",
+        metavar="[MODEL|DATA]",
+        default=None,
+    )
+    features: str = option(
+        "Of DATA: for how many features.", "--features", "-k", metavar="K", default="10"
+    )
+    method: str = option("Of DATA: by which method.", metavar="METHOD", default="auto")
+    layer: str | None = None
     as_json: bool = False
     debug: bool = False

@@ -41,7 +41,8 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
     X : two-dimensional, samples by features:
         a NumPy array of any real type, order and strides (memory maps and read-only arrays too);
         the path of a .npy file, which is mapped and not loaded;
-        the path of a .bed file of genotypes, as `read_plink` opens it by default;
+        the path of a .bed file of genotypes, as `read_plink` opens it by default, or of a
+        single-cell file (.h5ad, .h5 of 10x Genomics), of which X is read by blocks;
         a SciPy sparse matrix or array of any format (other than CSC and CSR are converted to CSC);
         a data frame or nested lists, by `numpy.asarray`;
         an array of h5py, zarr or xarray, or another one with `shape`, `dtype` and slicing by
@@ -70,10 +71,15 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
         return read_sparse(X, threads)
     if not isinstance(X, np.ndarray) and isinstance(X, Design):
         return X
-    if isinstance(X, str | os.PathLike) and os.fspath(X).endswith(".bed"):
+    path: str = os.fspath(X) if isinstance(X, str | os.PathLike) else ""
+    if path.endswith(".bed"):
         from ..genotypes import read_plink
 
-        return read_plink(X, n_threads=threads).X
+        return read_plink(path, n_threads=threads).X
+    if path.endswith((".h5ad", ".h5")):
+        from ..files._hdf5 import open_annotated
+
+        return open_annotated(path).design(threads)
     if is_dask(X):
         from ._dask import open_dask
 

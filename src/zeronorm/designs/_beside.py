@@ -49,6 +49,16 @@ class Beside(Design):
         return max(part.block for part in self.parts)
 
     @property
+    def resident_bytes(self) -> int:
+        """Those of all parts."""
+        return sum(part.resident_bytes for part in self.parts)
+
+    @property
+    def read_bytes(self) -> int:
+        """The most of a part: they are read one after the other."""
+        return max(part.read_bytes for part in self.parts)
+
+    @property
     def scan_error(self) -> float:
         """The largest error of the parts."""
         return max(part.scan_error for part in self.parts)

@@ -61,6 +61,22 @@ class Blocks(Design):
         return self.reader.block
 
     @property
+    def density(self) -> float:
+        """The share of entries that are stored."""
+        return self.reader.density
+
+    @property
+    def note(self) -> str:
+        """What reading the source costs more than it need."""
+        return self.reader.note
+
+    @property
+    def read_bytes(self) -> int:
+        """The bytes of a block, as it is read and as the kernels take it, and of kept columns."""
+        size = 8 * self.shape[0] * self.shape[1] * self.density
+        return self.reader.read_bytes + int(min(KEPT_BYTES // 4, size))
+
+    @property
     def scan_error(self) -> float:
         """The error of a scan of the array in memory, and that of the sum of its slabs."""
         if self.is_sparse or self._type == np.float64:

@@ -78,6 +78,16 @@ class Dense(Design):
         return min(block, n_features)
 
     @property
+    def resident_bytes(self) -> int:
+        """The bytes of the array, 0 of a map."""
+        return 0 if _is_mapped(self._x) else self._x.nbytes
+
+    @property
+    def read_bytes(self) -> int:
+        """The bytes of a copy in the type of the kernels, where that is made."""
+        return 0 if self._is_native else min(self._x.size, CONVERTED) * self._type.itemsize
+
+    @property
     def scan_error(self) -> float:
         """The factor e of |error of c_j| <= e ||x_j|| ||v|| for the scores of `correlate`."""
         if self._type == np.float64:

@@ -40,6 +40,7 @@ class Reader(ABC):
     """
 
     is_sparse = False
+    density = 1.0  # the share of entries that are stored
 
     def __init__(
         self, shape: tuple[int, int], dtype: np.dtype[Any], slabs: list[int], note: str = ""
@@ -68,6 +69,11 @@ class Reader(ABC):
     @abstractmethod
     def nbytes(self) -> int:
         """The size of the matrix in memory."""
+
+    @property
+    @abstractmethod
+    def read_bytes(self) -> int:
+        """The bytes that a read needs at its peak."""
 
     def tiles(self, start: int, stop: int) -> Iterator[tuple[int, int, int, int, Any]]:
         """Yield (top, bottom, first, last, X[top:bottom, first:last]) over start..stop, by rows."""
@@ -131,6 +137,14 @@ class ArrayReader(Reader):
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     @property
+    def read_bytes(self) -> int:
+        """The bytes of a block as it is stored and as the kernels read it."""
+        tall = max(bottom - top for top, bottom in pairwise(self.slabs))
+        size = tall * self.block * self.dtype.itemsize
+        native = self.dtype.newbyteorder("=") in NATIVE_TYPES or self.dtype == np.bool_
+        return int(1.25 * size if native else size + tall * self.block * 8)
+
+    @property
     def gap(self) -> int:
         """The width of a chunk."""
         return int(self._wide)
@@ -185,6 +199,7 @@ class SparseReader(Reader):
         self._n_entries = int(self._indptr[-1])
         slabs = [0, shape[0]] if by_column else self._cuts(0, shape[0])
         super().__init__(shape, np.dtype(data.dtype), slabs, note)
+        self.density = self._n_entries / (shape[0] * shape[1])
         # The last chunk of the last read: the next one begins in it.
         self._chunk = max(1, *(int((chunks_of(part) or (1,))[0]) for part in (indices, data)))
         self._kept: tuple[int, Any, Any] | None = None
@@ -203,6 +218,13 @@ class SparseReader(Reader):
         """The size of the matrix in memory."""
         per_entry = self.dtype.itemsize + np.dtype(self._indices.dtype).itemsize
         return int(self._n_entries * per_entry + self._indptr.nbytes)
+
+    @property
+    def read_bytes(self) -> int:
+        """The bytes of the entries of a block, some of them twice, and of the pointers."""
+        per_entry = self.dtype.itemsize + np.dtype(self._indices.dtype).itemsize
+        entries = min(READ_ENTRIES + self._chunk, self._n_entries)
+        return int(1.5 * entries * per_entry + self._indptr.nbytes)
 
     @property
     def gap(self) -> int:

@@ -106,6 +106,11 @@ class Genotypes(Design):
         return min(max(1, BLOCK_BYTES // self._packed.shape[1]), self._kept.size)
 
     @property
+    def resident_bytes(self) -> int:
+        """The bytes of what the codes of the columns mean; the genotypes stay in their file."""
+        return self._values.nbytes + self._kept.nbytes
+
+    @property
     def scan_error(self) -> float:
         """The factor e of |error of c_j| <= e ||x_j|| ||v||: products are formed in float32."""
         return FLOAT32_SCAN_ERROR

@@ -83,6 +83,25 @@ class Sparse(Design):
             return n_features
         return max(1, min(n_features, BLOCK_ENTRIES * n_features // max(1, self._data.size)))
 
+    @property
+    def density(self) -> float:
+        """The share of entries that are stored."""
+        return self._data.size / (self.shape[0] * self.shape[1])
+
+    @property
+    def resident_bytes(self) -> int:
+        """The bytes of the three arrays."""
+        return self._indptr.nbytes + self._indices.nbytes + self._data.nbytes
+
+    @property
+    def conversion_bytes(self) -> int:
+        """The bytes of the copy by column, or in floats, that coordinate descent wants."""
+        if self._data.size > MOST_CONVERTED or self.shape[0] > np.iinfo(np.int32).max:
+            return 0
+        if self._by_column == self.is_tall:
+            return self.resident_bytes
+        return 4 * self._data.size if self._by_column and self._data.dtype.kind != "f" else 0
+
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
         """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
 

@@ -21,6 +21,7 @@ from .._threads import one_blas_thread
 from .._typing import Design, FloatArray, IndexArray
 from ..designs import Rows, as_design
 from ..designs._operations import margins
+from ..memory import warn_of as warn_of_memory
 from ..methods import METHODS, Method
 from ..result import Path, Progressed, Selection
 from ..solvers import Progress, run_together
@@ -231,6 +232,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         begin = time.perf_counter()
         seconds: dict[str, float] = {}
         data = self._read(X, y, sample_weight, offset)
+        warn_of_memory(data.design, self, data.labels, CALLER_OF_FIT)
         seconds["read"] = time.perf_counter() - begin
         classes, solvers = self._begin(data, seconds)
         passes = 0

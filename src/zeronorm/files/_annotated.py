@@ -60,6 +60,14 @@ class Annotated:
         return open_lazy(self._matrix, n_threads).named(self.features)
 
     @property
+    def layers(self) -> list[str]:
+        """The names of the matrices beside X; of 10x those of all genomes."""
+        if self._genomes:
+            return sorted(self._genomes)
+        layers = list(self._group["layers"]) if "layers" in self._group else []
+        return [*layers, *([RAW] if "raw" in self._group or "raw.X" in self._group else [])]
+
+    @property
     def columns(self) -> list[str]:
         """The names of what is known of the samples."""
         return [] if self._genomes else _columns_of(self._group["obs"])
@@ -88,24 +96,22 @@ class Annotated:
     def _open_layer(self, layer: str | None) -> None:
         """Find a matrix of AnnData, the names of its features and of the samples."""
         group, of = self._group, "var"
-        layers = list(group["layers"]) if "layers" in group else []
         if layer is None:
             if "X" not in group:
                 raise FileError(
                     f"{self._path}: no matrix X in it; name one of the layers: "
-                    f"{', '.join(map(quote, layers)) or 'there are none'}."
+                    f"{', '.join(map(quote, self.layers)) or 'there are none'}."
                 )
             self._matrix = group["X"]
-        elif layer in layers:
+        elif "layers" in group and layer in group["layers"]:
             self._matrix = group["layers"][layer]
-        elif layer == RAW and ("raw" in group or "raw.X" in group):
+        elif layer == RAW and RAW in self.layers:
             self._matrix = group["raw.X"] if "raw.X" in group else group["raw"]["X"]
             of = "raw.var" if "raw.X" in group else "raw/var"
         else:
-            others = [*layers, *([RAW] if "raw" in group or "raw.X" in group else [])]
             raise MissingLayerError(
                 f"{self._path}: no layer {quote(layer)} in it."
-                + (did_you_mean(layer, others) if others else " It has X alone.")
+                + (did_you_mean(layer, self.layers) if self.layers else " It has X alone.")
             )
         for name in ("obs", of):
             if name not in group:

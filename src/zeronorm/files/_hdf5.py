@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._typing import Design
 from ._errors import FileError, did_you_mean, quote
 from ._labels import as_labels, read_labels
-from ._source import Source, Stream, is_label_file
+from ._source import Source, Stream, check_path, is_label_file
 from ._table import Request, Table
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def open_annotated(path: str, layer: str | None = None) -> Annotated:
         ) from None
     from ._annotated import Annotated
 
+    check_path(path)
     with _damage(path):
         return Annotated(h5py.File(path, "r"), path, layer)
 
@@ -70,7 +71,7 @@ def _table_from(source: Source, cells: Annotated, request: Request) -> Table:
         names = list(like.names)
     return Table(
         X, y, names, name, cells.samples, descriptions, notes=cells.notes,
-        columns=columns, column_names=column_names,
+        columns=columns, column_names=column_names, known=known, layers=cells.layers,
     )  # fmt: skip
 
 

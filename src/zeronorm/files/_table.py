@@ -41,6 +41,9 @@ class Table:
     # What was asked for beside the target, as "time" or "offset": (n_samples,) each, and its name.
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     column_names: Mapping[str, str] = field(default_factory=dict)
+    # Of files that have them: the names of all columns of the samples, and of other matrices.
+    known: Sequence[str] = ()
+    layers: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

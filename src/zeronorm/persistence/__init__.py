@@ -61,7 +61,7 @@ sign and there were no covariates.
 
 from __future__ import annotations
 
-from ._archive import CertificateFileError, ModelFileError, write_file
+from ._archive import CertificateFileError, ModelFileError, is_archive, write_file
 from ._certificates import load_certificate, save_certificate
 from ._linear_model import (
     LinearModel,
@@ -85,6 +85,7 @@ __all__ = [
     "ModelFileError",
     "SavedCertificate",
     "finite_or_none",
+    "is_archive",
     "load",
     "load_certificate",
     "save",

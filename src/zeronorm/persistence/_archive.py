@@ -78,6 +78,13 @@ def _trailer(kind: FileKind, digest: str) -> bytes:
     return f"zeronorm {kind.name} {kind.version} sha256 {digest}".encode()
 
 
+def is_archive(path: PathLike) -> bool:
+    """Return whether a file ends as those of models and certificates do."""
+    with check_path(path).open("rb") as file:
+        file.seek(-min(200, os.path.getsize(path)), os.SEEK_END)
+        return _TRAILER.search(file.read()) is not None
+
+
 def unpack(
     kind: FileKind, where: str, data: bytes, members: Callable[[int], Sequence[str]]
 ) -> dict[str, NDArray[Any]]:

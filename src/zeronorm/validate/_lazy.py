@@ -25,11 +25,13 @@ def is_lazy(X: Any) -> bool:
     """
     if isinstance(X, np.ndarray | np.generic | Design | Sequence | Path) or sp.issparse(X):
         return False
-    if is_dask(X) or is_annotated(X) or is_sparse_group(X):
+    if is_dask(X):
         return True
     kind = type(X)
     if hasattr(kind, "iloc") or hasattr(kind, "__array_interface__"):
-        return False
+        return False  # frames have their columns as attributes, of any names
+    if is_annotated(X) or is_sparse_group(X):
+        return True
     if not all(_has(X, name) for name in ("shape", "dtype", "__getitem__")):
         return False
     if getattr(_of(X, "variable"), "_in_memory", False):  # xarray

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._memory import available_memory, readable
 from .._typing import Design, FloatArray, IndexArray
 from ..result import Certificate
 from ._covariates import Covariates
@@ -17,6 +18,7 @@ from ._multinomial import Multinomial
 from ._ordinal import Ordinal, in_order
 from ._survival import survival_target
 
+COPIES = 4  # of X that are there at a time
 # The standard deviation of a constant column is at most this share of its largest entry.
 CONSTANT = 1e-12
 # The sums of a dual point over both classes differ by this share of its total at most.
@@ -177,8 +179,7 @@ def read_data(
     for name, values in given.items():
         if isinstance(values, np.ma.MaskedArray) or np.iscomplexobj(values):
             raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
-    X = X.gather(slice(None)) if isinstance(X, Design) else X
-    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    X = _in_memory(X)
     q = len(certificate.dual) if certificate.dual.ndim == 2 else 1
     loss = loss_of(certificate.loss, certificate.parameters, q, certificate.intercept)
     labels = in_order(y) if loss.ordered else np.asarray(y)
@@ -253,6 +254,23 @@ def read_data(
         (mean + rest) / scale if moved else np.zeros(m), error, told,
         loss, free, q, certificate.signs, beside,
     )  # fmt: skip
+
+
+def _in_memory(X: Any) -> np.ndarray:
+    """Return X as an array; raise MemoryError where it is none, and has no room in memory."""
+    shape: Any = getattr(X, "shape", None)
+    cells = 0.0
+    if isinstance(shape, tuple) and len(shape) == 2 and not isinstance(X, np.ndarray):
+        cells = float(shape[0]) * float(shape[1])
+    size, free = COPIES * 8.0 * cells, available_memory()
+    if size > free:
+        raise MemoryError(
+            f"X must have room in memory to be verified, {COPIES} times in float64: "
+            f"{readable(size)}, and {readable(free)} are available. Verify where there is more "
+            "memory."
+        )
+    X = X.gather(slice(None)) if isinstance(X, Design) else X
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
 
 
 def _check_features(certificate: Certificate, constant: np.ndarray) -> None:

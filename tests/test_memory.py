@@ -1,0 +1,164 @@
+"""What a fit will need of memory, said before it begins."""
+
+import json
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from annotated import write_h5ad
+from conftest import make_classification
+from zeronorm import (
+    BudgetClassifier,
+    BudgetRegressor,
+    BudgetSurvivalAnalysis,
+    L1Classifier,
+    MeasureClassifier,
+    _memory,
+    estimate_memory,
+    memory,
+    methods,
+)
+from zeronorm.memory import MemoryWarning
+
+X, Y = make_classification(60, 30, seed=2)
+
+FIT = """
+import sys
+import numpy as np
+from zeronorm import BudgetClassifier, estimate_memory
+rng = np.random.default_rng(0)
+n, p, k = map(int, sys.argv[1:])
+X = np.empty((n, p), np.float32, order="F")
+for j in range(0, p, 500):
+    X[:, j : j + 500] = rng.standard_normal((n, min(500, p - j)), np.float32)
+y = X[:, :5].sum(axis=1) > 0
+model = BudgetClassifier(k, calibrate=False)
+said = estimate_memory(X, model, y)
+model.fit(X, y)
+peak = next(int(l.split()[1]) * 1024 for l in open("/proc/self/status") if l.startswith("VmHWM"))
+print(said.total, peak, said.parts["X"])
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize("shape", [(100, 200_000, 10), (5_000, 2_000, 60)])
+def test_an_estimate_is_right_within_a_factor(shape):
+    """Who plans a machine by it would get one that is too small, or pay for one too large."""
+    call = [sys.executable, "-c", FIT, *map(str, shape)]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    said, peak, of_x = map(int, done.stdout.split())
+    assert of_x == 4 * shape[0] * shape[1]
+    assert peak / 1.5 < said < peak * 1.5
+
+
+def test_parts_follow_the_storage(tmp_path):
+    """A file would count as memory, or a copy that a method makes be forgotten."""
+    model = BudgetClassifier(5)
+    F = np.asfortranarray(X)
+    assert estimate_memory(F, model).parts["X"] == X.nbytes
+    np.save(tmp_path / "x.npy", X)
+    mapped = estimate_memory(tmp_path / "x.npy", model)
+    assert mapped.parts["X"] == 0
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        blocks = estimate_memory(file.create_dataset("x", data=X, chunks=(60, 5)), model)
+        assert blocks.parts["X"] == 0
+        assert blocks.parts["blocks"] >= 2 * X.nbytes
+    S = sp.csr_array(X)
+    for estimator, converted in (
+        (L1Classifier(), True),
+        (BudgetClassifier(5, method="l1"), True),
+        (model, False),
+    ):
+        parts = estimate_memory(S, estimator).parts
+        assert (parts["conversion"] > 0) == converted
+    assert estimate_memory(F, model).total == sum(estimate_memory(F, model).parts.values())
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        *(
+            BudgetClassifier(5, method=name)
+            for name, method in methods.METHODS.items()
+            if "features" in method.budgets
+        ),
+        BudgetClassifier([3, 9]), BudgetClassifier(n_groups=2, groups=np.arange(30) // 3),
+        BudgetClassifier(5, n_groups=2, groups=np.arange(30) // 3),
+        BudgetClassifier(), BudgetRegressor(5), BudgetSurvivalAnalysis(5), L1Classifier(),
+        MeasureClassifier(5),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_every_estimator_has_an_estimate(estimator):
+    """Fits of a method would end with a KeyError where the memory is looked at."""
+    found = estimate_memory(X, estimator)
+    assert all(size >= 0 for size in found.parts.values())
+    assert found.fit > 0
+    assert "are available" in str(found)
+
+
+def test_more_features_and_classes_need_more():
+    """Somebody would be told that a model of 1000 features costs what one of 10 does."""
+    big = np.broadcast_to(np.float32(0), (10_000, 50_000))
+    sizes = [
+        estimate_memory(big, BudgetClassifier(k, calibrate=False)).fit for k in (10, 100, 1000)
+    ]
+    assert sizes[0] < sizes[1] < sizes[2]
+    y = np.arange(10_000) % 5
+    model = BudgetClassifier(100, calibrate=False)
+    assert estimate_memory(big, model, y).fit > 2 * estimate_memory(big, model, y % 2).fit
+    assert estimate_memory(big, BudgetClassifier(100, calibrate=True)).fit > sizes[1]
+
+
+def test_a_fit_without_room_warns_and_goes_on(monkeypatch):
+    """Hours of work would end by the system's hand, or a fit that has room be refused."""
+    monkeypatch.setattr(memory, "NOTICED", 1)
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000.0)
+    with pytest.warns(MemoryWarning, match=r"will need about .* 1 kB are available") as told:
+        model = BudgetClassifier(3, calibrate=False).fit(X, Y)
+    assert model.support_.size == 3
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    monkeypatch.setattr(memory, "available_memory", lambda: np.inf)
+    BudgetClassifier(3, calibrate=False).fit(X, Y)
+
+
+def test_the_least_limit_counts(monkeypatch, tmp_path):
+    """In a container the memory of the whole machine would be taken for its own."""
+    assert 0 < _memory.available_memory() < np.inf
+    for name, text in {"max": "3000", "used": "1000", "memory.stat": "inactive_file 200\n"}.items():
+        (tmp_path / name).write_text(text)
+    limits = ((str(tmp_path / "max"), str(tmp_path / "used")),)
+    monkeypatch.setattr(_memory, "_LIMITS", limits)
+    assert _memory.available_memory() == 2200.0
+    (tmp_path / "max").write_text("max\n")
+    assert _memory.available_memory() > 2200.0
+    monkeypatch.setattr(_memory, "_of_machine", lambda: 5.0)
+    assert _memory.available_memory() == 5.0
+    assert [_memory.readable(size) for size in (12, 3400, 5.67e6, 1e9, 2e12)] == [
+        "12 bytes", "3.4 kB", "5.67 MB", "1 GB", "2 TB",
+    ]  # fmt: skip
+
+
+def test_info_of_data(run, fails, tmp_path):
+    """What a selection needs would be known only after it has failed."""
+    text = run("info", "golub", "-k", "50").stdout
+    assert "38 samples x 3,051 features" in text
+    assert "selecting 50 features will need about" in text
+    layers = {"counts": sp.csr_array(X)}
+    write_h5ad(tmp_path / "c.h5ad", X, {"kind": (Y, ["a", "b"]), "age": Y * 1.0}, layers=layers)
+    text = run("info", "c.h5ad").stdout
+    for part in ("dense float64, read by blocks", "is compressed", "counts", "age, kind"):
+        assert part in text
+    document = json.loads(run("info", "c.h5ad", "--layer", "counts", "--json").stdout)
+    assert document["storage"] == "sparse float64, read by blocks"
+    assert document["total"] == sum(document["memory"].values())
+    assert document["columns"] == ["age", "kind"]
+    assert "no such file" in fails("info", "missing.h5ad")
+    assert "--features" in fails("info", "golub", "-k", "0")
+    (tmp_path / "half.model.npz").write_bytes(b"PK\x03\x04")
+    assert "not a model file" in fails("info", "half.model.npz")
