@@ -290,8 +290,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         weight = validate.check_sample_weight(sample_weight, n)
         given = None if offset is None else self._offset(offset, n)
         data = Rowwise(design, target, weight, names, encoding, given, self._order(y))
-        rows = np.flatnonzero(weight > 0)
-        return data.rows(rows) if rows.size < n else data
+        return data if weight.all() else data.rows(np.flatnonzero(weight))
 
     def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
         """Return X as numbers, the names of its columns, and how it was encoded, if it was."""
