@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .bags import Bags
     from .certificate import certify, prove
     from .checkpoints import Checkpoint
+    from .cluster import on_cluster
     from .designs import Products
     from .estimators import (
         BagClassifier,
@@ -64,6 +65,7 @@ _HOMES = {
     "read_plink": "genotypes",
     "convert": "store",
     "cross_validate": "model_selection",
+    "on_cluster": "cluster",
     "verify": "verification",
 }
 _MODULES = ("losses", "methods", "published")
@@ -93,6 +95,7 @@ __all__ = [
     "l1_path",
     "losses",
     "methods",
+    "on_cluster",
     "prove",
     "published",
     "read_plink",

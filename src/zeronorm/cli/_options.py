@@ -155,6 +155,11 @@ class SelectOptions:
     )
     class_weight: str | None = None
     threads: int | None = None
+    scheduler: str | None = option(
+        "Scan on the workers of the Dask cluster of this scheduler, tcp://HOST:8786, which open "
+        "DATA (.npy, .bed) by themselves, at the same path.",
+        metavar="ADDRESS",
+    )
     as_json: bool = False
     quiet: bool = False
     debug: bool = False

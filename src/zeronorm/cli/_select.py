@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ._cluster import connected
 from ._input import refuse_overwriting
 from ._options import SelectOptions
 from ._output import show_document
@@ -15,7 +18,7 @@ from ._task import settle_task
 @takes(SelectOptions)
 def select(options: SelectOptions) -> None:
     """Select exactly K features, fit the model, measure it, certify it and write it."""
-    with watched(options.quiet) as work:
+    with watched(options.quiet) as work, connected(options.scheduler) as client:
         with work.timed("imports"):
             task = settle_task(options)
             plan = plan_selection(options)
@@ -33,6 +36,10 @@ def select(options: SelectOptions) -> None:
                 table, response = read_response(options, task)
                 groups = None if group_file is None else read_groups(group_file, table)
             work.notes.extend(table.notes)
+            if client is not None:
+                from ..cluster import on_cluster
+
+                table = replace(table, X=on_cluster(table.X, client))
             refuse_overwriting(plan.models.values(), data, target, group_file)
             refuse_overwriting(plan.certificates.values(), data, target, option="--certificate")
             document = run(options, plan, Samples(table, response, groups), work)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Design, Wrapper
-from ..validate import is_lazy
+from ..validate import is_dask, is_lazy
 from ._beside import Beside
 from ._dense import Dense, read_dense
 from ._lazy import open_lazy
@@ -54,6 +54,8 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
         columns: it is read block by block, or mapped where an HDF5 file holds it in one piece;
         a group of HDF5 or Zarr that is a sparse matrix as AnnData writes it;
         an AnnData, in memory or backed: its X, and `var_names` as the names of the columns;
+        a Dask array or data frame, whose columns are scanned by the workers of the current client
+        of `distributed`, or by threads;
         a design, which is returned as it is.
         X is never changed, and must not be changed by others while the design is in use.
     n_threads : threads of a scan, from 1 to 1024; None: as many as this process may use. They
@@ -76,6 +78,10 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
         return X
     if isinstance(X, str | os.PathLike):
         return _open(Path(X), threads)
+    if is_dask(X):
+        from ._dask import open_dask
+
+        return open_dask(X, threads)
     if is_lazy(X):
         return open_lazy(X, threads)
     return read_dense(X, threads)

@@ -6,7 +6,6 @@ import mmap
 import numbers
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,22 +30,6 @@ SAMPLED_ROWS = 16
 MOST_FLOAT32_TERMS = 1 << 20  # of a sum in float32 whose bound is of any use
 
 
-@dataclass(frozen=True, slots=True)
-class _Mapped:
-    """Where the values of a mapped array are."""
-
-    path: str
-    dtype: str
-    offset: int
-    shape: tuple[int, ...]
-    order: str
-
-    def opened(self) -> NDArray[Any]:
-        """Map the file, for reading."""
-        order: Any = self.order
-        return np.memmap(self.path, self.dtype, "r", self.offset, self.shape, order)
-
-
 class Dense(Design):
     """A two-dimensional array as a design; it is read where it lies and never changed.
 
@@ -67,22 +50,12 @@ class Dense(Design):
         self._type = native if native in NATIVE_TYPES else np.dtype(np.float64)
         self._is_native = x.dtype == self._type and _is_aligned(x)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the place of a mapped file in place of its values: a copy maps it again."""
-        state = dict(vars(self))
-        x, order = self._x, "C" if self._x.flags.c_contiguous else "F"
-        file: Any = x if isinstance(x, np.memmap) else x.base
-        whole = isinstance(file, np.memmap) and isinstance(file.base, mmap.mmap)
-        if whole and file.filename and (file.shape, file.strides) == (x.shape, x.strides):
-            state["_x"] = _Mapped(str(file.filename), x.dtype.str, file.offset, x.shape, order)
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Map the file again, where there is one."""
-        vars(self).update(state)
-        x: Any = self._x
-        if isinstance(x, _Mapped):
-            self._x = x.opened()
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a memory map as where it lies, for other processes to map it too."""
+        place = _place_of(self._x)
+        if place is None:
+            return Dense, (self._x, self.n_threads)
+        return _mapped_again, (*place, self.n_threads)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -227,6 +200,49 @@ class Dense(Design):
             last = min(first + width, stop)
             with np.errstate(over="ignore"):
                 yield first, last, self._x[:, first:last].astype(self._type)
+
+
+def _place_of(x: NDArray[Any]) -> tuple[Any, ...] | None:
+    """Return (path, bytes, type, offset, shape, strides) of what is mapped from a file; else None.
+
+    offset : of the first element from the beginning of the file.
+    """
+    owner: Any = x
+    while owner is not None and not isinstance(owner, np.memmap):
+        owner = getattr(owner, "base", None)
+    # A map that others derived may begin elsewhere: NumPy says where the first one does.
+    while owner is not None and isinstance(owner.base, np.memmap):
+        owner = owner.base
+    if owner is None or owner.filename is None or owner.mode not in ("r", "c"):
+        return None
+    offset = owner.offset + x.ctypes.data - owner.ctypes.data
+    path = os.path.abspath(owner.filename)
+    return path, os.path.getsize(path), x.dtype.str, offset, x.shape, x.strides
+
+
+def _mapped_again(
+    path: str,
+    size: int,
+    dtype: str,
+    offset: int,
+    shape: tuple[int, int],
+    strides: tuple[int, int],
+    n_threads: int,
+) -> Dense:
+    """Return a design of what `_place_of` says, which must be as it was.
+
+    Raises
+    ------
+    OSError
+        Where there is no such file, or where it has another size.
+    """
+    found = os.path.getsize(path)
+    if found != size:
+        raise OSError(
+            f"{path}: the file changed since it was opened ({size:,} bytes then, {found:,} now)."
+        )
+    whole = np.memmap(path, np.uint8, "r")
+    return Dense(np.ndarray(shape, dtype, whole, offset, strides), n_threads)
 
 
 def read_dense(X: Any, n_threads: int) -> Dense:

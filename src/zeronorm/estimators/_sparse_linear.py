@@ -276,6 +276,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
         """Validate parameters, X, y, weights and offset; rows of weight 0 are left out."""
         self._check_parameters()
+        y, sample_weight, offset = map(validate.in_memory, (y, sample_weight, offset))
         X, names, encoding = self._numeric(X)
         stored = as_design(validate.check_data(X), n_threads=self.n_threads)
         design = self._stored(stored)
@@ -285,8 +286,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         weight = validate.check_sample_weight(sample_weight, n)
         given = None if offset is None else self._offset(offset, n)
         data = Rowwise(design, target, weight, names, encoding, given, self._order(y))
-        rows = np.flatnonzero(weight > 0)
-        return data.rows(rows) if rows.size < n else data
+        return data if weight.all() else data.rows(np.flatnonzero(weight))
 
     def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
         """Return X as numbers, the names of its columns, and how it was encoded, if it was."""

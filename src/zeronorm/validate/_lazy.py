@@ -25,6 +25,8 @@ def is_lazy(X: Any) -> bool:
     """
     if isinstance(X, np.ndarray | np.generic | Design | Sequence | Path) or sp.issparse(X):
         return False
+    if is_dask(X):
+        return True
     kind = type(X)
     if hasattr(kind, "iloc") or hasattr(kind, "__array_interface__"):
         return False  # frames have their columns as attributes, of any names
@@ -43,6 +45,16 @@ def is_lazy(X: Any) -> bool:
     except (TypeError, ValueError, BufferError):
         return True
     return False
+
+
+def is_dask(X: Any) -> bool:
+    """Return whether X is a Dask array, data frame or series."""
+    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "__dask_graph__")
+
+
+def in_memory(values: Any) -> Any:
+    """Return numbers of the samples: those of Dask computed, all others as they are."""
+    return values.compute() if is_dask(values) else values
 
 
 def is_annotated(X: Any) -> bool:
