@@ -42,12 +42,13 @@ def fitted(problem: targets.Problem, k: int, forced: np.ndarray) -> Any:
     options = {"forced_features": forced.tolist(), "C": targets.C, "n_threads": 1}
     if problem.family == "cox":
         return BudgetSurvivalAnalysis(k, **options).fit(problem.X, y)
-    return BudgetRegressor(k, **options).fit(problem.X, y)
+    loss = "poisson" if problem.family == "poisson" else "least_squares"
+    return BudgetRegressor(k, loss=loss, **options).fit(problem.X, y, offset=problem.offset)
 
 
 def measure(problem: targets.Problem, k: int, n_nodes: int) -> Row:
     """Return the course of a search, and the gaps of relaxations with features forced in."""
-    X, y = problem.X, targets.target(problem)
+    X, y, offset = problem.X, targets.target(problem), problem.offset
     model = fitted(problem, k, np.empty(0, np.int64))
     seen: list[list[float]] = []
     began = time.process_time()
@@ -56,13 +57,15 @@ def measure(problem: targets.Problem, k: int, n_nodes: int) -> Row:
         seen.append([step.n_nodes, time.process_time() - began, step.objective, step.bound])
 
     proof = zeronorm.prove(
-        model, X, y, gap=WANTED, time_limit=3600.0, max_nodes=n_nodes, callback=note, n_threads=1
-    )
+        model, X, y, gap=WANTED, time_limit=3600.0, max_nodes=n_nodes, callback=note, n_threads=1,
+        offset=offset,
+    )  # fmt: skip
     seconds, best = time.process_time() - began, proof.certificate
-    zeronorm.verify(X, y, best)
+    zeronorm.verify(X, y, best, offset=offset)
     gaps = []
     for r in range(k):
-        bound = zeronorm.certify(fitted(problem, k, best.support[:r]), X, y, n_threads=1).bound
+        forced = fitted(problem, k, best.support[:r])
+        bound = zeronorm.certify(forced, X, y, n_threads=1, offset=offset).bound
         gaps.append(1.0 - bound / best.objective)
     end = proof.history[-1].n_nodes
     return {

@@ -1281,8 +1281,10 @@ def test_bad_targets(make, labels, message, binary):
         (np.ones(119), r"one weight per row of X \(120\); got 119"),
         (np.ones((120, 2)), "(?i)1D"),
         (np.full(120, "heavy"), "sample_weight must be numbers"),
+        (np.full(120, 1e-310), "must be at least 1e-200 in some row; got 1e-310"),
+        (np.where(np.arange(120) == 7, 1e20, 1.0), "all rows but one; got 1.19e-18: beside row 7"),
     ],
-    ids=["negative", "nan", "inf", "zeros", "short", "two columns", "text"],
+    ids=["negative", "nan", "inf", "zeros", "short", "two columns", "text", "tiny", "one row"],
 )
 @each_class
 def test_bad_weights(make, weight, message, binary):

@@ -14,6 +14,7 @@ from conftest import slow
 from test_survival import draw, survival
 from zeronorm import BudgetSurvivalAnalysis, certify, methods, prove, verify
 from zeronorm.losses import Cox, check_loss
+from zeronorm.losses._dual import dual_bound
 from zeronorm.persistence import load, load_certificate, save, save_certificate
 from zeronorm.verification import CertificateError
 from zeronorm.verification._losses import loss_of
@@ -150,6 +151,32 @@ def test_proofs_against_enumeration_of_all_supports(seed):
     assert certificate.bound <= best * (1.0 + 1e-8)
     assert verify(X, y, certificate, sample_weight=weight)["gap"] <= 1e-9
     assert certify(model, X, y, sample_weight=weight).bound <= best * (1.0 + 1e-8)
+
+
+def test_strata_without_events_are_verified():
+    """The verifier would end with an error that is none of its own, or count a row of them."""
+    X, event, time = draw(5, n=40, p=6, ties=True)
+    stratum = np.repeat([0, 1], [30, 10])
+    event = event & (stratum == 0)
+    y = survival(event, time, stratum)
+    model = BudgetSurvivalAnalysis(2, ties="efron").fit(X, y)
+    verify(X, y, model.certificate_)
+    own = loss_of("cox_efron", {})
+    z, numbers = X[:, 0], target(event, time, stratum.astype(float))
+    expected = partial_likelihood(z, numbers, np.ones(40))[0]
+    assert own.losses(z, numbers, np.ones(40))[0].sum() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+def test_the_bound_of_a_point_outside_of_the_domain_is_finite(ties):
+    """A bound would be -inf where the sum of a dual point over a stratum is lost in rounding."""
+    _, event, time = draw(3, n=30, ties=True)
+    y, weight = target(event, time, None), np.ones(30)
+    loss = Cox(ties)
+    v = -loss.value_gradient(np.zeros(30), y, weight)[1]
+    v[0] += 1e-6
+    assert loss.conjugate(v, y, weight) == np.inf
+    assert dual_bound(loss, v, y, weight, 1.0) == (pytest.approx(0.0, abs=1e-12), 0.0)
 
 
 @pytest.mark.parametrize("method", ["pool", "minimax", "greedy", "l0", "l1"])

@@ -211,9 +211,9 @@ class Cox(LossOfRows):
         """Return v, on the scale at which its conjugate is finite, and with sums of 0 in strata."""
         v = np.minimum(v, weight * (y[:, 1] > 0))
         for one in strata_of(y):
+            # Rows that leave before the first event are in no risk set; without events all are.
+            v[one.rows[one.first == one.ends.size]] = 0.0
             v[one.rows] = balance(v[one.rows])
-            if one.ends.size:
-                v[one.rows[one.first == one.ends.size]] = 0.0
         low, high = 0.0, 1.0
         if np.isfinite(self.conjugate(v, y, weight)):
             return v

@@ -80,10 +80,14 @@ def dual_bound(
     """Return max_t -conjugate(t v) - t**2 quadratic, and its t.
 
     `quadratic` is the value at v of the quadratic part of the dual, for example
-    1/2 max_t ||c_{S_t}||^2. Without the rescaling the bound is useless far from the optimum.
+    1/2 max_t ||c_{S_t}||^2. Without the rescaling the bound is useless far from the optimum. Where
+    rounding leaves v outside of the domain the bound is that of 0, the least value of the loss.
     """
     scale = loss.best_scale(v, y, weight, quadratic)
-    return -loss.conjugate(scale * v, y, weight) - scale * (scale * quadratic), scale
+    value = -loss.conjugate(scale * v, y, weight) - scale * (scale * quadratic)
+    if value > -np.inf:
+        return value, scale
+    return -loss.conjugate(np.zeros_like(v), y, weight), 0.0
 
 
 def balance(v: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ from .._typing import FloatArray, IndexArray
 
 MOST_STEPS = 60
 TINY = 1e-300
+ROUNDOFF = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,9 @@ class Ties:
             following = at + slope / np.maximum(fall, TINY)
             outside = ~((low < following) & (following < high))
             following[outside] = 0.5 * (low + high)[outside]
-            if (np.abs(following - at) <= 1e-14 * (1.0 + np.abs(at))).all():
+            near = np.abs(following - at) <= 1e-14 * (1.0 + np.abs(at))
+            # Where weights differ by much the steps of a slope that is all rounding have no end.
+            if (near | (np.abs(slope) <= ROUNDOFF * (own + left * share))).all():
                 break
             at = following
         return at, np.maximum(slope * (high - at), slope * (low - at))
@@ -123,7 +126,7 @@ class Ties:
         share, shares = expit(odds), expit(odds[self.of_level] + np.log1p(-self.level))
         fall = L * share * (1.0 - share) + deaths * self._mean(shares * (1.0 - shares))
         push = -v - left * share
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             first = left * np.log(x) + v * np.log(own) - v * odds - left * np.logaddexp(0.0, odds)
             first -= np.where(rise > 0, rise * np.log(rest), 0.0)
             second = left**2 / x - v**2 / own - rise / c + push**2 / np.maximum(fall, TINY)

@@ -19,7 +19,8 @@ LABELS: tuple[Any, ...] = (str, bytes, numbers.Number | np.bool_)
 # Numbers are taken for counts or measurements where there are more different ones than this, and
 # fewer rows of each.
 MANY_CLASSES, ROWS_OF_CLASS = 30, 5
-LEAST_SHARE = 1e-13  # of the weight: with less, the thresholds of a class would have no digits
+LEAST_WEIGHT = 1e-200  # Products of it with scores and shares stay normal numbers.
+LEAST_SHARE = 1e-13  # of the weight: with less, rows or thresholds have no digits left
 
 
 def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray:
@@ -303,11 +304,25 @@ def class_factors(class_weight: Any, y: np.ndarray, weight: FloatArray) -> Float
 
 
 def check_total_weight(C: float, weight: FloatArray) -> None:
-    """Raise where C times a weight would overflow further on."""
+    """Raise where C times a weight would overflow or vanish, or one row has all the weight."""
     if C * float(weight.max()) > LARGEST:
         raise ValueError(
             f"sample_weight (times class_weight and C) must be at most {LARGEST:g}; "
             f"got {C * float(weight.max()):g}."
+        )
+    largest, total = float(weight.max()), float(weight.sum())
+    if largest < LEAST_WEIGHT:
+        raise ValueError(
+            f"sample_weight (times class_weight) must be at least {LEAST_WEIGHT:g} in some row; "
+            f"got {largest:g}. Divide the weights by their mean."
+        )
+    others = float(weight[np.arange(weight.size) != weight.argmax()].sum())
+    if 0.0 < others <= LEAST_SHARE * total:
+        raise ValueError(
+            "sample_weight (times class_weight and the exposure of an offset) must leave more "
+            f"than {LEAST_SHARE:g} of the whole weight to all rows but one; got "
+            f"{others / total:g}: beside row {int(weight.argmax())} nothing of them "
+            "is left in floating point. Lower that weight, or pass that row alone."
         )
 
 

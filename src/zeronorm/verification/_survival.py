@@ -120,7 +120,7 @@ class Cox(Loss):
         """
         if not self.efron:
             return []
-        begins = np.append(0, ends[:-1])
+        begins = np.append(0, ends)[:-1]  # none in a stratum without events
         found = []
         for place, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
             dead = begin + np.flatnonzero(y[begin:end, 1] > 0)
