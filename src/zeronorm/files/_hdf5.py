@@ -23,7 +23,11 @@ class Cells(Protocol):
     """A matrix of samples and features, and columns of the samples."""
 
     layer: str | None
-    layers: Sequence[str]
+
+    @property
+    def layers(self) -> Sequence[str]:
+        """The names of other matrices."""
+
     samples: list[str]
     features: list[str]
     descriptions: list[str] | None
