@@ -47,12 +47,22 @@ class Store(Design):
     @cached_property
     def feature_names(self) -> list[str] | None:
         """The names of the columns; None where they have numbers alone."""
-        return read_texts(self.path / "var" / INDEX) if self._own.get("named") else None
+        return read_texts(self.path / "var" / INDEX) if self._own["named"] else None
 
     @property
     def has_samples(self) -> bool:
         """Whether the samples have names."""
-        return bool(self._own.get("samples named"))
+        return bool(self._own["samples named"])
+
+    @property
+    def first_index(self) -> int:
+        """What the data called the first column where columns have numbers alone."""
+        return int(self._own["first index"])
+
+    @property
+    def storage(self) -> str:
+        """How X is stored, in words."""
+        return f"{'sparse' if self.is_sparse else 'dense'} {self.dtype.name}, mapped by blocks"
 
     @property
     @abstractmethod
@@ -321,7 +331,17 @@ def open_store(path: Path, n_threads: int = 1) -> Store:
             f"{path}: a store of version {own['version']}, and this zeronorm reads up to {LATEST}; "
             "update zeronorm."
         )
+    flags = [own.get("named"), own.get("samples named")]
+    if {*map(type, flags)} != {bool} or own.get("first index") not in (0, 1):
+        raise StoreError(f"{path / METADATA}: not what zeronorm writes; convert the data again.")
     kind = read_node(path / "X").get("attributes", {}).get("encoding-type")
     if kind not in ("array", "csc_matrix"):
         raise StoreError(f"{path}: X must be an array or a CSC matrix; got {kind!r}.")
-    return (DenseStore if kind == "array" else SparseStore)(path, n_threads)
+    store = (DenseStore if kind == "array" else SparseStore)(path, n_threads)
+    named = [read_node(path / frame / INDEX).get("shape") for frame in ("obs", "var")]
+    if named != [[size] for size in store.shape]:
+        raise StoreError(
+            f"{path}: X is of {store.shape[0]} samples and {store.shape[1]} features, obs and var "
+            f"of {named[0]} and {named[1]}; convert the data again."
+        )
+    return store

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ from ._writing import DenseWriter, Journal, SparseWriter, tidy
 
 LEAST_MEMORY = 1 << 20
 PARTIAL = ".partial"
+_NAME = re.compile(r"[^./\\\0][^/\\\0]*")  # a name of a directory that is not hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +119,11 @@ def convert(
     path = Path(store).absolute()
     if memory < LEAST_MEMORY:
         raise ValueError(f"memory must be at least {LEAST_MEMORY:,} bytes; got {memory}.")
-    if path.exists() and not overwrite:
+    if os.path.lexists(path) and not overwrite:
         raise FileExistsError(
             f"{path}: exists; remove it, give another name, or pass overwrite=True (--overwrite)."
         )
-    if path.exists() and not (path / METADATA).exists():
+    if os.path.lexists(path) and not (path / METADATA).exists():
         raise FileExistsError(f"{path}: exists and is no store; it is not replaced.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent}: no such directory; create it first.")
@@ -132,6 +134,11 @@ def convert(
         identity = {"source": str(source), "written": _written(source), "layer": layer}
     else:
         named = getattr(data, "columns", None)
+        if any((target, id, keep, drop, layer)):
+            raise ValueError(
+                "target, id, keep, drop and layer name what a file has; convert an array of the "
+                "features alone, or the file."
+            )
         design = OfDesign(data)
         names = design.names or (None if named is None else [str(name) for name in named])
         contents = Contents(design, names)
@@ -157,6 +164,9 @@ def convert(
             if progress is not None:
                 progress(last, matrix.shape[1])
         writer.finish(journal)
+        if "source" in identity and _written(source) != identity["written"]:
+            shutil.rmtree(partial)
+            raise FileError(f"{source}: has changed while it was read; convert it again.")
         _describe(partial, contents)
         _replace(partial, path)
     tidy(path)
@@ -230,7 +240,18 @@ def _check_finite(values: Any, first: int, names: Sequence[str] | None) -> None:
 
 
 def _check_names(contents: Contents) -> None:
-    """Raise FileError where names are not one for each feature, or not different."""
+    """Raise FileError where names or columns of the samples cannot be stored, before all work."""
+    for name, values in contents.columns.items():
+        if not _NAME.fullmatch(name) or name in (INDEX, METADATA) or len(name.encode()) > 200:
+            raise FileError(f"the column {quote(name)} cannot be stored by that name; rename it.")
+        fits = values.dtype.kind in "Ubif" or (
+            values.dtype.kind == "u" and (values <= np.iinfo(np.int64).max).all()
+        )
+        if not fits:
+            raise FileError(
+                f"the column {quote(name)} must be text or numbers, without gaps and below 2^63; "
+                f"got {values.dtype}."
+            )
     names = contents.features
     if names is None:
         return
@@ -250,7 +271,8 @@ def _describe(partial: Path, contents: Contents) -> None:
     _write_frame(partial / "var", features, {})
     _write_frame(partial / "obs", samples, contents.columns)
     own = {"version": LATEST, "named": contents.features is not None,
-           "samples named": contents.samples is not None}  # fmt: skip
+           "samples named": contents.samples is not None,
+           "first index": contents.first_index}  # fmt: skip
     write_group(partial, {"encoding-type": "anndata", "encoding-version": "0.1.0", OWN: own})
 
 
@@ -259,8 +281,6 @@ def _write_frame(path: Path, names: Iterable[str], columns: Mapping[str, NDArray
     text = {"encoding-type": "string-array", "encoding-version": "0.2.0"}
     write_texts(path / INDEX, list(names), text)
     for name, values in columns.items():
-        if "/" in name or name == INDEX or name.startswith("."):
-            raise FileError(f"the column {quote(name)} cannot be stored by that name; rename it.")
         if values.dtype.kind == "U":
             write_texts(path / name, values.tolist(), text)
             continue
