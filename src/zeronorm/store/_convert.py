@@ -25,7 +25,7 @@ from ..designs._store import INDEX, LATEST, OWN
 from ..designs._zarr import METADATA, ZarrArray, write_group, write_texts
 from ..files import FileError, quote
 from ._sources import KINDS, Contents, Matrix, OfDesign, open_source
-from ._writing import DenseWriter, Journal, SparseWriter, tidy
+from ._writing import DenseWriter, Journal, SparseWriter, alone, tidy
 
 LEAST_MEMORY = 1 << 20
 PARTIAL = ".partial"
@@ -119,6 +119,44 @@ def convert(
     path = Path(store).absolute()
     if memory < LEAST_MEMORY:
         raise ValueError(f"memory must be at least {LEAST_MEMORY:,} bytes; got {memory}.")
+    _check_free(path, overwrite)
+    contents, identity = _opened(data, target, id, keep, drop, layer)
+    matrix = contents.matrix
+    _check_names(contents)
+    kind = _kind(matrix, dtype)
+    if identity is not None:
+        identity |= {"shape": list(matrix.shape), "dtype": kind.name, "sparse": matrix.is_sparse}
+    partial = path.with_name(path.name + PARTIAL)
+    with alone(partial):
+        _check_free(path, overwrite)  # another conversion may have ended since
+        journal = Journal.begin(partial, identity)
+        resumed = journal.columns
+        with _ended(partial, journal, matrix):
+            writer = (SparseWriter if matrix.is_sparse else DenseWriter)(
+                partial / "X", matrix, kind
+            )
+            writer.resume(journal)
+            while journal.columns < matrix.shape[1]:
+                first = journal.columns
+                last = writer.end(first, memory)
+                values = matrix.columns(first, last)
+                _check_finite(values, first, contents.features)
+                journal.record(last, **writer.write(first, last, values))
+                if progress is not None:
+                    progress(last, matrix.shape[1])
+            writer.finish(journal)
+            _check_unchanged(identity, partial)
+            _describe(partial, contents)
+            _replace(partial, path)
+    tidy(path)
+    return Conversion(
+        path, matrix.shape, matrix.is_sparse, kind.name, tuple(contents.columns), resumed,
+        contents.notes,
+    )  # fmt: skip
+
+
+def _check_free(path: Path, overwrite: bool) -> None:
+    """Raise an OSError where a store cannot be."""
     if os.path.lexists(path) and not overwrite:
         raise FileExistsError(
             f"{path}: exists; remove it, give another name, or pass overwrite=True (--overwrite)."
@@ -127,53 +165,35 @@ def convert(
         raise FileExistsError(f"{path}: exists and is no store; it is not replaced.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent}: no such directory; create it first.")
-    identity: dict[str, Any] = {}
+
+
+def _opened(
+    data: Any, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
+    layer: str | None,
+) -> tuple[Contents, dict[str, Any] | None]:  # fmt: skip
+    """Return what data hold, and what says that a file is the same one in a later call."""
+    asked = [target, id, *keep, *drop, layer]
     if isinstance(data, str | os.PathLike):
         source = Path(data).absolute()
+        written = _written(source)
         contents = open_source(source, target, id, keep, drop, layer)
-        identity = {"source": str(source), "written": _written(source), "layer": layer}
-    else:
-        named = getattr(data, "columns", None)
-        if any((target, id, keep, drop, layer)):
-            raise ValueError(
-                "target, id, keep, drop and layer name what a file has; convert an array of the "
-                "features alone, or the file."
-            )
-        design = OfDesign(data)
-        names = design.names or (None if named is None else [str(name) for name in named])
-        contents = Contents(design, names)
-    matrix = contents.matrix
-    _check_names(contents)
-    kind = _kind(matrix, dtype)
-    identity |= {
-        "shape": list(matrix.shape), "dtype": kind.name, "sparse": matrix.is_sparse,
-        "features": [target, id, *keep, *drop],
-    }  # fmt: skip
-    partial = path.with_name(path.name + PARTIAL)
-    journal = Journal.begin(partial, identity if "source" in identity else None)
-    resumed = journal.columns
-    with _ended(partial, journal, matrix):
-        writer = (SparseWriter if matrix.is_sparse else DenseWriter)(partial / "X", matrix, kind)
-        writer.resume(journal)
-        while journal.columns < matrix.shape[1]:
-            first = journal.columns
-            last = writer.end(first, memory)
-            values = matrix.columns(first, last)
-            _check_finite(values, first, contents.features)
-            journal.record(last, **writer.write(first, last, values))
-            if progress is not None:
-                progress(last, matrix.shape[1])
-        writer.finish(journal)
-        if "source" in identity and _written(source) != identity["written"]:
-            shutil.rmtree(partial)
-            raise FileError(f"{source}: has changed while it was read; convert it again.")
-        _describe(partial, contents)
-        _replace(partial, path)
-    tidy(path)
-    return Conversion(
-        path, matrix.shape, matrix.is_sparse, kind.name, tuple(contents.columns), resumed,
-        contents.notes,
-    )  # fmt: skip
+        return contents, {"source": str(source), "written": written, "asked": asked}
+    if any(asked):
+        raise ValueError(
+            "target, id, keep, drop and layer name what a file has; convert an array of the "
+            "features alone, or the file."
+        )
+    named = getattr(data, "columns", None)
+    design = OfDesign(data)
+    names = design.names or (None if named is None else [str(name) for name in named])
+    return Contents(design, names), None
+
+
+def _check_unchanged(identity: Mapping[str, Any] | None, partial: Path) -> None:
+    """Raise FileError where a file is not the one that was begun with; forget what was written."""
+    if identity is not None and _written(Path(identity["source"])) != identity["written"]:
+        shutil.rmtree(partial)
+        raise FileError(f"{identity['source']}: has changed while it was read; convert it again.")
 
 
 @contextmanager
