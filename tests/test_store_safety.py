@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
+from typer.testing import CliRunner
 
 from zeronorm import BudgetClassifier, convert
+from zeronorm.cli import app
 from zeronorm.designs import as_design
 from zeronorm.files import FileError, Layout, read_table
 from zeronorm.store import StoreError, _convert, _sources, _writing
@@ -191,6 +193,28 @@ def test_counts_of_text_do_not_grow_with_the_width(tmp_path, monkeypatch):
         source = _sources.OfText(tmp_path / name)
         assert source.shape == wanted.shape
         np.testing.assert_array_equal(source._indptr, wanted.indptr)
+
+
+def test_single_precision_stays_so(tmp_path):
+    """A store of an HDF5 file would be twice as large, and scans of it give other bits."""
+    h5py = pytest.importorskip("h5py")
+    X = np.random.default_rng(0).standard_normal((20, 6)).astype(np.float32)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("X", data=X, chunks=(20, 2), compression="gzip")
+        made = convert(file["X"], tmp_path / "x.zarr")
+        found = convert(as_design(file["X"]), tmp_path / "y.zarr")
+    assert made.dtype == found.dtype == "float32"
+    np.testing.assert_array_equal(as_design(tmp_path / "y.zarr").gather(np.arange(6)), X)
+
+
+def test_info_shows_a_store(tmp_path):
+    """A user would be told to name a file in it."""
+    found = CliRunner().invoke(app, ["info", str(table(tmp_path)), "--json"])
+    assert found.exit_code == 0, found.output
+    document = json.loads(found.stdout)
+    assert (document["n_samples"], document["n_features"]) == (20, 2)
+    assert document["storage"] == "dense float64, mapped by blocks"
+    assert sorted(document["columns"]) == ["days", "kind"]
 
 
 def test_a_fit_of_a_cut_store_is_an_error(tmp_path):
