@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from zeronorm import BudgetClassifier, convert
 from zeronorm.cli import app
 from zeronorm.designs import as_design
+from zeronorm.designs._zarr import open_array
 from zeronorm.files import FileError, Layout, read_table
 from zeronorm.store import StoreError, _convert, _sources, _writing
 
@@ -80,6 +81,35 @@ def test_a_shape_is_that_of_the_names(tmp_path, is_sparse):
     file.write_text(json.dumps(node))
     with pytest.raises(StoreError, match="X is of"):
         as_design(tmp_path / "x.zarr")
+
+
+def test_entries_before_the_first_pointer_are_not_lost(tmp_path):
+    """Entries that belong to no column would be left out."""
+    data, _ = text(tmp_path)
+    path = tmp_path / "x.zarr"
+    convert(data, path)
+    indptr = open_array(path / "X" / "indptr")
+    pointers = indptr.whole()
+    pointers[0] = 1
+    indptr.write(0, pointers)
+    with pytest.raises(StoreError, match="do not belong to each other"):
+        as_design(path)
+
+
+@pytest.mark.parametrize("array", ["obs/kind", "X"])
+def test_memory_is_not_asked_for_what_metadata_say(tmp_path, array):
+    """A number in a file of text would fill the memory of the machine."""
+    path = table(tmp_path)
+    file = path / array / "zarr.json"
+    node = json.loads(file.read_text())
+    node["shape"][-1] = node["chunk_grid"]["configuration"]["chunk_shape"][-1] = 10**17
+    file.write_text(json.dumps(node))
+    with pytest.raises(FileError, match=r"must have|X is of"):
+        read_table(path, "kind")
+    node["attributes"] = []
+    file.write_text(json.dumps(node))
+    with pytest.raises(FileError, match="attributes must be"):
+        read_table(path, "kind")
 
 
 @pytest.mark.parametrize("flag", ["named", "samples named", "first index"])

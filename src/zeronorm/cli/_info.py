@@ -54,7 +54,7 @@ def _show(document: dict[str, Any], as_json: bool, report: Callable[[Any], None]
 
 def _is_data(path: str) -> bool:
     """Return whether a path is data: a store, or a file whose end is no checksum of a model."""
-    from ..designs import is_store
+    from ..designs._store import is_store
     from ..persistence import is_archive
 
     if is_genotypes(path) or is_store(path) or (path == "golub" and not Path(path).exists()):

@@ -222,11 +222,16 @@ class SparseStore(Store):
         self._pointers = open_array(path / "X" / "indptr")
         self._chunks = _Mapped(self._indices), _Mapped(self._data)
         self._indptr = self._pointers.whole().astype(np.int64)
-        steps = np.diff(self._indptr, prepend=0)
         entries = self._data.shape[0]
-        sound = self._indptr.size == n_features + 1 and self._indptr[-1] == entries
+        ends = self._indptr[[0, -1]].tolist() if self._indptr.size else []
+        sound = self._indptr.size == n_features + 1 and ends == [0, entries]
         alike = self._indices.shape == (entries,) and self._indices.chunk == self._data.chunk
-        if not (sound and alike and (steps >= 0).all() and self._indices.dtype == np.int32):
+        if not (
+            sound
+            and alike
+            and (np.diff(self._indptr) >= 0).all()
+            and self._indices.dtype == np.int32
+        ):
             raise StoreError(
                 f"{path}: the pointers, indices and values of X do not belong to each other; "
                 "convert the data again."

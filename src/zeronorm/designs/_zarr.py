@@ -9,6 +9,7 @@ Source: the Zarr core specification, version 3.1, with its codecs transpose, byt
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +53,7 @@ class ZarrArray:
     @property
     def chunk_bytes(self) -> int:
         """The size of a chunk's file."""
-        return int(np.prod(self.chunk)) * self.dtype.itemsize + CHECKSUM_BYTES
+        return math.prod(self.chunk) * self.dtype.itemsize + CHECKSUM_BYTES
 
     def file(self, number: int) -> Path:
         """Return the file of a chunk."""
@@ -89,10 +90,11 @@ class ZarrArray:
 
     def whole(self) -> NDArray[Any]:
         """Return all of it, in memory, when its checksums are right."""
+        for number in range(self.n_chunks):  # before memory is asked for what metadata say
+            self.check(number)
         out = np.empty(self.shape, self.dtype, order="F")
         width = self.chunk[-1]
         for number in range(self.n_chunks):
-            self.check(number)
             part = out[..., number * width : (number + 1) * width]
             part[...] = self.mapped(number)[..., : part.shape[-1]]
         return out
@@ -162,6 +164,8 @@ def read_node(path: Path) -> dict[str, Any]:
     if not isinstance(node, dict) or node.get("zarr_format") != 3:
         version = node.get("zarr_format") if isinstance(node, dict) else None
         raise StoreError(f"{file}: must be of Zarr's format 3; got {version!r}. Convert the data.")
+    if not isinstance(node.get("attributes", {}), dict):
+        raise StoreError(f"{file}: its attributes must be an object. Convert the data again.")
     return node
 
 

@@ -235,23 +235,16 @@ def _kind(matrix: Matrix, dtype: str | None) -> np.dtype[Any]:
 
 
 def _check_finite(values: Any, first: int, names: Sequence[str] | None) -> None:
-    is_sparse = sp.issparse(values)
-    entries: Any = sp.coo_array(values) if is_sparse else None
-    wrong = (
-        np.flatnonzero(~np.isfinite(entries.data))
-        if entries is not None
-        else (
-            np.empty(0)
-            if values.dtype.kind != "f" or np.isfinite(values).all()
-            else np.flatnonzero(~np.isfinite(values))
-        )
-    )
-    if not wrong.size:
+    """Raise FileError with the place of the first number that is NaN or infinite."""
+    stored = values.data if sp.issparse(values) else values
+    if stored.dtype.kind != "f" or np.isfinite(stored).all():
         return
-    if entries is not None:
-        row, column = int(entries.row[wrong[0]]), int(entries.col[wrong[0]])
+    if sp.issparse(values):
+        entries: Any = values.tocoo()
+        places = np.column_stack([entries.row, entries.col])[~np.isfinite(entries.data)]
     else:
-        row, column = divmod(int(wrong[0]), values.shape[1])
+        places = np.argwhere(~np.isfinite(values))
+    row, column = places[0].tolist()
     name = f" ({quote(names[first + column])})" if names is not None else ""
     raise FileError(
         f"Input X contains NaN or infinity at row {row}, column {first + column}{name}; remove or "
