@@ -236,10 +236,11 @@ def _kind(matrix: Matrix, dtype: str | None) -> np.dtype[Any]:
 
 def _check_finite(values: Any, first: int, names: Sequence[str] | None) -> None:
     """Raise FileError with the place of the first number that is NaN or infinite."""
-    stored = values.data if sp.issparse(values) else values
+    is_sparse = sp.issparse(values)
+    stored = values.data if is_sparse else values
     if stored.dtype.kind != "f" or np.isfinite(stored).all():
         return
-    if sp.issparse(values):
+    if is_sparse:
         entries: Any = values.tocoo()
         places = np.column_stack([entries.row, entries.col])[~np.isfinite(entries.data)]
     else:
