@@ -148,7 +148,9 @@ class OfText:
             labels.append(rows.labels)
             highest = max(highest, rows.highest)
             if highest >= counts.size:  # twice the room, so that few blocks copy the counts
-                counts = np.pad(counts, (0, max(counts.size, highest + 1 - counts.size)))
+                known = counts
+                counts = np.zeros(max(2 * known.size, highest + 1), np.int64)
+                counts[: known.size] = known
             np.add.at(counts, rows.indices, 1)  # in the time of the block, whatever the width
         counts = counts[: highest + 1]
         if not labels:
