@@ -17,7 +17,7 @@ from ._columns import as_columns
 from ._dask_chunks import column_blocks, edges_of
 from ._dense import Dense, as_features, as_vectors, check_size, check_type
 from ._sparse import compressed
-from ._workers import Job, Threads, Workers, client_of
+from ._workers import Job, Threads, Workers, client_of, computed
 from ._wrappers import IN_MEMORY, feature_blocks
 
 # Into so many ranges of columns a file is cut at most, of so many numbers at least.
@@ -274,7 +274,7 @@ def open_dask(X: Any, n_threads: int, client: Any = None) -> OnCluster:
         found = (
             columns.compute(scheduler="threads")
             if client is None
-            else client.compute(columns).result()
+            else computed(client, columns)
         )
         return np.asarray(found, np.float64).T
 
