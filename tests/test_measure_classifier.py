@@ -439,7 +439,7 @@ def test_clone_parameters_and_defaults():
         "measure": "f1", "n_features": None, "C": "auto", "block_size": None, "max_blocks": None,
         "refit": True, "fit_intercept": "auto", "standardize": True,
         "forced_features": None, "pos_label": None, "class_weight": None, "tol": 1e-3,
-        "n_threads": None,
+        "n_threads": None, "checkpoint": None,
     }  # fmt: skip
     model = MeasureClassifier("precision@5", n_features=[2, 3], pos_label="a", C=0.5)
     assert clone(model).get_params() == model.get_params()

@@ -126,19 +126,9 @@ class Design(ABC):
 
         rows : row numbers, all different, a mask or a slice; alone or as (rows, ...).
         """
-        from .designs import Rows
+        from .designs._wrappers import taken
 
-        if isinstance(rows, tuple):
-            rows, *others = rows
-            if others not in ([], [...]):
-                raise TypeError("a design gives rows, X[rows]; columns are given by `gather`.")
-        chosen = np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
-        if chosen.ndim != 1:
-            raise TypeError(
-                f"rows must be row numbers, a mask or a slice; got {rows!r:.50}. A single row is "
-                "X[[i]]."
-            )
-        return Rows(self, chosen)
+        return taken(self, rows)
 
     @property
     def storage(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
@@ -299,7 +300,7 @@ def _native(x: NDArray[Any]) -> NDArray[Any]:
 
 def is_store(path: Any) -> bool:
     """Return whether a path is that of a store."""
-    return (Path(path) / METADATA).is_file()
+    return os.path.isfile(os.path.join(path, METADATA))  # no error where it can be no path
 
 
 def open_store(path: Path, n_threads: int = 1) -> Store:

@@ -149,6 +149,21 @@ class Scaled(Wrapper):
             yield block, Dense(columns, self.n_threads)
 
 
+def taken(design: Design, rows: Any) -> Rows:
+    """Return some rows of a design: see `Design.__getitem__`."""
+    if isinstance(rows, tuple):
+        rows, *others = rows
+        if others not in ([], [...]):
+            raise TypeError("a design gives rows, X[rows]; columns are given by `gather`.")
+    chosen = np.arange(len(design))[rows if isinstance(rows, slice) else np.asarray(rows)]
+    if chosen.ndim != 1:
+        raise TypeError(
+            f"rows must be row numbers, a mask or a slice; got {rows!r:.50}. A single row is "
+            "X[[i]]."
+        )
+    return Rows(design, chosen)
+
+
 class Rows(Wrapper):
     """Some rows of another design: nothing is copied, vectors are scattered.
 

@@ -9,21 +9,20 @@ Nothing is guessed that could be wrong in silence, nothing is unpickled, and eve
 
 from __future__ import annotations
 
+import importlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ..designs._store import is_store
-from ._arrays import read_npy_table, read_npz
-from ._delimited import read_delimited
 from ._errors import FileError, MissingFileError, SampleNamesError, did_you_mean, quote
 from ._groups import read_groups
-from ._hdf5 import read_hdf5
 from ._npy import is_text, read_npy
-from ._parquet import read_parquet
 from ._source import PathLike, Source, Stream, check_path, format_of
-from ._stored import read_stored
-from ._svmlight import Rows, read_svmlight, svmlight_blocks
 from ._table import ROLES, Layout, Request, Table, strict_float
+
+if TYPE_CHECKING:
+    from ._svmlight import Rows, svmlight_blocks
 
 __all__ = [
     "ROLES",
@@ -45,14 +44,22 @@ __all__ = [
     "svmlight_blocks",
 ]
 
-_READERS: Mapping[str, Callable[[Source, Stream, Request], Table]] = {
-    "svmlight": read_svmlight,
-    "delimited": read_delimited,
-    "parquet": read_parquet,
-    "npy": read_npy_table,
-    "npz": read_npz,
-    "hdf5": read_hdf5,
+# Readers are imported on use: those of text need the kernels, which a verifier does without.
+_READERS = {
+    "svmlight": ("_svmlight", "read_svmlight"),
+    "delimited": ("_delimited", "read_delimited"),
+    "parquet": ("_parquet", "read_parquet"),
+    "npy": ("_arrays", "read_npy_table"),
+    "npz": ("_arrays", "read_npz"),
+    "hdf5": ("_hdf5", "read_hdf5"),
 }
+_ON_USE = ("Rows", "svmlight_blocks")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ON_USE:
+        return getattr(importlib.import_module("._svmlight", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def read_table(
@@ -124,7 +131,9 @@ def read_table(
         If the file cannot be read: a ValueError with the file, the line and column, the remedy.
     """
     request = Request(target, like, id, need_labels, columns or {}, tuple(drop), layer)
-    if is_store(path):
+    if os.path.isfile(os.path.join(path, "zarr.json")):
+        from ._stored import read_stored
+
         for what, given in (("id", id), ("drop", drop), ("layer", layer)):
             if given:
                 raise FileError(
@@ -142,7 +151,10 @@ def read_table(
             )
         if layer is not None and form != "hdf5":
             raise FileError(f"{source}: only HDF5 files have layers; got {quote(layer)}.")
-        table = _READERS[form](source, stream, request)
+        module, name = _READERS[form]
+        read: Callable[[Source, Stream, Request], Table]
+        read = getattr(importlib.import_module(f".{module}", __name__), name)
+        table = read(source, stream, request)
     if not table.X.shape[0]:
         raise FileError(f"{source}: no samples in it.")
     if not table.X.shape[1]:

@@ -175,10 +175,10 @@ def read_data(
     X: Any, y: Any, sample_weight: Any, certificate: Certificate, offset: Any = None
 ) -> Data:
     """Return the data on the scaling of a certificate."""
-    X = X.gather(slice(None)) if isinstance(X, Design) else X
     given = {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset}
     for name, values in given.items():
-        if isinstance(values, np.ma.MaskedArray) or np.iscomplexobj(values):
+        is_design = isinstance(values, Design)  # of real numbers
+        if isinstance(values, np.ma.MaskedArray) or not (is_design or np.isrealobj(values)):
             raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
     X = _in_memory(X)
     q = len(certificate.dual) if certificate.dual.ndim == 2 else 1
