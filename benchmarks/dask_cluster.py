@@ -6,7 +6,7 @@ X is 2 GB of float32, 8,000 x 62,500 (--small: 128 MB), in chunks of columns, an
 a .npy file that the workers map. Measured: seconds of a scan, of one vector and of five, on the two
 workers and on two threads of this process; what a scan costs beside its products, by scans of a
 matrix of 500 columns; the bytes that go to the workers and come back, as they are pickled, at three
-sizes of X; and N times (100; 5 with --small) a SIGKILL of a worker at a random moment of a scan,
+sizes of X; and N times (10; 5 with --small) a SIGKILL of a worker at a random moment of a scan,
 after which the scores must have the bits of before. What 1 TB on 100 workers would take follows
 from these, on paper: what is sent at 1 GB/s, one worker's share of the products at the rate of one
 worker here.
@@ -200,7 +200,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, help="how many workers are killed, of each source")
     options = parser.parse_args()
     n, p, repeats = (2000, 16_000, 5) if options.small else (8000, 62_500, 7)
-    kills = options.kills if options.kills is not None else (5 if options.small else 100)
+    kills = options.kills if options.kills is not None else (5 if options.small else 10)
     machine = common.machine()
     begin = time.perf_counter()
     with (
