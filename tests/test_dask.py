@@ -353,10 +353,12 @@ def processes():
         yield client
 
 
-def kill_one(client, number=0):
-    pids = [*client.run(os.getpid).values()]
-    assert os.getpid() not in pids
-    os.kill(pids[number % len(pids)], signal.SIGKILL)
+def pid_of_one(client, number=0):
+    """Return the process of a worker, when both are there."""
+    client.wait_for_workers(2, timeout=60)
+    pid = [*client.run(os.getpid).values()][number]
+    assert pid != os.getpid()
+    return pid
 
 
 def test_a_killed_worker_costs_no_fit(processes):
@@ -370,7 +372,7 @@ def test_a_killed_worker_costs_no_fit(processes):
     def deadly(*arguments):
         calls.append(arguments)
         if len(calls) == 2:
-            kill_one(processes)
+            os.kill(pid_of_one(processes), signal.SIGKILL)
         return correlate(*arguments)
 
     design.correlate = deadly
@@ -407,7 +409,8 @@ def test_workers_killed_in_the_middle_of_scans(processes, usual_blocks, tmp_path
     v = rng.standard_normal(2000)
     expected = scan(Dense(x), v)
     for number in range(4):
-        timer = threading.Timer(rng.uniform(0, 0.1), kill_one, (processes, number))
+        pid = pid_of_one(processes, number % 2)
+        timer = threading.Timer(rng.uniform(0, 0.1), os.kill, (pid, signal.SIGKILL))
         timer.start()
         assert np.array_equal(scan(design, v), expected)
         timer.join()
