@@ -14,9 +14,9 @@ worker here.
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -92,28 +92,59 @@ def bytes_of_a_scan(design: Any, v: np.ndarray) -> int:
     return total
 
 
-def killed(design: Any, client: Any, v: np.ndarray, expected: np.ndarray, kills: int) -> dict:
+class Workers:
+    """Two workers of one thread, each a process without a nanny, which are replaced by hand."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.processes = [self._start(), self._start()]
+        client.wait_for_workers(2, timeout=60)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", "worker", self.client.scheduler.address, "--no-nanny",
+             "--nthreads", "1", "--no-dashboard"],
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def replace(self, number: int) -> None:
+        """Start a worker for one that was killed, and wait until it is there."""
+        self.processes[number].wait()
+        while len(self.client.nthreads()) > 1:
+            time.sleep(0.02)
+        self.processes[number] = self._start()
+        self.client.wait_for_workers(2, timeout=60)
+
+    def end(self) -> None:
+        """End both."""
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+def killed(design: Any, workers: Workers, v: np.ndarray, expected: np.ndarray, kills: int) -> dict:
     """Return what scans took in which a worker was killed, and how many had other bits."""
     rng, seconds, wrong = np.random.default_rng(0), [], 0
     plain = seconds_of(lambda: scan(design, v), 3)
-    for _ in range(kills):
-        client.wait_for_workers(2, timeout=300)
-        victim = rng.choice([*client.run(os.getpid).values()])
-        timer = threading.Timer(rng.uniform(0, plain), os.kill, (int(victim), signal.SIGKILL))
+    for number in range(kills):
+        timer = threading.Timer(rng.uniform(0, plain), workers.processes[number % 2].kill)
         timer.start()
         took, _, scores = common.clock(lambda: scan(design, v))
         timer.join()
         wrong += not np.array_equal(scores, expected)
         seconds.append(took)
+        workers.replace(number % 2)
     return {
         "kills": kills, "wrong": wrong, "seconds": plain, "median": common.median(seconds),
         "most": max(seconds),
     }  # fmt: skip
 
 
-def measure(client: Any, folder: Path, n: int, p: int, repeats: int, kills: int) -> dict[str, Any]:
+def measure(
+    workers: Workers, folder: Path, n: int, p: int, repeats: int, kills: int
+) -> dict[str, Any]:
     """Return all figures for one size of X."""
-    path = folder / "x.npy"
+    client, path = workers.client, folder / "x.npy"
     x = write(path, n, p)
     rng = np.random.default_rng(1)
     resident = np.asfortranarray(x)
@@ -140,7 +171,7 @@ def measure(client: Any, folder: Path, n: int, p: int, repeats: int, kills: int)
     beside = seconds_of(lambda: scan(few, v), 5 * repeats) - seconds_of(
         lambda: scan(Dense(resident[:, :500], 1), v), repeats
     )
-    deaths = {name: killed(design, client, v, expected, kills) for name, design in designs.items()}
+    deaths = {name: killed(design, workers, v, expected, kills) for name, design in designs.items()}
     return {"rows": rows, "bytes": bytes_moved, "beside": beside, "kills": deaths, "n": n, "p": p}
 
 
@@ -205,12 +236,14 @@ def main() -> None:
     begin = time.perf_counter()
     with (
         tempfile.TemporaryDirectory() as folder,
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
-        found = measure(client, Path(folder), n, p, repeats, kills)
+        workers = Workers(client)
+        try:
+            found = measure(workers, Path(folder), n, p, repeats, kills)
+        finally:
+            workers.end()
     found["paper"] = on_paper(found)
     found["seconds"] = time.perf_counter() - begin
     about = __doc__.split("\n\n", 2)[2].strip()
