@@ -175,12 +175,7 @@ def read_data(
     X: Any, y: Any, sample_weight: Any, certificate: Certificate, offset: Any = None
 ) -> Data:
     """Return the data on the scaling of a certificate."""
-    given = {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset}
-    for name, lazy in given.items():
-        values = getattr(lazy, "_meta", lazy)  # of Dask: an array without rows
-        is_design = isinstance(values, Design)  # of real numbers
-        if isinstance(values, np.ma.MaskedArray) or not (is_design or np.isrealobj(values)):
-            raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
+    _check_real(X=X, y=y, sample_weight=sample_weight, offset=offset)
     X = _in_memory(X)
     q = len(certificate.dual) if certificate.dual.ndim == 2 else 1
     loss = loss_of(certificate.loss, certificate.parameters, q, certificate.intercept)
@@ -256,6 +251,15 @@ def read_data(
         (mean + rest) / scale if moved else np.zeros(m), error, told,
         loss, free, q, certificate.signs, beside,
     )  # fmt: skip
+
+
+def _check_real(**given: Any) -> None:
+    """Raise ValueError where values are masked or complex."""
+    for name, lazy in given.items():
+        values = getattr(lazy, "_meta", lazy)  # of Dask: an array without rows
+        is_design = isinstance(values, Design)  # of real numbers
+        if isinstance(values, np.ma.MaskedArray) or not (is_design or np.isrealobj(values)):
+            raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
 
 
 def _in_memory(X: Any) -> np.ndarray:
