@@ -6,7 +6,7 @@ X is 2 GB of float32, 8,000 x 62,500 (--small: 128 MB), in chunks of columns, an
 a .npy file that the workers map. Measured: seconds of a scan, of one vector and of five, on the two
 workers and on two threads of this process; what a scan costs beside its products, by scans of a
 matrix of 500 columns; the bytes that go to the workers and come back, as they are pickled, at three
-sizes of X; and N times (100; 5 with --small) a SIGKILL of a worker at a random moment of a scan,
+sizes of X; and N times (10; 5 with --small) a SIGKILL of a worker at a random moment of a scan,
 after which the scores must have the bits of before. What 1 TB on 100 workers would take follows
 from these, on paper: what is sent at 1 GB/s, one worker's share of the products at the rate of one
 worker here.
@@ -14,9 +14,9 @@ worker here.
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -68,7 +68,7 @@ def write(path: Path, n: int, p: int) -> np.ndarray:
 def bytes_of_a_scan(design: Any, v: np.ndarray) -> int:
     """Return the bytes of the arguments and answers of a scan, as they are pickled."""
     total = 0
-    submit, gather = _workers.Workers._submit, design._blocks._client.gather
+    submit, gather = _workers.Workers._submit, _workers.Workers._gather
 
     def counted(self: Any, owner: Any, function: Any, *arguments: Any) -> Any:
         nonlocal total
@@ -76,44 +76,75 @@ def bytes_of_a_scan(design: Any, v: np.ndarray) -> int:
         total += len(pickle.dumps(kept))
         return submit(self, owner, function, *arguments)
 
-    def weighed(futures: Any) -> Any:
+    def weighed(self: Any, futures: Any) -> Any:
         nonlocal total
-        found = gather(futures)
+        found = gather(self, futures)
         total += len(pickle.dumps(found))
         return found
 
     _workers.Workers._submit = counted
-    design._blocks._client.gather = weighed
+    _workers.Workers._gather = weighed
     try:
         scan(design, v)
     finally:
         _workers.Workers._submit = submit
-        del design._blocks._client.gather
+        _workers.Workers._gather = gather
     return total
 
 
-def killed(design: Any, client: Any, v: np.ndarray, expected: np.ndarray, kills: int) -> dict:
+class Workers:
+    """Two workers of one thread, each a process without a nanny, which are replaced by hand."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.processes = [self._start(), self._start()]
+        client.wait_for_workers(2, timeout=60)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", "worker", self.client.scheduler.address, "--no-nanny",
+             "--nthreads", "1", "--no-dashboard"],
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def replace(self, number: int) -> None:
+        """Start a worker for one that was killed, and wait until it is there."""
+        self.processes[number].wait()
+        while len(self.client.nthreads()) > 1:
+            time.sleep(0.02)
+        self.processes[number] = self._start()
+        self.client.wait_for_workers(2, timeout=60)
+
+    def end(self) -> None:
+        """End both."""
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+def killed(design: Any, workers: Workers, v: np.ndarray, expected: np.ndarray, kills: int) -> dict:
     """Return what scans took in which a worker was killed, and how many had other bits."""
     rng, seconds, wrong = np.random.default_rng(0), [], 0
     plain = seconds_of(lambda: scan(design, v), 3)
-    for _ in range(kills):
-        client.wait_for_workers(2, timeout=300)
-        victim = rng.choice([*client.run(os.getpid).values()])
-        timer = threading.Timer(rng.uniform(0, plain), os.kill, (int(victim), signal.SIGKILL))
+    for number in range(kills):
+        timer = threading.Timer(rng.uniform(0, plain), workers.processes[number % 2].kill)
         timer.start()
         took, _, scores = common.clock(lambda: scan(design, v))
         timer.join()
         wrong += not np.array_equal(scores, expected)
         seconds.append(took)
+        workers.replace(number % 2)
     return {
         "kills": kills, "wrong": wrong, "seconds": plain, "median": common.median(seconds),
         "most": max(seconds),
     }  # fmt: skip
 
 
-def measure(client: Any, folder: Path, n: int, p: int, repeats: int, kills: int) -> dict[str, Any]:
+def measure(
+    workers: Workers, folder: Path, n: int, p: int, repeats: int, kills: int
+) -> dict[str, Any]:
     """Return all figures for one size of X."""
-    path = folder / "x.npy"
+    client, path = workers.client, folder / "x.npy"
     x = write(path, n, p)
     rng = np.random.default_rng(1)
     resident = np.asfortranarray(x)
@@ -140,7 +171,7 @@ def measure(client: Any, folder: Path, n: int, p: int, repeats: int, kills: int)
     beside = seconds_of(lambda: scan(few, v), 5 * repeats) - seconds_of(
         lambda: scan(Dense(resident[:, :500], 1), v), repeats
     )
-    deaths = {name: killed(design, client, v, expected, kills) for name, design in designs.items()}
+    deaths = {name: killed(design, workers, v, expected, kills) for name, design in designs.items()}
     return {"rows": rows, "bytes": bytes_moved, "beside": beside, "kills": deaths, "n": n, "p": p}
 
 
@@ -200,17 +231,19 @@ def main() -> None:
     parser.add_argument("--kills", type=int, help="how many workers are killed, of each source")
     options = parser.parse_args()
     n, p, repeats = (2000, 16_000, 5) if options.small else (8000, 62_500, 7)
-    kills = options.kills if options.kills is not None else (5 if options.small else 100)
+    kills = options.kills if options.kills is not None else (5 if options.small else 10)
     machine = common.machine()
     begin = time.perf_counter()
     with (
         tempfile.TemporaryDirectory() as folder,
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
-        found = measure(client, Path(folder), n, p, repeats, kills)
+        workers = Workers(client)
+        try:
+            found = measure(workers, Path(folder), n, p, repeats, kills)
+        finally:
+            workers.end()
     found["paper"] = on_paper(found)
     found["seconds"] = time.perf_counter() - begin
     about = __doc__.split("\n\n", 2)[2].strip()

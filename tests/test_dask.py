@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -13,17 +14,28 @@ import scipy.sparse as sp
 
 from generators import gaussian, sparse
 from plink import draw, imputed, write_plink
-from zeronorm import BudgetClassifier, BudgetRegressor, cross_validate, on_cluster, read_plink
-from zeronorm.designs import Dense, Rows, _dask, _dask_chunks, as_design
+from zeronorm import (
+    BudgetClassifier,
+    BudgetRegressor,
+    convert,
+    cross_validate,
+    estimate_memory,
+    on_cluster,
+    read_plink,
+    verify,
+)
+from zeronorm.designs import Dense, Rows, _dask, _dask_chunks, _workers, as_design
 from zeronorm.designs._operations import center_scale, locate_nonfinite, margins, scan
 from zeronorm.designs._workers import Threads, Workers, shared_out
+from zeronorm.verification import CertificateError
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 N, P = 67, 90
 X = np.asfortranarray(gaussian(N, P, dtype=np.float32))
-CHUNKS = [(N, P), (N, 7), (N, (1, 40, 49)), (10, P), (13, 17), ((1, 66), 90), (1, P)]
+CHUNKS = [(N, P), (N, (1, 40, 49)), (13, 17)]
+MORE_CHUNKS = [(N, 7), (10, P), ((1, 66), 90), (1, P)]
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +44,12 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(_dask_chunks, "SMALL_BYTES", 5 * 4 * N)
     monkeypatch.setattr(_dask_chunks, "LARGE_BYTES", 20 * 4 * N)
     monkeypatch.setattr(_dask, "SPAN", N * 8)
+
+
+@pytest.fixture
+def usual_blocks(small_blocks, monkeypatch):
+    """Blocks of the sizes that they have."""
+    monkeypatch.undo()
 
 
 def in_process(n_workers):
@@ -76,7 +94,12 @@ def assert_same(found, expected):
         assert np.array_equal(own, other)
 
 
-@pytest.mark.parametrize("chunks", CHUNKS, ids=str)
+def or_slow(usual, others):
+    """Return parameters, of which the others are for the slow suite."""
+    return [*usual, *(pytest.param(one, marks=pytest.mark.slow) for one in others)]
+
+
+@pytest.mark.parametrize("chunks", or_slow(CHUNKS, MORE_CHUNKS), ids=str)
 @pytest.mark.parametrize("where", ["threads", "workers"])
 def test_bits_are_those_of_the_array_for_every_chunking(client, where, chunks):
     """Chunks must change no bit of anything: they are how data happen to lie."""
@@ -103,7 +126,7 @@ def test_types_are_read_as_in_memory(dtype):
     assert design.scan_error == Dense(values).scan_error
 
 
-@pytest.mark.parametrize("n_workers", [1, 2])
+@pytest.mark.parametrize("n_workers", or_slow([2], [1]))
 def test_bits_do_not_depend_on_the_number_of_workers(n_workers):
     """A fit must not depend on who takes part."""
     y = X[:, 3] - X[:, 50] + X[:, 70] > 0
@@ -133,7 +156,7 @@ def test_estimators_take_dask_arrays_and_targets(client):
     assert np.allclose(scores, cross_validate(BudgetRegressor(2), X, y).scores, rtol=1e-6)
 
 
-@pytest.mark.parametrize("form", ["csc", "csr", "csr_matrix"])
+@pytest.mark.parametrize("form", or_slow(["csr"], ["csc", "csr_matrix"]))
 def test_sparse_chunks(client, form):
     """Chunks of SciPy's matrices must stay sparse and give what the whole matrix gives."""
     whole = sparse(N, P)
@@ -239,6 +262,51 @@ def test_genotypes_are_opened_by_the_workers(client, tmp_path):
     assert np.array_equal(model.coef_, expected.coef_)
 
 
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_stores_are_opened_by_the_workers(client, tmp_path, is_sparse):
+    """A store must be mapped by the workers, with the bits and the names that it has here."""
+    path = tmp_path / "x.zarr"
+    convert(sparse(N, P) if is_sparse else X, path)
+    here, there = as_design(path), on_cluster(path, client)
+    assert len(pickle.dumps(here)) < 1000
+    assert_same(results(there), results(here))
+    assert there.storage == f"{here.storage}, opened by the workers of a cluster"
+    y = here.gather([3, 50]).sum(axis=1)
+    expected = BudgetRegressor(2).fit(path, np.asarray(y).ravel())
+    model = BudgetRegressor(2).fit(there, np.asarray(y).ravel())
+    assert np.array_equal(model.support_, expected.support_)
+    assert np.array_equal(model.coef_, expected.coef_)
+
+
+def test_memory_of_threads_and_workers(client):
+    """What threads make of chunks must count in an estimate, unlike what workers make."""
+    lazy = da.from_array(X, chunks=(20, 13))
+    assert on_cluster(lazy, client).read_bytes == 0
+    design = as_design(lazy)
+    widest = np.diff(design._edges).max() * N * 4
+    assert design.read_bytes == 2 * design.n_threads * widest
+    assert design.resident_bytes == 0
+    estimate = estimate_memory(lazy, BudgetRegressor(2))
+    assert estimate.parts["blocks"] == design.read_bytes
+
+
+def test_certificates_are_verified_on_dask_data(client):
+    """verify must take what fit took, and refuse a certificate of other data."""
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    lazy = da.from_array(X, chunks=(25, 30))
+    y = X[:, 3] - X[:, 50] + np.sin(np.arange(N))
+    weight = da.from_array(np.arange(N) % 3, chunks=5)
+    certificate = BudgetRegressor(2).fit(lazy, y, sample_weight=weight).certificate_
+    expected = verify(X, y, certificate, sample_weight=weight.compute())
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    chunks = lazy.map_blocks(sp.csr_array)
+    for same in (lazy, on_cluster(lazy, client), frame, chunks):
+        found = verify(same, da.from_array(y, chunks=20), certificate, sample_weight=weight)
+        assert found == expected
+    with pytest.raises(CertificateError):
+        verify(lazy[:, ::-1], y, certificate, sample_weight=weight)
+
+
 def test_data_in_memory_are_not_sent(client, monkeypatch):
     """What lies in memory must be refused with the remedy, not travel through the scheduler."""
     monkeypatch.setattr(_dask, "MOST_PICKLED", 1000)
@@ -285,10 +353,15 @@ def processes():
         yield client
 
 
-def kill_one(client, number=0):
-    pids = [*client.run(os.getpid).values()]
-    assert os.getpid() not in pids
-    os.kill(pids[number % len(pids)], signal.SIGKILL)
+def pid_of_one(client, number=0):
+    """Return the process of a worker, when it is there, without asking one that may be dead."""
+    client.wait_for_workers(2, timeout=60)
+    nanny = [*client.cluster.workers.values()][number]
+    for _ in range(600):
+        if nanny.pid:
+            return nanny.pid
+        time.sleep(0.1)
+    raise TimeoutError
 
 
 def test_a_killed_worker_costs_no_fit(processes):
@@ -302,7 +375,7 @@ def test_a_killed_worker_costs_no_fit(processes):
     def deadly(*arguments):
         calls.append(arguments)
         if len(calls) == 2:
-            kill_one(processes)
+            os.kill(pid_of_one(processes), signal.SIGKILL)
         return correlate(*arguments)
 
     design.correlate = deadly
@@ -324,17 +397,23 @@ def test_a_task_of_the_cluster_may_fit(processes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("source", ["array", "file"])
-def test_workers_killed_in_the_middle_of_scans(processes, tmp_path, source):
+def test_workers_killed_in_the_middle_of_scans(processes, usual_blocks, tmp_path, source):
     """Kills at random moments of scans: every scan must have its bits all the same."""
     x = np.asfortranarray(gaussian(2000, 20_000, dtype=np.float32))
     np.save(tmp_path / "x.npy", x)
-    lazy = da.from_array(np.load(tmp_path / "x.npy", mmap_mode="r"), chunks=(2000, 1500))
+
+    def read(block_info=None):
+        start, stop = block_info[None]["array-location"][1]
+        return np.load(tmp_path / "x.npy", mmap_mode="r")[:, start:stop]
+
+    lazy = da.map_blocks(read, chunks=(2000, (2000,) * 10), dtype=x.dtype, meta=np.empty((0, 0)))
     design = on_cluster(lazy if source == "array" else tmp_path / "x.npy", processes)
     rng = np.random.default_rng(0)
     v = rng.standard_normal(2000)
     expected = scan(Dense(x), v)
     for number in range(4):
-        timer = threading.Timer(rng.uniform(0, 0.1), kill_one, (processes, number))
+        pid = pid_of_one(processes, number % 2)
+        timer = threading.Timer(rng.uniform(0, 0.1), os.kill, (pid, signal.SIGKILL))
         timer.start()
         assert np.array_equal(scan(design, v), expected)
         timer.join()
@@ -342,7 +421,7 @@ def test_workers_killed_in_the_middle_of_scans(processes, tmp_path, source):
 
 
 @pytest.mark.slow
-def test_a_worker_out_of_memory(tmp_path):
+def test_a_worker_out_of_memory(usual_blocks):
     """A block that no worker has room for must end with what to do, not with a wait."""
     with (
         distributed.LocalCluster(
@@ -353,6 +432,62 @@ def test_a_worker_out_of_memory(tmp_path):
         huge = da.zeros((1000, 400_000), chunks=(1000, 400_000), dtype=np.float32)
         with pytest.raises(MemoryError, match="they ran out of memory: give each worker more"):
             scan(on_cluster(huge, client), np.ones(1000))
+
+
+BEGUN = threading.Event()
+
+
+def slowly(x):
+    BEGUN.set()
+    time.sleep(0.5)
+    return x
+
+
+def test_a_cluster_that_loses_its_workers(monkeypatch):
+    """A scan that nobody works on must end with what to do: Dask itself waits for ever."""
+    monkeypatch.setattr(_workers, "WAIT", 0.4)
+    monkeypatch.setattr(_workers, "POLL", 0.1)
+    with in_process(1) as own, own.cluster as cluster:
+        design = on_cluster(
+            da.from_array(X, chunks=(N, 30)).map_blocks(slowly, meta=X[:0, :0]), own
+        )
+        leaving = threading.Thread(target=lambda: BEGUN.wait(10) and cluster.scale(0))
+        leaving.start()
+        with pytest.raises(TimeoutError, match="had no worker that works for 0 seconds"):
+            scan(design, np.ones(N))
+        leaving.join()
+        with pytest.raises(TimeoutError, match="Start more"):
+            scan(design, np.ones(N))
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies(tmp_path):
+    """The fit must end with an error of the connection, not wait for a scheduler."""
+    begin = {"cwd": tmp_path, "stderr": subprocess.PIPE, "text": True}
+    scheduler = subprocess.Popen(
+        [sys.executable, "-m", "dask", "scheduler", "--port", "0", "--no-dashboard"], **begin
+    )
+    address = next(line.split()[-1] for line in scheduler.stderr if "Scheduler at:" in line)
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "dask", "worker", address, "--no-nanny", "--no-dashboard"],
+        cwd=tmp_path, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        with distributed.Client(address, set_as_default=False, timeout=10) as own:
+            own.wait_for_workers(1, timeout=30)
+            lazy = da.from_array(X, chunks=(N, 30)).map_blocks(
+                lambda x: (time.sleep(1), x)[1], dtype=X.dtype, meta=X[:0, :0]
+            )
+            timer = threading.Timer(0.5, scheduler.kill)
+            timer.start()
+            with pytest.raises(ConnectionError, match="is lost"):
+                scan(on_cluster(lazy, own), np.ones(N))
+            timer.join()
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+        scheduler.stderr.close()
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from ._columns import as_columns
 from ._dask_chunks import column_blocks, edges_of
 from ._dense import Dense, as_features, as_vectors, check_size, check_type
 from ._sparse import compressed
-from ._workers import Job, Threads, Workers, client_of
+from ._workers import Job, Threads, Workers, client_of, computed
 from ._wrappers import IN_MEMORY, feature_blocks
 
 # Into so many ranges of columns a file is cut at most, of so many numbers at least.
@@ -43,6 +43,7 @@ class OnCluster(Design):
     like : a design with the error of a scan of the blocks.
     pick : `pick(features)` returns columns before there are blocks; None: as the blocks do.
     names : of the columns.
+    read_bytes : the memory of this process that a scan takes for blocks; 0 where workers have them.
     n_threads : of this process, for what it does itself.
     """
 
@@ -58,13 +59,14 @@ class OnCluster(Design):
         inside: bool = False,
         pick: Callable[[IndexArray], FloatArray] | None = None,
         names: list[str] | None = None,
+        read_bytes: int = 0,
         n_threads: int = 1,
     ) -> None:
         self._shape, self._open_blocks, self._pick = shape, open_blocks, pick
         self._edges = np.asarray(edges, np.int64)
         self._inside = self._edges[:-1] if inside else np.zeros(self._edges.size - 1, np.int64)
         self._scan_error, self._storage, self._names = scan_error, storage, names
-        self.is_sparse, self.n_threads = is_sparse, n_threads
+        self._read_bytes, self.is_sparse, self.n_threads = read_bytes, is_sparse, n_threads
 
     @cached_property
     def _blocks(self) -> Threads | Workers:
@@ -84,6 +86,11 @@ class OnCluster(Design):
     def storage(self) -> str:
         """How the numbers are stored, in words."""
         return self._storage
+
+    @property
+    def read_bytes(self) -> int:
+        """The bytes of the blocks that threads of this process make at a time."""
+        return self._read_bytes
 
     @property
     def scan_error(self) -> float:
@@ -259,7 +266,9 @@ def open_dask(X: Any, n_threads: int, client: Any = None) -> OnCluster:
     shape = int(X.shape[0]), int(X.shape[1])
     check_size(shape)
     is_sparse = sp.issparse(X._meta)
-    edges = edges_of(np.cumsum([0, *X.chunks[1]]).tolist(), max(1, shape[0] * dtype.itemsize))
+    column_bytes = max(1, shape[0] * dtype.itemsize)
+    edges = edges_of(np.cumsum([0, *X.chunks[1]]).tolist(), column_bytes)
+    widest = max(stop - start for start, stop in pairwise(edges))
 
     def open_blocks() -> Threads | Workers:
         blocks = column_blocks(X, edges, dtype, is_sparse)
@@ -272,9 +281,7 @@ def open_dask(X: Any, n_threads: int, client: Any = None) -> OnCluster:
     def pick(features: IndexArray) -> FloatArray:
         columns = X[:, features]
         found = (
-            columns.compute(scheduler="threads")
-            if client is None
-            else client.compute(columns).result()
+            columns.compute(scheduler="threads") if client is None else computed(client, columns)
         )
         return np.asarray(found, np.float64).T
 
@@ -287,6 +294,8 @@ def open_dask(X: Any, n_threads: int, client: Any = None) -> OnCluster:
         is_sparse=is_sparse,
         pick=None if is_sparse else pick,
         names=names,
+        # Of each thread the chunks and the block made of them, as if they were dense.
+        read_bytes=2 * n_threads * widest * column_bytes if client is None else 0,
         n_threads=n_threads,
     )
 

@@ -8,6 +8,8 @@ keeps for that.
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import contextlib
 import copy
 import sys
@@ -24,7 +26,8 @@ from ._sparse import Sparse
 Job: TypeAlias = tuple[int, tuple[Any, ...]]
 Operation: TypeAlias = Callable[..., Any]
 
-WAIT = 300.0  # seconds that a cluster without workers may take to get one
+WAIT = 300.0  # seconds that a cluster may have no worker that works
+POLL = 5.0  # seconds between looks at that
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
@@ -102,7 +105,7 @@ class Workers:
                 futures.append(self._submit(owner, _on_blocks, operation, held, own, _Held(shared)))
             answers: list[Any] = [None] * len(jobs)
             for (owner, places), (address, found) in zip(
-                by_owner.items(), self._client.gather(futures), strict=True
+                by_owner.items(), self._gather(futures), strict=True
             ):
                 self._moved |= address != owner
                 for place, answer in zip(places, found, strict=True):
@@ -120,7 +123,10 @@ class Workers:
                     part = self._blocks[block], _Held(own), value
                     value = self._submit(self._owners[block], _link, operation, *part)
                 ends.append(value)
-            return list(self._client.gather(ends))
+            return self._gather(ends)
+
+    def _gather(self, futures: Sequence[Any]) -> list[Any]:
+        return _answers(self._client, futures)
 
     def _submit(self, owner: str | None, function: Operation, *arguments: Any) -> Any:
         import dask
@@ -167,6 +173,39 @@ def shared_out(
             new[place] = least
             load[least] += 1
     return new
+
+
+def computed(client: Any, value: Any) -> Any:
+    """Return a value of Dask as the workers of a client compute it."""
+    with _plain_errors(client):
+        return _answers(client, [client.compute(value)])[0]
+
+
+def _answers(client: Any, futures: Sequence[Any]) -> list[Any]:
+    """Return the answers of tasks, however long they take, while there are workers that work.
+
+    Raises
+    ------
+    TimeoutError
+        Where there have been none for WAIT seconds: the cluster itself would wait for ever.
+    """
+    found = asyncio.run_coroutine_threadsafe(
+        client.gather(list(futures), asynchronous=True), client.loop.asyncio_loop
+    )
+    idle = 0.0
+    try:
+        while idle < WAIT:
+            if concurrent.futures.wait([found], timeout=POLL).done:
+                return list(found.result())
+            idle = 0.0 if client.run_on_scheduler(_somebody_works) else idle + POLL
+        raise TimeoutError
+    finally:
+        found.cancel()
+
+
+def _somebody_works(dask_scheduler: Any) -> bool:
+    """Return whether a worker that is not paused has a task."""
+    return any(worker.processing for worker in dask_scheduler.running)
 
 
 def client_of(client: Any) -> Any:
@@ -263,7 +302,11 @@ def _plain_errors(client: Any) -> Any:
         ) from error
     except TimeoutError as error:
         raise TimeoutError(
-            f"{where} had no worker for {WAIT:.0f} seconds; start one (dask worker {where})."
+            f"{where} had no worker that works for {WAIT:.0f} seconds: there is none, or all have "
+            f"paused as their memory is full. Start more (dask worker {where}), or give each more "
+            "memory; see their logs."
         ) from error
-    except CommClosedError as error:
-        raise ConnectionError(f"The connection to {where} is lost ({error}).") from error
+    except (CommClosedError, concurrent.futures.CancelledError) as error:
+        raise ConnectionError(
+            f"The connection to {where} is lost ({error}). Fit again when the scheduler is there."
+        ) from error

@@ -175,11 +175,7 @@ def read_data(
     X: Any, y: Any, sample_weight: Any, certificate: Certificate, offset: Any = None
 ) -> Data:
     """Return the data on the scaling of a certificate."""
-    given = {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset}
-    for name, values in given.items():
-        is_design = isinstance(values, Design)  # of real numbers
-        if isinstance(values, np.ma.MaskedArray) or not (is_design or np.isrealobj(values)):
-            raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
+    _check_real(X=X, y=y, sample_weight=sample_weight, offset=offset)
     X = _in_memory(X)
     q = len(certificate.dual) if certificate.dual.ndim == 2 else 1
     loss = loss_of(certificate.loss, certificate.parameters, q, certificate.intercept)
@@ -257,8 +253,19 @@ def read_data(
     )  # fmt: skip
 
 
+def _check_real(**given: Any) -> None:
+    """Raise ValueError where values are masked or complex."""
+    for name, lazy in given.items():
+        values = getattr(lazy, "_meta", lazy)  # of Dask: an array without rows
+        is_design = isinstance(values, Design)  # of real numbers
+        if isinstance(values, np.ma.MaskedArray) or not (is_design or np.isrealobj(values)):
+            raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
+
+
 def _in_memory(X: Any) -> np.ndarray:
     """Return X as an array; raise MemoryError where it is none, and has no room in memory."""
+    if hasattr(X, "to_dask_array"):  # a data frame of Dask, whose rows have to be counted
+        X = X.to_dask_array(lengths=True)
     shape: Any = getattr(X, "shape", None)
     cells = 0.0
     if isinstance(shape, tuple) and len(shape) == 2 and not isinstance(X, np.ndarray):
@@ -271,6 +278,7 @@ def _in_memory(X: Any) -> np.ndarray:
             "memory."
         )
     X = X.gather(slice(None)) if isinstance(X, Design) else X
+    X = X.compute() if hasattr(X, "__dask_graph__") else X
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
 
 
