@@ -53,10 +53,11 @@ def _show(document: dict[str, Any], as_json: bool, report: Callable[[Any], None]
 
 
 def _is_data(path: str) -> bool:
-    """Return whether a file is data, by its end: models and certificates have a checksum there."""
+    """Return whether a path is data: a store, or a file whose end is no checksum of a model."""
+    from ..designs._store import is_store
     from ..persistence import is_archive
 
-    if is_genotypes(path) or (path == "golub" and not Path(path).exists()):
+    if is_genotypes(path) or is_store(path) or (path == "golub" and not Path(path).exists()):
         return True
     return Path(path).is_file() and not path.endswith(".model.npz") and not is_archive(path)
 

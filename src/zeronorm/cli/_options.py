@@ -279,7 +279,11 @@ class PredictOptions:
 class ConvertOptions:
     """What `zeronorm convert` is asked for."""
 
-    data: str
+    data: str = argument(
+        "svmlight, .npy, .npz, CSV, TSV, Parquet or .mtx; single cells (.h5ad, 10x .h5); or a "
+        "directory: of Parquet files, of 10x (matrix.mtx), of Zarr.",
+        metavar="DATA",
+    )
     store: Path = argument("The store, a directory; by custom NAME.zarr.", metavar="STORE")
     target: str | None = None
     id: str | None = None

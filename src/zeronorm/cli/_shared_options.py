@@ -10,7 +10,7 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         metavar="DATA",
         help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, Parquet; "
         "also .gz .bz2 .xz .zip; single cells (.h5ad, 10x .h5); genotypes (.bed, several as "
-        "'chr*.bed').",
+        "'chr*.bed'); a store of zeronorm convert.",
     ),
     "target": typer.Option(
         "--target",

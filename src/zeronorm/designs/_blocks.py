@@ -51,6 +51,11 @@ class Blocks(Design):
         return self.reader.shape
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers where they lie."""
+        return self.reader.dtype
+
+    @property
     def storage(self) -> str:
         """How the numbers are stored, in words."""
         return f"{'sparse' if self.is_sparse else 'dense'} {self.reader.dtype}, read by blocks"

@@ -48,7 +48,7 @@ class Store(Design):
     @cached_property
     def feature_names(self) -> list[str] | None:
         """The names of the columns; None where they have numbers alone."""
-        return read_texts(self.path / "var" / INDEX) if self._own.get("named") else None
+        return read_texts(self.path / "var" / INDEX) if self._own["named"] else None
 
     @property
     def storage(self) -> str:
@@ -58,7 +58,17 @@ class Store(Design):
     @property
     def has_samples(self) -> bool:
         """Whether the samples have names."""
-        return bool(self._own.get("samples named"))
+        return bool(self._own["samples named"])
+
+    @property
+    def first_index(self) -> int:
+        """What the data called the first column where columns have numbers alone."""
+        return int(self._own["first index"])
+
+    @property
+    def storage(self) -> str:
+        """How X is stored, in words."""
+        return f"{'sparse' if self.is_sparse else 'dense'} {self.dtype.name}, mapped by blocks"
 
     @property
     @abstractmethod
@@ -217,11 +227,16 @@ class SparseStore(Store):
         self._pointers = open_array(path / "X" / "indptr")
         self._chunks = _Mapped(self._indices), _Mapped(self._data)
         self._indptr = self._pointers.whole().astype(np.int64)
-        steps = np.diff(self._indptr, prepend=0)
         entries = self._data.shape[0]
-        sound = self._indptr.size == n_features + 1 and self._indptr[-1] == entries
+        ends = self._indptr[[0, -1]].tolist() if self._indptr.size else []
+        sound = self._indptr.size == n_features + 1 and ends == [0, entries]
         alike = self._indices.shape == (entries,) and self._indices.chunk == self._data.chunk
-        if not (sound and alike and (steps >= 0).all() and self._indices.dtype == np.int32):
+        if not (
+            sound
+            and alike
+            and (np.diff(self._indptr) >= 0).all()
+            and self._indices.dtype == np.int32
+        ):
             raise StoreError(
                 f"{path}: the pointers, indices and values of X do not belong to each other; "
                 "convert the data again."
@@ -327,7 +342,17 @@ def open_store(path: Path, n_threads: int = 1) -> Store:
             f"{path}: a store of version {own['version']}, and this zeronorm reads up to {LATEST}; "
             "update zeronorm."
         )
+    flags = [own.get("named"), own.get("samples named")]
+    if {*map(type, flags)} != {bool} or own.get("first index") not in (0, 1):
+        raise StoreError(f"{path / METADATA}: not what zeronorm writes; convert the data again.")
     kind = read_node(path / "X").get("attributes", {}).get("encoding-type")
     if kind not in ("array", "csc_matrix"):
         raise StoreError(f"{path}: X must be an array or a CSC matrix; got {kind!r}.")
-    return (DenseStore if kind == "array" else SparseStore)(path, n_threads)
+    store = (DenseStore if kind == "array" else SparseStore)(path, n_threads)
+    named = [read_node(path / frame / INDEX).get("shape") for frame in ("obs", "var")]
+    if named != [[size] for size in store.shape]:
+        raise StoreError(
+            f"{path}: X is of {store.shape[0]} samples and {store.shape[1]} features, obs and var "
+            f"of {named[0]} and {named[1]}; convert the data again."
+        )
+    return store

@@ -9,6 +9,7 @@ Source: the Zarr core specification, version 3.1, with its codecs transpose, byt
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ CHECKSUM_BYTES = 4
 TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
          "float32", "float64")  # fmt: skip
 _TEXT = "string"
+_TEXT_CODECS = [{"name": "vlen-utf8"}, {"name": "crc32c"}]
 
 
 class StoreError(ValueError):
@@ -51,7 +53,7 @@ class ZarrArray:
     @property
     def chunk_bytes(self) -> int:
         """The size of a chunk's file."""
-        return int(np.prod(self.chunk)) * self.dtype.itemsize + CHECKSUM_BYTES
+        return math.prod(self.chunk) * self.dtype.itemsize + CHECKSUM_BYTES
 
     def file(self, number: int) -> Path:
         """Return the file of a chunk."""
@@ -83,19 +85,13 @@ class ZarrArray:
 
     def check(self, number: int) -> None:
         """Raise BlockError where the bytes of a chunk are not those that were written."""
-        self.mapped(number)
-        stored = np.fromfile(self.file(number), np.uint8)
-        found = crc32c(stored[:-CHECKSUM_BYTES], 0)
-        known = int.from_bytes(stored[-CHECKSUM_BYTES:].tobytes(), "little")
-        if found != known:
-            raise BlockError(
-                f"{self.file(number)}: the checksum of this block is {found:08x}, and "
-                f"{known:08x} was written: its bytes have changed. Convert the data again, or copy "
-                "it again."
-            )
+        self.look_at(number)
+        _sound(self.file(number), np.fromfile(self.file(number), np.uint8))
 
     def whole(self) -> NDArray[Any]:
-        """Return all of it, in memory."""
+        """Return all of it, in memory, when its checksums are right."""
+        for number in range(self.n_chunks):  # before memory is asked for what metadata say
+            self.check(number)
         out = np.empty(self.shape, self.dtype, order="F")
         width = self.chunk[-1]
         for number in range(self.n_chunks):
@@ -113,8 +109,7 @@ class ZarrArray:
             whole = np.zeros(self.chunk, self.dtype, order="F")
             whole[..., : values.shape[-1]] = values
         numbers = whole.reshape(-1, order="F").view(np.uint8)
-        checksum = crc32c(numbers, 0).to_bytes(CHECKSUM_BYTES, "little")
-        write_whole(self.file(number), numbers.data, checksum)
+        write_whole(self.file(number), numbers.data, _checksum(numbers))
 
     def create(self, attributes: dict[str, Any]) -> None:
         """Write the metadata."""
@@ -169,6 +164,8 @@ def read_node(path: Path) -> dict[str, Any]:
     if not isinstance(node, dict) or node.get("zarr_format") != 3:
         version = node.get("zarr_format") if isinstance(node, dict) else None
         raise StoreError(f"{file}: must be of Zarr's format 3; got {version!r}. Convert the data.")
+    if not isinstance(node.get("attributes", {}), dict):
+        raise StoreError(f"{file}: its attributes must be an object. Convert the data again.")
     return node
 
 
@@ -212,23 +209,23 @@ def write_texts(path: Path, texts: list[str], attributes: dict[str, Any]) -> Non
         encoded = text.encode()
         parts += [np.array([len(encoded)], "<u4").tobytes(), encoded]
     chunk = (max(1, len(texts)),)
-    codecs = [{"name": "vlen-utf8"}]
-    write_array(path, (len(texts),), chunk, _TEXT, codecs, "", attributes)
+    write_array(path, (len(texts),), chunk, _TEXT, _TEXT_CODECS, "", attributes)
     if texts:
-        write_whole(path / "c" / "0", b"".join(parts))
+        stored = b"".join(parts)
+        write_whole(path / "c" / "0", stored, _checksum(np.frombuffer(stored, np.uint8)))
 
 
 def read_texts(path: Path) -> list[str]:
     """Return an array of text that `write_texts` wrote."""
     node = read_node(path)
-    known = node.get("data_type") == _TEXT and node.get("codecs") == [{"name": "vlen-utf8"}]
+    known = node.get("data_type") == _TEXT and node.get("codecs") == _TEXT_CODECS
     if not known:
         raise StoreError(f"{path}: must be text without compression. Convert the data again.")
     if node["shape"] == [0]:
         return []
     file = path / "c" / "0"
     try:
-        stored = file.read_bytes()
+        stored = _sound(file, np.fromfile(file, np.uint8)).tobytes()
         place, texts = 4, []
         for _ in range(int.from_bytes(stored[:4], "little")):
             begin = place + 4
@@ -236,9 +233,27 @@ def read_texts(path: Path) -> list[str]:
             texts.append(stored[begin:place].decode())
     except (FileNotFoundError, UnicodeDecodeError) as error:
         raise StoreError(f"{file}: not readable as text ({error}).") from None
-    if place != len(stored) or len(texts) != node["shape"][0]:
+    if place != len(stored) or [len(texts)] != node.get("shape"):
         raise StoreError(f"{file}: truncated or damaged; convert the data again, or copy it again.")
     return texts
+
+
+def _checksum(numbers: NDArray[np.uint8]) -> bytes:
+    """Return the last bytes of a file."""
+    return crc32c(numbers, 0).to_bytes(CHECKSUM_BYTES, "little")
+
+
+def _sound(file: Path, stored: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the bytes of a file without their checksum; BlockError where it is not theirs."""
+    numbers, written = stored[:-CHECKSUM_BYTES], stored[-CHECKSUM_BYTES:].tobytes()
+    found = _checksum(numbers)
+    if found != written:
+        raise BlockError(
+            f"{file}: the checksum of this block is {found[::-1].hex()}, and "
+            f"{written[::-1].hex()} was written: its bytes have changed. Convert the data again, "
+            "or copy it again."
+        )
+    return numbers
 
 
 def _configured(part: dict[str, Any]) -> dict[str, Any]:

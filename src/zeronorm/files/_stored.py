@@ -71,6 +71,7 @@ def read_stored(path: Path, request: Request) -> Table:
             table,
             feature_names=table.feature_names if design.feature_names else None,
             sample_names=table.sample_names if design.has_samples else None,
+            first_index=design.first_index,
         )
     except StoreError as error:
         raise FileError(str(error)) from None

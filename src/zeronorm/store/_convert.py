@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,10 +25,11 @@ from ..designs._store import INDEX, LATEST, OWN
 from ..designs._zarr import METADATA, ZarrArray, write_group, write_texts
 from ..files import FileError, quote
 from ._sources import KINDS, Contents, Matrix, OfDesign, open_source
-from ._writing import DenseWriter, Journal, SparseWriter, tidy
+from ._writing import DenseWriter, Journal, SparseWriter, alone, tidy
 
 LEAST_MEMORY = 1 << 20
 PARTIAL = ".partial"
+_NAME = re.compile(r"[^./\\\0][^/\\\0]*")  # a name of a directory that is not hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,53 +119,81 @@ def convert(
     path = Path(store).absolute()
     if memory < LEAST_MEMORY:
         raise ValueError(f"memory must be at least {LEAST_MEMORY:,} bytes; got {memory}.")
-    if path.exists() and not overwrite:
-        raise FileExistsError(
-            f"{path}: exists; remove it, give another name, or pass overwrite=True (--overwrite)."
-        )
-    if path.exists() and not (path / METADATA).exists():
-        raise FileExistsError(f"{path}: exists and is no store; it is not replaced.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path.parent}: no such directory; create it first.")
-    identity: dict[str, Any] = {}
-    if isinstance(data, str | os.PathLike):
-        source = Path(data).absolute()
-        contents = open_source(source, target, id, keep, drop, layer)
-        identity = {"source": str(source), "written": _written(source), "layer": layer}
-    else:
-        named = getattr(data, "columns", None)
-        design = OfDesign(data)
-        names = design.names or (None if named is None else [str(name) for name in named])
-        contents = Contents(design, names)
+    _check_free(path, overwrite)
+    contents, identity = _opened(data, target, id, keep, drop, layer)
     matrix = contents.matrix
     _check_names(contents)
     kind = _kind(matrix, dtype)
-    identity |= {
-        "shape": list(matrix.shape), "dtype": kind.name, "sparse": matrix.is_sparse,
-        "features": [target, id, *keep, *drop],
-    }  # fmt: skip
+    if identity is not None:
+        identity |= {"shape": list(matrix.shape), "dtype": kind.name, "sparse": matrix.is_sparse}
     partial = path.with_name(path.name + PARTIAL)
-    journal = Journal.begin(partial, identity if "source" in identity else None)
-    resumed = journal.columns
-    with _ended(partial, journal, matrix):
-        writer = (SparseWriter if matrix.is_sparse else DenseWriter)(partial / "X", matrix, kind)
-        writer.resume(journal)
-        while journal.columns < matrix.shape[1]:
-            first = journal.columns
-            last = writer.end(first, memory)
-            values = matrix.columns(first, last)
-            _check_finite(values, first, contents.features)
-            journal.record(last, **writer.write(first, last, values))
-            if progress is not None:
-                progress(last, matrix.shape[1])
-        writer.finish(journal)
-        _describe(partial, contents)
-        _replace(partial, path)
+    with alone(partial):
+        _check_free(path, overwrite)  # another conversion may have ended since
+        journal = Journal.begin(partial, identity)
+        resumed = journal.columns
+        with _ended(partial, journal, matrix):
+            writer = (SparseWriter if matrix.is_sparse else DenseWriter)(
+                partial / "X", matrix, kind
+            )
+            writer.resume(journal)
+            while journal.columns < matrix.shape[1]:
+                first = journal.columns
+                last = writer.end(first, memory)
+                values = matrix.columns(first, last)
+                _check_finite(values, first, contents.features)
+                journal.record(last, **writer.write(first, last, values))
+                if progress is not None:
+                    progress(last, matrix.shape[1])
+            writer.finish(journal)
+            _check_unchanged(identity, partial)
+            _describe(partial, contents)
+            _replace(partial, path)
     tidy(path)
     return Conversion(
         path, matrix.shape, matrix.is_sparse, kind.name, tuple(contents.columns), resumed,
         contents.notes,
     )  # fmt: skip
+
+
+def _check_free(path: Path, overwrite: bool) -> None:
+    """Raise an OSError where a store cannot be."""
+    if os.path.lexists(path) and not overwrite:
+        raise FileExistsError(
+            f"{path}: exists; remove it, give another name, or pass overwrite=True (--overwrite)."
+        )
+    if os.path.lexists(path) and not (path / METADATA).exists():
+        raise FileExistsError(f"{path}: exists and is no store; it is not replaced.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent}: no such directory; create it first.")
+
+
+def _opened(
+    data: Any, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
+    layer: str | None,
+) -> tuple[Contents, dict[str, Any] | None]:  # fmt: skip
+    """Return what data hold, and what says that a file is the same one in a later call."""
+    asked = [target, id, *keep, *drop, layer]
+    if isinstance(data, str | os.PathLike):
+        source = Path(data).absolute()
+        written = _written(source)
+        contents = open_source(source, target, id, keep, drop, layer)
+        return contents, {"source": str(source), "written": written, "asked": asked}
+    if any(asked):
+        raise ValueError(
+            "target, id, keep, drop and layer name what a file has; convert an array of the "
+            "features alone, or the file."
+        )
+    named = getattr(data, "columns", None)
+    design = OfDesign(data)
+    names = design.names or (None if named is None else [str(name) for name in named])
+    return Contents(design, names), None
+
+
+def _check_unchanged(identity: Mapping[str, Any] | None, partial: Path) -> None:
+    """Raise FileError where a file is not the one that was begun with; forget what was written."""
+    if identity is not None and _written(Path(identity["source"])) != identity["written"]:
+        shutil.rmtree(partial)
+        raise FileError(f"{identity['source']}: has changed while it was read; convert it again.")
 
 
 @contextmanager
@@ -205,23 +235,17 @@ def _kind(matrix: Matrix, dtype: str | None) -> np.dtype[Any]:
 
 
 def _check_finite(values: Any, first: int, names: Sequence[str] | None) -> None:
+    """Raise FileError with the place of the first number that is NaN or infinite."""
     is_sparse = sp.issparse(values)
-    entries: Any = sp.coo_array(values) if is_sparse else None
-    wrong = (
-        np.flatnonzero(~np.isfinite(entries.data))
-        if entries is not None
-        else (
-            np.empty(0)
-            if values.dtype.kind != "f" or np.isfinite(values).all()
-            else np.flatnonzero(~np.isfinite(values))
-        )
-    )
-    if not wrong.size:
+    stored = values.data if is_sparse else values
+    if stored.dtype.kind != "f" or np.isfinite(stored).all():
         return
-    if entries is not None:
-        row, column = int(entries.row[wrong[0]]), int(entries.col[wrong[0]])
+    if is_sparse:
+        entries: Any = values.tocoo()
+        places = np.column_stack([entries.row, entries.col])[~np.isfinite(entries.data)]
     else:
-        row, column = divmod(int(wrong[0]), values.shape[1])
+        places = np.argwhere(~np.isfinite(values))
+    row, column = places[0].tolist()
     name = f" ({quote(names[first + column])})" if names is not None else ""
     raise FileError(
         f"Input X contains NaN or infinity at row {row}, column {first + column}{name}; remove or "
@@ -230,7 +254,18 @@ def _check_finite(values: Any, first: int, names: Sequence[str] | None) -> None:
 
 
 def _check_names(contents: Contents) -> None:
-    """Raise FileError where names are not one for each feature, or not different."""
+    """Raise FileError where names or columns of the samples cannot be stored, before all work."""
+    for name, values in contents.columns.items():
+        if not _NAME.fullmatch(name) or name in (INDEX, METADATA) or len(name.encode()) > 200:
+            raise FileError(f"the column {quote(name)} cannot be stored by that name; rename it.")
+        fits = values.dtype.kind in "Ubif" or (
+            values.dtype.kind == "u" and (values <= np.iinfo(np.int64).max).all()
+        )
+        if not fits:
+            raise FileError(
+                f"the column {quote(name)} must be text or numbers, without gaps and below 2^63; "
+                f"got {values.dtype}."
+            )
     names = contents.features
     if names is None:
         return
@@ -250,7 +285,8 @@ def _describe(partial: Path, contents: Contents) -> None:
     _write_frame(partial / "var", features, {})
     _write_frame(partial / "obs", samples, contents.columns)
     own = {"version": LATEST, "named": contents.features is not None,
-           "samples named": contents.samples is not None}  # fmt: skip
+           "samples named": contents.samples is not None,
+           "first index": contents.first_index}  # fmt: skip
     write_group(partial, {"encoding-type": "anndata", "encoding-version": "0.1.0", OWN: own})
 
 
@@ -259,8 +295,6 @@ def _write_frame(path: Path, names: Iterable[str], columns: Mapping[str, NDArray
     text = {"encoding-type": "string-array", "encoding-version": "0.2.0"}
     write_texts(path / INDEX, list(names), text)
     for name, values in columns.items():
-        if "/" in name or name == INDEX or name.startswith("."):
-            raise FileError(f"the column {quote(name)} cannot be stored by that name; rename it.")
         if values.dtype.kind == "U":
             write_texts(path / name, values.tolist(), text)
             continue

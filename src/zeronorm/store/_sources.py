@@ -59,6 +59,7 @@ class Contents:
     samples: Sequence[str] | None = None
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # of the samples, by name
     notes: tuple[str, ...] = ()
+    first_index: int = 0  # what the data call their first feature when features have no names
 
 
 class OfDesign:
@@ -142,26 +143,28 @@ class OfText:
 
     def __init__(self, path: Path) -> None:
         self._blocks: Callable[[], Iterator[Rows]] = lambda: svmlight_blocks(path)
-        labels, counts, self._first = [], np.zeros(1, np.int64), 1
+        labels, counts, highest = [], np.zeros(1, np.int64), 0
         for rows in self._blocks():
             labels.append(rows.labels)
-            if rows.highest >= counts.size:
-                counts = np.concatenate(
-                    [counts, np.zeros(rows.highest + 1 - counts.size, np.int64)]
-                )
-            counts += np.bincount(rows.indices, minlength=counts.size)
+            highest = max(highest, rows.highest)
+            if highest >= counts.size:  # twice the room, so that few blocks copy the counts
+                known = counts
+                counts = np.zeros(max(2 * known.size, highest + 1), np.int64)
+                counts[: known.size] = known
+            np.add.at(counts, rows.indices, 1)  # in the time of the block, whatever the width
+        counts = counts[: highest + 1]
         if not labels:
             raise FileError(f"{path}: no samples in it (only blank lines or comments).")
         if not counts.any():
             raise FileError(f"{path}: no features in it (every line is a label alone).")
-        self._first = int(counts[0] == 0)
+        self.first_index = int(counts[0] == 0)
         self.labels: FloatArray = np.concatenate(labels)
-        self._indptr = np.concatenate([[0], np.cumsum(counts[self._first :])])
+        self._indptr = np.concatenate([[0], np.cumsum(counts[self.first_index :])])
         self.shape = self.labels.size, self._indptr.size - 1
 
     def columns(self, first: int, last: int) -> sp.csc_array[Any]:
         """Return some columns."""
-        low, high = first + self._first, last + self._first
+        low, high = first + self.first_index, last + self.first_index
         parts: list[tuple[NDArray[np.int32], IndexArray, FloatArray]] = []
         for rows in self._blocks():
             own = np.flatnonzero((rows.indices >= low) & (rows.indices < high))
@@ -188,7 +191,8 @@ def open_source(
             if given:
                 raise FileError(f"{path}: svmlight has no columns to name; leave out {what}.")
         matrix = OfText(path)
-        return Contents(matrix, columns={LABEL: _plain(matrix.labels)})
+        labels = {LABEL: _plain(matrix.labels)}
+        return Contents(matrix, columns=labels, first_index=matrix.first_index)
     if suffixes[-1:] and suffixes[-1] in _HDF5:
         return _of_annotated(path, target, keep, layer)
     if path.is_dir():
@@ -203,7 +207,9 @@ def open_source(
     if table.y is not None:
         columns = _targets(table.y, table.target_name) | columns
     names = table.feature_names
-    return Contents(OfDesign(table.X), names, table.sample_names, columns, table.notes)
+    return Contents(
+        OfDesign(table.X), names, table.sample_names, columns, table.notes, table.first_index
+    )
 
 
 def _of_annotated(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,54 @@ from ..designs._dense import BLOCK_BYTES
 from ..designs._zarr import ZarrArray, write_group, write_whole
 from ._sources import Matrix
 
+locks: Any = None
+with suppress(ImportError):  # Windows has no such locks
+    import fcntl
+
+    locks = fcntl
+
 SPARSE_ENTRIES = 1 << 23  # in a file: 64 MiB of float64
 JOURNAL_FILE = "journal.json"
 _LENGTHS, _TAIL = "lengths", "tail-"
+
+
+@contextmanager
+def alone(partial: Path) -> Iterator[None]:
+    """Make a directory and hold it, by a lock that ends with the process.
+
+    FileExistsError where another conversion holds it: two would write one store of both.
+    """
+    partial.mkdir(exist_ok=True)
+    handle = os.open(partial, os.O_RDONLY)
+    try:
+        if not (_is_locked(handle) and _is_at(partial, handle)):
+            raise FileExistsError(
+                f"{partial}: another conversion is writing it; wait for it, or name another store."
+            )
+        yield
+    finally:
+        os.close(handle)
+
+
+def _is_locked(handle: int) -> bool:
+    """Lock a directory; where the system has no locks there is none to be had by others."""
+    if locks is None:  # pragma: no cover
+        return True
+    try:
+        locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        pass
+    return True
+
+
+def _is_at(path: Path, handle: int) -> bool:
+    """Whether a directory still has its name: the one that held it before may have renamed it."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(handle))
+    except FileNotFoundError:
+        return False
 
 
 @dataclass(slots=True)
@@ -42,11 +88,13 @@ class Journal:
                 return cls(file, identity, int(known["columns"]), int(known["entries"]))
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        if partial.exists():
-            if not file.exists() and any(partial.iterdir()):
-                raise FileExistsError(f"{partial}: exists and is no unfinished store; remove it.")
-            shutil.rmtree(partial)
-        partial.mkdir()
+        if not file.exists() and any(partial.iterdir()):
+            raise FileExistsError(f"{partial}: exists and is no unfinished store; remove it.")
+        for old in partial.iterdir():
+            if old.is_dir():
+                shutil.rmtree(old)
+            else:
+                old.unlink()
         journal = cls(file, identity)
         journal.record(0)
         return journal
