@@ -51,11 +51,6 @@ class Store(Design):
         return read_texts(self.path / "var" / INDEX) if self._own["named"] else None
 
     @property
-    def storage(self) -> str:
-        """How the numbers are stored, in words."""
-        return f"{'sparse' if self.is_sparse else 'dense'} {self.dtype}, in a store"
-
-    @property
     def has_samples(self) -> bool:
         """Whether the samples have names."""
         return bool(self._own["samples named"])
