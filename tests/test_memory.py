@@ -39,8 +39,9 @@ y = X[:, :5].sum(axis=1) > 0
 model = BudgetClassifier(k, calibrate=False)
 said = estimate_memory(X, model, y)
 model.fit(X, y)
-peak = next(int(l.split()[1]) * 1024 for l in open("/proc/self/status") if l.startswith("VmHWM"))
-print(said.total, peak, said.parts["X"])
+sizes = dict(line.split(":", 1) for line in open("/proc/self/status"))
+peak, of_files = (1024 * int(sizes[name].split()[0]) for name in ("VmHWM", "RssFile"))
+print(said.total, peak - of_files, said.parts["X"])  # libraries are no memory of its own
 """
 
 
