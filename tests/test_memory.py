@@ -76,7 +76,8 @@ def test_parts_follow_the_storage(tmp_path):
     ):
         parts = estimate_memory(S, estimator).parts
         assert (parts["conversion"] > 0) == converted
-    assert estimate_memory(F, model).total == sum(estimate_memory(F, model).parts.values())
+    said = estimate_memory(F, model)
+    assert said.total == sum(said.parts.values())
 
 
 @pytest.mark.parametrize(
