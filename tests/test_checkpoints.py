@@ -296,3 +296,14 @@ def test_the_command_goes_on(run, tmp_path, monkeypatch):
     refused = run(*command, "--checkpoint", "c", code=2)
     assert "not a checkpoint" in refused.stderr
     assert (tmp_path / "c").read_text() == "mine"
+
+
+@pytest.mark.parametrize("place", [(0, 1), (17, 3), (N - 1, P - 2)])
+def test_any_value_of_the_data_counts(place, tmp_path):
+    """A fit of changed data would take its answers, and its certificate, from those of before."""
+    model = BudgetRegressor(K, standardize=False, checkpoint=tmp_path / "c")
+    model.fit(X, Z)
+    other = X.copy()
+    other[place] += 1e-3
+    with pytest.raises(ValueError, match="other data"):
+        model.fit(other, Z)

@@ -7,9 +7,10 @@ entries, of n rows). A fit that is started again begins at its beginning; where 
 the data and its answer is in the file, the answer is taken from there. What is computed between
 passes, on the selected features, is computed again.
 
-An answer is known by its vector and its data. Hence a file can never give a fit a wrong answer,
-whatever it is asked: what is not in it is read from the data. To be of use it has to be of this
-fit, so that parameters, target, weights and data are compared, and other ones refused by name.
+An answer is known by its vector and its data: by a digest of the data's scores for one fixed
+vector, a pass at the beginning of a fit, in which every value of X counts. What is not in the file
+is read from the data. To be of use it has to be of this fit, so that parameters, target, weights
+and data are compared, and other ones refused by name.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ from .files import PathLike, quote
 from .persistence._journal import CheckpointError, JournalFile
 from .solvers.journal import Identity, Journal, current
 
-SAMPLED = 8  # columns that the digest of X reads
 UNTOLD = {"n_threads", "checkpoint"}  # parameters that change no result
 LONGEST = 60  # of a value that messages show
 
@@ -42,8 +42,8 @@ class Checkpoint(Journal):
     All passes over the data inside are kept, of one fit or of several after each other: the fits of
     this package, `cross_validate`, `l1_path`, `certify`, `prove`. The same program, run again with
     the same file, goes on where it was killed and ends with the same bits. The file stays until it
-    is deleted; a complete one gives the fit again without a pass over the data, but for the scales
-    of its columns.
+    is deleted; a complete one gives the fit again without a pass over the data, but for the ones
+    that know them again and find the scales of its columns.
 
     Parameters
     ----------
@@ -216,15 +216,15 @@ def _differences(there: Any, here: Mapping[str, str]) -> str:
 
 
 def _digest_of(base: Design, design: Design) -> str:
-    """Return a digest of the shape and the type, of a few columns, and of all means and scales.
+    """Return a digest of the shape and the type, of a score of every column, of means and scales.
 
-    The columns are of the storage. Means and scales, which wrappers lift scores by, are of all
-    values, so that a change of any is noticed wherever columns are scaled.
+    The vector of the scores is drawn, so that no value of X, nor a change of some, goes unnoticed.
     """
-    n_features = base.shape[1]
-    sampled = np.unique(np.linspace(0, n_features - 1, SAMPLED).astype(np.int64))
-    columns: Any = base.gather(sampled)
-    columns = columns if isinstance(columns, np.ndarray) else columns.toarray()
+    n_samples, n_features = base.shape
+    drawn = np.random.default_rng(0).standard_normal(n_samples)
+    starts = range(0, n_features, base.block)
+    parts = [base.correlate(drawn, j, min(j + base.block, n_features)) for j in starts]
+    seen = np.concatenate(parts)
     v, wrappers = np.ones(design.shape[0]), []
     while isinstance(design, Wrapper):
         wrappers.append((design, v))
@@ -232,7 +232,7 @@ def _digest_of(base: Design, design: Design) -> str:
     lifted = np.ones((n_features, *v.shape[1:]))
     for wrapper, v in reversed(wrappers):
         lifted = wrapper.lift(lifted, v, 0, wrapper.shape[1])
-    return _digest(type(base).__name__, base.shape, base.scan_error, columns, lifted)
+    return _digest(type(base).__name__, base.shape, base.scan_error, seen, lifted)
 
 
 def _digest(*values: Any) -> str:
