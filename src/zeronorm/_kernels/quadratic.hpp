@@ -96,9 +96,7 @@ class QuadraticSolver {
     // 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2: with the sizes sorted, the first ones are above
     // t = (sum of the others) / (q - how many they are).
     double penalty_of(const double* u) {
-        double fixed = 0.0;
-        for (std::int64_t j = 0; j < n_fixed_; ++j)
-            fixed += u[j] * u[j];
+        const double fixed = std::inner_product(u, u + n_fixed_, u, 0.0);
         sizes_.clear();
         for (std::int64_t j = n_fixed_; j < p_; ++j)
             if (u[j] != 0.0) sizes_.push_back(std::abs(u[j]));
@@ -126,9 +124,7 @@ class QuadraticSolver {
 
     // 1/2 (the squares of A, and the q largest of the others)
     double conjugate(const double* scores) {
-        double squares = 0.0;
-        for (std::int64_t j = 0; j < n_fixed_; ++j)
-            squares += scores[j] * scores[j];
+        const double squares = std::inner_product(scores, scores + n_fixed_, scores, 0.0);
         sizes_.clear();
         for (std::int64_t j = n_fixed_; j < p_; ++j)
             sizes_.push_back(scores[j] * scores[j]);

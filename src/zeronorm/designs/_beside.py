@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,7 +12,35 @@ from .._typing import Design, FloatArray, IndexArray
 from ._dense import as_features, as_vectors
 
 
-class Beside(Design):
+class InParts(Design):
+    """A design whose columns are those of others, one after the other."""
+
+    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
+        """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
+
+        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
+        """
+        as_vectors(v, self.shape, start, stop)
+        scores = np.empty((stop - start, *v.shape[1:]))
+        for part, first, last, place in self._parts(start, stop):
+            scores[place : place + last - first] = part.correlate(v, first, last)
+        return scores
+
+    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
+        as_vectors(weight, self.shape, start, stop)
+        total, square = np.empty(stop - start), np.empty(stop - start)
+        for part, first, last, place in self._parts(start, stop):
+            own = slice(place, place + last - first)
+            total[own], square[own] = part.moments(weight, first, last)
+        return total, square
+
+    @abstractmethod
+    def _parts(self, start: int, stop: int) -> Iterator[tuple[Design, int, int, int]]:
+        """Yield (part, first, last, place): its columns first <= j < last, and where they go."""
+
+
+class Beside(InParts):
     """The columns of several designs of the same rows, one after the other.
 
     Parameters
@@ -76,26 +105,6 @@ class Beside(Design):
             names += own
         return names
 
-    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
-
-        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
-        """
-        as_vectors(v, self.shape, start, stop)
-        scores = np.empty((stop - start, *v.shape[1:]))
-        for part, first, last, place in self._within(start, stop):
-            scores[place : place + last - first] = part.correlate(v, first, last)
-        return scores
-
-    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
-        as_vectors(weight, self.shape, start, stop)
-        total, square = np.empty(stop - start), np.empty(stop - start)
-        for part, first, last, place in self._within(start, stop):
-            found = slice(place, place + last - first)
-            total[found], square[found] = part.moments(weight, first, last)
-        return total, square
-
     def gather(self, features: IndexArray | slice) -> FloatArray:
         """Return the columns in the given order, F-ordered float64."""
         n_samples, n_features = self.shape
@@ -111,8 +120,7 @@ class Beside(Design):
                 gathered[:, places] = own
         return gathered
 
-    def _within(self, start: int, stop: int) -> Iterator[tuple[Design, int, int, int]]:
-        """Yield (part, first, last, place): its columns first <= j < last, and where they go."""
+    def _parts(self, start: int, stop: int) -> Iterator[tuple[Design, int, int, int]]:
         for part, begin in zip(self.parts, self._starts.tolist(), strict=False):
             first, last = max(start - begin, 0), min(stop - begin, part.shape[1])
             if first < last:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from .._kernels import FLOAT32_SCAN_ERROR, audit_indices
 from .._typing import Design, FloatArray, IndexArray, Stored, float64_scan_error
-from ._dense import SAMPLED_ROWS, Dense, as_features, as_vectors
+from ._beside import InParts
+from ._dense import SAMPLED_ROWS, Dense, as_features
 from ._sparse import Sparse, compressed
 from ._zarr import METADATA, StoreError, ZarrArray, open_array, read_node, read_texts
 
@@ -25,7 +26,7 @@ OWN = "zeronorm"  # attribute of a store's group that has the version
 INDEX = "_index"  # names of rows of `obs` and `var`
 
 
-class Store(Design):
+class Store(InParts):
     """A matrix in a store, (n_samples, n_features): a directory that `zeronorm.convert` wrote.
 
     A block of columns is a file that is mapped while it is read, so that a store may be larger than
@@ -76,26 +77,6 @@ class Store(Design):
             for number in range(array.n_chunks):
                 array.check(number)
 
-    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
-
-        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
-        """
-        as_vectors(v, self.shape, start, stop)
-        scores = np.empty((stop - start, *v.shape[1:]))
-        for part, first, last, place in self._parts(start, stop):
-            scores[place : place + last - first] = part.correlate(v, first, last)
-        return scores
-
-    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
-        as_vectors(weight, self.shape, start, stop)
-        total, square = np.empty(stop - start), np.empty(stop - start)
-        for part, first, last, place in self._parts(start, stop):
-            own = slice(place, place + last - first)
-            total[own], square[own] = part.moments(weight, first, last)
-        return total, square
-
     def gather(self, features: IndexArray | slice) -> Stored:
         """Return the columns in the given order: F-ordered float64, or a csc_array if sparse."""
         n_features = self.shape[1]
@@ -106,10 +87,6 @@ class Store(Design):
     @abstractmethod
     def _arrays(self) -> list[ZarrArray]:
         """Return the arrays that the matrix is made of."""
-
-    @abstractmethod
-    def _parts(self, start: int, stop: int) -> Iterator[tuple[Design, int, int, int]]:
-        """Yield (part, first, last, place): its columns first <= j < last, and where they go."""
 
     @abstractmethod
     def _gathered(self, features: IndexArray) -> Stored:
