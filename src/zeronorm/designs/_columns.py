@@ -188,7 +188,7 @@ class SparseColumns:
 
     def dot(self, v: FloatArray) -> FloatArray:
         """Return Z'v."""
-        return np.asarray(self._x.T @ v)
+        return np.asarray(self._transposed @ v)
 
     def dot_each(self, v: FloatArray) -> FloatArray:
         """Return Z'v."""
@@ -239,6 +239,10 @@ class SparseColumns:
         """Return (indptr, indices, data) of some rows, compressed by row."""
         found = self._by_row[rows]
         return found.indptr, found.indices.astype(np.int32, copy=False), found.data
+
+    @cached_property
+    def _transposed(self) -> Any:
+        return self._x.T  # shares the entries; SciPy takes longer to make it than to multiply by it
 
     @cached_property
     def _by_row(self) -> Any:
