@@ -9,8 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from ._genotypes import is_genotypes
 from ._input import read
+from ._messages import readers_may_leave
 from ._options import InfoOptions
 from ._output import print_json
 from ._takes import takes
@@ -24,6 +27,9 @@ def info(options: InfoOptions) -> None:
     from .. import persistence
     from .reports._model import print_installation, print_model
 
+    if options.check:
+        _check(options)
+        return
     if options.model is None:
         _show(_describe_installation(), options.as_json, print_installation)
         return
@@ -50,6 +56,33 @@ def info(options: InfoOptions) -> None:
 def _show(document: dict[str, Any], as_json: bool, report: Callable[[Any], None]) -> None:
     """Print a document as JSON, or the report of it."""
     (print_json if as_json else report)(document)
+
+
+def _check(options: InfoOptions) -> None:
+    """Compare the blocks of a store with their checksums; exit with 1 where one is damaged."""
+    from ..designs._store import is_store
+    from ..store import check_store
+    from .reports._store import print_check
+
+    path = options.model
+    if path is None or not is_store(path):
+        raise ValueError(
+            f"--check is of a store, a directory that zeronorm convert wrote; got {path}. Name "
+            "one, or leave out --check."
+        )
+    found = check_store(path)
+    document = {
+        "source": path,
+        "files": found.files,
+        "damage": [
+            {"file": str(one.file), "columns": one.columns, "reason": one.reason}
+            for one in found.damage
+        ],
+    }
+    with readers_may_leave():  # the exit code is the same whether anyone reads why
+        _show(document, options.as_json, print_check)
+    if found.damage:
+        raise typer.Exit(1)
 
 
 def _is_data(path: str) -> bool:

@@ -318,6 +318,11 @@ class InfoOptions:
         "Of DATA: for how many features.", "--features", "-k", metavar="K", default="10"
     )
     method: str = option("Of DATA: by which method.", metavar="METHOD", default="auto")
+    check: bool = option(
+        "Of a store: compare all of its blocks with their checksums; 1 where one is damaged.",
+        "--check",
+        default=False,
+    )
     layer: str | None = None
     as_json: bool = False
     debug: bool = False

@@ -29,3 +29,21 @@ def print_store(document: Mapping[str, Any]) -> None:
     for note in document["notes"]:
         pairs.append(("note", show(note, 200)))
     print_pairs(console, pairs)
+
+
+def print_check(document: Mapping[str, Any]) -> None:
+    """Print which files of a store are damaged, and the columns in them."""
+    console = open_console()
+    console.print()
+    pairs: list[tuple[str, str | Text]] = [
+        ("store", styled((show(document["source"]), "bold"))),
+        ("files", f"{document['files']:,} compared with their checksums"),
+        ("damaged", f"{len(document['damage']):,}" if document["damage"] else "none"),
+    ]
+    for one in document["damage"]:
+        columns = one["columns"]
+        of = "names or samples" if columns is None else "columns {:,} to {:,}".format(*columns)
+        pairs.append(("", f"{show(one['file'], 400)}: {of}"))
+        pairs.append(("", show(one["reason"], 400)))
+    print_pairs(console, pairs)
+    console.print()
