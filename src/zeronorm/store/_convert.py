@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..designs._store import INDEX, LATEST, OWN
 from ..designs._zarr import METADATA, ZarrArray, write_group, write_texts
 from ..files import FileError, quote
+from ._genotypes import beside
 from ._sources import KINDS, Contents, Matrix, OfDesign, open_source
 from ._writing import DenseWriter, Journal, SparseWriter, alone, tidy
 
@@ -140,6 +141,8 @@ def convert(
                 first = journal.columns
                 last = writer.end(first, memory)
                 values = matrix.columns(first, last)
+                if contents.impute:
+                    values = _imputed(values, journal)
                 _check_finite(values, first, contents.features)
                 journal.record(last, **writer.write(first, last, values))
                 if progress is not None:
@@ -149,10 +152,15 @@ def convert(
             _describe(partial, contents)
             _replace(partial, path)
     tidy(path)
+    notes = contents.notes
+    if contents.impute:
+        notes += (
+            f"{journal.missing:,} missing values of {journal.incomplete:,} columns are the means "
+            "of their columns",
+        )
     return Conversion(
-        path, matrix.shape, matrix.is_sparse, kind.name, tuple(contents.columns), resumed,
-        contents.notes,
-    )  # fmt: skip
+        path, matrix.shape, matrix.is_sparse, kind.name, tuple(contents.columns), resumed, notes
+    )
 
 
 def _check_free(path: Path, overwrite: bool) -> None:
@@ -234,6 +242,18 @@ def _kind(matrix: Matrix, dtype: str | None) -> np.dtype[Any]:
     return kind
 
 
+def _imputed(values: NDArray[Any], journal: Journal) -> NDArray[Any]:
+    """Put the mean of its column where a number is NaN, 0 where all are, and count these."""
+    missing = np.isnan(values)
+    counts = missing.sum(axis=0)
+    journal.missing += int(counts.sum())
+    journal.incomplete += int(np.count_nonzero(counts))
+    for j in np.flatnonzero(counts):
+        known = values[~missing[:, j], j]
+        values[missing[:, j], j] = known.mean(dtype=np.float64) if known.size else 0.0
+    return values
+
+
 def _check_finite(values: Any, first: int, names: Sequence[str] | None) -> None:
     """Raise FileError with the place of the first number that is NaN or infinite."""
     is_sparse = sp.issparse(values)
@@ -312,7 +332,11 @@ def _write_frame(path: Path, names: Iterable[str], columns: Mapping[str, NDArray
 
 def _written(source: Path) -> list[int]:
     """Return sizes and times of writing of a file, or of the files of a directory, in sum."""
-    files = [source] if source.is_file() else sorted(p for p in source.rglob("*") if p.is_file())
+    files = (
+        [source, *beside(source)]
+        if source.is_file()
+        else sorted(p for p in source.rglob("*") if p.is_file())
+    )
     found = [one.stat() for one in files]
     return [sum(one.st_size for one in found), sum(one.st_mtime_ns for one in found)]
 
