@@ -78,16 +78,21 @@ def convert(
     data : path or matrix
         svmlight (plain or compressed), .npy, .npz, CSV, Parquet (a file, or a directory of files
         with the same columns), .mtx or a directory of 10x Genomics, .h5ad, 10x .h5, a directory of
-        Zarr; or what estimators take as X. svmlight, Parquet, .npy, .h5ad and Zarr are read a few
-        columns at a time; .npz, .mtx and CSV are loaded.
+        Zarr; genotypes as .pgen, .bgen, .vcf, .vcf.gz or .vcf.bgz; or what estimators take as X.
+        svmlight, Parquet, .npy, .h5ad, Zarr and genotypes are read a few columns at a time; .npz,
+        .mtx and CSV are loaded. A column of genotypes is the dosage of an allele, from 0 to 2, of
+        ALT in .pgen and VCF, of the first one in BGEN: the allele that read_plink counts where
+        PLINK 2 has written both files. A missing one is the mean of its variant over the samples,
+        and `notes` says how many there are.
     store : path
         Where it is to be, by custom NAME.zarr.
     target, id, keep, drop : names of columns of CSV, Parquet, .npz or obs
         The target (several with commas between them), the names of samples, other columns that are
         no features and stay with the samples, as times to an event, and columns that are left out.
-        The labels of svmlight are kept as "label", obs of AnnData as a whole.
+        The labels of svmlight are kept as "label", obs of AnnData as a whole. Of .pgen and BGEN
+        they are columns of the .psam or .sample file.
     layer : str
-        Which matrix of an AnnData.
+        Which matrix of an AnnData; of VCF "GT" or "DS", None: GT where all variants have it.
     dtype : "float32", "float64", "uint8", ... or None
         The type of the numbers; None: the one that they have. Numbers that change in it are an
         error, but for rounding to float32.
@@ -153,7 +158,7 @@ def convert(
             _replace(partial, path)
     tidy(path)
     notes = contents.notes
-    if contents.impute:
+    if journal.missing:
         notes += (
             f"{journal.missing:,} missing values of {journal.incomplete:,} columns are the means "
             "of their columns",

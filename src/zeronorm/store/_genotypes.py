@@ -302,15 +302,16 @@ def _library(path: Path, suffix: str) -> Any:
 
 
 def _check_end(path: Path) -> None:
-    """Refuse BGZF that was cut between two blocks, which its reader does not notice."""
+    """Refuse a VCF that was cut where its reader does not notice: in a call, or between blocks."""
+    size = path.stat().st_size
     with path.open("rb") as file:
         head = file.read(14)
         if not head:
             raise FileError(f"{path}: the file is empty.")
-        if head[:2] == _BGZF_END[:2] and head[3] & 4 and head[12:14] == _BLOCK_SIZE:
-            file.seek(max(0, path.stat().st_size - len(_BGZF_END)))
-            if file.read() != _BGZF_END:
-                raise FileError(
-                    f"{path}: the gzip data are cut: the block that ends them is not there. Copy "
-                    "the file again."
-                )
+        end, what = b"\n", "a whole line"
+        if head[:2] == _BGZF_END[:2]:
+            in_blocks = head[3] & 4 and head[12:14] == _BLOCK_SIZE
+            end, what = _BGZF_END if in_blocks else b"", "an empty block"
+        file.seek(max(0, size - len(end)))
+        if end and file.read() != end:
+            raise FileError(f"{path}: does not end with {what}; it is cut. Copy it again.")
