@@ -16,7 +16,13 @@ from ._typing import Design, FloatArray, IndexArray
 from .designs import Beside, Rows, as_design, resolve_threads
 from .designs._genotypes import CODINGS, Genotypes
 from .files import did_you_mean, quote, strict_float
-from .files._plink import check_bed, read_samples_of, read_variants, stems_of
+from .files._plink import (
+    check_bed,
+    names_of_variants,
+    read_samples_of,
+    read_variants,
+    stems_of,
+)
 
 MISSING_PHENOTYPES = ("NA", "nan", "NaN", "na", ".")
 MISSING_NUMBER = -9.0
@@ -181,7 +187,7 @@ def read_plink(
                 f"min_maf={min_maf:g} and max_missing={max_missing:g} leave none of "
                 f"{len(counts):,} variants; ask for less."
             )
-    names = _names_of(table)  # of all: filters change no name
+    names = names_of_variants(table)  # of all: filters change no name
     table = table[kept]
     parts = [*opened(kept, [names[place] for place in kept.tolist()])]
     X: Design = parts[0] if len(parts) == 1 else Beside(parts)
@@ -289,27 +295,6 @@ def _chosen(
     if not found.size:
         raise ValueError(f"{name} must keep at least one; got none.")
     return found
-
-
-def _names_of(variants: NDArray[np.void]) -> list[str]:
-    """Return the names of columns, name_allele as PLINK's own exports have them.
-
-    So another file that counts the other allele does not pass for the same. Where names are not
-    distinct, place and both alleles stand for them, and a number from the second such variant on.
-    """
-    columns = [variants[field].tolist() for field in ("name", "allele")]
-    names = [f"{name}_{allele}" for name, allele in zip(*columns, strict=True)]
-    count = Counter(names)
-    for place, name in enumerate(columns[0]):
-        if name == "." or count[names[place]] > 1:
-            chromosome, _, position, allele, other = variants[place]
-            names[place] = f"{chromosome}:{position}:{other}:{allele}_{allele}"
-    seen = Counter[str]()
-    for place, name in enumerate(names):
-        seen[name] += 1
-        if seen[name] > 1:
-            names[place] = f"{name}#{seen[name]}"
-    return names
 
 
 __all__ = ["Plink", "phenotypes", "places_of", "read_plink", "read_samples"]

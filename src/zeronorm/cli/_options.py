@@ -280,8 +280,9 @@ class ConvertOptions:
     """What `zeronorm convert` is asked for."""
 
     data: str = argument(
-        "svmlight, .npy, .npz, CSV, TSV, Parquet or .mtx; single cells (.h5ad, 10x .h5); or a "
-        "directory: of Parquet files, of 10x (matrix.mtx), of Zarr.",
+        "svmlight, .npy, .npz, CSV, TSV, Parquet or .mtx; single cells (.h5ad, 10x .h5); "
+        "genotypes (.pgen, .bgen, .vcf, .vcf.gz); or a directory: of Parquet files, of 10x "
+        "(matrix.mtx), of Zarr.",
         metavar="DATA",
     )
     store: Path = argument("The store, a directory; by custom NAME.zarr.", metavar="STORE")
@@ -292,7 +293,11 @@ class ConvertOptions:
         metavar="NAME[,NAME2,...]",
     )
     drop: list[str] | None = None
-    layer: str | None = None
+    layer: str | None = option(
+        "Of single cells: the layer, raw, or the genome; default: X. Of VCF: GT or DS; default: "
+        "GT where all variants have it.",
+        metavar="NAME",
+    )
     dtype: str | None = option(
         "The type of the numbers, as float32; default: the one that they have.", metavar="TYPE"
     )

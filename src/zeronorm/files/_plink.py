@@ -138,6 +138,27 @@ def read_variants(path: Path) -> NDArray[np.void]:
     return _records(VARIANT, [chromosome, name, places, allele, other])
 
 
+def names_of_variants(variants: NDArray[np.void]) -> list[str]:
+    """Return the names of columns, name_allele as PLINK's own exports have them.
+
+    So another file that counts the other allele does not pass for the same. Where names are not
+    distinct, place and both alleles stand for them, and a number from the second such variant on.
+    """
+    columns = [variants[field].tolist() for field in ("name", "allele")]
+    names = [f"{name}_{allele}" for name, allele in zip(*columns, strict=True)]
+    count = Counter(names)
+    for place, name in enumerate(columns[0]):
+        if name == "." or count[names[place]] > 1:
+            chromosome, _, position, allele, other = variants[place]
+            names[place] = f"{chromosome}:{position}:{other}:{allele}_{allele}"
+    seen = Counter[str]()
+    for place, name in enumerate(names):
+        seen[name] += 1
+        if seen[name] > 1:
+            names[place] = f"{name}#{seen[name]}"
+    return names
+
+
 def _records(kind: np.dtype[np.void], columns: Sequence[Sequence[Any]]) -> NDArray[np.void]:
     records = np.empty(len(columns[0]), kind)
     for field, column in zip(kind.names or (), columns, strict=True):

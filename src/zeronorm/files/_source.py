@@ -182,6 +182,11 @@ def format_of(source: Source, stream: Stream) -> str:
         raise FileError(f"{source}: compressed twice; decompress it once.")
     if head[:1] == b"\x80" and head[1:2] <= b"\x05":
         raise FileError(f"{source}: a pickle, which is never loaded; save arrays as .npz instead.")
+    if {".pgen", ".bgen", ".vcf"}.intersection(map(str.lower, source.path.suffixes)):
+        raise FileError(
+            f"{source}: genotypes of PLINK 2, BGEN and VCF become a store first: zeronorm convert "
+            f"{source.path.name} STORE.zarr."
+        )
     if source.suffix in {".npy", ".npz", ".parquet", ".h5ad", ".h5"}:
         raise FileError(f"{source}: named {source.suffix} but its content is something else.")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..designs._store import INDEX, LATEST, OWN
 from ..designs._zarr import METADATA, ZarrArray, write_group, write_texts
 from ..files import FileError, quote
+from ._genotypes import beside
 from ._sources import KINDS, Contents, Matrix, OfDesign, open_source
 from ._writing import DenseWriter, Journal, SparseWriter, alone, tidy
 
@@ -77,16 +78,21 @@ def convert(
     data : path or matrix
         svmlight (plain or compressed), .npy, .npz, CSV, Parquet (a file, or a directory of files
         with the same columns), .mtx or a directory of 10x Genomics, .h5ad, 10x .h5, a directory of
-        Zarr; or what estimators take as X. svmlight, Parquet, .npy, .h5ad and Zarr are read a few
-        columns at a time; .npz, .mtx and CSV are loaded.
+        Zarr; genotypes as .pgen, .bgen, .vcf, .vcf.gz or .vcf.bgz; or what estimators take as X.
+        svmlight, Parquet, .npy, .h5ad, Zarr and genotypes are read a few columns at a time; .npz,
+        .mtx and CSV are loaded. A column of genotypes is the dosage of an allele, from 0 to 2, of
+        ALT in .pgen and VCF, of the first one in BGEN: the allele that read_plink counts where
+        PLINK 2 has written both files. A missing one is the mean of its variant over the samples,
+        and `notes` says how many there are.
     store : path
         Where it is to be, by custom NAME.zarr.
     target, id, keep, drop : names of columns of CSV, Parquet, .npz or obs
         The target (several with commas between them), the names of samples, other columns that are
         no features and stay with the samples, as times to an event, and columns that are left out.
-        The labels of svmlight are kept as "label", obs of AnnData as a whole.
+        The labels of svmlight are kept as "label", obs of AnnData as a whole. Of .pgen and BGEN
+        they are columns of the .psam or .sample file.
     layer : str
-        Which matrix of an AnnData.
+        Which matrix of an AnnData; of VCF "GT" or "DS", None: GT where all variants have it.
     dtype : "float32", "float64", "uint8", ... or None
         The type of the numbers; None: the one that they have. Numbers that change in it are an
         error, but for rounding to float32.
@@ -140,6 +146,8 @@ def convert(
                 first = journal.columns
                 last = writer.end(first, memory)
                 values = matrix.columns(first, last)
+                if contents.impute:
+                    values = _imputed(values, journal)
                 _check_finite(values, first, contents.features)
                 journal.record(last, **writer.write(first, last, values))
                 if progress is not None:
@@ -149,10 +157,15 @@ def convert(
             _describe(partial, contents)
             _replace(partial, path)
     tidy(path)
+    notes = contents.notes
+    if journal.missing:
+        notes += (
+            f"{journal.missing:,} missing values of {journal.incomplete:,} columns are the means "
+            "of their columns",
+        )
     return Conversion(
-        path, matrix.shape, matrix.is_sparse, kind.name, tuple(contents.columns), resumed,
-        contents.notes,
-    )  # fmt: skip
+        path, matrix.shape, matrix.is_sparse, kind.name, tuple(contents.columns), resumed, notes
+    )
 
 
 def _check_free(path: Path, overwrite: bool) -> None:
@@ -234,6 +247,18 @@ def _kind(matrix: Matrix, dtype: str | None) -> np.dtype[Any]:
     return kind
 
 
+def _imputed(values: NDArray[Any], journal: Journal) -> NDArray[Any]:
+    """Put the mean of its column where a number is NaN, 0 where all are, and count these."""
+    missing = np.isnan(values)
+    counts = missing.sum(axis=0)
+    journal.missing += int(counts.sum())
+    journal.incomplete += int(np.count_nonzero(counts))
+    for j in np.flatnonzero(counts):
+        known = values[~missing[:, j], j]
+        values[missing[:, j], j] = known.mean(dtype=np.float64) if known.size else 0.0
+    return values
+
+
 def _check_finite(values: Any, first: int, names: Sequence[str] | None) -> None:
     """Raise FileError with the place of the first number that is NaN or infinite."""
     is_sparse = sp.issparse(values)
@@ -312,7 +337,11 @@ def _write_frame(path: Path, names: Iterable[str], columns: Mapping[str, NDArray
 
 def _written(source: Path) -> list[int]:
     """Return sizes and times of writing of a file, or of the files of a directory, in sum."""
-    files = [source] if source.is_file() else sorted(p for p in source.rglob("*") if p.is_file())
+    files = (
+        [source, *beside(source)]
+        if source.is_file()
+        else sorted(p for p in source.rglob("*") if p.is_file())
+    )
     found = [one.stat() for one in files]
     return [sum(one.st_size for one in found), sum(one.st_mtime_ns for one in found)]
 

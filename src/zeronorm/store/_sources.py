@@ -19,6 +19,7 @@ from ..files._annotated import Annotated
 from ..files._hdf5 import open_annotated
 from ..files._svmlight import Rows, svmlight_blocks
 from ..files._table import unique_names
+from ._genotypes import genotypes_suffix, open_genotypes
 
 KINDS = {np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32",
                                      "float32", "float64")}  # fmt: skip
@@ -59,6 +60,7 @@ class Contents:
     samples: Sequence[str] | None = None
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # of the samples, by name
     notes: tuple[str, ...] = ()
+    impute: bool = False  # whether NaN is the mean of its column
     first_index: int = 0  # what the data call their first feature when features have no names
 
 
@@ -193,6 +195,13 @@ def open_source(
         matrix = OfText(path)
         labels = {LABEL: _plain(matrix.labels)}
         return Contents(matrix, columns=labels, first_index=matrix.first_index)
+    if genotypes_suffix(path) is not None and not path.is_dir():
+        for what, unwanted in (("id", id), ("drop", drop)):
+            if unwanted:
+                raise FileError(f"{path}: genotypes have no columns to name; leave out {what}.")
+        wanted = [*(target.split(",") if target else ()), *keep]
+        dosages, names, columns, notes = open_genotypes(path, layer, wanted)
+        return Contents(dosages, names, dosages.samples, columns, notes, impute=True)
     if suffixes[-1:] and suffixes[-1] in _HDF5:
         return _of_annotated(path, target, keep, layer)
     if path.is_dir():
@@ -201,15 +210,14 @@ def open_source(
         return _of_parquet([path], target, id, keep, drop)
     if ".mtx" in suffixes:
         return Contents(OfDesign(_market(path)))
-    wanted = {name: name for name in keep}
-    table = read_table(path, target, id=id, columns=wanted, drop=drop)
+    table = read_table(path, target, id=id, columns={name: name for name in keep}, drop=drop)
     columns = dict(table.columns)
     if table.y is not None:
         columns = _targets(table.y, table.target_name) | columns
-    names = table.feature_names
     return Contents(
-        OfDesign(table.X), names, table.sample_names, columns, table.notes, table.first_index
-    )
+        OfDesign(table.X), table.feature_names, table.sample_names, columns, table.notes,
+        first_index=table.first_index,
+    )  # fmt: skip
 
 
 def _of_annotated(

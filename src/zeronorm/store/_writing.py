@@ -77,6 +77,8 @@ class Journal:
     identity: Mapping[str, Any] | None
     columns: int = 0
     entries: int = 0
+    missing: int = 0  # numbers that are the mean of their column
+    incomplete: int = 0  # columns with such
 
     @classmethod
     def begin(cls, partial: Path, identity: Mapping[str, Any] | None) -> Journal:
@@ -85,7 +87,8 @@ class Journal:
         try:
             known = json.loads(file.read_bytes())
             if identity is not None and known["identity"] == identity:
-                return cls(file, identity, int(known["columns"]), int(known["entries"]))
+                counts = ("columns", "entries", "missing", "incomplete")
+                return cls(file, identity, *(int(known[name]) for name in counts))
         except (OSError, ValueError, KeyError, TypeError):
             pass
         if not file.exists() and any(partial.iterdir()):
