@@ -1717,3 +1717,13 @@ def test_ctrl_c_ends_a_fit_and_leaves_nothing(tmp_path):
     assert process.returncode == 130
     assert (out, err) == ("", "Interrupted.\n")
     assert os.listdir(tmp_path) == ["a.npz"]
+
+
+@pytest.mark.parametrize("megabytes", ["inf", "nan", "-1", "0", "1e30"])
+def test_memory_of_convert_is_some_megabytes(fails, tmp_path, megabytes):
+    """A number that is no size would be an error of Python, or a conversion without bounds."""
+    np.save(tmp_path / "x.npy", np.eye(3))
+    message = fails(
+        "convert", str(tmp_path / "x.npy"), str(tmp_path / "x.zarr"), "--memory", megabytes
+    )
+    assert "--memory must be a number of megabytes from 1 to 1e+09" in message

@@ -1179,3 +1179,10 @@ def test_verification_imports_numpy_and_the_record_alone():
             elif isinstance(node, ast.ImportFrom):
                 found.add(node.module)
         assert found <= allowed | {"collections.abc", "functools", "enum"}, file.name
+
+
+@pytest.mark.parametrize("given", ["model.cert", Path("model.cert"), None, BudgetClassifier(2)])
+def test_what_is_no_certificate_is_told_where_one_is(given):
+    """A user who has a file, or a model, would not know how to come to its certificate."""
+    with pytest.raises(CertificateError, match=r"certificate_; a file, in .*load_certificate"):
+        verify(np.eye(2), [0, 1], given)

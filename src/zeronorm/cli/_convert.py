@@ -10,10 +10,17 @@ from ._output import print_json
 from ._progress import watched
 from ._takes import takes
 
+MEGABYTES = 1, 1e9  # what --memory may be
+
 
 @takes(ConvertOptions)
 def convert(options: ConvertOptions) -> None:
     """Write data as a store: blocks of columns on disk, which may be larger than memory."""
+    if not MEGABYTES[0] <= options.memory <= MEGABYTES[1]:
+        raise ValueError(
+            f"--memory must be a number of megabytes from {MEGABYTES[0]:g} to {MEGABYTES[1]:g}, as "
+            f"--memory 512; got {options.memory:g}."
+        )
     with watched(options.quiet) as work:
         work.progress.phase("Starting")
         from ..store import convert as written

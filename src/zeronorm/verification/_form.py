@@ -50,7 +50,9 @@ def check_form(certificate: Certificate) -> Certificate:
 def _copied(given: Any) -> Certificate:
     if type(given) is not Certificate:
         raise CertificateError(
-            f"certificate must be a zeronorm.result.Certificate; got {type(given).__name__}."
+            f"certificate must be a zeronorm.result.Certificate; got {type(given).__name__}. A "
+            "fitted model has them in certificate_; a file, in "
+            "zeronorm.persistence.load_certificate(path).certificates."
         )
     values = {field.name: getattr(given, field.name) for field in fields(Certificate)}
     several = getattr(values["dual"], "ndim", 1) == 2
