@@ -87,6 +87,49 @@ def test_compiled_and_python_lead_to_the_same_minimum(monkeypatch, seed):
     assert max(gaps) < 1e-5
 
 
+def gap(H, r, code, n_fixed, q, u):
+    """Return how far u may be from the minimum: its value less the dual one at c = r - Hu."""
+    c = r - H @ u
+    squares = np.bincount(code, c**2)
+    most = np.sort(squares[n_fixed:])[::-1][:q].sum()
+    dual = -0.5 * float(u @ H @ u) - 0.5 * (squares[:n_fixed].sum() + most)
+    return objective(H, r, code, n_fixed, q, u) - dual
+
+
+@pytest.mark.parametrize("seed", [*range(20), *slow(*range(20, 200))])
+def test_minima_of_groups_have_no_gap(seed):
+    """Bounds of several responses or classes would be too low, and their proofs take longer."""
+    rng = np.random.default_rng(seed)
+    n_units = int(rng.integers(2, 15))
+    code = np.repeat(np.arange(n_units), rng.integers(1, 6, n_units))
+    n_fixed = int(rng.integers(0, n_units))
+    q = int(rng.integers(1, n_units - n_fixed + 1))
+    n = int(rng.integers(1, 40)) if seed % 2 else 3 * code.size
+    X = rng.integers(-2, 3, (n, code.size)) * 10.0 ** rng.integers(-1, 2, n_units)[code]
+    H, r = X.T @ X, X.T @ rng.standard_normal(n)
+    units = Grouped(code, n_units, np.ones(code.size, bool))
+    for start in (np.zeros(code.size), rng.standard_normal(code.size)):
+        u = Quadratic(H, r, units, n_fixed, q).minimise(start, 1e-12)
+        assert gap(H, r, code, n_fixed, q, u) < 1e-5
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_groups_of_one_are_features_by_themselves(seed):
+    """One response would have another bound than the same response as one of a list."""
+    code = np.arange(12)
+    usable = np.ones(12, bool)
+    for n_fixed, q in ((0, 3), (2, 1), (1, 11)):
+        H, r = draw(seed, 30, code)
+        values = [
+            objective(H, r, code, n_fixed, q, model.minimise(np.zeros(12), 1e-12))
+            for model in (
+                Quadratic(H, r, Singles(usable), n_fixed, q),
+                Quadratic(H, r, Grouped(code, 12, usable), n_fixed, q),
+            )
+        ]
+        assert values[0] == pytest.approx(values[1], rel=1e-9)
+
+
 @pytest.mark.skipif(not _kernels.HAS_COMPILED_SOLVERS, reason="there is only one way")
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e300])
 def test_numbers_that_have_no_order_end_a_minimisation(wrong):
