@@ -1717,3 +1717,12 @@ def test_ctrl_c_ends_a_fit_and_leaves_nothing(tmp_path):
     assert process.returncode == 130
     assert (out, err) == ("", "Interrupted.\n")
     assert os.listdir(tmp_path) == ["a.npz"]
+
+
+@pytest.mark.parametrize("memory", ["inf", "nan", "-5", "0", "0.5", "1e300"])
+def test_memory_of_a_conversion_is_a_number_of_megabytes(fails, table, tmp_path, memory):
+    """Infinity would overflow where bytes are counted, an unexpected error."""
+    said = fails("convert", table, tmp_path / "x.zarr", f"--memory={memory}")
+    assert "--memory must be a number of megabytes from 1" in said
+    assert "For example: --memory 1024" in said
+    assert not (tmp_path / "x.zarr").exists()

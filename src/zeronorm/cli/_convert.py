@@ -10,10 +10,17 @@ from ._output import print_json
 from ._progress import watched
 from ._takes import takes
 
+MOST_MEGABYTES = 1e12
+
 
 @takes(ConvertOptions)
 def convert(options: ConvertOptions) -> None:
     """Write data as a store: blocks of columns on disk, which may be larger than memory."""
+    if not 1 <= options.memory <= MOST_MEGABYTES:  # NaN is not either
+        raise ValueError(
+            f"--memory must be a number of megabytes from 1 to {MOST_MEGABYTES:g}; got "
+            f"{options.memory:g}. For example: --memory 1024."
+        )
     with watched(options.quiet) as work:
         work.progress.phase("Starting")
         from ..store import convert as written
