@@ -1184,5 +1184,7 @@ def test_verification_imports_numpy_and_the_record_alone():
 @pytest.mark.parametrize("given", ["model.npz", Path("x.certificate.npz"), None, {}])
 def test_what_is_no_certificate_is_told_how_to_be_one(given):
     """A path would be refused without a word on how a file is checked."""
-    with pytest.raises(CertificateError, match=r"Certificate; got .*certificate_.*load_certificate"):
+    with pytest.raises(
+        CertificateError, match=r"Certificate; got .*certificate_.*load_certificate"
+    ):
         verify(np.ones((4, 2)), [0, 1, 0, 1], given)
