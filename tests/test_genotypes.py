@@ -11,7 +11,7 @@ from plink import draw, imputed, write_plink
 from zeronorm import BudgetClassifier, BudgetRegressor, cross_validate, read_plink
 from zeronorm._kernels import FLOAT32_SCAN_ERROR, reference
 from zeronorm._kernels import _native as native
-from zeronorm.designs import Beside, Rows, as_design
+from zeronorm.designs import Beside, Rows, Scaled, as_design
 from zeronorm.designs._genotypes import Genotypes, packed_rows
 from zeronorm.files import FileError, MissingFileError
 
@@ -421,6 +421,9 @@ def test_columns_side_by_side():
 
     with pytest.raises(ValueError, match="must not be sparse"):
         Beside([as_design(np.ones((3, 1))), as_design(sp.eye_array(3).tocsc())])
+    scaled = Scaled(as_design(np.ones((3, 1), np.float32)), None, np.full(1, 1e6))
+    with pytest.raises(ValueError, match=r"must not be scaled.*Scaled\(Beside\(parts\)"):
+        Beside([scaled, as_design(np.ones((3, 1)))])
     both = Beside([as_design(np.ones((3, 1))), as_design(np.ones((3, 2), np.float32))])
     assert both.feature_names is None
     assert both.scan_error == FLOAT32_SCAN_ERROR

@@ -473,3 +473,25 @@ def test_checksums_are_those_of_the_twin(size):
 def test_a_known_checksum():
     """Both would be wrong in the same way."""
     assert native.crc32c(np.frombuffer(b"123456789", np.uint8), 0) == 0xE3069283
+
+
+def test_prediction_from_a_store_with_fewer_columns(tmp_path):
+    """A store of the chosen columns alone would be refused although their names are known."""
+    import pandas as pd
+
+    X = np.random.default_rng(5).standard_normal((60, 12))
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(12)])
+    y = (X[:, 3] - X[:, 7] > 0).astype(int)
+    fewer = {"few": ["g7", "g1", "g3"], "other": ["g7", "g1"], "all": list(frame)}
+    for name, columns in fewer.items():
+        convert(frame[columns], tmp_path / f"{name}.zarr")
+    model = BudgetClassifier(2).fit(tmp_path / "all.zarr", y)
+    assert model.support_.tolist() == [3, 7]
+    known = model.decision_function(tmp_path / "all.zarr")
+    np.testing.assert_allclose(model.decision_function(tmp_path / "few.zarr"), known, rtol=1e-12)
+    assert np.array_equal(model.transform(tmp_path / "few.zarr"), X[:, [3, 7]])
+    with pytest.raises(ValueError, match="1 of the model are missing, the first is 'g3'"):
+        model.predict(tmp_path / "other.zarr")
+    convert(X[:, :3], tmp_path / "plain.zarr")
+    with pytest.raises(ValueError, match=r"expecting 12 features as input.*whose columns"):
+        model.predict(tmp_path / "plain.zarr")

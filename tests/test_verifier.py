@@ -1181,8 +1181,10 @@ def test_verification_imports_numpy_and_the_record_alone():
         assert found <= allowed | {"collections.abc", "functools", "enum"}, file.name
 
 
-@pytest.mark.parametrize("given", ["model.cert", Path("model.cert"), None, BudgetClassifier(2)])
-def test_what_is_no_certificate_is_told_where_one_is(given):
-    """A user who has a file, or a model, would not know how to come to its certificate."""
-    with pytest.raises(CertificateError, match=r"certificate_; a file, in .*load_certificate"):
-        verify(np.eye(2), [0, 1], given)
+@pytest.mark.parametrize("given", ["model.npz", Path("x.certificate.npz"), None, {}])
+def test_what_is_no_certificate_is_told_how_to_be_one(given):
+    """A path would be refused without a word on how a file is checked."""
+    with pytest.raises(
+        CertificateError, match=r"Certificate; got .*certificate_.*load_certificate"
+    ):
+        verify(np.ones((4, 2)), [0, 1, 0, 1], given)

@@ -10,16 +10,16 @@ from ._output import print_json
 from ._progress import watched
 from ._takes import takes
 
-MEGABYTES = 1, 1e9  # what --memory may be
+MOST_MEGABYTES = 1e12
 
 
 @takes(ConvertOptions)
 def convert(options: ConvertOptions) -> None:
     """Write data as a store: blocks of columns on disk, which may be larger than memory."""
-    if not MEGABYTES[0] <= options.memory <= MEGABYTES[1]:
+    if not 1 <= options.memory <= MOST_MEGABYTES:  # NaN is not either
         raise ValueError(
-            f"--memory must be a number of megabytes from {MEGABYTES[0]:g} to {MEGABYTES[1]:g}, as "
-            f"--memory 512; got {options.memory:g}."
+            f"--memory must be a number of megabytes from 1 to {MOST_MEGABYTES:g}; got "
+            f"{options.memory:g}. For example: --memory 1024."
         )
     with watched(options.quiet) as work:
         work.progress.phase("Starting")

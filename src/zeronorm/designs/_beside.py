@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import Design, FloatArray, IndexArray
 from ._dense import as_features, as_vectors
+from ._wrappers import Scaled
 
 
 class InParts(Design):
@@ -45,7 +46,7 @@ class Beside(InParts):
 
     Parameters
     ----------
-    parts : the designs, at least one; none of them sparse.
+    parts : the designs, at least one; none of them sparse or `Scaled`.
     names : of all columns; None: those that the parts have.
     """
 
@@ -56,6 +57,11 @@ class Beside(InParts):
         if any(part.is_sparse for part in parts):
             raise ValueError(
                 "parts must not be sparse, since their columns are centred; convert them first."
+            )
+        if any(isinstance(part, Scaled) for part in parts):
+            raise ValueError(
+                "parts must not be scaled: the scan error of each depends on its scales. Scale the "
+                "columns side by side: Scaled(Beside(parts), mean, scale)."
             )
         self.parts = tuple(parts)
         self.n_threads = max(part.n_threads for part in parts)

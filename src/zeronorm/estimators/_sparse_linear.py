@@ -333,9 +333,18 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     def _scores(self, X: Any) -> FloatArray:
         """Return X @ coef + intercept, (n_samples, n_models)."""
         check_is_fitted(self)
-        design = self._prediction_design(X)
         features, coef = self._terms()
-        return margins(design, features, coef.T, self.intercept_)
+        design, places = self._prediction_columns(X, features)
+        return margins(design, places, coef.T, self.intercept_)
+
+    def _prediction_columns(self, X: Any, features: IndexArray) -> tuple[Design, IndexArray]:
+        """Return X as a design, and where features of the fit are in it."""
+        design = self._prediction_design(X)
+        if self._encoding is None:
+            fitted = getattr(self, "feature_names_in_", None)
+            of = type(self).__name__
+            features = validate.places_of(features, design, self.n_features_in_, fitted, of)
+        return design, features
 
     def _prediction_design(self, X: Any) -> Design:
         """Return X as a design after the checks of scikit-learn; only the support is read.
@@ -359,14 +368,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
             values = getattr(X, "data", None)
             if isinstance(values, np.ndarray) and values.dtype.kind == "f":
                 assert_all_finite(values, input_name="X")
-        design = as_design(X, n_threads=self.n_threads)
-        if design.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {design.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-        validate.check_names(design.feature_names, getattr(self, "feature_names_in_", None))
-        return design
+        return as_design(X, n_threads=self.n_threads)
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X, (n_samples, k); a file or a design is read for them."""
@@ -374,7 +376,8 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         stored = validate.out_of_core(X)
         if not stored and self._encoding is None:
             return super().transform(X)
-        return self._prediction_design(X).gather(self.support_)
+        design, places = self._prediction_columns(X, self.support_)
+        return design.gather(places)
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

@@ -138,9 +138,9 @@ class SurvivalModel(SparseLinearModel):
     def _scores(self, X: Any) -> FloatArray:
         """Return X @ coef, (n_samples, 1)."""
         check_is_fitted(self)
-        design = self._prediction_design(X)
         features, coef = self._terms()
-        return margins(design, features, coef.T, np.zeros(1))
+        design, places = self._prediction_columns(X, features)
+        return margins(design, places, coef.T, np.zeros(1))
 
     def predict(self, X: Any) -> FloatArray:
         """Return the risk scores X[:, support_] @ coef, (n_samples,): the higher, the sooner."""

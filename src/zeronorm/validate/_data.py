@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from .._typing import Design, FloatArray
+from .._typing import Design, FloatArray, IndexArray
 from ._lazy import is_lazy, out_of_core
 from ._numbers import LARGEST, as_numbers, dimensions, number, shown
 
@@ -75,6 +75,36 @@ def check_names(names: Sequence[str] | None, fitted: Any) -> None:
             f"{names[place]!r}, and was {fitted[place]!r}. Read the same variants, and count the "
             "same alleles."
         )
+
+
+def places_of(
+    features: IndexArray, design: Design, n_fitted: int, fitted: Any, estimator: str
+) -> IndexArray:
+    """Return where features of the fit are in a design: by name where it has not as many columns.
+
+    fitted : the names of the `n_fitted` columns of the fit, or None.
+    """
+    names = design.feature_names
+    if design.shape[1] == n_fitted:
+        check_names(names, fitted)
+        return features
+    said = (
+        f"X has {design.shape[1]} features, but {estimator} is expecting {n_fitted} features as "
+        "input."
+    )
+    if names is None or fitted is None:
+        raise ValueError(
+            f"{said} Pass all columns of the fit, or fit and predict on stores whose columns have "
+            "names: then those of the model suffice."
+        )
+    where = {name: j for j, name in enumerate(names)}
+    missing = [str(fitted[j]) for j in features if fitted[j] not in where]
+    if missing:
+        raise ValueError(
+            f"{said} By name {len(missing)} of the model are missing, the first is {missing[0]!r}. "
+            "Pass data that have them."
+        )
+    return np.array([where[fitted[j]] for j in features], np.int64)
 
 
 def check_unmasked(name: str, value: Any) -> None:

@@ -50,9 +50,9 @@ def check_form(certificate: Certificate) -> Certificate:
 def _copied(given: Any) -> Certificate:
     if type(given) is not Certificate:
         raise CertificateError(
-            f"certificate must be a zeronorm.result.Certificate; got {type(given).__name__}. A "
-            "fitted model has them in certificate_; a file, in "
-            "zeronorm.persistence.load_certificate(path).certificates."
+            f"certificate must be a zeronorm.result.Certificate; got {type(given).__name__}. "
+            "Of a fitted model pass model.certificate_ (or one of model.certificates_); a file of "
+            "certificates is checked by zeronorm.persistence.load_certificate(path).verify(X, y)."
         )
     values = {field.name: getattr(given, field.name) for field in fields(Certificate)}
     several = getattr(values["dual"], "ndim", 1) == 2
