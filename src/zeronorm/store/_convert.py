@@ -80,9 +80,9 @@ def convert(
         Zarr; or what estimators take as X. svmlight, Parquet, .npy, .h5ad and Zarr are read a few
         columns at a time; .npz and .mtx are loaded. CSV is gone through once: its numbers lie by
         row in a file without a name beside the store, of 8 bytes each, until the conversion ends,
-        and memory holds `memory` (two blocks of the store if more), 48 MiB, and what is kept of the samples. CSV below 64 KiB,
-        or with anything that the fast reader does not know, as line ends within quotes or blanks
-        between fields, is loaded.
+        and memory holds `memory` (two blocks of the store if more), 48 MiB, and
+        what is kept of the samples. CSV below 64 KiB, or with anything that the fast reader
+        does not know, as line ends within quotes or blanks between fields, is loaded.
     store : path
         Where it is to be, by custom NAME.zarr.
     target, id, keep, drop : names of columns of CSV, Parquet, .npz or obs
