@@ -131,6 +131,12 @@ def read_table(
         If the file cannot be read: a ValueError with the file, the line and column, the remedy.
     """
     request = Request(target, like, id, need_labels, columns or {}, tuple(drop), layer)
+    return read_request(path, request)
+
+
+def read_request(path: PathLike, request: Request) -> Table:
+    """Read samples from a file; see `read_table`."""
+    id, drop, layer = request.id, request.drop, request.layer
     if os.path.isfile(os.path.join(path, "zarr.json")):
         from ._stored import read_stored
 

@@ -107,7 +107,7 @@ def _parse_text(
         if not pending:
             raise FileError(f"{source}: a header line and no samples under it.")
     if source.size >= _FAST_SIZE and delimiter != " ":
-        fast = read_body(source, delimiter, columns, n_header, pending[0][1])
+        fast = read_body(source, delimiter, columns, n_header, pending[0][1], request.spill)
         if fast is not None:
             return columns, fast
 

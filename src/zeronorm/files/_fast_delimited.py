@@ -7,8 +7,10 @@ is read here has the same values there.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,16 +41,19 @@ class Body:
 
 
 def read_body(
-    source: Source, delimiter: str, columns: Columns, n_lines: int, row: Sequence[str]
-) -> Body | None:
+    source: Source, delimiter: str, columns: Columns, n_lines: int, row: Sequence[str],
+    spill: Path | None = None,
+) -> Body | None:  # fmt: skip
     """Return the body of a text; None where it has anything odd.
 
-    n_lines : of the header. row : the fields of the first row.
+    n_lines : of the header. row : the fields of the first row. spill : a folder, for X mapped from
+    a file there that has no name, by row, instead of in memory; memory then holds a part of the
+    text and what is no feature.
     """
     numbers = {j for j in columns.kept if j < len(row) and strict_float(row[j]) is not None}
     while True:
         try:
-            return _Reader(delimiter, columns, numbers).read(source, n_lines)
+            return _Reader(delimiter, columns, numbers).read(source, n_lines, spill)
         except _Odd as odd:
             if odd.column not in numbers:
                 return None
@@ -71,23 +76,16 @@ class _Reader:
         self.places[self.texts] = -2 - np.arange(len(self.texts))
         self.words: list[list[str]] = [[] for _ in self.texts]
 
-    def read(self, source: Source, n_lines: int) -> Body:
+    def read(self, source: Source, n_lines: int, spill: Path | None) -> Body:
         """Return the body of a text, or raise _Odd."""
+        columns, p = self.columns, len(self.columns.features)
         with source.open() as stream:
-            blocks = [
+            blocks = (
                 block
                 for text in _without_header(parts_of(source, stream, PART), n_lines)
                 for block in self._rows(text)
-            ]
-        columns, p = self.columns, len(self.columns.features)
-        n = sum(block.shape[1] for block in blocks)
-        X = np.empty((n, p), order="F")
-        kept = np.empty((len(self.numeric) - p, n))
-        start = 0
-        for block in blocks:
-            rows = slice(start, start + block.shape[1])
-            X.T[:, rows], kept[:, rows] = block[:p], block[p:]
-            start = rows.stop
+            )
+            X, kept = _gathered(blocks, p) if spill is None else _spilled(blocks, p, spill)
         stored: dict[int, NDArray[np.generic]] = {
             j: as_whole(values) for j, values in zip(self.numeric[p:], kept, strict=True)
         }
@@ -123,6 +121,33 @@ class _Reader:
                 for words, places in zip(self.words, spans[part].swapaxes(0, 1), strict=True):
                     words += fields.at(places)
             yield numbers[:, part]
+
+
+def _gathered(blocks: Iterable[FloatArray], p: int) -> tuple[FloatArray, FloatArray]:
+    """Return X, by column, and the other numbers, (columns, rows), of blocks of rows."""
+    known = list(blocks)
+    n = sum(block.shape[1] for block in known)
+    X = np.empty((n, p), order="F")
+    kept = np.empty((len(known[0]) - p, n))
+    start = 0
+    for block in known:
+        rows = slice(start, start + block.shape[1])
+        X.T[:, rows], kept[:, rows] = block[:p], block[p:]
+        start = rows.stop
+    return X, kept
+
+
+def _spilled(blocks: Iterable[FloatArray], p: int, folder: Path) -> tuple[FloatArray, FloatArray]:
+    """Return the same, X by row and mapped from a file that ends with its map."""
+    kept, n = list[FloatArray](), 0
+    with tempfile.TemporaryFile(dir=folder) as file:
+        for block in blocks:
+            file.write(np.ascontiguousarray(block[:p].T).data)
+            kept.append(block[p:].copy())
+            n += block.shape[1]
+        file.flush()
+        X: FloatArray = np.memmap(file, np.float64, "r", 0, (n, p)) if p else np.empty((n, 0))
+    return X, np.concatenate(kept, axis=1)
 
 
 class _Fields:

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,7 @@ class Request:
     columns: Mapping[str, str] = field(default_factory=dict)  # by what they are, as "time"
     drop: Sequence[str] = ()  # columns that are nothing
     layer: str | None = None  # which of several matrices
+    spill: Path | None = None  # where X of text may lie on the disk instead of in memory
 
     def lacks_labels(self, columns: Columns) -> bool:
         """Whether labels are needed and nothing says where they are."""

@@ -79,11 +79,15 @@ def convert(
         svmlight (plain or compressed), .npy, .npz, CSV, Parquet (a file, or a directory of files
         with the same columns), .mtx or a directory of 10x Genomics, .h5ad, 10x .h5, a directory of
         Zarr; genotypes as .pgen, .bgen, .vcf, .vcf.gz or .vcf.bgz; or what estimators take as X.
-        svmlight, Parquet, .npy, .h5ad, Zarr and genotypes are read a few columns at a time; .npz,
-        .mtx and CSV are loaded. A column of genotypes is the dosage of an allele, from 0 to 2, of
-        ALT in .pgen and VCF, of the first one in BGEN: the allele that read_plink counts where
-        PLINK 2 has written both files. A missing one is the mean of its variant over the samples,
-        and `notes` says how many there are.
+        svmlight, Parquet, .npy, .h5ad, Zarr and genotypes are read a few columns at a time; .npz
+        and .mtx are loaded. CSV is gone through once: its numbers lie by row in a file without a
+        name beside the store, of 8 bytes each, until the conversion ends, and memory holds `memory`
+        (two blocks of the store if more), 48 MiB, and what is kept of the samples. CSV below
+        64 KiB, or with anything that the fast reader does not know, as line ends within quotes or
+        blanks between fields, is loaded. A column of genotypes is the dosage of an allele, from 0
+        to 2, of ALT in .pgen and VCF, of the first one in BGEN: the allele that read_plink counts
+        where PLINK 2 has written both files. A missing one is the mean of its variant over the
+        samples, and `notes` says how many there are.
     store : path
         Where it is to be, by custom NAME.zarr.
     target, id, keep, drop : names of columns of CSV, Parquet, .npz or obs
@@ -126,7 +130,7 @@ def convert(
     if memory < LEAST_MEMORY:
         raise ValueError(f"memory must be at least {LEAST_MEMORY:,} bytes; got {memory}.")
     _check_free(path, overwrite)
-    contents, identity = _opened(data, target, id, keep, drop, layer)
+    contents, identity = _opened(data, target, id, keep, drop, layer, path.parent)
     matrix = contents.matrix
     _check_names(contents)
     kind = _kind(matrix, dtype)
@@ -182,14 +186,14 @@ def _check_free(path: Path, overwrite: bool) -> None:
 
 def _opened(
     data: Any, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
-    layer: str | None,
+    layer: str | None, spill: Path,
 ) -> tuple[Contents, dict[str, Any] | None]:  # fmt: skip
     """Return what data hold, and what says that a file is the same one in a later call."""
     asked = [target, id, *keep, *drop, layer]
     if isinstance(data, str | os.PathLike):
         source = Path(data).absolute()
         written = _written(source)
-        contents = open_source(source, target, id, keep, drop, layer)
+        contents = open_source(source, target, id, keep, drop, layer, spill)
         return contents, {"source": str(source), "written": written, "asked": asked}
     if any(asked):
         raise ValueError(

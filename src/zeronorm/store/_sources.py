@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from .._typing import FloatArray, IndexArray
 from ..designs import as_design
-from ..files import FileError, did_you_mean, quote, read_table
+from ..files import FileError, did_you_mean, quote, read_request
 from ..files._annotated import Annotated
 from ..files._hdf5 import open_annotated
 from ..files._svmlight import Rows, svmlight_blocks
-from ..files._table import unique_names
+from ..files._table import Request, unique_names
 from ._genotypes import genotypes_suffix, open_genotypes
 
 KINDS = {np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32",
@@ -94,6 +94,33 @@ class OfDesign:
         if self._indptr is None:  # of a sparse file no more is known
             return min(n_features, first + max(1, n_bytes // (8 * n_samples)))
         return _end(self._indptr, first, n_bytes)
+
+
+class OfRows:
+    """The columns of numbers that lie by row in a mapped file: a pass over it for a few columns."""
+
+    is_sparse = False
+    _SLAB = 1 << 24
+
+    def __init__(self, rows: NDArray[Any]) -> None:
+        self._rows = rows
+        self.shape: tuple[int, int] = (rows.shape[0], rows.shape[1])
+        self.dtype: np.dtype[Any] = rows.dtype
+
+    def columns(self, first: int, last: int) -> NDArray[Any]:
+        """Return some columns."""
+        n_samples, n_features = self.shape
+        out = np.empty((n_samples, last - first), self.dtype, order="F")
+        step = max(1, self._SLAB // (n_features * self.dtype.itemsize))
+        for start in range(0, n_samples, step):
+            rows = slice(start, start + step)
+            out[rows] = self._rows[rows, first:last]
+        return out
+
+    def end(self, first: int, n_bytes: int) -> int:
+        """Return where so many bytes are full, those of a block that is written among them."""
+        size: int = 2 * self.dtype.itemsize * max(1, self.shape[0])
+        return min(self.shape[1], first + max(1, n_bytes // size))
 
 
 class OfParquet:
@@ -184,21 +211,17 @@ class OfText:
 
 def open_source(
     path: Path, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
-    layer: str | None,
+    layer: str | None, spill: Path,
 ) -> Contents:  # fmt: skip
-    """Return what a file holds; see `convert`."""
+    """Return what a file holds; see `convert`. spill : where text may lie as numbers meanwhile."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if any(suffix in _TEXT for suffix in suffixes):
-        for what, given in (("target", target), ("id", id), ("keep", keep), ("drop", drop)):
-            if given:
-                raise FileError(f"{path}: svmlight has no columns to name; leave out {what}.")
+        _refuse(path, "svmlight has", target=target, id=id, keep=keep, drop=drop)
         matrix = OfText(path)
         labels = {LABEL: _plain(matrix.labels)}
         return Contents(matrix, columns=labels, first_index=matrix.first_index)
     if genotypes_suffix(path) is not None and not path.is_dir():
-        for what, unwanted in (("id", id), ("drop", drop)):
-            if unwanted:
-                raise FileError(f"{path}: genotypes have no columns to name; leave out {what}.")
+        _refuse(path, "genotypes have", id=id, drop=drop)
         wanted = [*(target.split(",") if target else ()), *keep]
         dosages, names, columns, notes = open_genotypes(path, layer, wanted)
         return Contents(dosages, names, dosages.samples, columns, notes, impute=True)
@@ -210,14 +233,26 @@ def open_source(
         return _of_parquet([path], target, id, keep, drop)
     if ".mtx" in suffixes:
         return Contents(OfDesign(_market(path)))
-    table = read_table(path, target, id=id, columns={name: name for name in keep}, drop=drop)
+    request = Request(
+        target, id=id, columns={name: name for name in keep}, drop=tuple(drop), spill=spill
+    )
+    table = read_request(path, request)
     columns = dict(table.columns)
     if table.y is not None:
         columns = _targets(table.y, table.target_name) | columns
+    X = table.X
+    by_row = isinstance(X, np.memmap) and X.ndim == 2 and X.flags.c_contiguous and X.dtype in KINDS
     return Contents(
-        OfDesign(table.X), table.feature_names, table.sample_names, columns, table.notes,
-        first_index=table.first_index,
+        OfRows(np.asarray(X)) if by_row else OfDesign(X), table.feature_names, table.sample_names,
+        columns, table.notes, first_index=table.first_index,
     )  # fmt: skip
+
+
+def _refuse(path: Path, data: str, **given: Any) -> None:
+    """Raise where columns are named that data do not have."""
+    for what, value in given.items():
+        if value:
+            raise FileError(f"{path}: {data} no columns to name; leave out {what}.")
 
 
 def _of_annotated(
