@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from ..files._hdf5 import open_annotated
 from ..files._svmlight import Rows, svmlight_blocks
 from ..files._table import Request, unique_names
 from ._genotypes import genotypes_suffix, open_genotypes
+from ._market import read_column, read_market
 
 KINDS = {np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32",
                                      "float32", "float64")}  # fmt: skip
@@ -232,7 +232,7 @@ def open_source(
     if suffixes[-1:] == [".parquet"]:
         return _of_parquet([path], target, id, keep, drop)
     if ".mtx" in suffixes:
-        return Contents(OfDesign(_market(path)))
+        return Contents(OfDesign(read_market(path)))
     request = Request(
         target, id=id, columns={name: name for name in keep}, drop=tuple(drop), spill=spill
     )
@@ -284,10 +284,10 @@ def _of_directory(
         return _of_zarr(path, target, keep, layer)
     markets = sorted(path.glob("matrix.mtx*"))
     if markets:
-        names = [_lines(path, stem) for stem in ("features.tsv", "genes.tsv", "barcodes.tsv")]
+        names = [read_column(path, stem) for stem in ("features.tsv", "genes.tsv", "barcodes.tsv")]
         features = [line.split("\t")[0] for line in names[0] or names[1]]
         unique, notes = unique_names(features, range(len(features)))
-        matrix = OfDesign(_market(markets[0]).T)
+        matrix = OfDesign(read_market(markets[0]).T)
         for found, size in ((unique, matrix.shape[1]), (names[2], matrix.shape[0])):
             if len(found) != size:
                 raise FileError(
@@ -316,25 +316,6 @@ def _of_zarr(path: Path, target: str | None, keep: Sequence[str], layer: str | N
     if isinstance(node, zarr.Array):
         return Contents(OfDesign(node))
     return _of_cells(Annotated(node, str(path), layer), target, keep)
-
-
-def _market(path: Path) -> Any:
-    """Return a matrix in the Matrix Market format."""
-    from scipy.io import mmread
-
-    try:
-        return sp.csc_array(mmread(path))
-    except (ValueError, OSError, TypeError) as error:
-        raise FileError(f"{path}: not readable as Matrix Market ({error}).") from None
-
-
-def _lines(folder: Path, stem: str) -> list[str]:
-    """Return the lines of a file that may be compressed; none where there is no such file."""
-    for path, opened in ((folder / stem, open), (folder / f"{stem}.gz", gzip.open)):
-        if path.exists():
-            with opened(path, "rt", encoding="utf-8") as stream:
-                return [line.rstrip("\r\n").split("\t")[0] for line in stream if line.strip()]
-    return []
 
 
 def _of_parquet(
