@@ -243,8 +243,10 @@ def test_names_are_checked_in_prediction(tmp_path):
     )
     with pytest.raises(ValueError, match="column 0 is 'rs0_G', and was 'rs0_A'"):
         model.predict(other)
-    with pytest.raises(ValueError, match="has 7 features"):
-        model.predict(write_plink(tmp_path / "few", copies[:, :7]))
+    few = model.predict(write_plink(tmp_path / "few", copies[:, :7]))
+    np.testing.assert_array_equal(few, model.predict(path))
+    with pytest.raises(ValueError, match=r"has 2 features.*the first is 'rs2_A'"):
+        model.predict(write_plink(tmp_path / "fewer", copies[:, :2]))
 
 
 def test_names_are_distinct(tmp_path):
