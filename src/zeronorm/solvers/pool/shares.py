@@ -138,21 +138,20 @@ class ShareProblem:
         return np.asarray(found)
 
     def _newton_step(self, point: Shares) -> Shares | None:
-        slope = -0.5 * (point.scores**2).sum(axis=1)
-        move = self._newton(point, slope)
-        if move is None:
+        found = self._newton(point)
+        if found is None:
             return None
-        promised, step = float(slope @ move), 1.0
+        (move, promised), step = found, 1.0
         for _ in range(HALVINGS):
             share = np.clip(point.share + step * move, 0.0, 1.0)
             share[share < SMALLEST] = 0.0
             share[share > 1.0 - SMALLEST] = 1.0
-            found = self._at(share)
-            if found.value <= point.value + DESCENT * step * promised:
-                return found
-            level = found.value <= point.value + ROUNDING * abs(point.value)
-            if level and found.gap <= 0.5 * point.gap:
-                return found  # near the solution the value has no more digits
+            following = self._at(share)
+            if following.value <= point.value + DESCENT * step * promised:
+                return following
+            level = following.value <= point.value + ROUNDING * abs(point.value)
+            if level and following.gap <= 0.5 * point.gap:
+                return following  # near the solution the value has no more digits
             step *= 0.5
         return None
 
@@ -162,13 +161,16 @@ class ShareProblem:
         found = self._at(share)
         return found if found.value < point.value else None
 
-    def _newton(self, point: Shares, slope: FloatArray) -> FloatArray | None:
-        """Return the Newton direction of the shares that are not at an end, or leave it."""
+    def _newton(self, point: Shares) -> tuple[FloatArray, float] | None:
+        """Return the Newton direction of the shares that are not at an end, or leave it.
+
+        And how steep phi falls along it.
+        """
         n, share = self._n_fixed, point.share
         if not 0 < self._q < share.size - n:
             return None
         free = np.arange(share.size) >= n
-        square = -2.0 * slope
+        square = (point.scores**2).sum(axis=1)
         inner = free & (share > 0) & (share < 1)
         if inner.any():
             level = float(square[inner].mean())
@@ -179,14 +181,17 @@ class ShareProblem:
         some = np.flatnonzero(moving)
         if some.size < 2:
             return None
+        # Moves sum to 0: with the level in the slopes, their rounding would hide what is left.
+        slope = 0.5 * (level - square[some])
         move = np.zeros(share.size)
         try:
             move[some] = least_between(
-                self._curvature(point, some), slope[some], -share[some], 1.0 - share[some]
+                self._curvature(point, some), slope, -share[some], 1.0 - share[some]
             )
         except np.linalg.LinAlgError:  # rounding
             return None
-        return move if float(slope @ move) < 0 else None
+        promised = float(slope @ move[some])
+        return (move, promised) if promised < 0 else None
 
     def _rises(self, point: Shares) -> tuple[FloatArray, FloatArray]:
         """Return by how much phi rises, to second order, if a share has to be 1, or 0."""
