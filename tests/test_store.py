@@ -492,6 +492,9 @@ def test_prediction_from_a_store_with_fewer_columns(tmp_path):
     assert np.array_equal(model.transform(tmp_path / "few.zarr"), X[:, [3, 7]])
     with pytest.raises(ValueError, match="1 of the model are missing, the first is 'g3'"):
         model.predict(tmp_path / "other.zarr")
+    twice = as_design(X[:, :3]).named(["g3", "g7", "g3"])
+    with pytest.raises(ValueError, match="'g3' is there 2 times; rename all but one"):
+        model.predict(twice)
     convert(X[:, :3], tmp_path / "plain.zarr")
     with pytest.raises(ValueError, match=r"expecting 12 features as input.*whose columns"):
         model.predict(tmp_path / "plain.zarr")

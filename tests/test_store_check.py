@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from zeronorm import convert
 from zeronorm.cli import app
+from zeronorm.files import read_table
 from zeronorm.store import StoreError, _writing, check_store
 
 N, P, WIDTH, ENTRIES = 25, 43, 10, 97
@@ -56,11 +57,17 @@ def test_a_sound_store_has_no_damage(store):
     assert (found.files, found.damage) == (len(blocks), ())
 
 
+def loop(file):
+    file.unlink()
+    file.symlink_to(file.name)
+
+
 @pytest.mark.parametrize(
     ("damage", "words"),
-    [(flip, "checksum"), (shorten, "must have"), (lambda file: file.unlink(), "missing")],
-    ids=["flipped", "shortened", "removed"],
-)
+    [(flip, "checksum"), (shorten, "must have"), (lambda file: file.unlink(), "missing"),
+     (loop, "symbolic links")],
+    ids=["flipped", "shortened", "removed", "unreadable"],
+)  # fmt: skip
 def test_every_damaged_block_is_told_with_its_columns(store, damage, words):
     """A block after the first damaged one would be found by the next check only, or never."""
     path, X, folders = store
@@ -89,16 +96,27 @@ def test_names_and_samples_are_checked(tmp_path, damage):
     assert {one.columns for one in found} == {None}
 
 
+@pytest.mark.parametrize("store", ["sparse"], indirect=True)
 def test_entries_of_damaged_pointers_may_be_of_any_column(store):
     """Without pointers nobody knows the columns of an entry; the rest is checked all the same."""
     path, _, folders = store
-    if len(folders) == 1:
-        pytest.skip("dense stores have no pointers")
     flip(path / "X" / "indptr" / "c" / "0")
     flip(folders[1] / "2")
     found = check_store(path).damage
     assert [one.file.parts[-3] for one in found] == ["indptr", "data"]
     assert {one.columns for one in found} == {(0, P - 1)}
+
+
+@pytest.mark.parametrize("order", [5, "y", [1]])
+def test_columns_of_samples_are_names(store, order):
+    """Another type would be an error of Python, or letters taken for names."""
+    path, _, _ = store
+    metadata = json.loads((path / "obs/zarr.json").read_text())
+    metadata["attributes"]["column-order"] = order
+    (path / "obs/zarr.json").write_text(json.dumps(metadata))
+    for use in (check_store, read_table):
+        with pytest.raises(ValueError, match="column-order must be a list of names"):
+            use(path)
 
 
 def test_metadata_that_are_gone_are_an_error(store):

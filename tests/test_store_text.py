@@ -13,6 +13,7 @@ from zeronorm import convert
 from zeronorm.designs import as_design
 from zeronorm.files import FileError, _fast_delimited, read_table
 from zeronorm.store import _convert, _writing
+from zeronorm.store._sources import OfRows, open_source
 
 
 def write(path, n, p, seed=0):
@@ -96,6 +97,32 @@ convert({str(path)!r}, {str(tmp_path / "x.zarr")!r}, target="kind", drop=["days"
     np.testing.assert_array_equal(as_design(made.path).gather(slice(None)), wanted.X)
 
 
+def test_a_full_disk_is_told(tmp_path, small_parts, monkeypatch):
+    """The name of no file, and no remedy, would be said of numbers that find no room."""
+    path = write(tmp_path / "t.csv", 150, 90)
+    monkeypatch.setattr(  # no byte can be written to a file that is open for reading
+        _fast_delimited.tempfile, "TemporaryFile", lambda **_: path.open("rb", buffering=0)
+    )
+    with pytest.raises(FileError, match=r"cannot be kept there beyond 0 rows .* another disk"):
+        convert(path, tmp_path / "x.zarr", target="kind", drop=["days"])
+    assert [one.name for one in tmp_path.iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize("kind", ["float32", "int8", "bool"])
+def test_arrays_by_row_are_read_by_slabs_of_rows(tmp_path, monkeypatch, kind):
+    """Rows at the end of a slab would be lost, or columns of another block taken."""
+    monkeypatch.setattr(OfRows, "_SLAB", 300)
+    monkeypatch.setattr(_writing, "BLOCK_BYTES", 2000)
+    X = np.random.default_rng(0).integers(0, 2, (70, 41)).astype(kind)
+    np.save(tmp_path / "x.npy", X)
+    made = convert(tmp_path / "x.npy", tmp_path / "x.zarr", memory=1 << 20)
+    assert isinstance(
+        open_source(tmp_path / "x.npy", None, None, (), (), None, tmp_path).matrix, OfRows
+    )
+    assert made.shape == (70, 41)
+    np.testing.assert_array_equal(as_design(made.path).gather(slice(None)), X)
+
+
 @pytest.mark.slow
 def test_text_larger_than_its_memory(tmp_path, monkeypatch):
     """A table larger than memory would end the process."""
@@ -112,3 +139,12 @@ def test_text_larger_than_its_memory(tmp_path, monkeypatch):
     some = np.array([0, 1777, p - 1])
     row = np.random.default_rng(0).standard_normal(p)
     np.testing.assert_array_equal(design.gather(some)[0], row[some])
+
+
+def test_a_table_with_the_name_of_a_format_within_its_own_is_a_table(tmp_path):
+    """A table of sites, named counts.vcf.csv, would be taken for genotypes."""
+    path = tmp_path / "counts.vcf.csv"
+    path.write_text("a,b,y\n" + "".join(f"{i},{i % 3},{i % 2}\n" for i in range(9)))
+    assert read_table(path, "y").X.shape == (9, 2)
+    with pytest.raises(FileError, match="become a store first"):
+        read_table(path.rename(tmp_path / "counts.vcf"), "y")

@@ -295,6 +295,17 @@ def is_store(path: Any) -> bool:
     return os.path.isfile(os.path.join(path, METADATA))  # no error where it can be no path
 
 
+def columns_of(frame: Path) -> list[str]:
+    """Return the names of the columns of `obs` or `var` in a store."""
+    names = read_node(frame).get("attributes", {}).get("column-order", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise StoreError(
+            f"{frame / METADATA}: column-order must be a list of names; got {names!r:.60}. Convert "
+            "the data again."
+        )
+    return names
+
+
 def open_store(path: Path, n_threads: int = 1) -> Store:
     """Return the matrix of a store as a design.
 

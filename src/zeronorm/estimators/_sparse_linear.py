@@ -343,7 +343,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         if self._encoding is None:
             fitted = getattr(self, "feature_names_in_", None)
             of = type(self).__name__
-            features = validate.places_of(features, design, self.n_features_in_, fitted, of)
+            features = validate.columns_of_fit(features, design, self.n_features_in_, fitted, of)
         return design, features
 
     def _prediction_design(self, X: Any) -> Design:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .. import _kernels
 from .._typing import FloatArray
+from ._errors import FileError
 from ._labels import as_whole, labels_from_text
 from ._lines import PART, Text, cut, parts_of
 from ._source import Source
@@ -140,12 +141,18 @@ def _gathered(blocks: Iterable[FloatArray], p: int) -> tuple[FloatArray, FloatAr
 def _spilled(blocks: Iterable[FloatArray], p: int, folder: Path) -> tuple[FloatArray, FloatArray]:
     """Return the same, X by row and mapped from a file that ends with its map."""
     kept, n = list[FloatArray](), 0
-    with tempfile.TemporaryFile(dir=folder) as file:
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
         for block in blocks:
-            file.write(np.ascontiguousarray(block[:p].T).data)
+            rows = np.ascontiguousarray(block[:p].T)
+            try:
+                rows.tofile(file)
+            except OSError as error:
+                raise FileError(
+                    f"{folder}: the numbers of the text, 8 bytes each, cannot be kept there beyond "
+                    f"{n:,} rows ({error}). Make room there, or put the store on another disk."
+                ) from None
             kept.append(block[p:].copy())
             n += block.shape[1]
-        file.flush()
         X: FloatArray = np.memmap(file, np.float64, "r", 0, (n, p)) if p else np.empty((n, 0))
     return X, np.concatenate(kept, axis=1)
 

@@ -182,7 +182,7 @@ def format_of(source: Source, stream: Stream) -> str:
         raise FileError(f"{source}: compressed twice; decompress it once.")
     if head[:1] == b"\x80" and head[1:2] <= b"\x05":
         raise FileError(f"{source}: a pickle, which is never loaded; save arrays as .npz instead.")
-    if {".pgen", ".bgen", ".vcf"}.intersection(map(str.lower, source.path.suffixes)):
+    if source.suffix in {".pgen", ".bgen", ".vcf"} or source.path.name.lower().endswith(".vcf.bgz"):
         raise FileError(
             f"{source}: genotypes of PLINK 2, BGEN and VCF become a store first: zeronorm convert "
             f"{source.path.name} STORE.zarr."

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..designs._store import INDEX, Store, open_store
+from ..designs._store import INDEX, Store, columns_of, open_store
 from ..designs._zarr import StoreError, open_array, read_node, read_texts
 from ._errors import FileError, did_you_mean, quote
 from ._hdf5 import table_from
@@ -27,8 +27,7 @@ class _Stored:
 
     def __init__(self, path: Path) -> None:
         self._path, self._design = path, open_store(path)
-        attributes = read_node(path / "obs").get("attributes", {})
-        self.columns = [str(name) for name in attributes.get("column-order", [])]
+        self.columns = columns_of(path / "obs")
         shape = self._design.shape
         self.features = self._design.feature_names or [str(j) for j in range(shape[1])]
         self.samples = [str(i) for i in range(shape[0])]

@@ -1,4 +1,4 @@
-"""Compares all files of a store with their checksums, and says what is wrong where."""
+"""Compares all blocks of a store with their checksums, and says what is wrong where."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..designs._store import INDEX, open_store
+from ..designs._store import INDEX, columns_of, open_store
 from ..designs._zarr import BlockError, StoreError, ZarrArray, open_array, read_node, read_texts
 
 _Columns = Callable[[int], tuple[int, int]]  # which columns have a part in a block
@@ -78,7 +78,7 @@ def check_store(path: str | os.PathLike[str]) -> StoreCheck:
         files += 1
         try:
             look()
-        except StoreError as error:
+        except (StoreError, OSError) as error:  # a disk that fails, too
             found.append(Damage(file, columns, str(error).removeprefix(f"{file}: ")))
     return StoreCheck(files, tuple(found))
 
@@ -89,7 +89,7 @@ def _files(path: Path) -> Iterator[tuple[Path, tuple[int, int] | None, Callable[
         for number in range(array.n_chunks):
             yield array.file(number), columns(number), partial(array.check, number)
     for frame in (path / "var", path / "obs"):
-        for name in (INDEX, *read_node(frame).get("attributes", {}).get("column-order", ())):
+        for name in (INDEX, *columns_of(frame)):
             node = frame / name
             if read_node(node).get("data_type") == "string":
                 yield node / "c" / "0", None, partial(read_texts, node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -77,7 +78,7 @@ def check_names(names: Sequence[str] | None, fitted: Any) -> None:
         )
 
 
-def places_of(
+def columns_of_fit(
     features: IndexArray, design: Design, n_fitted: int, fitted: Any, estimator: str
 ) -> IndexArray:
     """Return where features of the fit are in a design: by name where it has not as many columns.
@@ -97,14 +98,21 @@ def places_of(
             f"{said} Pass all columns of the fit, or fit and predict on stores whose columns have "
             "names: then those of the model suffice."
         )
+    wanted = [str(fitted[j]) for j in features]
+    count = Counter(names)
+    twice = next((name for name in wanted if count[name] > 1), None)
+    if twice is not None:
+        raise ValueError(
+            f"{said} By name {twice!r} is there {count[twice]} times; rename all but one."
+        )
     where = {name: j for j, name in enumerate(names)}
-    missing = [str(fitted[j]) for j in features if fitted[j] not in where]
+    missing = [name for name in wanted if name not in where]
     if missing:
         raise ValueError(
             f"{said} By name {len(missing)} of the model are missing, the first is {missing[0]!r}. "
             "Pass data that have them."
         )
-    return np.array([where[fitted[j]] for j in features], np.int64)
+    return np.array([where[name] for name in wanted], np.int64)
 
 
 def check_unmasked(name: str, value: Any) -> None:
