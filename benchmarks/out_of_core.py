@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
+import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,85 +31,65 @@ import scipy.sparse as sp
 
 import _common as common
 import zeronorm
-from store import MEMORY, fill
+from genotypes import forget
+from store import MEMORY, child, fill
+from zeronorm.designs import as_design
+from zeronorm.files._hdf5 import open_annotated
 
 REPEATS = 5
 LEAST = 300 << 20  # bytes that the libraries and the columns of a small problem need
 CHUNK = 1 << 20  # entries of a chunk of the HDF5 files that have some
 GROUPS = Path("/sys/fs/cgroup")
-FORGET = """
-import json, os, sys, time
-from pathlib import Path
-import numpy as np
-import _common as common
+FIT = "import sys, out_of_core; out_of_core.fit(sys.argv[1], sys.argv[2])"
+SCAN = "import sys, out_of_core; out_of_core.scan(sys.argv[1])"
 
-def forget(files):
-    for path in files:
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
-def plain_read(files):
+def seconds_of_reading(files: list[Path]) -> float:
+    """Return the seconds of reading files, which the system has forgotten, from end to end."""
     buffer = bytearray(1 << 23)
+    for path in files:
+        forget(path)
     begin = time.perf_counter()
     for path in files:
         with path.open("rb", buffering=0) as file:
             while file.readinto(buffer):
                 pass
     return time.perf_counter() - begin
-"""
-FIT = (
-    FORGET
-    + """
-if sys.argv[2]:
-    Path(sys.argv[2], "cgroup.procs").write_text(str(os.getpid()))
-from zeronorm import BudgetRegressor
-from zeronorm.designs import as_design
-store = Path(sys.argv[1])
-files = [path for path in sorted((store / "X").rglob("*")) if path.is_file()]
-X = as_design(store)
-causal = np.arange(0, X.shape[1], X.shape[1] // 10)
-y = X.gather(causal).sum(axis=1) + np.random.default_rng(3).standard_normal(X.shape[0])
-forget(files)
-reads = [plain_read(files)]
-begin = time.perf_counter()
-model = BudgetRegressor(50, n_threads=2).fit(store, y)
-seconds = time.perf_counter() - begin
-reads.append(plain_read(files))
-print(json.dumps({"seconds": seconds, "passes": model.n_scans_ + 1, "reads": reads,
-                  "found": int(np.isin(causal, model.support_).sum())}))
-"""
-)
-SCAN = (
-    FORGET
-    + """
-import warnings
-from zeronorm.files._hdf5 import open_annotated
-warnings.simplefilter("ignore")
-X = open_annotated(sys.argv[1]).design()
-v = np.random.default_rng(1).standard_normal(X.shape[0])
-files = [Path(sys.argv[1])]
-reads, scans = [], []
-memory = common.PeakMemory()
-with memory:
-    for _ in range(int(sys.argv[2])):
-        forget(files)
-        reads.append(plain_read(files))
-        forget(files)
-        begin = time.perf_counter()
-        X.correlate(v, 0, X.shape[1])
-        scans.append(time.perf_counter() - begin)
-print(json.dumps({"reads": reads, "scans": scans, "peak_mb": memory.beyond}))
-"""
-)
 
 
-def child(code: str, *arguments: Any) -> dict[str, Any]:
-    """Return what a process of its own measures."""
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    done = subprocess.run(command, cwd=common.HERE, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+def fit(store: str, group: str) -> None:
+    """Print what a selection from a store takes in a control group, beside reading its files."""
+    Path(group, "cgroup.procs").write_text(str(os.getpid()))
+    files = [path for path in sorted(Path(store, "X").rglob("*")) if path.is_file()]
+    X = as_design(store)
+    causal = np.arange(0, X.shape[1], X.shape[1] // 10)
+    noise = np.random.default_rng(3).standard_normal(X.shape[0])
+    y = X.gather(causal).sum(axis=1) + noise
+    reads = [seconds_of_reading(files)]
+    begin = time.perf_counter()
+    model = zeronorm.BudgetRegressor(50, n_threads=2).fit(store, y)
+    seconds = time.perf_counter() - begin
+    reads.append(seconds_of_reading(files))
+    found = int(np.isin(causal, model.support_).sum())
+    print(json.dumps({"seconds": seconds, "passes": model.n_scans_ + 1, "reads": reads,
+                      "found": found}))  # fmt: skip
+
+
+def scan(path: str) -> None:
+    """Print what scans of a single-cell file take, beside reading it."""
+    warnings.simplefilter("ignore")  # a store would be faster
+    X = open_annotated(path).design()
+    v = np.random.default_rng(1).standard_normal(X.shape[0])
+    reads, scans = [], []
+    memory = common.PeakMemory()
+    with memory:
+        for _ in range(REPEATS):
+            reads.append(seconds_of_reading([Path(path)]))
+            forget(Path(path))
+            begin = time.perf_counter()
+            X.correlate(v, 0, X.shape[1])
+            scans.append(time.perf_counter() - begin)
+    print(json.dumps({"reads": reads, "scans": scans, "peak_mb": memory.beyond}))
 
 
 @contextmanager
@@ -217,7 +197,7 @@ def main() -> None:
         scans = []
         for name, path in write_cells(folder, 5000 * scale, 20_000).items():
             with common.log(name):
-                found = child(SCAN, path, REPEATS)
+                found = child(SCAN, path)
             scans.append({"file": name, "bytes": path.stat().st_size, **found})
     data = {"machine": common.machine(), "fit": fit, "scans": scans}
     common.write(options.results, "out_of_core", data, report(fit, scans))

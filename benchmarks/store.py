@@ -111,13 +111,17 @@ def write_sources(folder: Path, scale: int) -> list[tuple[str, Path, str]]:
     dump_svmlight_file(text, np.zeros(text.shape[0]), str(folder / "x.svm"), zero_based=False)
     found.append(("svmlight", folder / "x.svm", ""))
     try:
+        import polars as pl
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
         return found
     columns: dict[str, Any] = {f"f{j}": rows[:, j] for j in range(min(4000, rows.shape[1]))}
     parquet.write_table(pa.table(columns | {"y": np.arange(2000) % 2}), folder / "x.parquet")
-    return [*found, ("Parquet, float32", folder / "x.parquet", "y")]
+    found.append(("Parquet, float32", folder / "x.parquet", "y"))
+    table = rng.standard_normal((2000 * scale, 4000))
+    pl.DataFrame(table, [f"f{j}" for j in range(4000)]).write_csv(folder / "x.csv")
+    return [*found, ("CSV", folder / "x.csv", "")]
 
 
 def measure_conversion(name: str, path: Path, target: str, folder: Path) -> dict[str, Any]:
