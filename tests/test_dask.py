@@ -29,6 +29,7 @@ from zeronorm.designs._operations import center_scale, locate_nonfinite, margins
 from zeronorm.designs._workers import Threads, Workers, shared_out
 from zeronorm.verification import CertificateError
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
@@ -343,8 +344,13 @@ def test_workers_that_join_and_leave(client):
 
 @pytest.fixture(scope="module")
 def processes():
-    """Two workers that are processes of their own, which come back when they are killed."""
+    """Two workers that are processes of their own, which come back when they are killed.
+
+    A cluster of Dask looks for a lost worker a while later, and closes its nanny for good where it
+    is away then: by the next kill, in a test of several.
+    """
     with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="1GiB"
         ) as cluster,
