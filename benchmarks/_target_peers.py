@@ -18,6 +18,7 @@ zeronorm  BudgetRegressor, BudgetSurvivalAnalysis or BudgetClassifier, their def
 zeronorm_raw  BudgetClassifier without that calibration, which none of the others does; the same
           supports
 zeronorm_l0  the defaults with method="l0"
+zeronorm_l0_4  the same with four searches, methods.L0(n_starts=4)
 abess     LinearRegression, PoissonRegression, GammaRegression, CoxPHSurvivalAnalysis,
           MultinomialRegression or MultiTaskRegression (support_size=k, alpha=1/(2C), of squares
           1/C), default options otherwise. That is the ridge above: the coefficients that it returns
@@ -45,7 +46,7 @@ QUICK = 0.05  # seconds; shorter fits are repeated at once, so that a median mea
 Data = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
 
-def _zeronorm(data: Data, k: int, family: str, C: float, threads: int, method: str) -> Any:
+def _zeronorm(data: Data, k: int, family: str, C: float, threads: int, method: Any) -> Any:
     from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
 
     X, y, offset = data
@@ -67,6 +68,13 @@ def zeronorm(data: Data, k: int, family: str, C: float, threads: int) -> np.ndar
 def zeronorm_l0(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarray:
     """Exchanges among all features."""
     return np.asarray(_zeronorm(data, k, family, C, threads, "l0").support_)
+
+
+def zeronorm_l0_4(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarray:
+    """Return the support of method="l0" with four searches."""
+    from zeronorm import methods
+
+    return np.asarray(_zeronorm(data, k, family, C, threads, methods.L0(n_starts=4)).support_)
 
 
 def zeronorm_raw(data: Data, k: int, family: str, C: float, threads: int) -> np.ndarray:
@@ -213,6 +221,7 @@ METHODS = {
     "zeronorm": ("zeronorm", zeronorm),
     "zeronorm_raw": ("zeronorm", zeronorm_raw),
     "zeronorm_l0": ("zeronorm", zeronorm_l0),
+    "zeronorm_l0_4": ("zeronorm", zeronorm_l0_4),
     "abess": ("abess", abess),
     "abess_0": ("abess", abess_0),
     "adelie": ("adelie", adelie),

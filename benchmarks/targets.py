@@ -44,8 +44,9 @@ SIZES = (5, 10)
 SECONDS = ("seconds", "cpu_seconds")  # of the wall, of the process
 FIT_LIMIT = 30.0  # seconds that the fits of a method for one size may take
 EQUAL = 1e-6  # relative difference of objectives that are the same
-METHODS = ("zeronorm", "zeronorm_raw", "zeronorm_l0", "abess", "abess_0", "adelie", "skglm")
-ENVIRONMENT = {"zeronorm_raw": "zeronorm", "zeronorm_l0": "zeronorm", "abess_0": "abess"}
+OURS = ("zeronorm", "zeronorm_raw", "zeronorm_l0", "zeronorm_l0_4")
+METHODS = (*OURS, "abess", "abess_0", "adelie", "skglm")
+ENVIRONMENT = {**dict.fromkeys(OURS, "zeronorm"), "abess_0": "abess"}
 
 
 @dataclass(frozen=True)
@@ -429,7 +430,7 @@ def seconds_bars(records: list[dict[str, Any]], method: str, what: str) -> list[
 def bars_of(records: list[dict[str, Any]], methods: list[str]) -> list[dict[str, Any]]:
     """Return what was asked beside what was measured."""
     bars = []
-    for method in ("zeronorm", "zeronorm_l0"):
+    for method in ("zeronorm", "zeronorm_l0", "zeronorm_l0_4"):
         if method not in methods:
             continue
         away = []

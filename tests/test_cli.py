@@ -1377,6 +1377,14 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         ),
         (["select", "golub", "-k", "4000", "--method", "l1"], "n_features must be between 1 and"),
         (["select", "golub", "-k", "3", "--gap", "0.1"], "--gap 0.1 is of a proof; say --prove"),
+        (
+            ["select", "golub", "-k", "3", "--starts", "4"],
+            "--starts 4 needs --method l0, or --prove",
+        ),
+        (
+            ["select", "golub", "-k", "3", "--method", "l0", "--starts", "0"],
+            "--starts must be at least 1",
+        ),
         (["select", "golub", "-k", "3", "--time-limit", "9"], "--time-limit 9 is of a proof; say"),
         (
             ["select", "golub", "-k", "3", "--prove", "--method", "greedy"],

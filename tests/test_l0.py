@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import oracles
 from conftest import make_classification
-from zeronorm import BudgetClassifier, persistence
+from zeronorm import BudgetClassifier, BudgetRegressor, methods, persistence
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
 from zeronorm.designs._columns import as_columns
@@ -241,6 +241,38 @@ def test_sizes_help_each_other():
         ours, theirs = model.path_[k].certificate, budget.path_[k].certificate
         assert ours.objective <= theirs.objective * (1 + 1e-4)
     assert model.n_scans_ < 20
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_more_searches_find_better_models(groups):
+    """They would all end where the first one does, or a worse one be the answer."""
+    objectives = {1: [], 4: []}
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        part = np.arange(120) % 4
+        X = rng.standard_normal((50, 120)) + 2.0 * rng.standard_normal((50, 4))[:, part]
+        y = X[:, :6].sum(1) + 4.0 * rng.standard_normal(50)
+        names = {"groups": np.arange(120) // 2, "n_groups": 5} if groups else {"n_features": 5}
+        for n_starts, found in objectives.items():
+            method = methods.L0(n_starts=n_starts)
+            model = BudgetRegressor(method=method, C=1.0, **names).fit(X, y)
+            again = BudgetRegressor(method=method, C=1.0, **names).fit(X, y)
+            assert model.certificate_.objective == again.certificate_.objective
+            found.append(model.certificate_.objective)
+    ratio = np.array(objectives[4]) / objectives[1]
+    assert ratio.max() <= 1 + 1e-4
+    assert (ratio < 1 - 1e-3).sum() >= 2
+
+
+def test_starts_are_of_exchanges():
+    """The option would be ignored where nothing begins anew."""
+    X, y = make_classification(30, 8, seed=0)
+    for method, message in (
+        (methods.L0(n_starts=0), "n_starts must be an integer of at least 1; got 0"),
+        (methods.L0(n_starts=2, solver="iht"), "n_starts above 1 needs solver='exchange'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            BudgetClassifier(2, method=method).fit(X, y)
 
 
 def test_the_best_of_a_size_is_never_given_up():

@@ -3,8 +3,8 @@
     BudgetClassifier(8, method="l0")                      a method with its defaults
     BudgetClassifier(8, method=methods.L0(gap=0.01))      with other options
 
-`METHODS` is the one table of them: estimators read from it what solves a problem and its defaults
-of C, tol and refit_C, the command, for which solvers are imported late, what it says of a method.
+`METHODS` is the one table of them: of what solves a problem, its defaults of C, tol and refit_C,
+and what the command says of a method. Solvers are imported late, for the command.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Pool(Method):
     Parameters
     ----------
     block_size, max_blocks : int or None
-        Features per scan of the pool, or the number of scans; a fifth of the pool by default.
+        Features per scan of the pool, or its scans; a fifth of the pool by default.
     """
 
     name = "pool"
@@ -57,14 +57,14 @@ class Pool(Method):
 class Minimax(Method):
     """The minimax cutting plane itself: nested supports of features, or of whole groups.
 
-    Every scan adds the block of the features (groups) with the largest scores; the problem over
-    the blocks is solved to a certified gap, and its dual point gives the next scan.
+    Every scan adds the block with the largest scores; the problem over the blocks is solved to a
+    certified gap, and its dual point gives the next scan.
 
     Parameters
     ----------
     block_size : int or None
-        Features (groups) per scan; by default the budget divided by max_blocks, or a third of it.
-        With several sizes a third of the smallest, but at least a thirtieth of the largest.
+        Features (groups) per scan; by default the budget divided by max_blocks, or a third of it
+        (with several sizes: of the smallest, at least a thirtieth of the largest).
     max_blocks : int or None
         How many scans generate blocks; it yields to the budget.
     """
@@ -91,14 +91,13 @@ class Minimax(Method):
 class Greedy(Method):
     """Forward greedy steps: the feature, or the whole group, that fits best what is left.
 
-    Every step costs a scan, and features stay once they are in: the order of entry is a nested
-    path.
+    Every step costs a scan, and features stay once they are in: the order of entry is a path.
 
     Parameters
     ----------
     fit_C : float
-        Weight of the loss in the fits between steps. Published methods have no penalty or a tiny
-        one, 1e8, and often do worse where features outnumber samples by far.
+        Weight of the loss in the fits between steps. Published methods have 1e8 or no penalty, and
+        often do worse where features outnumber samples by far.
     """
 
     name = "greedy"
@@ -135,14 +134,16 @@ class L0(Method):
     ----------
     gap : float or None
         Where it is given, branch and bound goes on until no support of this size can lower the
-        objective by more than this share of it (0: none at all), or until the time is over; a
-        better support found on the way is the model, and `proof_` tells how it ended. Ctrl-C stops
-        the search, and keeps what was found. Folds prove nothing.
+        objective by more than this share of it (0: none at all), until the time is over, or until
+        Ctrl-C; the best support found is the model, `proof_` tells the end. Folds prove nothing.
     time_limit : float
         Seconds of that, for every size and class.
     solver : str
-        "auto" and "exchange": exchanges from several starts. "splicing": from the strongest
-        features only. "iht": iterative hard thresholding.
+        "auto", "exchange": exchanges. "splicing": these from the strongest features only. "iht":
+        iterative hard thresholding.
+    n_starts : int
+        Searches by exchanges, each at the cost of the first; the least objective is kept. Further
+        ones begin with a draw, of a fixed seed, from the candidates met so far.
     """
 
     name = "l0"
@@ -150,11 +151,12 @@ class L0(Method):
     entered = ("step", "the scan or round of exchanges at which it became a candidate")
     budgets: ClassVar[tuple[str, ...]] = ("features", "groups")
     tol = 1e-4
-    rules = {"time_limit": "positive"}  # noqa: RUF012
+    rules = {"time_limit": "positive", "n_starts": "iterations"}  # noqa: RUF012
 
     gap: float | None = None
     time_limit: float = 60.0
     solver: str = "auto"
+    n_starts: int = 1
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
@@ -164,6 +166,8 @@ class L0(Method):
         self._check_solver()
         if self.gap is not None:
             validate.check_not_negative("gap", self.gap)
+        if self.n_starts > 1 and self.solver not in ("auto", "exchange"):
+            raise ValueError(f"n_starts above 1 needs solver='exchange'; got {self.solver!r}.")
 
     def keeps_signs(self) -> bool:
         """Return True of exchanges."""
@@ -179,7 +183,8 @@ class L0(Method):
         """Return the generator of scans."""
         from .solvers import select_l0
 
-        return select_l0(task, sizes, request, solver=self.solver, goal=self._goal())
+        goal, n_starts = self._goal(), int(self.n_starts)
+        return select_l0(task, sizes, request, solver=self.solver, n_starts=n_starts, goal=goal)
 
     def _goal(self) -> Goal | None:
         """Return when a proof may end; None: nothing is proven."""
@@ -235,8 +240,7 @@ class ReweightedL1(L1):
     n_stages : int
         How many l1 paths are followed; 1 is l1.
     epsilon, threshold : float or None
-        Of "log" and of "capped": by default the mean a of the features that are not zero, and 0.3
-        of that mean.
+        Of "log" and of "capped": by default the mean of the a that are not zero, and 0.3 of it.
     max_iter : int
         The most iterations at one C.
     """
@@ -272,9 +276,9 @@ class ReweightedL1(L1):
         """Return the rule of the weights."""
         from .solvers import CappedL1, LogPenalty
 
-        kind, value = (
-            (LogPenalty, self.epsilon) if self.weights == "log" else (CappedL1, self.threshold)
-        )
+        log = self.weights == "log"
+        value = self.epsilon if log else self.threshold
+        kind = LogPenalty if log else CappedL1
         return kind(None if value is None else float(value), int(self.n_stages))
 
     def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
@@ -291,10 +295,10 @@ class Bilevel(Method):
     Parameters
     ----------
     solver : str
-        "auto": the search, a few scans for any number of iterations. "ista", "ista-l", "fista" and
-        "fista-c" are the published hard thresholding methods, a scan for each step: plain with a
-        sufficient decrease, plain with a Lipschitz condition, accelerated with the first step of
-        Barzilai and Borwein, and accelerated with a constant one.
+        "auto": the search, a few scans for any number of iterations. The published methods of hard
+        thresholding have a scan for each step: "ista" (with a sufficient decrease), "ista-l" (with
+        a Lipschitz condition); accelerated, "fista" (first step by Barzilai and Borwein) and
+        "fista-c" (constant steps).
     max_iter : int
         The most steps of the published methods.
     """

@@ -86,6 +86,7 @@ class SelectOptions:
         "--prove, l0. With --groups, it is bilevel and no other.",
         metavar="METHOD",
     )
+    starts: int | None = option("Of l0: so many searches, the best is kept.", metavar="N")
     prove: bool = option(
         "Search until no other features of this number can be much better.",
         "--prove",

@@ -31,7 +31,7 @@ class Plan:
 
     n_features: int | list[int]  # as the estimator takes it
     method: str
-    proof: dict[str, Any]  # options of the proof; empty without one
+    search: dict[str, Any]  # options of the method l0; empty where there are none
     refit_C: float | str
     models: dict[int, Path]  # where the model of each size goes
     certificates: dict[int, Path]  # where the certificate of each size goes
@@ -54,7 +54,7 @@ def plan_selection(options: SelectOptions) -> Plan:
     measured = {"--groups": grouped, "--refit-c": refitted, **shared, **others}
     measured["--covariates"] = options.covariates is not None
     _check_measure(options.measure, options.positive, measured)
-    method, proof = _proof_options(options)
+    method, search = _search_options(options)
     for option in ("--nonnegative", "--nonpositive"):
         if others[option] and method not in ("auto", "pool", "l0"):
             raise ValueError(f"{option} needs --method pool or l0; got {method!r}.")
@@ -73,7 +73,7 @@ def plan_selection(options: SelectOptions) -> Plan:
         certificates = _certificate_files(options, candidates, models)
     if not options.no_cv:
         check_folds(options.cv, "Leave it out with --no-cv.")
-    return Plan(sizes[0] if at_most else sizes, method, proof, refit_C, models, certificates)
+    return Plan(sizes[0] if at_most else sizes, method, search, refit_C, models, certificates)
 
 
 def _parse_sizes(text: str) -> list[int]:
@@ -162,16 +162,23 @@ def _check_measure(measure: str | None, positive: str | None, others: Mapping[st
             )
 
 
-def _proof_options(options: SelectOptions) -> tuple[str, dict[str, Any]]:
-    """Return the method, l0 for a proof, and the options of the proof; none without."""
+def _search_options(options: SelectOptions) -> tuple[str, dict[str, Any]]:
+    """Return the method, l0 for a proof, and the options of l0: of its searches and the proof."""
     method, gap, time_limit = options.method, options.gap, options.time_limit
     if method is not None and method not in METHOD_NAMES:
         raise ValueError(f"--method must be one of {', '.join(METHOD_NAMES)}; got {method!r}.")
+    search: dict[str, Any] = {}
+    if options.starts is not None:
+        if not options.prove and method != "l0":
+            raise ValueError(f"--starts {options.starts} needs --method l0, or --prove.")
+        if options.starts < 1:
+            raise ValueError(f"--starts must be at least 1; got {options.starts}.")
+        search["n_starts"] = options.starts
     if not options.prove:
         for option, value in (("--gap", gap), ("--time-limit", time_limit)):
             if value is not None:
                 raise ValueError(f"{option} {value:g} is of a proof; say --prove as well.")
-        return "auto" if method is None else method, {}
+        return "auto" if method is None else method, search
     if method not in (None, "l0"):
         raise ValueError(
             f"--prove needs --method l0; got {method!r}. Leave --method out, or --prove."
@@ -184,7 +191,7 @@ def _proof_options(options: SelectOptions) -> tuple[str, dict[str, Any]]:
         raise ValueError(
             f"--time-limit must be a positive finite number of seconds; got {time_limit:g}."
         )
-    return "l0", {"gap": gap, "time_limit": time_limit}
+    return "l0", {**search, "gap": gap, "time_limit": time_limit}
 
 
 def _output_files(

@@ -152,7 +152,7 @@ def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Esti
     if samples.groups is not None:
         common |= {"n_groups": options.groups, "groups": samples.groups}
     else:
-        method = methods.L0(**plan.proof) if options.prove else plan.method
+        method = methods.L0(**plan.search) if plan.search else plan.method
         signs = _signs(options, samples.table)
         common |= {"criterion": options.criterion, "method": method, "signs": signs}
     if task == "survival":

@@ -3,7 +3,7 @@
 Exchanges work on a pool of gathered candidates. A scan at their result, c = X'v with v the dual
 point, shows the features outside the pool that would lower the objective most: they join it, and
 the exchanges go on until a scan shows nothing that helps. So all features compete, at a scan a
-round. Where a budget counts groups, all this is of whole groups.
+round. Further searches start from drawn candidates. A budget of groups has whole groups in all.
 
 Sources: Zhu et al., PNAS 117(52), 2020 (splicing); Hazimeh and Mazumder, Operations Research 68(5),
 2020 (swaps).
@@ -33,12 +33,12 @@ from ..units import Units
 FIRST_STAGES = (0.1, 1.0)
 NEW_MIN = 10  # candidates that a scan adds: so many, or k
 MAX_ROUNDS = 20
-# Features of a support that are left out in turn, to see what would take their place: at most, at
-# least, and in between as many as cost so many products. And how many candidates for each.
+# Features of a support left out in turn, to see what would take their place: at most, at least, and
+# in between as many as cost so many products. And how many candidates for each.
 MOST_LEFT_OUT, LEAST_LEFT_OUT, LEFT_OUT_PRODUCTS = 10, 4, 2e9
 REPLACEMENTS = 20
 # The relaxation over the pool gives dual points for the certificate, in so many steps, where it has
-# at most so many elements and more than next to no ridge: without, it bounds next to nothing.
+# at most so many elements and some ridge: without, it bounds next to nothing.
 RELAXED_ELEMENTS, RELAXED_C, RELAXED_STEPS = 2e6, 10.0, 4
 
 
@@ -153,6 +153,26 @@ class Search:
         """
         columns = self._filled(self.best[k], min(2 * k, self.inside.size))
         self.offer(self.exchanges.eliminate(columns, [k])[k], improve=True)
+
+    def restarted(self, random: np.random.Generator) -> Search:
+        """Return a search of the same pool, from what elimination leaves of a drawn part of it."""
+        other = Search(self.task, self.C, self.sizes, self.tol, self)
+        other._exchanges = self._exchanges  # it remembers what was tried in vain
+        free = np.arange(self.forced.size, self.inside.size)
+        for k in self.sizes:
+            drawn = max(k - self.forced.size, min(POOL_FACTOR * k + NEW_MIN, free.size // 2))
+            part = np.append(np.arange(self.forced.size), random.permutation(free)[:drawn])
+            left = other.exchanges.eliminate(self._columns(np.sort(part)), [k])[k]
+            other.offer(left, improve=True)
+            other.record(k, np.empty(0, np.int64))
+        return other
+
+    def take_over(self, other: Search) -> None:
+        """Go on with the larger pool of a restart, and with what is better in it."""
+        self.pool, self.inside, self._exchanges = other.pool, other.inside, other._exchanges
+        self.history += other.history
+        for k in self.sizes:
+            self._keep(other.best[k])
 
     def neighbours(self) -> None:
         """Offer to every size the best of the next one: less its weakest, or with one more."""
@@ -270,12 +290,14 @@ def explore(
     clock: PhaseClock,
     *,
     swaps: bool,
+    n_starts: int = 1,
 ) -> Solver[Search]:
     """Search for the best features of all sizes, from the strongest ones.
 
     given : features that the pool has from the start, of groups with all of theirs.
-    swaps : whether to swap, to begin with more ridge where there is next to none, and to look for
+    swaps : whether to swap, begin with more ridge where there is next to none, and look for
         replacements; else there is only splicing.
+    n_starts : how many searches there are, the further ones from drawn candidates.
     """
     stages = [stage for stage in FIRST_STAGES if swaps and stage < C] + [C]
     search = Search(task, stages[0], sizes, tol)
@@ -292,6 +314,12 @@ def explore(
                 search.offer(before.best[k].columns, improve=True)
                 search.record(k, search.pool.features)
         yield from _exchange(search, clock, swaps=True, replace=True)
+    random = np.random.default_rng(0)
+    for _ in range(1, n_starts):
+        with clock.phase("select"):
+            other = search.restarted(random)
+        yield from _exchange(other, clock, swaps=True, replace=True)
+        search.take_over(other)
     return search
 
 
@@ -357,8 +385,7 @@ def _replace(search: Search, clock: PhaseClock, settled: dict[int, Fitted]) -> S
         if settled.get(k) is search.best[k]:
             continue
         settled[k] = search.best[k]
-        vectors = search.left_out(k)
-        if not vectors.shape[1]:
+        if not (vectors := search.left_out(k)).shape[1]:
             continue
         scores = yield Scan(search.task.design, vectors)
         with clock.phase("gather"):

@@ -35,6 +35,7 @@ def select_l0(
     request: Request,
     *,
     solver: str = "auto",
+    n_starts: int = 1,
     goal: Goal | None = None,
 ) -> Solver[Path]:
     """Select exactly k features for every k of `sizes` by solving (L0), by a generator of scans.
@@ -48,6 +49,7 @@ def select_l0(
         for C above those of `FIRST_STAGES` from the models for these. "splicing": from the
         strongest features only, without swaps. "iht": iterative hard thresholding alone, a scan for
         each step.
+    n_starts : searches by exchanges, the further ones from drawn candidates; the best is kept.
     request : tol is the decrease of the objective that counts, as a share of it. The pool has the
         features of the start. Without certificates nothing is proven either.
     goal : as for `conclude`.
@@ -60,7 +62,7 @@ def select_l0(
     else:
         search = yield from explore(
             task, request.C, sizes, request.tol, usable_starts(task, request), clock,
-            swaps=solver != "splicing",
+            swaps=solver != "splicing", n_starts=n_starts,
         )  # fmt: skip
     exchanges = solver in ("auto", "exchange")
     return (yield from conclude(search, request, clock, goal, improve=exchanges))
