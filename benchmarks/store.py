@@ -2,12 +2,12 @@
 
     python benchmarks/store.py [--small] [--folder FOLDER]
 
-A scan is `correlate` of all columns with one vector, one thread, float32; the store, the .npy in
-Fortran order and a plain read of the store's files take turns, with all files in the memory of the
+A scan is `correlate` of all columns with one vector, float32; the store, the .npy in Fortran order
+and a plain read of the store's files (one thread) take turns, with all files in the memory of the
 system. Conversions run in processes of their own with `memory` of 256 MiB: bytes of the source by
 the second, and the peak of what is resident in the process beyond what it had after its imports.
 Files that are mapped count in it while they are. So they do in the peak of a scan, which has a
-process of its own: the blocks of stores up to 1 GiB stay mapped, those of larger ones do not.
+process of its own: the files of a store stay mapped up to a quarter of the available memory.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SCAN = """
 import sys, json
 import numpy as np, _common as common
 from zeronorm.designs import as_design
-X = as_design(sys.argv[1], 1)
+X = as_design(sys.argv[1], int(sys.argv[2]))
 v = np.ones(X.shape[0])
 memory = common.PeakMemory()
 with memory:
@@ -80,12 +80,13 @@ def fill(path: Path, n: int, p: int) -> None:
     X.flush()
 
 
-def measure_scan(folder: Path, n: int, p: int) -> dict[str, Any]:
+def measure_scan(folder: Path, n: int, p: int, n_threads: int) -> dict[str, Any]:
     """Return the seconds of a scan of a store, of a .npy, and of plain reads."""
-    fill(folder / "x.npy", n, p)
-    zeronorm.convert(folder / "x.npy", folder / "x.zarr", memory=MEMORY)
+    if not (folder / "x.npy").exists():
+        fill(folder / "x.npy", n, p)
+        zeronorm.convert(folder / "x.npy", folder / "x.zarr", memory=MEMORY)
     v = np.random.default_rng(1).standard_normal(n)
-    npy, store = as_design(folder / "x.npy", 1), as_design(folder / "x.zarr", 1)
+    npy, store = (as_design(folder / name, n_threads) for name in ("x.npy", "x.zarr"))
     assert np.array_equal(npy.correlate(v, 0, p), store.correlate(v, 0, p))
     seconds = common.interleave(
         {
@@ -96,8 +97,9 @@ def measure_scan(folder: Path, n: int, p: int) -> dict[str, Any]:
         REPEATS,
     )
     medians = {name: common.median(values) for name, values in seconds.items()}
-    larger = child(SCAN, folder / "x.zarr")
-    return {"shape": [n, p], "bytes": 4 * n * p, **medians, "peak_mb": larger["peak_mb"]}
+    peak = child(SCAN, folder / "x.zarr", n_threads)["peak_mb"]
+    sizes = {"shape": [n, p], "bytes": 4 * n * p, "threads": n_threads}
+    return {**sizes, **medians, "peak_mb": peak}
 
 
 def write_sources(folder: Path, scale: int) -> list[tuple[str, Path, str]]:
@@ -131,18 +133,18 @@ def measure_conversion(name: str, path: Path, target: str, folder: Path) -> dict
     return {"source": name, "bytes": path.stat().st_size, **found}
 
 
-def report(scan: dict[str, Any], conversions: list[dict[str, Any]]) -> str:
+def report(scans: list[dict[str, Any]], conversions: list[dict[str, Any]]) -> str:
     """Return the results as Markdown."""
     return "\n\n".join([
         "# Stores",
         (__doc__ or "").split("\n\n", 2)[2].strip(),
         common.table(
-            ["matrix", "size", "mapped .npy", "store", "speed of the store / .npy",
+            ["matrix", "size", "threads", "mapped .npy", "store", "speed of the store / .npy",
              "store / plain read", "peak of a scan"],
             [["{:,} x {:,}".format(*scan["shape"]), f"{scan['bytes'] / 1e6:,.0f} MB",
-              f"{scan['npy']:.3f} s", f"{scan['store']:.3f} s",
+              str(scan["threads"]), f"{scan['npy']:.3f} s", f"{scan['store']:.3f} s",
               f"{scan['npy'] / scan['store']:.2f}", f"{scan['store'] / scan['read']:.2f}",
-              f"{scan['peak_mb']:.0f} MB"]],
+              f"{scan['peak_mb']:.0f} MB"] for scan in scans],
         ),
         common.table(
             ["source", "size", "seconds", "MB/s", "peak"],
@@ -163,13 +165,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as temporary:
         folder = Path(temporary)
         with common.log("scan"):
-            scan = measure_scan(folder, 4000, 30_000 * scale // 2)
+            scans = [measure_scan(folder, 4000, 15_000 * scale, threads) for threads in (1, 2)]
         conversions = []
         for source in write_sources(folder, scale):
             with common.log(source[0]):
                 conversions.append(measure_conversion(*source, folder))
-    data = {"machine": common.machine(), "scan": scan, "conversions": conversions}
-    common.write(options.results, "store", data, report(scan, conversions))
+    data = {"machine": common.machine(), "scans": scans, "conversions": conversions}
+    common.write(options.results, "store", data, report(scans, conversions))
 
 
 if __name__ == "__main__":

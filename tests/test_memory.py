@@ -132,13 +132,23 @@ def test_a_fit_without_room_warns_and_goes_on(monkeypatch):
 def test_the_least_limit_counts(monkeypatch, tmp_path):
     """In a container the memory of the whole machine would be taken for its own."""
     assert 0 < _memory.available_memory() < np.inf
-    for name, text in {"max": "3000", "used": "1000", "memory.stat": "inactive_file 200\n"}.items():
-        (tmp_path / name).write_text(text)
-    limits = ((str(tmp_path / "max"), str(tmp_path / "used")),)
-    monkeypatch.setattr(_memory, "_LIMITS", limits)
-    assert _memory.available_memory() == 2200.0
-    (tmp_path / "max").write_text("max\n")
-    assert _memory.available_memory() > 2200.0
+    first, second = tmp_path / "memory" / "jobs" / "7", tmp_path / "jobs" / "7"
+    names = ("memory.limit_in_bytes", "memory.usage_in_bytes"), ("memory.max", "memory.current")
+    stat = "inactive_file 1\ntotal_inactive_file 200\n", "inactive_file 200\n"
+    monkeypatch.setattr(_memory, "_CONTROL_GROUPS", tmp_path)
+    monkeypatch.setattr(_memory, "_OWN_GROUPS", tmp_path / "own")
+    for group, (limit, used), text in zip((first, second), names, stat, strict=True):
+        group.mkdir(parents=True)
+        for name, content in ((limit, "3000"), (used, "1000"), ("memory.stat", text)):
+            (group / name).write_text(content)
+        line = "4:cpu,memory:/jobs/7\n" if group is first else "0::/jobs/7\n"
+        (tmp_path / "own").write_text(f"3:cpuset:/elsewhere\n{line}")
+        assert _memory.available_memory() == 2200.0
+        (group / limit).write_text("max\n")
+        assert _memory.available_memory() > 2200.0
+        (group.parent / limit).write_text("2000")  # of all jobs
+        (group.parent / used).write_text("1900")
+        assert _memory.available_memory() == 100.0
     monkeypatch.setattr(_memory, "_of_machine", lambda: 5.0)
     assert _memory.available_memory() == 5.0
     assert [_memory.readable(size) for size in (12, 3400, 5.67e6, 1e9, 2e12)] == [

@@ -5,6 +5,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -17,7 +18,7 @@ from zeronorm import BudgetClassifier, BudgetRegressor, convert
 from zeronorm._kernels import _native as native
 from zeronorm._kernels import reference
 from zeronorm.cli import app
-from zeronorm.designs import as_design
+from zeronorm.designs import _store, as_design
 from zeronorm.files import FileError, read_table
 from zeronorm.store import StoreError, _convert, _writing
 
@@ -76,6 +77,30 @@ def test_a_dense_store_answers_as_the_array(tmp_path, small_files, dtype):
     made = convert(X, tmp_path / "x.zarr")
     assert (made.shape, made.dtype, made.is_sparse) == (X.shape, dtype, False)
     same(as_design(tmp_path / "x.zarr"), X)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("form", [dense, sparse])
+def test_threads_and_kept_maps_change_no_bit(
+    tmp_path, small_files, monkeypatch, form, n_threads, share
+):
+    """Threads that read files of their own would write over each other, or leave columns out."""
+    monkeypatch.setattr(_store, "KEPT_SHARE", share)
+    used, parts = set(), type(as_design(form())).correlate
+
+    def watched(self, *arguments):
+        used.add(threading.get_ident())
+        time.sleep(0.001)  # so that no thread has done all before another begins
+        return parts(self, *arguments)
+
+    X = form()
+    convert(X, tmp_path / "x.zarr")
+    design = as_design(tmp_path / "x.zarr", n_threads=n_threads)
+    same(design, X)
+    monkeypatch.setattr(type(as_design(X)), "correlate", watched)
+    design.correlate(np.ones(X.shape[0]), 0, design.shape[1])
+    assert len(used) == n_threads
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "uint8", "int8", "bool"])

@@ -5,25 +5,26 @@ from __future__ import annotations
 import math
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 LARGEST_SHARE = 0.5  # of the available memory, of what is loaded although it is not asked for
+_CONTROL_GROUPS = Path("/sys/fs/cgroup")
+_OWN_GROUPS = Path("/proc/self/cgroup")
+# The files of a limit and of what is used of it, by the version of control groups.
 _LIMITS = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-    (
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-    ),
+    ("memory.max", "memory.current"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes"),
 )
 
 
 def available_memory() -> float:
     """Return the bytes that this process can still take, infinity where the system does not tell.
 
-    The least of what the machine has left and what the limits of its container and of the process
-    leave.
+    The least of what the machine has left and what the limits of its control groups (a container, a
+    job of a batch system) and of the process leave.
     """
-    found = [_of_machine(), *(_below(limit, used) for limit, used in _LIMITS), _of_process()]
+    found = [_of_machine(), *map(_of_group, _control_groups()), _of_process()]
     return max(0.0, min(found))
 
 
@@ -66,18 +67,37 @@ def _of_machine() -> float:
         return math.inf
 
 
-def _below(limit: str, used: str) -> float:
-    """Return what the limit of a control group leaves; its caches count as used but can go."""
+def _control_groups() -> Iterator[Path]:
+    """Yield the control groups of memory that this process is in, each with those above it."""
     try:
-        return float(Path(limit).read_text()) - float(Path(used).read_text()) + _cached(limit)
-    except (OSError, ValueError):  # none, or "max"
-        return math.inf
+        lines = _OWN_GROUPS.read_text().splitlines()
+    except OSError:
+        lines = ["0::/"]
+    for line in lines:
+        _, kinds, path = line.split(":", 2)
+        if kinds and "memory" not in kinds.split(","):
+            continue
+        root = _CONTROL_GROUPS / "memory" if kinds else _CONTROL_GROUPS
+        own = root / path.lstrip("/")
+        yield own
+        yield from (group for group in own.parents if group.is_relative_to(root))
 
 
-def _cached(limit: str) -> float:
+def _of_group(group: Path) -> float:
+    """Return what the limit of a control group leaves; its caches count as used but can go."""
+    for limit, used in _LIMITS:
+        try:
+            most, taken = float((group / limit).read_text()), float((group / used).read_text())
+            return most - taken + _cached(group)
+        except (OSError, ValueError):  # none, or "max"
+            continue
+    return math.inf
+
+
+def _cached(group: Path) -> float:
     """Return the bytes of files that a control group is charged for."""
     try:
-        lines = (Path(limit).parent / "memory.stat").read_text().splitlines()
+        lines = (group / "memory.stat").read_text().splitlines()
         stat = dict(line.split() for line in lines)
         return float(stat.get("total_inactive_file", stat.get("inactive_file", 0)))
     except (OSError, ValueError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,18 +23,31 @@ class InParts(Design):
         """
         as_vectors(v, self.shape, start, stop)
         scores = np.empty((stop - start, *v.shape[1:]))
-        for part, first, last, place in self._parts(start, stop):
+
+        def correlate(part: Design, first: int, last: int, place: int) -> None:
             scores[place : place + last - first] = part.correlate(v, first, last)
+
+        self._each_part(start, stop, correlate)
         return scores
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
         """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
         as_vectors(weight, self.shape, start, stop)
         total, square = np.empty(stop - start), np.empty(stop - start)
-        for part, first, last, place in self._parts(start, stop):
+
+        def sum_up(part: Design, first: int, last: int, place: int) -> None:
             own = slice(place, place + last - first)
             total[own], square[own] = part.moments(weight, first, last)
+
+        self._each_part(start, stop, sum_up)
         return total, square
+
+    def _each_part(
+        self, start: int, stop: int, act: Callable[[Design, int, int, int], None]
+    ) -> None:
+        """Call a function with every part of some columns; it may run in several threads."""
+        for part in self._parts(start, stop):
+            act(*part)
 
     @abstractmethod
     def _parts(self, start: int, stop: int) -> Iterator[tuple[Design, int, int, int]]:

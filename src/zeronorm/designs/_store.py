@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -14,13 +16,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._kernels import FLOAT32_SCAN_ERROR, audit_indices
+from .._memory import available_memory
 from .._typing import Design, FloatArray, IndexArray, Stored, float64_scan_error
 from ._beside import InParts
 from ._dense import SAMPLED_ROWS, Dense, as_features
 from ._sparse import Sparse, compressed
 from ._zarr import METADATA, StoreError, ZarrArray, open_array, read_node, read_texts
 
-KEPT_BYTES = 1 << 30  # of maps that stay
+KEPT_SHARE = 0.25  # of the available memory, of maps that stay
+FILES_EACH = 4  # that a thread reads in a call of a scan: threads wait for each other at its end
 LATEST = 1  # version of the layout
 OWN = "zeronorm"  # attribute of a store's group that has the version
 INDEX = "_index"  # names of rows of `obs` and `var`
@@ -71,6 +75,11 @@ class Store(InParts):
     def dtype(self) -> np.dtype[Any]:
         """The type of the numbers."""
 
+    @property
+    def block(self) -> int:
+        """Columns per scan block: those of some files for each thread."""
+        return min(self.shape[1], self._width * FILES_EACH * self.n_threads)
+
     def check(self) -> None:
         """Read all blocks and compare their checksums; BlockError names the first that is wrong."""
         for array in self._arrays():
@@ -84,6 +93,32 @@ class Store(InParts):
             features = np.arange(n_features, dtype=np.int64)[features]
         return self._gathered(as_features(features, n_features))
 
+    def _each_part(
+        self, start: int, stop: int, act: Callable[[Design, int, int, int], None]
+    ) -> None:
+        """Let every thread read files of its own where there are enough of them."""
+        if self.n_threads == 1 or stop - start < 2 * self.n_threads * self._width:
+            super()._each_part(start, stop, act)
+            return
+        parts, turn = self._parts(start, stop), Lock()
+
+        def work(_: int) -> None:
+            while True:
+                with turn:  # a file is mapped when its turn has come
+                    mine = next(parts, None)
+                if mine is None:
+                    return
+                mine[0].n_threads = 1
+                act(*mine)
+
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            list(pool.map(work, range(self.n_threads)))
+
+    @property
+    @abstractmethod
+    def _width(self) -> int:
+        """The columns of a file, about."""
+
     @abstractmethod
     def _arrays(self) -> list[ZarrArray]:
         """Return the arrays that the matrix is made of."""
@@ -94,16 +129,16 @@ class Store(InParts):
 
 
 class _Mapped:
-    """The chunks of an array, mapped again for every use, or once where they are small in all.
+    """The chunks of an array, mapped once where memory is large for them, or for every use anew.
 
-    To map a file anew costs as much as to read it from the memory of the system; to keep all of
-    them would count as memory of this process.
+    To map a file anew costs a third of reading it from the memory of the system. Maps that stay
+    count as memory of this process where that is limited, and their tables are memory.
     """
 
     def __init__(self, array: ZarrArray) -> None:
         self.array = array
-        total = array.n_chunks * array.chunk_bytes
-        self._kept: dict[int, NDArray[Any]] | None = {} if total <= KEPT_BYTES else None
+        total, most = array.n_chunks * array.chunk_bytes, KEPT_SHARE * available_memory()
+        self._kept: dict[int, NDArray[Any]] | None = {} if total <= most else None
 
     def __call__(self, number: int) -> NDArray[Any]:
         """Return a chunk, whose file has been looked at."""
@@ -136,9 +171,8 @@ class DenseStore(Store):
         return self._x.dtype
 
     @property
-    def block(self) -> int:
-        """Columns per scan block: those of a file."""
-        return min(self._x.chunk[1], self.shape[1])
+    def _width(self) -> int:
+        return self._x.chunk[1]
 
     @property
     def scan_error(self) -> float:
@@ -225,10 +259,8 @@ class SparseStore(Store):
         return self._data.dtype
 
     @property
-    def block(self) -> int:
-        """Columns per scan block: about those of a file."""
-        n_features, entries = self.shape[1], max(1, self._data.shape[0])
-        return max(1, min(n_features, self._data.chunk[0] * n_features // entries))
+    def _width(self) -> int:
+        return max(1, self._data.chunk[0] * self.shape[1] // max(1, self._data.shape[0]))
 
     @property
     def scan_error(self) -> float:
