@@ -18,7 +18,7 @@ from zeronorm import BudgetClassifier, BudgetRegressor, convert
 from zeronorm._kernels import _native as native
 from zeronorm._kernels import reference
 from zeronorm.cli import app
-from zeronorm.designs import _store, as_design
+from zeronorm.designs import _store, _zarr, as_design
 from zeronorm.files import FileError, read_table
 from zeronorm.store import StoreError, _convert, _writing
 
@@ -41,7 +41,8 @@ def sparse(n=60, p=200, density=0.1, seed=0, dtype="float64"):
 
 @pytest.fixture
 def small_files(monkeypatch):
-    """Blocks of a few columns, files of a few entries."""
+    """Blocks of a few columns, files of a few entries, texts in pieces of a few."""
+    monkeypatch.setattr(_zarr, "_TEXT_BYTES", 50)
     monkeypatch.setattr(_writing, "BLOCK_BYTES", 2000)
     monkeypatch.setattr(_writing, "SPARSE_ENTRIES", 97)
 

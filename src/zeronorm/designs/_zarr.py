@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ CHECKSUM_BYTES = 4
 TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
          "float32", "float64")  # fmt: skip
 _TEXT = "string"
+_TEXT_BYTES = 1 << 20  # that are written at once
 _TEXT_CODECS = [{"name": "vlen-utf8"}, {"name": "crc32c"}]
 
 
@@ -109,7 +111,7 @@ class ZarrArray:
             whole = np.zeros(self.chunk, self.dtype, order="F")
             whole[..., : values.shape[-1]] = values
         numbers = whole.reshape(-1, order="F").view(np.uint8)
-        write_whole(self.file(number), numbers.data, _checksum(numbers))
+        write_whole(self.file(number), (numbers.data, _checksum(numbers)))
 
     def create(self, attributes: dict[str, Any]) -> None:
         """Write the metadata."""
@@ -202,17 +204,25 @@ def open_array(path: Path) -> ZarrArray:
     return ZarrArray(path, shape, chunk, np.dtype(dtype).newbyteorder("<"))
 
 
-def write_texts(path: Path, texts: list[str], attributes: dict[str, Any]) -> None:
-    """Write an array of text, in one chunk."""
-    parts = [np.array([len(texts)], "<u4").tobytes()]
+def write_texts(path: Path, texts: Iterable[str], count: int, attributes: dict[str, Any]) -> None:
+    """Write an array of so many texts, in one chunk."""
+    write_array(path, (count,), (max(1, count),), _TEXT, _TEXT_CODECS, "", attributes)
+    if count:
+        write_whole(path / "c" / "0", _packed(texts, count))
+
+
+def _packed(texts: Iterable[str], count: int) -> Iterator[bytes | bytearray]:
+    """Yield the bytes of a chunk of texts, some thousand at a time, and their checksum at last."""
+    part, checksum = bytearray(count.to_bytes(4, "little")), 0
     for text in texts:
         encoded = text.encode()
-        parts += [np.array([len(encoded)], "<u4").tobytes(), encoded]
-    chunk = (max(1, len(texts)),)
-    write_array(path, (len(texts),), chunk, _TEXT, _TEXT_CODECS, "", attributes)
-    if texts:
-        stored = b"".join(parts)
-        write_whole(path / "c" / "0", stored, _checksum(np.frombuffer(stored, np.uint8)))
+        part += len(encoded).to_bytes(4, "little") + encoded
+        if len(part) > _TEXT_BYTES:
+            checksum = crc32c(np.frombuffer(part, np.uint8), checksum)
+            yield part
+            part = bytearray()
+    yield part
+    yield crc32c(np.frombuffer(part, np.uint8), checksum).to_bytes(CHECKSUM_BYTES, "little")
 
 
 def read_texts(path: Path) -> list[str]:
@@ -262,10 +272,10 @@ def _configured(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_json(path: Path, node: dict[str, Any]) -> None:
-    write_whole(path / METADATA, json.dumps(node, indent=1).encode())
+    write_whole(path / METADATA, [json.dumps(node, indent=1).encode()])
 
 
-def write_whole(path: Path, *parts: Any) -> None:
+def write_whole(path: Path, parts: Iterable[Any]) -> None:
     """Write bytes as a file that has its name only when it is on the disk as a whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")

@@ -309,23 +309,24 @@ def _check_names(contents: Contents) -> None:
 def _describe(partial: Path, contents: Contents) -> None:
     """Write the names, the columns of the samples and the group."""
     n_samples, n_features = contents.matrix.shape
-    features = contents.features or [str(j) for j in range(n_features)]
-    samples = contents.samples or [str(i) for i in range(n_samples)]
-    _write_frame(partial / "var", features, {})
-    _write_frame(partial / "obs", samples, contents.columns)
+    _write_frame(partial / "var", contents.features or map(str, range(n_features)), n_features, {})
+    samples = contents.samples or map(str, range(n_samples))
+    _write_frame(partial / "obs", samples, n_samples, contents.columns)
     own = {"version": LATEST, "named": contents.features is not None,
            "samples named": contents.samples is not None,
            "first index": contents.first_index}  # fmt: skip
     write_group(partial, {"encoding-type": "anndata", "encoding-version": "0.1.0", OWN: own})
 
 
-def _write_frame(path: Path, names: Iterable[str], columns: Mapping[str, NDArray[Any]]) -> None:
-    """Write a data frame as AnnData does."""
+def _write_frame(
+    path: Path, names: Iterable[str], count: int, columns: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write a data frame of so many rows as AnnData does."""
     text = {"encoding-type": "string-array", "encoding-version": "0.2.0"}
-    write_texts(path / INDEX, list(names), text)
+    write_texts(path / INDEX, names, count, text)
     for name, values in columns.items():
         if values.dtype.kind == "U":
-            write_texts(path / name, values.tolist(), text)
+            write_texts(path / name, values.tolist(), count, text)
             continue
         kind = np.dtype(np.bool_ if values.dtype == np.bool_ else
                         "<i8" if values.dtype.kind in "iu" else "<f8")  # fmt: skip

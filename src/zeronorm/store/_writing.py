@@ -106,7 +106,7 @@ class Journal:
         """Note what is on the disk by now."""
         self.columns, self.entries = columns, entries
         text = json.dumps({key: value for key, value in asdict(self).items() if key != "path"})
-        write_whole(self.path, text.encode())
+        write_whole(self.path, [text.encode()])
 
 
 class DenseWriter:
