@@ -100,6 +100,24 @@ def or_slow(usual, others):
     return [*usual, *(pytest.param(one, marks=pytest.mark.slow) for one in others)]
 
 
+@pytest.mark.parametrize(
+    ("edges", "blocks"),
+    [
+        ([0, 9], [0, 9]),
+        ([0, 1, 2, 3, 40], [0, 40]),  # joined until they are large enough
+        ([0, 40, 80, 84], [0, 40, 84]),  # a few columns at the end join the block before
+        ([0, 40, 295, 299], [0, 40, 295, 299]),  # which may be too large for that
+        ([0, 600], [0, 200, 400, 600]),
+        ([0, 10, 600, 610], [0, 10, 206, 403, 610]),
+    ],
+)
+def test_blocks_are_of_about_one_size(monkeypatch, edges, blocks):
+    """One worker would have twice the columns of another, or a block more than its memory."""
+    monkeypatch.setattr(_dask_chunks, "SMALL_BYTES", 32 << 20)
+    monkeypatch.setattr(_dask_chunks, "LARGE_BYTES", 256 << 20)
+    assert _dask_chunks.edges_of(edges, 1 << 20) == blocks
+
+
 @pytest.mark.parametrize("chunks", or_slow(CHUNKS, MORE_CHUNKS), ids=str)
 @pytest.mark.parametrize("where", ["threads", "workers"])
 def test_bits_are_those_of_the_array_for_every_chunking(client, where, chunks):
