@@ -15,7 +15,7 @@ from zeronorm.cli import app
 from zeronorm.designs import as_design
 from zeronorm.designs._zarr import open_array
 from zeronorm.files import FileError, Layout, read_table
-from zeronorm.store import StoreError, _convert, _sources, _writing
+from zeronorm.store import StoreError, _convert, _entries, _sources, _writing
 
 
 def text(folder, first=1, n=40, p=30):
@@ -176,7 +176,7 @@ def test_a_directory_that_was_renamed_is_not_held(tmp_path, monkeypatch):
 def test_a_file_that_changes_while_it_is_read_makes_no_store(tmp_path, monkeypatch):
     """Columns of the older file would stand beside those of the newer one."""
     data, _ = text(tmp_path)
-    monkeypatch.setattr(_sources.OfText, "end", lambda self, first, _: first + 10)
+    monkeypatch.setattr(_entries.OfText, "end", lambda self, first, _: first + 10)
 
     def grows(last, _):
         if last == 10:
@@ -215,14 +215,14 @@ def test_counts_of_text_do_not_grow_with_the_width(tmp_path, monkeypatch):
     """Entries of a block beyond all before would be counted in another column."""
     rows = ["1 5:1", "0 2:1 900:3", "1 900:2 70000:1", "0 3:1"]
     (tmp_path / "x.svm").write_text("\n".join(rows) + "\n")
-    known = _sources.svmlight_blocks
-    monkeypatch.setattr(_sources, "svmlight_blocks", lambda path: known(path, size=1 << 12))
+    known = _entries.svmlight_blocks
+    monkeypatch.setattr(_entries, "svmlight_blocks", lambda path: known(path, size=1 << 12))
     (tmp_path / "y.svm").write_text("\n".join(f"0 {j}:1" for j in range(1, 5000)) + "\n")
     for name in ("x.svm", "y.svm"):
         wanted = read_table(tmp_path / name).X.tocsc()
-        source = _sources.OfText(tmp_path / name)
+        source = _entries.OfText(tmp_path / name)
         assert source.shape == wanted.shape
-        np.testing.assert_array_equal(source._indptr, wanted.indptr)
+        np.testing.assert_array_equal(source.indptr, wanted.indptr)
 
 
 def test_single_precision_stays_so(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 from zeronorm import convert
 from zeronorm.designs import as_design
-from zeronorm.files import FileError, _fast_delimited, read_table
+from zeronorm.files import FileError, _fast_delimited, _spill, read_table
 from zeronorm.store import _convert, _writing
 from zeronorm.store._sources import OfRows, open_source
 
@@ -101,9 +101,9 @@ def test_a_full_disk_is_told(tmp_path, small_parts, monkeypatch):
     """The name of no file, and no remedy, would be said of numbers that find no room."""
     path = write(tmp_path / "t.csv", 150, 90)
     monkeypatch.setattr(  # no byte can be written to a file that is open for reading
-        _fast_delimited.tempfile, "TemporaryFile", lambda **_: path.open("rb", buffering=0)
+        _spill.tempfile, "TemporaryFile", lambda **_: path.open("rb", buffering=0)
     )
-    with pytest.raises(FileError, match=r"cannot be kept there beyond 0 rows .* another disk"):
+    with pytest.raises(FileError, match=r"cannot be kept there .* beyond 0 MB .* another disk"):
         convert(path, tmp_path / "x.zarr", target="kind", drop=["days"])
     assert [one.name for one in tmp_path.iterdir()] == ["t.csv"]
 

@@ -42,7 +42,7 @@ def read_npy_table(
         else:
             X = np.empty(shape, dtype)
     else:
-        X = read_npy(str(source), stream, None)
+        X = read_npy(str(source), stream, None, request.spill)
     X = _as_matrix(source, X, "the array")
     y: NDArray[Any] | None = None
     name: str | tuple[str, ...] | None = None
@@ -65,7 +65,7 @@ def read_npz(
     arrays = load_npz(source)
     X: NDArray[Any] | sp.csr_array[Any]
     if {"format", "shape", "data"} <= arrays.keys():
-        X = _sparse_from(source, arrays)
+        X = _sparse_from(source, arrays, request.spill)
     else:
         name = "X"
         if name not in arrays:
@@ -76,7 +76,7 @@ def read_npz(
                     f"data as X. It holds {listed(arrays)}."
                 )
             name = matrices[0]
-        X = _as_matrix(source, arrays[name].load(), f"the array {quote(name)}")
+        X = _as_matrix(source, arrays[name].load(request.spill), f"the array {quote(name)}")
     n_samples, n_features = X.shape
 
     y: NDArray[Any] | None = None
@@ -131,8 +131,8 @@ def _as_matrix(source: Source, values: NDArray[Any], what: str) -> NDArray[Any]:
     return values.view(np.uint8) if values.dtype == np.bool_ else values
 
 
-def _sparse_from(source: Source, arrays: Mapping[str, Member]) -> sp.csr_array[Any]:
-    """Return the matrix that `scipy.sparse.save_npz` wrote, as CSR."""
+def _sparse_from(source: Source, arrays: Mapping[str, Member], spill: Path | None) -> Any:
+    """Return the matrix that `scipy.sparse.save_npz` wrote, as CSR; on the disk CSC stays CSC."""
     value = arrays["format"].load()
     text = value.item() if value.shape == () and value.dtype.kind in "SU" else None
     form = text.decode("ascii", "replace") if isinstance(text, bytes) else text
@@ -145,12 +145,12 @@ def _sparse_from(source: Source, arrays: Mapping[str, Member]) -> sp.csr_array[A
     shape = arrays["shape"].load()
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any():
         raise FileError(f"{source}: the shape of a sparse matrix must be two numbers, 0 or more.")
-    data = arrays["data"].load()
+    data = arrays["data"].load(spill)
     if data.dtype.kind not in "biuf" or data.ndim != 1:
         raise FileError(f"{source}: a sparse matrix must hold real numbers; got {data.dtype}.")
     if data.dtype == np.bool_:
         data = data.view(np.uint8)
-    index = [arrays[key].load() for key in needed[form]]
+    index = [arrays[key].load(None if key == "indptr" else spill) for key in needed[form]]
     if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in index):
         raise FileError(f"{source}: the indices of a sparse matrix must be whole numbers.")
     size = (int(shape[0]), int(shape[1]))
@@ -163,7 +163,7 @@ def _sparse_from(source: Source, arrays: Mapping[str, Member]) -> sp.csr_array[A
         matrix = kind((data, index[0], index[1]), shape=size)
         # A conversion trusts the indices: they are checked before it.
         matrix.check_format(full_check=True)
-        return sp.csr_array(matrix)
+        return matrix if spill is not None else sp.csr_array(matrix)
     except MemoryError:
         raise _too_many_rows(source, size[0], data.size) from None
     except (ValueError, OverflowError) as error:

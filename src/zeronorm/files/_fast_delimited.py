@@ -7,7 +7,6 @@ is read here has the same values there.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +16,10 @@ from numpy.typing import NDArray
 
 from .. import _kernels
 from .._typing import FloatArray
-from ._errors import FileError
 from ._labels import as_whole, labels_from_text
 from ._lines import PART, Text, cut, parts_of
 from ._source import Source
+from ._spill import on_disk
 from ._table import MISSING, Columns, strict_float
 
 
@@ -139,22 +138,17 @@ def _gathered(blocks: Iterable[FloatArray], p: int) -> tuple[FloatArray, FloatAr
 
 
 def _spilled(blocks: Iterable[FloatArray], p: int, folder: Path) -> tuple[FloatArray, FloatArray]:
-    """Return the same, X by row and mapped from a file that ends with its map."""
-    kept, n = list[FloatArray](), 0
-    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+    """Return the same, X by row and mapped from a file."""
+    kept = list[FloatArray]()
+
+    def rows() -> Iterator[FloatArray]:
         for block in blocks:
-            rows = np.ascontiguousarray(block[:p].T)
-            try:
-                rows.tofile(file)
-            except OSError as error:
-                raise FileError(
-                    f"{folder}: the numbers of the text, 8 bytes each, cannot be kept there beyond "
-                    f"{n:,} rows ({error}). Make room there, or put the store on another disk."
-                ) from None
             kept.append(block[p:].copy())
-            n += block.shape[1]
-        X: FloatArray = np.memmap(file, np.float64, "r", 0, (n, p)) if p else np.empty((n, 0))
-    return X, np.concatenate(kept, axis=1)
+            yield np.ascontiguousarray(block[:p].T)
+
+    X: FloatArray = on_disk(rows(), folder).view(np.float64)
+    others = np.concatenate(kept, axis=1)
+    return X.reshape(others.shape[1], p), others
 
 
 class _Fields:

@@ -11,8 +11,9 @@ import lzma
 import math
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from ._errors import FileError, quote
 from ._source import Source, open_member, refuse_bomb
+from ._spill import on_disk
 
 
 def read_npy_header(
@@ -62,26 +64,47 @@ def read_npy_header(
     return shape, fortran, dtype
 
 
-def read_npy(where: str, stream: IO[bytes], size: int | None) -> NDArray[Any]:
-    """Return an array in .npy form, every claim of its header verified; never unpickles."""
+def read_npy(
+    where: str, stream: IO[bytes], size: int | None, spill: Path | None = None
+) -> NDArray[Any]:
+    """Return an array in .npy form, every claim of its header verified; never unpickles.
+
+    spill : a folder, for an array mapped from a file there instead of in memory.
+    """
     shape, fortran, dtype = read_npy_header(where, stream, size)
     n_bytes = math.prod(shape) * dtype.itemsize
     if not dtype.itemsize and 0 not in shape:
         raise FileError(f"{where}: numbers or text were expected; got {dtype} without a byte.")
+    if not n_bytes:
+        return np.empty(shape, dtype)
+    if spill is not None:
+        buffer = on_disk(_chunks(where, stream, n_bytes), spill)
+    else:
+        buffer = _in_memory(where, stream, n_bytes, f"the shape {shape} of {dtype}")
+    return buffer.view(dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def _in_memory(where: str, stream: IO[bytes], n_bytes: int, what: str) -> NDArray[np.uint8]:
     try:
         buffer = np.empty(n_bytes, np.uint8)
     except (MemoryError, ValueError, OverflowError):
-        raise FileError(f"{where}: the shape {shape} of {dtype} does not fit in memory.") from None
+        raise FileError(f"{where}: {what} does not fit in memory.") from None
+    done = 0
+    for chunk in _chunks(where, stream, n_bytes):
+        buffer[done : done + chunk.size] = chunk
+        done += chunk.size
+    return buffer
+
+
+def _chunks(where: str, stream: IO[bytes], n_bytes: int) -> Iterator[NDArray[np.uint8]]:
+    """Yield so many bytes of a stream, some at a time."""
     done = 0
     while done < n_bytes:
         chunk = stream.read(min(1 << 22, n_bytes - done))
         if not chunk:
             raise FileError(f"{where}: truncated: {n_bytes} bytes expected, {done} are there.")
-        buffer[done : done + len(chunk)] = np.frombuffer(chunk, np.uint8)
         done += len(chunk)
-    if not n_bytes:
-        return np.empty(shape, dtype)
-    return buffer.view(dtype).reshape(shape, order="F" if fortran else "C")
+        yield np.frombuffer(chunk, np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +112,7 @@ class Member:
     """An array in an npz file that is not read yet."""
 
     shape: tuple[int, ...]
-    load: Callable[[], NDArray[Any]]
+    load: Callable[..., NDArray[Any]]  # with the `spill` of `read_npy`
 
 
 def load_npz(source: Source) -> Mapping[str, Member]:
@@ -111,14 +134,14 @@ def load_npz(source: Source) -> Mapping[str, Member]:
     return members
 
 
-def _loader(source: Source, member: str) -> Callable[[], NDArray[Any]]:
-    def load() -> NDArray[Any]:
+def _loader(source: Source, member: str) -> Callable[..., NDArray[Any]]:
+    def load(spill: Path | None = None) -> NDArray[Any]:
         where = f"{source}: {quote(member)}"
         try:
             with zipfile.ZipFile(source.path) as archive:
                 info = archive.getinfo(member)
                 with open_member(source, archive, info) as stream:
-                    values = read_npy(where, stream, info.file_size)
+                    values = read_npy(where, stream, info.file_size, spill)
                     stream.read(1)  # at its end the archive's checksum is compared
         except (zipfile.BadZipFile, OSError, zlib.error, EOFError, lzma.LZMAError) as error:
             raise FileError(f"{where}: truncated or damaged ({error}).") from None

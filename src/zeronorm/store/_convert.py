@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from ..designs._store import INDEX, LATEST, OWN
 from ..designs._zarr import METADATA, ZarrArray, write_group, write_texts
 from ..files import FileError, quote
+from ._entries import KINDS
 from ._genotypes import beside
-from ._sources import KINDS, Contents, Matrix, OfDesign, open_source
+from ._sources import Contents, Matrix, OfDesign, open_source
 from ._writing import DenseWriter, Journal, SparseWriter, alone, tidy
 
 LEAST_MEMORY = 1 << 20
@@ -79,9 +80,10 @@ def convert(
         svmlight (plain or compressed), .npy, .npz, CSV, Parquet (a file, or a directory of files
         with the same columns), .mtx or a directory of 10x Genomics, .h5ad, 10x .h5, a directory of
         Zarr; genotypes as .pgen, .bgen, .vcf, .vcf.gz or .vcf.bgz; or what estimators take as X.
-        svmlight, Parquet, .npy, .h5ad, Zarr and genotypes are read a few columns at a time; .npz
-        and .mtx are loaded. CSV is gone through once: its numbers lie by row in a file without a
-        name beside the store, of 8 bytes each, until the conversion ends, and memory holds `memory`
+        svmlight, Parquet, .npy, .h5ad, Zarr and genotypes are read a few columns at a time. The
+        arrays of .npz and the entries of .mtx (16 bytes each; symmetric ones and patterns are
+        loaded) lie in a file without a name beside the store until the conversion ends. CSV is gone
+        through once: its numbers lie by row in such a file, 8 bytes each, and memory has `memory`
         (two blocks of the store if more), 48 MiB, and what is kept of the samples. CSV below
         64 KiB, or with anything that the fast reader does not know, as line ends within quotes or
         blanks between fields, is loaded. A column of genotypes is the dosage of an allele, from 0

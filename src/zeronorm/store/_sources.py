@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,19 +11,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._typing import FloatArray, IndexArray
+from .._typing import FloatArray
 from ..designs import as_design
 from ..files import FileError, did_you_mean, quote, read_request
 from ..files._annotated import Annotated
 from ..files._hdf5 import open_annotated
-from ..files._svmlight import Rows, svmlight_blocks
 from ..files._table import Request, unique_names
+from ._entries import KINDS, OfCompressedColumns, OfCompressedRows, OfText, end_of, kind_of
 from ._genotypes import genotypes_suffix, open_genotypes
-from ._market import read_column, read_market
+from ._market import open_market, read_column
 
-KINDS = {np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32",
-                                     "float32", "float64")}  # fmt: skip
-ENTRY_BYTES = 16  # of a sparse entry in memory: row, column or place, value
 _HDF5 = (".h5ad", ".h5", ".hdf5")
 _TEXT = (".svm", ".svmlight", ".libsvm")
 LABEL = "label"
@@ -75,12 +72,13 @@ class OfDesign:
         self.names = self._design.feature_names
         self.shape, self.is_sparse = self._design.shape, self._design.is_sparse
         stored = X.dtype if hasattr(X, "dtype") else getattr(self._design, "dtype", np.float64)
-        kind = np.dtype(stored).newbyteorder("=")
-        kind = np.dtype(np.float32) if kind == np.float16 else kind
-        self.dtype = kind if kind in KINDS else np.dtype(np.float64)
+        self.dtype = kind_of(stored)
         self._indptr = None if sparse is None else np.asarray(sparse.indptr)
         # An array gives its columns in the type that it has.
-        self._array = X if isinstance(X, np.ndarray) and kind in KINDS else None
+        taken = isinstance(X, np.ndarray) and kind_of(X.dtype) == np.dtype(X.dtype).newbyteorder(
+            "="
+        )
+        self._array = X if taken else None
 
     def columns(self, first: int, last: int) -> Any:
         """Return some columns."""
@@ -93,7 +91,7 @@ class OfDesign:
         n_samples, n_features = self.shape
         if self._indptr is None:  # of a sparse file no more is known
             return min(n_features, first + max(1, n_bytes // (8 * n_samples)))
-        return _end(self._indptr, first, n_bytes)
+        return end_of(self._indptr, first, n_bytes)
 
 
 class OfRows:
@@ -164,51 +162,6 @@ class OfParquet:
         return min(self.shape[1], first + max(1, n_bytes // size))
 
 
-class OfText:
-    """The columns of an svmlight file, which is gone through again for every few of them."""
-
-    is_sparse = True
-    dtype = np.dtype(np.float64)
-
-    def __init__(self, path: Path) -> None:
-        self._blocks: Callable[[], Iterator[Rows]] = lambda: svmlight_blocks(path)
-        labels, counts, highest = [], np.zeros(1, np.int64), 0
-        for rows in self._blocks():
-            labels.append(rows.labels)
-            highest = max(highest, rows.highest)
-            if highest >= counts.size:  # twice the room, so that few blocks copy the counts
-                known = counts
-                counts = np.zeros(max(2 * known.size, highest + 1), np.int64)
-                counts[: known.size] = known
-            np.add.at(counts, rows.indices, 1)  # in the time of the block, whatever the width
-        counts = counts[: highest + 1]
-        if not labels:
-            raise FileError(f"{path}: no samples in it (only blank lines or comments).")
-        if not counts.any():
-            raise FileError(f"{path}: no features in it (every line is a label alone).")
-        self.first_index = int(counts[0] == 0)
-        self.labels: FloatArray = np.concatenate(labels)
-        self._indptr = np.concatenate([[0], np.cumsum(counts[self.first_index :])])
-        self.shape = self.labels.size, self._indptr.size - 1
-
-    def columns(self, first: int, last: int) -> sp.csc_array[Any]:
-        """Return some columns."""
-        low, high = first + self.first_index, last + self.first_index
-        parts: list[tuple[NDArray[np.int32], IndexArray, FloatArray]] = []
-        for rows in self._blocks():
-            own = np.flatnonzero((rows.indices >= low) & (rows.indices < high))
-            ends = np.cumsum(rows.lengths)
-            row = rows.start + np.searchsorted(ends, own, side="right")
-            parts.append((rows.indices[own] - low, row, rows.values[own]))
-        column, row, value = (np.concatenate(one) for one in zip(*parts, strict=True))
-        shape = self.shape[0], last - first
-        return sp.csc_array(sp.coo_array((value, (row, column)), shape=shape))
-
-    def end(self, first: int, n_bytes: int) -> int:
-        """Return where so many bytes are full."""
-        return _end(self._indptr, first, n_bytes // 2)
-
-
 def open_source(
     path: Path, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
     layer: str | None, spill: Path,
@@ -228,11 +181,11 @@ def open_source(
     if suffixes[-1:] and suffixes[-1] in _HDF5:
         return _of_annotated(path, target, keep, layer)
     if path.is_dir():
-        return _of_directory(path, target, id, keep, drop, layer)
+        return _of_directory(path, target, id, keep, drop, layer, spill)
     if suffixes[-1:] == [".parquet"]:
         return _of_parquet([path], target, id, keep, drop)
     if ".mtx" in suffixes:
-        return Contents(OfDesign(read_market(path)))
+        return Contents(open_market(path, spill))
     request = Request(
         target, id=id, columns={name: name for name in keep}, drop=tuple(drop), spill=spill
     )
@@ -240,12 +193,18 @@ def open_source(
     columns = dict(table.columns)
     if table.y is not None:
         columns = _targets(table.y, table.target_name) | columns
-    X = table.X
-    by_row = isinstance(X, np.memmap) and X.ndim == 2 and X.flags.c_contiguous and X.dtype in KINDS
     return Contents(
-        OfRows(np.asarray(X)) if by_row else OfDesign(X), table.feature_names, table.sample_names,
-        columns, table.notes, first_index=table.first_index,
+        _matrix_of(table.X), table.feature_names, table.sample_names, columns, table.notes,
+        first_index=table.first_index,
     )  # fmt: skip
+
+
+def _matrix_of(X: Any) -> Matrix:
+    """Return what was read as a matrix that is not copied as a whole."""
+    if sp.issparse(X):
+        return (OfCompressedColumns if isinstance(X, sp.csc_array) else OfCompressedRows)(X)
+    by_row = isinstance(X, np.memmap) and X.ndim == 2 and X.flags.c_contiguous and X.dtype in KINDS
+    return OfRows(np.asarray(X)) if by_row else OfDesign(X)
 
 
 def _refuse(path: Path, data: str, **given: Any) -> None:
@@ -277,7 +236,7 @@ def _of_cells(cells: Annotated, target: str | None, keep: Sequence[str]) -> Cont
 
 def _of_directory(
     path: Path, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
-    layer: str | None,
+    layer: str | None, spill: Path,
 ) -> Contents:  # fmt: skip
     """Return what a directory holds: Zarr, a matrix of 10x Genomics, or Parquet files."""
     if any((path / name).exists() for name in ("zarr.json", ".zgroup", ".zarray")):
@@ -287,7 +246,7 @@ def _of_directory(
         names = [read_column(path, stem) for stem in ("features.tsv", "genes.tsv", "barcodes.tsv")]
         features = [line.split("\t")[0] for line in names[0] or names[1]]
         unique, notes = unique_names(features, range(len(features)))
-        matrix = OfDesign(read_market(markets[0]).T)
+        matrix = open_market(markets[0], spill, of_cells=True)
         for found, size in ((unique, matrix.shape[1]), (names[2], matrix.shape[0])):
             if len(found) != size:
                 raise FileError(
@@ -377,9 +336,3 @@ def _plain(labels: FloatArray) -> NDArray[Any]:
     """Return whole numbers as such."""
     whole = (labels == np.rint(labels)).all() and np.abs(labels).max() < 2**53
     return labels.astype(np.int64) if whole else labels
-
-
-def _end(indptr: NDArray[Any], first: int, n_bytes: int) -> int:
-    full = int(indptr[first]) + n_bytes // ENTRY_BYTES
-    last = int(np.searchsorted(indptr, full, side="right")) - 1
-    return min(max(last, first + 1), indptr.size - 1)

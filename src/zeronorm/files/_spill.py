@@ -1,0 +1,38 @@
+"""Numbers that lie on the disk for a while instead of in memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._errors import FileError
+
+
+def on_disk(parts: Iterable[NDArray[Any]], folder: Path) -> NDArray[np.uint8]:
+    """Return the bytes of arrays one after the other, mapped from a file in a folder.
+
+    The file has no name, and ends with the map. Bytes are written and mapped then: to fill a map of
+    a file that the disk has no room for would end the process.
+
+    Raises
+    ------
+    FileError
+        If there is no room.
+    """
+    size = 0
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        for part in parts:
+            try:
+                part.tofile(file)
+            except OSError as error:
+                raise FileError(
+                    f"{folder}: numbers cannot be kept there on the way beyond {size / 1e6:,.0f} "
+                    f"MB ({error}). Make room there, or put the store on another disk."
+                ) from None
+            size += part.nbytes
+        return np.memmap(file, np.uint8, "r", 0, (size,)) if size else np.empty(0, np.uint8)
