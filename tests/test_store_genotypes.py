@@ -4,7 +4,9 @@ import gzip
 import importlib
 import json
 import os
+import struct
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -437,3 +439,39 @@ def test_several_files_that_do_not_fit(tmp_path):
     with pytest.raises(FileError, match=r"z\*.pgen: no such files"):
         convert(tmp_path / "z*.pgen", store)
     assert not store.exists()
+
+
+def test_a_compressed_list_of_variants(tmp_path):
+    """The .pvar.zst that PLINK 2 writes would not be found, or not be read as the plain one."""
+    pytest.importorskip("pgenlib")
+    zstandard = pytest.importorskip("zstandard")
+    copies = draw(12, 9)
+    write_pgen(tmp_path / "x.pgen", copies)
+    convert(tmp_path / "x.pgen", tmp_path / "plain.zarr")
+    plain = tmp_path / "x.pvar"
+    packed = zstandard.ZstdCompressor().compress(plain.read_bytes())
+    (tmp_path / "x.pvar.zst").write_bytes(packed)
+    plain.unlink()
+    convert(tmp_path / "x.pgen", tmp_path / "packed.zarr")
+    np.testing.assert_array_equal(values_of(tmp_path / "packed.zarr"), imputed(copies))
+    names = [read_table(tmp_path / f"{one}.zarr").feature_names for one in ("plain", "packed")]
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("end", [".vcf.bgz", ".vcf.gz"])
+def test_a_whole_vcf_in_blocks(tmp_path, end):
+    """A file of bgzip that is not cut would be refused, or end after its first block."""
+    pytest.importorskip("cyvcf2")
+    copies = draw(12, 9)
+    write_vcf(tmp_path / "x.vcf", copies)
+    text, blocks = (tmp_path / "x.vcf").read_bytes(), b""
+    for start in range(0, len(text), 300):
+        part = text[start : start + 300]
+        packer = zlib.compressobj(wbits=-15)
+        body = packer.compress(part) + packer.flush()
+        blocks += bytes.fromhex("1f8b08040000000000ff0600424302 00")
+        blocks += struct.pack("<H", len(body) + 25) + body
+        blocks += struct.pack("<II", zlib.crc32(part), len(part))
+    (tmp_path / f"y{end}").write_bytes(blocks + _genotypes._BGZF_END)
+    convert(tmp_path / f"y{end}", tmp_path / "y.zarr")
+    np.testing.assert_array_equal(values_of(tmp_path / "y.zarr"), imputed(copies))
