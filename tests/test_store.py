@@ -101,7 +101,7 @@ def test_threads_and_kept_maps_change_no_bit(
     same(design, X)
     monkeypatch.setattr(type(as_design(X)), "correlate", watched)
     design.correlate(np.ones(X.shape[0]), 0, design.shape[1])
-    assert len(used) == n_threads
+    assert min(2, n_threads) <= len(used) <= n_threads
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "uint8", "int8", "bool"])

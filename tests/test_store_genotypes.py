@@ -4,7 +4,9 @@ import gzip
 import importlib
 import json
 import os
+import struct
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -357,3 +359,119 @@ def test_a_selection_says_that_a_store_comes_first(fails, tmp_path, suffix):
     path = tmp_path / f"x{suffix}"
     WRITERS[suffix](path, draw(5, 4))
     assert "zeronorm convert" in fails("select", path, "--target", "y", "-k", 2)
+
+
+def test_several_files_are_one_by_chromosome(tmp_path, suffix, monkeypatch):
+    """chr10 would come before chr2, or a block over two files be read from one of them."""
+    copies = draw(20, 60, missing=0.1)
+    for number, part in ((1, copies[:, :13]), (2, copies[:, 13:40]), (10, copies[:, 40:])):
+        WRITERS[suffix](tmp_path / f"chr{number}{suffix}", part)
+    monkeypatch.setattr(_convert.DenseWriter, "end", lambda self, first, _: min(first + 7, 60))
+    monkeypatch.setattr("zeronorm.store._writing.BLOCK_BYTES", 7 * 20 * 4)
+
+    def stops(done, _):
+        if done == 21:
+            raise KeyboardInterrupt
+
+    pattern = tmp_path / f"chr*{suffix}"
+    with pytest.raises(KeyboardInterrupt):
+        convert(pattern, tmp_path / "x.zarr", progress=stops)
+    made = convert(pattern, tmp_path / "x.zarr")
+    assert (made.resumed, made.shape) == (21, (20, 60))
+    np.testing.assert_array_equal(values_of(tmp_path / "x.zarr"), imputed(copies))
+    listed = [tmp_path / f"chr{number}{suffix}" for number in (1, 2, 10)]
+    convert(listed, tmp_path / "y.zarr")
+    assert read_table(tmp_path / "y.zarr").feature_names == (
+        read_table(tmp_path / "x.zarr").feature_names
+    )
+    np.testing.assert_array_equal(values_of(tmp_path / "y.zarr"), imputed(copies))
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="needs the example of PLINK")
+def test_parts_of_a_file_are_the_whole(run, tmp_path):
+    """A store of chromosomes would not be the store of all, or lose a column of the samples."""
+    pgenlib = pytest.importorskip("pgenlib")
+    whole = DATA / "example.pgen"
+    reader = pgenlib.PgenReader(bytes(whole))
+    n, p = reader.get_raw_sample_ct(), reader.get_variant_ct()
+    lines = whole.with_suffix(".pvar").read_text().splitlines(keepends=True)
+    header, rows = lines[:-p], lines[-p:]
+    for number, (first, last) in ((2, (0, p // 3)), (10, (p // 3, p))):
+        path = tmp_path / f"chr{number}.pgen"
+        writer = pgenlib.PgenWriter(
+            bytes(path), n, last - first, nonref_flags=False, dosage_present=True
+        )
+        for j in range(first, last):
+            column = np.empty(n, np.float32)
+            reader.read_dosages(j, column)
+            writer.append_dosages(column)
+        writer.close()
+        path.with_suffix(".pvar").write_text("".join(header + rows[first:last]))
+        path.with_suffix(".psam").write_bytes(whole.with_suffix(".psam").read_bytes())
+    options = ("--target", "PHENO1", "--quiet")
+    run("convert", tmp_path / "chr*.pgen", tmp_path / "parts.zarr", *options)
+    run("convert", whole, tmp_path / "whole.zarr", *options)
+    parts, known = (read_table(tmp_path / f"{one}.zarr", "PHENO1") for one in ("parts", "whole"))
+    assert values_of(tmp_path / "parts.zarr").tobytes() == (
+        values_of(tmp_path / "whole.zarr").tobytes()
+    )
+    assert (parts.feature_names, parts.sample_names) == (known.feature_names, known.sample_names)
+    np.testing.assert_array_equal(parts.y, known.y)
+
+
+def test_several_files_that_do_not_fit(tmp_path):
+    """Rows of one person would be put beside those of another."""
+    pytest.importorskip("pgenlib")
+    for name, rows in (("a", 9), ("b", 8), ("c", 9)):
+        write_pgen(tmp_path / f"{name}.pgen", draw(rows, 4))
+    a, b, c = (tmp_path / f"{name}.pgen" for name in "abc")
+    psam = c.with_suffix(".psam")
+    psam.write_text(psam.read_text().replace("S3\t", "T3\t"))
+    store = tmp_path / "x.zarr"
+    with pytest.raises(FileError, match=r"b.pgen: 8 samples, but 9 in .*a.pgen. All files must"):
+        convert([a, b], store)
+    with pytest.raises(FileError, match=r"c.pgen: sample 4 is 'T3', but 'S3' in .*a.pgen. All"):
+        convert([a, c], store)
+    with pytest.raises(FileError, match=r"must all be .pgen, all .bgen or all .vcf"):
+        convert([a, tmp_path / "x.vcf"], store)
+    with pytest.raises(ValueError, match=r"must name every file once; got .*a.pgen twice"):
+        convert([a, a], store)
+    with pytest.raises(FileError, match=r"z\*.pgen: no such files"):
+        convert(tmp_path / "z*.pgen", store)
+    assert not store.exists()
+
+
+def test_a_compressed_list_of_variants(tmp_path):
+    """The .pvar.zst that PLINK 2 writes would not be found, or not be read as the plain one."""
+    pytest.importorskip("pgenlib")
+    zstandard = pytest.importorskip("zstandard")
+    copies = draw(12, 9)
+    write_pgen(tmp_path / "x.pgen", copies)
+    convert(tmp_path / "x.pgen", tmp_path / "plain.zarr")
+    plain = tmp_path / "x.pvar"
+    packed = zstandard.ZstdCompressor().compress(plain.read_bytes())
+    (tmp_path / "x.pvar.zst").write_bytes(packed)
+    plain.unlink()
+    convert(tmp_path / "x.pgen", tmp_path / "packed.zarr")
+    np.testing.assert_array_equal(values_of(tmp_path / "packed.zarr"), imputed(copies))
+    names = [read_table(tmp_path / f"{one}.zarr").feature_names for one in ("plain", "packed")]
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("end", [".vcf.bgz", ".vcf.gz"])
+def test_a_whole_vcf_in_blocks(tmp_path, end):
+    """A file of bgzip that is not cut would be refused, or end after its first block."""
+    pytest.importorskip("cyvcf2")
+    copies = draw(12, 9)
+    write_vcf(tmp_path / "x.vcf", copies)
+    text, blocks = (tmp_path / "x.vcf").read_bytes(), b""
+    for start in range(0, len(text), 300):
+        part = text[start : start + 300]
+        packer = zlib.compressobj(wbits=-15)
+        body = packer.compress(part) + packer.flush()
+        blocks += bytes.fromhex("1f8b08040000000000ff0600424302 00")
+        blocks += struct.pack("<H", len(body) + 25) + body
+        blocks += struct.pack("<II", zlib.crc32(part), len(part))
+    (tmp_path / f"y{end}").write_bytes(blocks + _genotypes._BGZF_END)
+    convert(tmp_path / f"y{end}", tmp_path / "y.zarr")
+    np.testing.assert_array_equal(values_of(tmp_path / "y.zarr"), imputed(copies))

@@ -282,8 +282,8 @@ class ConvertOptions:
 
     data: str = argument(
         "svmlight, .npy, .npz, CSV, TSV, Parquet or .mtx; single cells (.h5ad, 10x .h5); "
-        "genotypes (.pgen, .bgen, .vcf, .vcf.gz); or a directory: of Parquet files, of 10x "
-        "(matrix.mtx), of Zarr.",
+        "genotypes (.pgen, .bgen, .vcf, .vcf.gz), several files by a pattern in quotes, as "
+        "'chr*.pgen'; or a directory: of Parquet files, of 10x (matrix.mtx), of Zarr.",
         metavar="DATA",
     )
     store: Path = argument("The store, a directory; by custom NAME.zarr.", metavar="STORE")

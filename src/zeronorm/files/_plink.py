@@ -34,10 +34,7 @@ def stems_of(path: Any) -> list[Path]:
         text = os.fspath(path)
         if glob.has_magic(text) and not Path(text).exists():
             pattern = text if text.endswith(".bed") else f"{text}.bed"
-            found = sorted(glob.glob(pattern), key=_by_numbers)
-            if not found:
-                raise MissingFileError(f"{pattern}: no such files.")
-            paths: list[Any] = found
+            paths: list[Any] = matching(pattern)
         else:
             paths = [text]
     else:
@@ -57,6 +54,14 @@ def stems_of(path: Any) -> list[Path]:
             raise ValueError(f"path must name every file once; got {name} twice.")
         stems.append(stem)
     return stems
+
+
+def matching(pattern: str) -> list[str]:
+    """Return the files that a pattern names, chr2 before chr10; MissingFileError without any."""
+    found = sorted(glob.glob(pattern), key=_by_numbers)
+    if not found:
+        raise MissingFileError(f"{pattern}: no such files.")
+    return found
 
 
 def _by_numbers(name: str) -> list[tuple[int, str]]:

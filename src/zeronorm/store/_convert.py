@@ -26,7 +26,8 @@ from ..designs._zarr import METADATA, ZarrArray, write_group, write_texts
 from ..files import FileError, quote
 from ._entries import KINDS
 from ._genotypes import beside
-from ._sources import Contents, Matrix, OfDesign, open_source
+from ._several import several
+from ._sources import Contents, Matrix, OfDesign, of_genotypes, open_source
 from ._writing import DenseWriter, Journal, SparseWriter, alone, tidy
 
 LEAST_MEMORY = 1 << 20
@@ -79,7 +80,9 @@ def convert(
     data : path or matrix
         svmlight (plain or compressed), .npy, .npz, CSV, Parquet (a file, or a directory of files
         with the same columns), .mtx or a directory of 10x Genomics, .h5ad, 10x .h5, a directory of
-        Zarr; genotypes as .pgen, .bgen, .vcf, .vcf.gz or .vcf.bgz; or what estimators take as X.
+        Zarr; genotypes as .pgen, .bgen, .vcf, .vcf.gz or .vcf.bgz, also several such files with
+        the same samples, by a list of paths or a pattern, as chr*.pgen (chr2 before chr10); or
+        what estimators take as X.
         svmlight, Parquet, .npy, .h5ad, Zarr and genotypes are read a few columns at a time. The
         arrays of .npz and the entries of .mtx (16 bytes each; symmetric ones and patterns are
         loaded) lie in a file without a name beside the store until the conversion ends. CSV is gone
@@ -192,6 +195,11 @@ def _opened(
 ) -> tuple[Contents, dict[str, Any] | None]:  # fmt: skip
     """Return what data hold, and what says that a file is the same one in a later call."""
     asked = [target, id, *keep, *drop, layer]
+    paths = several(data)
+    if paths is not None:
+        each = [_written(path) for path in paths]
+        contents = of_genotypes(paths, target, id, keep, drop, layer)
+        return contents, {"source": [*map(str, paths)], "written": each, "asked": asked}
     if isinstance(data, str | os.PathLike):
         source = Path(data).absolute()
         written = _written(source)
@@ -210,9 +218,14 @@ def _opened(
 
 def _check_unchanged(identity: Mapping[str, Any] | None, partial: Path) -> None:
     """Raise FileError where a file is not the one that was begun with; forget what was written."""
-    if identity is not None and _written(Path(identity["source"])) != identity["written"]:
-        shutil.rmtree(partial)
-        raise FileError(f"{identity['source']}: has changed while it was read; convert it again.")
+    if identity is None:
+        return
+    source, written = identity["source"], identity["written"]
+    one = isinstance(source, str)
+    for name, before in [(source, written)] if one else zip(source, written, strict=True):
+        if _written(Path(name)) != before:
+            shutil.rmtree(partial)
+            raise FileError(f"{name}: has changed while it was read; convert it again.")
 
 
 @contextmanager

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from ..files import FileError, check_path, did_you_mean, quote
 from ..files._errors import engine_errors
-from ..files._plink import names_of_variants
 from ..files._plink2 import as_variants, distinct, read_psam, read_pvar, read_sample, variant
 
 _BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -73,6 +72,12 @@ class Dosages:
     def columns(self, first: int, last: int) -> NDArray[np.float32]:
         """Return some variants, NaN where a dosage is missing."""
         out = np.empty((last - first, self.n_samples), np.float32)
+        self.fill(first, out)
+        return out.T
+
+    def fill(self, first: int, out: NDArray[np.float32]) -> None:
+        """Fill (some variants, n_samples) numbers, NaN where a dosage is missing."""
+        last = first + len(out)
         with engine_errors(f"{self.path}: variants {first + 1} to {last} cannot be read"):
             self._read(first, out)
         wrong = np.argwhere((out < 0) | (out > 2.001))  # 16 bits round 2 a little
@@ -83,7 +88,6 @@ class Dosages:
                 f"{quote(self.variants['name'][first + place])} in sample {row + 1} must be from 0 "
                 f"to 2; got {out[place, row]:g}."
             )
-        return out.T
 
     def end(self, first: int, n_bytes: int) -> int:
         """Return where so many bytes are full."""
@@ -248,9 +252,9 @@ class OfVcf(_Streamed):
 
 
 def open_genotypes(path: Path, layer: str | None, wanted: Sequence[str]) -> tuple[
-    Dosages, list[str], dict[str, NDArray[Any]], tuple[str, ...]
+    Dosages, dict[str, NDArray[Any]], tuple[str, ...]
 ]:  # fmt: skip
-    """Return genotypes, the names of their columns, columns of the samples and notes."""
+    """Return the genotypes of a file, columns of the samples and notes."""
     check_path(path)
     suffix = genotypes_suffix(path)
     if layer is not None and suffix != ".vcf":
@@ -266,7 +270,7 @@ def open_genotypes(path: Path, layer: str | None, wanted: Sequence[str]) -> tupl
     if dosages.samples is None:
         notes.append("the file names no samples; they stay in its order")
     columns = {name: _column(path, name, dosages.about) for name in wanted}
-    return dosages, names_of_variants(dosages.variants), columns, tuple(notes)
+    return dosages, columns, tuple(notes)
 
 
 def _column(path: Path, name: str, about: dict[str, list[str]]) -> NDArray[Any]:

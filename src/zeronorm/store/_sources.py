@@ -16,10 +16,12 @@ from ..designs import as_design
 from ..files import FileError, did_you_mean, quote, read_request
 from ..files._annotated import Annotated
 from ..files._hdf5 import open_annotated
+from ..files._plink import names_of_variants
 from ..files._table import Request, unique_names
 from ._entries import KINDS, OfCompressedColumns, OfCompressedRows, OfText, end_of, kind_of
-from ._genotypes import genotypes_suffix, open_genotypes
+from ._genotypes import genotypes_suffix
 from ._market import open_market, read_column
+from ._several import open_several
 
 _HDF5 = (".h5ad", ".h5", ".hdf5")
 _TEXT = (".svm", ".svmlight", ".libsvm")
@@ -174,10 +176,7 @@ def open_source(
         labels = {LABEL: _plain(matrix.labels)}
         return Contents(matrix, columns=labels, first_index=matrix.first_index)
     if genotypes_suffix(path) is not None and not path.is_dir():
-        _refuse(path, "genotypes have", id=id, drop=drop)
-        wanted = [*(target.split(",") if target else ()), *keep]
-        dosages, names, columns, notes = open_genotypes(path, layer, wanted)
-        return Contents(dosages, names, dosages.samples, columns, notes, impute=True)
+        return of_genotypes([path], target, id, keep, drop, layer)
     if suffixes[-1:] and suffixes[-1] in _HDF5:
         return _of_annotated(path, target, keep, layer)
     if path.is_dir():
@@ -205,6 +204,18 @@ def _matrix_of(X: Any) -> Matrix:
         return (OfCompressedColumns if isinstance(X, sp.csc_array) else OfCompressedRows)(X)
     by_row = isinstance(X, np.memmap) and X.ndim == 2 and X.flags.c_contiguous and X.dtype in KINDS
     return OfRows(np.asarray(X)) if by_row else OfDesign(X)
+
+
+def of_genotypes(
+    paths: Sequence[Path], target: str | None, id: str | None, keep: Sequence[str],
+    drop: Sequence[str], layer: str | None,
+) -> Contents:  # fmt: skip
+    """Return the genotypes of files with the same samples, side by side."""
+    _refuse(paths[0], "genotypes have", id=id, drop=drop)
+    wanted = [*(target.split(",") if target else ()), *keep]
+    matrix, columns, notes = open_several(paths, layer, wanted)
+    names = names_of_variants(matrix.variants)
+    return Contents(matrix, names, matrix.samples, columns, notes, impute=True)
 
 
 def _refuse(path: Path, data: str, **given: Any) -> None:
