@@ -67,8 +67,8 @@ class SelectOptions:
         "In how many groups the features are at most; needs --group-file.", metavar="G"
     )
     group_file: Path | None = option(
-        "The groups: text with two columns, feature (its name, or its number as DATA "
-        "counts) and group, and every feature of DATA once.",
+        "The groups: text with two columns, feature (name, or number as DATA counts) and "
+        "group; every feature once.",
         metavar="FILE",
     )
     output: Path | None = option(
@@ -127,10 +127,10 @@ class SelectOptions:
         "Columns in every model, uncounted and unpenalised: a,b.", metavar="NAMES"
     )
     nonnegative: list[str] | None = option(
-        "A feature with a coefficient of at least 0, or all; may be repeated.", metavar="NAME"
+        "A feature of coefficient 0 or more, or all; may be repeated.", metavar="NAME"
     )
     nonpositive: list[str] | None = option(
-        "A feature with a coefficient of at most 0, or all; may be repeated.", metavar="NAME"
+        "A feature of coefficient 0 or less, or all; may be repeated.", metavar="NAME"
     )
     measure: str | None = option(
         "Train for f1 (f2, ...), precision@K, recall@K (K rows, or 2p: twice the "
@@ -295,8 +295,10 @@ class ConvertOptions:
     )
     drop: list[str] | None = None
     layer: str | None = option(
-        "Of single cells: the layer, raw, or the genome; default: X. Of VCF: GT or DS; default: "
-        "GT where all variants have it.",
+        "Of HDF5: which matrix; of cells the layer, raw, or the genome; default: X. Of VCF: GT or "
+        "DS; default: GT where all variants have it.",
+        "--layer",
+        "--dataset",
         metavar="NAME",
     )
     dtype: str | None = option(

@@ -29,8 +29,10 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
     "layer": typer.Option(
+        "--layer",
+        "--dataset",
         metavar="NAME",
-        help="Of single-cell files (.h5ad, .h5): the layer, raw, or the genome. Default: X.",
+        help="Of HDF5: which matrix; of cells the layer, raw, or the genome. Default: X.",
     ),
     "time": typer.Option(
         metavar="COLUMN", help="Of survival: the time until the event, or to the end."

@@ -116,7 +116,8 @@ def read_table(
     drop : list of str
         Columns of CSV or Parquet that are no features, by name or index: they are not read.
     layer : str or None
-        Of .h5ad the layer, or "raw"; of 10x Genomics the genome. None: X, or the only one.
+        Of .h5ad the layer, or "raw"; of 10x Genomics the genome; of other HDF5 files the dataset,
+        as "study/expression". None: X, or the only one.
 
     Returns
     -------

@@ -42,7 +42,7 @@ class Annotated:
 
     def __init__(self, group: Any, path: str, layer: str | None = None) -> None:
         self._group, self._path, self.layer = group, path, layer
-        self._genomes = _genomes(group)
+        self._genomes = genomes_of(group)
         if "X" not in group and not self._genomes and "layers" not in group:
             raise FileError(
                 f"{path}: no matrix X in it, nor one of 10x Genomics; it holds "
@@ -146,7 +146,8 @@ class Annotated:
         self._check_sizes((n_samples, n_features))
 
     def _check_sizes(self, shape: tuple[int, ...]) -> None:
-        named = len(self.samples), len(self.features)
+        self.n_samples = len(self.samples)
+        named = self.n_samples, len(self.features)
         if shape != named:
             raise FileError(
                 f"{self._path}: the matrix has the shape {shape}, but {named[0]} samples and "
@@ -154,7 +155,7 @@ class Annotated:
             )
 
 
-def _genomes(group: Any) -> dict[str, Any]:
+def genomes_of(group: Any) -> dict[str, Any]:
     """Return the matrices of a file of 10x Genomics by genome; of newer files the only one."""
     needed = {"barcodes", "data", "indices", "indptr", "shape"}
     found = {

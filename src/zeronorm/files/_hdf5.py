@@ -17,6 +17,7 @@ from ._table import Request, Table
 
 if TYPE_CHECKING:
     from ._annotated import Annotated
+    from ._datasets import Datasets
 
 
 class Cells(Protocol):
@@ -28,8 +29,15 @@ class Cells(Protocol):
     def layers(self) -> Sequence[str]:
         """The names of other matrices."""
 
-    samples: list[str]
-    features: list[str]
+    @property
+    def samples(self) -> list[str] | None:
+        """Their names, where they have any."""
+
+    @property
+    def features(self) -> list[str] | None:
+        """Their names, where they have any."""
+
+    n_samples: int
     descriptions: list[str] | None
     notes: tuple[str, ...]
 
@@ -44,19 +52,22 @@ class Cells(Protocol):
         """Return the matrix."""
 
 
-def open_annotated(path: str, layer: str | None = None) -> Annotated:
-    """Open an HDF5 file of AnnData or 10x Genomics; it stays open as long as its matrix is used."""
+def open_annotated(path: str, layer: str | None = None) -> Annotated | Datasets:
+    """Open an HDF5 file; it stays open as long as its matrix is used."""
     try:
         import h5py
     except ImportError:
         raise FileError(
             f"{path}: HDF5 files need h5py; install it with pip install 'zeronorm[hdf5]'."
         ) from None
-    from ._annotated import Annotated
+    from ._annotated import Annotated, genomes_of
+    from ._datasets import Datasets, is_plain
 
     check_path(path)
     with _damage(path):
-        return Annotated(h5py.File(path, "r"), path, layer)
+        file = h5py.File(path, "r")
+        is_array = is_plain(file) and not genomes_of(file)
+        return (Datasets if is_array else Annotated)(file, path, layer)
 
 
 def read_hdf5(source: Source, stream: Stream, request: Request) -> Table:
@@ -89,10 +100,10 @@ def table_from(source: Any, cells: Cells, request: Request) -> Table:
     if cells.layer is not None:
         column_names["layer"] = cells.layer
     X: Any = cells.design()
-    names: list[str] | None = cells.features
+    names = cells.features
     descriptions = cells.descriptions
-    if like is not None and like.names is not None and not like.exact:
-        X, descriptions = _needed(source, X, cells.features, like.names), None
+    if like is not None and like.names is not None and not like.exact and names is not None:
+        X, descriptions = _needed(source, X, names, like.names), None
         names = list(like.names)
     return Table(
         X, y, names, name, cells.samples, descriptions, notes=cells.notes,
@@ -129,7 +140,7 @@ def _target(source: Any, cells: Cells, target: str) -> tuple[NDArray[Any], str |
 
 
 def _one(source: Any, cells: Cells, name: str) -> tuple[NDArray[Any], str]:
-    n_samples = len(cells.samples)
+    n_samples = cells.n_samples
     if name not in cells.columns and is_label_file(name):
         values, stem = read_labels(name, n_samples, several=False)
         return values, str(stem)

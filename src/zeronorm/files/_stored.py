@@ -30,6 +30,7 @@ class _Stored:
         self.columns = columns_of(path / "obs")
         shape = self._design.shape
         self.features = self._design.feature_names or [str(j) for j in range(shape[1])]
+        self.n_samples = shape[0]
         self.samples = [str(i) for i in range(shape[0])]
         if self._design.has_samples:
             self.samples = read_texts(path / "obs" / INDEX)

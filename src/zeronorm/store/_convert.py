@@ -101,7 +101,8 @@ def convert(
         The labels of svmlight are kept as "label", obs of AnnData as a whole. Of .pgen and BGEN
         they are columns of the .psam or .sample file.
     layer : str
-        Which matrix of an AnnData; of VCF "GT" or "DS", None: GT where all variants have it.
+        Which matrix of an AnnData, which dataset of HDF5; of VCF "GT" or "DS", None: GT where all
+        variants have it.
     dtype : "float32", "float64", "uint8", ... or None
         The type of the numbers; None: the one that they have. Numbers that change in it are an
         error, but for rounding to float32.

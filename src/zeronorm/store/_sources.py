@@ -15,7 +15,7 @@ from .._typing import FloatArray
 from ..designs import as_design
 from ..files import FileError, did_you_mean, quote, read_request
 from ..files._annotated import Annotated
-from ..files._hdf5 import open_annotated
+from ..files._hdf5 import Cells, open_annotated
 from ..files._plink import names_of_variants
 from ..files._table import Request, unique_names
 from ._entries import KINDS, OfCompressedColumns, OfCompressedRows, OfText, end_of, kind_of
@@ -232,12 +232,15 @@ def _of_annotated(
     return _of_cells(open_annotated(str(path), layer), target, keep)
 
 
-def _of_cells(cells: Annotated, target: str | None, keep: Sequence[str]) -> Contents:
+def _of_cells(cells: Cells, target: str | None, keep: Sequence[str]) -> Contents:
     columns, notes = {}, list(cells.notes)
     needed = {*keep, *(target.split(",") if target else ())}
     for name in needed:
         columns[name] = cells.column(name)
     for name in cells.columns:
+        if "/" in name and name not in needed:
+            notes.append(f"left out: the column {quote(name)}, which lies in a group")
+            continue
         try:
             columns.setdefault(name, cells.column(name))
         except FileError as error:
