@@ -67,12 +67,15 @@ def one_blas_thread(function: Callable[P, R]) -> Callable[P, R]:
     return limited
 
 
-def map_threads(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """Return [function(item) for item in items], computed by the threads of this context."""
-    n_threads = current_threads()
-    if n_threads == 1 or len(items) == 1:
+def map_threads(function: Callable[[T], R], items: Sequence[T], most: int | None = None) -> list[R]:
+    """Return [function(item) for item in items], computed by the threads of this context.
+
+    most : the largest number of them.
+    """
+    n_threads = min(current_threads(), len(items) if most is None else min(most, len(items)))
+    if n_threads <= 1:
         return [function(item) for item in items]
-    with ThreadPoolExecutor(min(n_threads, len(items))) as pool:
+    with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(function, items))
 
 
