@@ -2,12 +2,12 @@
 
     python benchmarks/store.py [--small] [--folder FOLDER]
 
-A scan is `correlate` of all columns with one vector, float32; the store, the .npy in Fortran order
-and a plain read of the store's files (one thread) take turns, with all files in the memory of the
-system. Conversions run in processes of their own with `memory` of 256 MiB: bytes of the source by
-the second, and the peak of what is resident in the process beyond what it had after its imports.
-Files that are mapped count in it while they are. So they do in the peak of a scan, which has a
-process of its own: the files of a store stay mapped up to a quarter of the available memory.
+A scan is that of fits, of all columns with one vector, float32; store, .npy in Fortran order, and a
+plain read of the store's files (one thread) take turns, with all files in the memory of the system.
+Conversions run in processes of their own with `memory` of 256 MiB: bytes of the source by the
+second, and the peak of what is resident in the process beyond what it had after its imports. Files
+that are mapped count in it while they are. So they do in the peak of a scan, which has a process of
+its own: the files of a store stay mapped up to a quarter of the available memory.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from sklearn.datasets import dump_svmlight_file
 import _common as common
 import zeronorm
 from zeronorm.designs import as_design
+from zeronorm.designs._operations import scan
 
 REPEATS = 7
 MEMORY = 256 << 20
@@ -87,11 +88,11 @@ def measure_scan(folder: Path, n: int, p: int, n_threads: int) -> dict[str, Any]
         zeronorm.convert(folder / "x.npy", folder / "x.zarr", memory=MEMORY)
     v = np.random.default_rng(1).standard_normal(n)
     npy, store = (as_design(folder / name, n_threads) for name in ("x.npy", "x.zarr"))
-    assert np.array_equal(npy.correlate(v, 0, p), store.correlate(v, 0, p))
+    assert np.array_equal(scan(npy, v), scan(store, v))
     seconds = common.interleave(
         {
-            "npy": lambda: npy.correlate(v, 0, p),
-            "store": lambda: store.correlate(v, 0, p),
+            "npy": lambda: scan(npy, v),
+            "store": lambda: scan(store, v),
             "read": lambda: plain_read(folder / "x.zarr"),
         },
         REPEATS,
@@ -141,10 +142,10 @@ def report(scans: list[dict[str, Any]], conversions: list[dict[str, Any]]) -> st
         common.table(
             ["matrix", "size", "threads", "mapped .npy", "store", "speed of the store / .npy",
              "store / plain read", "peak of a scan"],
-            [["{:,} x {:,}".format(*scan["shape"]), f"{scan['bytes'] / 1e6:,.0f} MB",
-              str(scan["threads"]), f"{scan['npy']:.3f} s", f"{scan['store']:.3f} s",
-              f"{scan['npy'] / scan['store']:.2f}", f"{scan['store'] / scan['read']:.2f}",
-              f"{scan['peak_mb']:.0f} MB"] for scan in scans],
+            [["{:,} x {:,}".format(*row["shape"]), f"{row['bytes'] / 1e6:,.0f} MB",
+              str(row["threads"]), f"{row['npy']:.3f} s", f"{row['store']:.3f} s",
+              f"{row['npy'] / row['store']:.2f}", f"{row['store'] / row['read']:.2f}",
+              f"{row['peak_mb']:.0f} MB"] for row in scans],
         ),
         common.table(
             ["source", "size", "seconds", "MB/s", "peak"],
