@@ -441,6 +441,18 @@ def test_several_files_that_do_not_fit(tmp_path):
     assert not store.exists()
 
 
+def test_samples_that_one_file_does_not_name(tmp_path):
+    """Nothing would say that rows of two files are the same people."""
+    bgen = pytest.importorskip("bgen")
+    write_bgen(tmp_path / "a.bgen", draw(5, 3))
+    writer = bgen.BgenWriter(str(tmp_path / "b.bgen"), 5, samples=None, layout=2)
+    writer.add_variant("w0", "rt0", "2", 100, ["A", "G"], np.tile([0.0, 1.0, 0.0], (5, 1)))
+    writer.close()
+    for paths in (["a.bgen", "b.bgen"], ["b.bgen", "a.bgen"]):
+        with pytest.raises(FileError, match=r"its samples have .*names, and those of"):
+            convert([tmp_path / name for name in paths], tmp_path / "x.zarr")
+
+
 def test_a_compressed_list_of_variants(tmp_path):
     """The .pvar.zst that PLINK 2 writes would not be found, or not be read as the plain one."""
     pytest.importorskip("pgenlib")

@@ -87,7 +87,12 @@ def _check_samples(first: Dosages, part: Dosages) -> None:
         raise FileError(
             f"{part.path}: {part.n_samples} samples, but {first.n_samples} in {first.path}. {rule}"
         )
-    for row, (here, there) in enumerate(zip(part.samples or (), first.samples or (), strict=False)):
+    if (part.samples is None) != (first.samples is None):
+        raise FileError(
+            f"{part.path}: its samples have {'no' if part.samples is None else 'some'} names, and "
+            f"those of {first.path} have {'no' if first.samples is None else 'some'}. {rule}"
+        )
+    for row, (here, there) in enumerate(zip(part.samples or (), first.samples or (), strict=True)):
         if here != there:
             raise FileError(
                 f"{part.path}: sample {row + 1} is {quote(here)}, but {quote(there)} in "
