@@ -1365,6 +1365,15 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["select", "golub", "-k", "3", "--refit-c", "no"], "--refit-c must be loo or a positive"),
         (["select", "golub", "-k", "3", "--refit-c", "nan"], "--refit-c must be loo or a positive"),
         (["select", "golub", "-k", "3", "--cv", "1"], "--cv must be at least 2; got 1"),
+        (
+            ["select", "golub", "-k", "3", "--no-cv", "--cv", "4"],
+            "--no-cv and --cv 4 say the opposite",
+        ),
+        (["select", "golub", "-k", "3", "-o", "m.csv"], "--output must be a file of zeronorm"),
+        (
+            ["select", "golub", "-k", "3", "--certificate", "c.json"],
+            "--certificate must be a file of",
+        ),
         (["select", "golub", "-k", "3", "--threads", "0"], "n_threads must be"),
         (["select", "golub", "-k", "3", "--class-weight", "x"], "class_weight must be"),
         (["select", "golub", "-k", "3", "--target", "y"], "golub has its labels built in"),

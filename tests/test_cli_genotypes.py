@@ -121,13 +121,6 @@ def test_broken_tables(fails, data, tmp_path, text, message):
     assert message in fails("select", data, "-k", "2", "--samples", "t.txt", "--target", "y")
 
 
-def test_samples_are_of_genotypes(fails, data, tmp_path):
-    """A table beside a CSV file would be ignored without a word."""
-    (tmp_path / "d.csv").write_text("a,y\n1,0\n2,1\n")
-    given = ("--samples", "age.csv", "--target", "y")
-    assert "--samples is for genotypes (.bed)" in fails("select", "d.csv", "-k", "1", *given)
-
-
 def test_names_that_repeat(fails, data, tmp_path):
     """Two people of one name in two families would get the trait of one of them."""
     fam = tmp_path / "d.fam"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._genotypes import is_genotypes, read_genotypes
+from ._joined import read_joined
 from ._messages import show, some
 
 if TYPE_CHECKING:
@@ -37,26 +38,23 @@ def read(
 ) -> Table:
     """Return the built-in data or a file; a file of that name comes first.
 
-    samples, covariates : tables of the samples of genotypes, and columns of these.
+    samples, covariates : tables of the samples, and columns of these.
     """
     if is_genotypes(data):
         for option, given in (("--id", id), ("--drop", drop), ("--layer", layer)):
             if given:
                 raise ValueError(f"{data}: genotypes have no columns to name; leave out {option}.")
         return read_genotypes(data, target, samples, columns or {}, covariates, like, threads)
-    if samples:
-        raise ValueError(
-            f"--samples is for genotypes (.bed); {data} is something else. Join the tables first."
-        )
     from ..files import ROLES, FileError, SampleNamesError, Table, read_table
 
     if data == "golub" and not Path(data).exists():
         from ..datasets import load_golub
 
+        if id is not None or samples:
+            option = f"--id {id!r}" if id is not None else f"--samples {samples[0]}"
+            raise ValueError(f"golub has no names of samples; leave out {option}.")
         if target is not None:
             raise ValueError(f"golub has its labels built in; leave out --target {target!r}.")
-        if id is not None:
-            raise ValueError(f"golub has no names of samples; leave out --id {id!r}.")
         for role, name in [*(columns or {}).items(), *(("drop", name) for name in drop)]:
             raise ValueError(f"golub has no column of that name; leave out --{role} {name!r}.")
         golub = load_golub()
@@ -67,8 +65,20 @@ def read(
             golub.target_name,
             descriptions=golub.descriptions,
         )
+    others = {role: name for role, name in (columns or {}).items() if role in ROLES}
+    if samples:
+        # A model's features are found when the tables are joined: the data may lie on their side.
+        own_like = like if like is None or like.names is None else None
+        options: dict[str, Any] = {"like": own_like, "drop": drop, "layer": layer}
+
+        def read_own(target: str | None, columns: Mapping[str, str]) -> Table:
+            try:
+                return read_table(data, target, id=id, columns=columns, **options)
+            except SampleNamesError as error:  # the tables have the names that this column has
+                return read_table(data, target, id=error.column, columns=columns, **options)
+
+        return read_joined(data, target, samples, columns or {}, covariates, like, read_own)
     try:
-        others = {role: name for role, name in (columns or {}).items() if role in ROLES}
         return read_table(
             data,
             target,

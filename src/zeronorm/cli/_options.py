@@ -79,7 +79,7 @@ class SelectOptions:
         "Write the certificate, for zeronorm verify. Default: with --prove, beside the model.",
         metavar="FILE.npz",
     )
-    cv: int = option("Folds of the cross-validation.", metavar="FOLDS", default=5)
+    cv: int | None = option("Folds of the cross-validation. Default: 5.", metavar="FOLDS")
     no_cv: bool = option("No cross-validation.", "--no-cv", default=False)
     method: str | None = option(
         f"What finds the features: {', '.join(METHOD_NAMES)}. Default: auto; with "
@@ -166,6 +166,7 @@ class SelectOptions:
     debug: bool = False
 
 
+FOLDS = 5  # unless the user says another number
 RTOL = 1e-10  # as of `zeronorm.verify`
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ._input import check_folder, check_folds
-from ._options import METHOD_NAMES, SelectOptions
+from ._input import check_folder, check_folds, refuse_overwriting
+from ._options import FOLDS, METHOD_NAMES, SelectOptions
 
 _MAX_SIZES = 1000  # One range has so many sizes at most.
 # Reasons why an option does not go with groups.
@@ -22,6 +22,18 @@ _NOT_OF_GROUPS = {
     "--nonnegative": "whose coefficients have any sign",
     "--nonpositive": "whose coefficients have any sign",
 }
+_OTHER_FORMATS = {
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".json",
+    ".parquet",
+    ".xlsx",
+    ".npy",
+    ".pkl",
+    ".onnx",
+    ".sql",
+}
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zip"}
 
 
@@ -33,6 +45,7 @@ class Plan:
     method: str
     search: dict[str, Any]  # options of the method l0; empty where there are none
     refit_C: float | str
+    folds: int | None  # of the cross-validation
     models: dict[int, Path]  # where the model of each size goes
     certificates: dict[int, Path]  # where the certificate of each size goes
 
@@ -71,9 +84,37 @@ def plan_selection(options: SelectOptions) -> Plan:
     certificates: dict[int, Path] = {}
     if options.certificate is not None or options.prove:
         certificates = _certificate_files(options, candidates, models)
-    if not options.no_cv:
-        check_folds(options.cv, "Leave it out with --no-cv.")
-    return Plan(sizes[0] if at_most else sizes, method, search, refit_C, models, certificates)
+    _check_outputs(options, models, "--output")
+    _check_outputs(options, certificates, "--certificate")
+    folds = _folds(options.cv, options.no_cv)
+    return Plan(
+        sizes[0] if at_most else sizes, method, search, refit_C, folds, models, certificates
+    )
+
+
+def _check_outputs(options: SelectOptions, files: Mapping[int, Path], option: str) -> None:
+    """Refuse outputs that are an input, or that their names call something else."""
+    group_file = options.group_file if option == "--output" else None
+    refuse_overwriting(files.values(), options.data, options.target, group_file, option)
+    for table in options.samples or ():
+        refuse_overwriting(files.values(), table, None, option=option)
+    for path in files.values():
+        if path.suffix.lower() in _OTHER_FORMATS:
+            raise ValueError(
+                f"{option} must be a file of zeronorm, by custom NAME.npz; by the name {path} it "
+                "would be taken for something else."
+            )
+
+
+def _folds(cv: int | None, no_cv: bool) -> int | None:
+    """Return the number of folds; None: no cross-validation."""
+    if no_cv and cv is not None:
+        raise ValueError(f"--no-cv and --cv {cv} say the opposite; leave out one of them.")
+    if no_cv:
+        return None
+    folds = FOLDS if cv is None else cv
+    check_folds(folds, "Leave it out with --no-cv.")
+    return folds
 
 
 def _parse_sizes(text: str) -> list[int]:

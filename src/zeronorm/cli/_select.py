@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ._cluster import connected
-from ._input import refuse_overwriting
 from ._options import SelectOptions
 from ._output import show_document
 from ._plan import plan_selection
@@ -27,7 +26,7 @@ def select(options: SelectOptions) -> None:
             from ..files import check_path, read_groups
             from ._selection import Samples, run
             from .reports._selection import print_selection
-        data, target, group_file = options.data, options.target, options.group_file
+        data, group_file = options.data, options.group_file
         if group_file is not None:
             check_path(group_file)  # before DATA is read, which may take its time
         with resumable(options.checkpoint, work.notes):
@@ -40,8 +39,6 @@ def select(options: SelectOptions) -> None:
                 from ..cluster import on_cluster
 
                 table = replace(table, X=on_cluster(table.X, client))
-            refuse_overwriting(plan.models.values(), data, target, group_file)
-            refuse_overwriting(plan.certificates.values(), data, target, option="--certificate")
             document = run(options, plan, Samples(table, response, groups), work)
     show_document(document, options, print_selection)
     if options.checkpoint is not None:

@@ -67,7 +67,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
     estimator = _estimator_of(options, plan, samples)
     X, y, response = samples.table.X, samples.y, samples.response
     offset = {} if response.offset is None else {"offset": response.offset}
-    folds = None if options.no_cv else usable_folds(options.cv, response, work.notes)
+    folds = None if plan.folds is None else usable_folds(plan.folds, response, work.notes)
     if folds is not None and isinstance(estimator, MeasureClassifier):
         _check_measured_folds(estimator, y, folds)
     work.progress.phase("Selecting")

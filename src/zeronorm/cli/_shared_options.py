@@ -24,8 +24,8 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "samples": typer.Option(
         metavar="FILE",
-        help="Of genotypes: a table of the samples by IID, or FID and IID, whose columns --target, "
-        "--covariates and others name; may be repeated. Without: the phenotypes of the .fam file.",
+        help="A table joined by the names of the samples (of genotypes IID, or FID and IID), whose "
+        "columns --target, --covariates and others name; may be repeated.",
     ),
     "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
     "layer": typer.Option(

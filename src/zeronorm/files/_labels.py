@@ -9,6 +9,7 @@ are. A label that is missing is refused, and so is one for more or fewer samples
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -120,6 +121,7 @@ def _values_in(source: Source, n_samples: int) -> tuple[NDArray[Any], str]:
             text = stream.read().decode("utf-8-sig")
         except UnicodeDecodeError:
             raise not_utf8(source) from None
+    _check_one_column(source, [line for line in text.splitlines() if line.strip()])
     labels = [line.strip().strip('"') for line in text.splitlines()]
     while labels and not labels[-1]:
         labels.pop()
@@ -128,6 +130,18 @@ def _values_in(source: Source, n_samples: int) -> tuple[NDArray[Any], str]:
         if label.lower() in MISSING:
             raise FileError(f"{source}: line {number}: the target is missing ({quote(label)}).")
     return labels_from_text(labels[skip:]), "the file"
+
+
+def _check_one_column(source: Source, lines: list[str]) -> None:
+    """Refuse a table, each line of which would be a label."""
+    for mark in ("\t", ";", ","):
+        counts = {re.sub(r'"[^"]*"', "", line).count(mark) for line in lines}
+        if len(lines) > 1 and len(counts) == 1 and (count := counts.pop()):
+            raise FileError(
+                f"{source}: labels must be one column, with a line for each sample; every line has "
+                f"{count + 1} fields. Leave one of them in the file; or let the command join it by "
+                "the names of the samples: --samples FILE --target COLUMN."
+            )
 
 
 def labels_from_text(labels: list[str]) -> NDArray[Any]:

@@ -1,0 +1,388 @@
+"""Tables of the samples, which are joined to data by the names of these."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..files import Layout, Table
+
+OWN = "phenotype"  # what the .fam file has
+_MISSING = {"", "na", "nan", "n/a", ".", "null"}
+_FAMILY, _NAMES = "fid", ("iid", "id", "sample", "sample_id")
+
+
+class Known:
+    """What tables say of the samples, and which samples have all that was asked for."""
+
+    def __init__(self, data: str, people: Any, tables: Sequence[SampleTable]) -> None:
+        import numpy as np
+
+        from ..genotypes import places_of
+
+        self.data, self.people, self.tables = data, people, tables
+        self.notes: list[str] = []
+        self._kept = np.ones(len(people), bool)
+        self._columns: dict[str, Any] = {}
+        self._places = [places_of(people, table.keys) for table in tables]
+        for table, place in zip(tables, self._places, strict=True):
+            matched = int((place >= 0).sum())
+            self.notes.append(
+                f"{matched:,} of {len(people):,} samples are in {table.path}; "
+                f"{len(table.keys) - matched:,} of its lines are of no sample"
+            )
+
+    @property
+    def kept(self) -> Any:
+        """(n,) bool, the samples that lack nothing; at least one."""
+        if not self._kept.any():
+            raise ValueError(f"{self.data}: no samples are left: {'; '.join(self.notes)}.")
+        return self._kept
+
+    def only_target(self) -> str:
+        """Return the name of the phenotypes of the .fam file, where nothing else is to be meant."""
+        from ..files import quote
+
+        if self.tables:
+            names = ", ".join(quote(name) for table in self.tables for name in table.columns)
+            raise ValueError(
+                f"{self.data}: say what to predict with --target: {OWN} for that of the .fam "
+                f"file, or a column of --samples: {names}."
+            )
+        return OWN
+
+    def table_of(self, name: str) -> int | None:
+        """Return the number of the first table with a column, None where none has it."""
+        return next((n for n, table in enumerate(self.tables) if name in table.columns), None)
+
+    def take(self, name: str, what: str, missing: float | None = None) -> None:
+        """Read a column, and leave out the samples without a value; `missing` is none either."""
+        import numpy as np
+
+        from ..files import did_you_mean, strict_float
+
+        number = self.table_of(name)
+        if number is None:
+            names = [name for table in self.tables for name in table.columns]
+            hint = did_you_mean(name, names) if names else " Name a table with --samples."
+            raise ValueError(f"{self.data}: no column for the {what}.{hint}")
+        place = self._places[number]
+        text = np.where(place >= 0, self.tables[number].columns[name][place], "")
+        lacking = np.array([value.lower() in _MISSING for value in text.tolist()])
+        self._columns[name] = text
+        self._leave_out(lacking, what)
+        if missing is not None:
+            means = np.array([strict_float(value) == missing for value in text.tolist()])
+            self._leave_out(means, f"{what} but {missing:g}, which stands for a missing one")
+
+    def numbers(self, what: str, values: Any) -> Any:
+        """Return numbers of the samples, those without one left out."""
+        import numpy as np
+
+        if np.isnan(values).all():
+            raise ValueError(
+                f"{self.data}: the .fam file has no {what}s; name a table of the samples with "
+                "--samples, and its column with --target."
+            )
+        self._leave_out(np.isnan(values), what)
+        return values
+
+    def values(self, name: str) -> Any:
+        """Return a column of the samples kept: numbers, or text where none is a number."""
+        import numpy as np
+
+        from ..files import quote, strict_float
+
+        text = self._columns[name][self.kept]
+        values = text.tolist()
+        found = [strict_float(value) for value in values]
+        if all(number is None for number in found):
+            return text
+        for value, number in zip(values, found, strict=True):
+            if number is None or not np.isfinite(number):
+                raise ValueError(
+                    f"{self.data}: the column {quote(name)} must be finite numbers, or text alone; "
+                    f"got {quote(value)} among numbers. Write NA where a value is missing, and "
+                    "decimals with a point."
+                )
+        numbers = np.array(found, np.float64)
+        whole = all(value.lstrip("+-").isdigit() for value in values)
+        return numbers.astype(np.int64) if whole and np.abs(numbers).max() < 2**53 else numbers
+
+    def _leave_out(self, lacking: Any, what: str) -> None:
+        if (lacking & self._kept).any():
+            self.notes.append(f"{int((lacking & self._kept).sum()):,} samples left out: no {what}")
+            self._kept &= ~lacking
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTable:
+    """A text file with a line for each sample: family and name, or the name alone, then values."""
+
+    path: str
+    keys: list[tuple[str, ...]]
+    columns: dict[str, Any]  # of text
+
+    @classmethod
+    def read(cls, path: str) -> SampleTable:
+        """Return the columns of a file that begins with those of family and name, or the name."""
+        from ..files import FileError, quote
+
+        header, rows = _rows_of(path)
+        low = [cell.lower() for cell in header]
+        by_family = low[0] == _FAMILY and len(low) > 1 and low[1] in _NAMES
+        if not by_family and low[0] not in _NAMES:
+            raise FileError(
+                f"{path}: the first line must name the columns, FID and IID or IID first; got "
+                f"{quote(' '.join(header))}. Write such a line at the top."
+            )
+        return cls._by(path, header, rows, [0, 1] if by_family else [0])
+
+    @classmethod
+    def of_names(cls, path: str, names: Collection[str]) -> SampleTable:
+        """Return the columns of a file, one of which has the names of samples: most of them."""
+        from ..files import FileError, quote
+
+        header, rows = _rows_of(path)
+        wanted = set(names)
+        found = [sum(value in wanted for value in column) for column in zip(*rows, strict=True)]
+        most = max(range(len(header)), key=found.__getitem__)
+        if not found[most]:
+            there, here = quote(rows[0][0]), quote(next(iter(names)))
+            raise FileError(
+                f"{path}: no sample of the data is in it: its first line begins with {there}, a "
+                f"sample of the data is {here}. Write the names as the data have them."
+            )
+        return cls._by(path, header, rows, [most])
+
+    @classmethod
+    def _by(
+        cls, path: str, header: list[str], rows: list[list[str]], own: list[int]
+    ) -> SampleTable:
+        """Return a table whose samples some columns name."""
+        import numpy as np
+
+        from ..files import FileError, quote
+
+        body = np.array(rows, str).reshape(-1, len(header))
+        keys = [tuple(row) for row in body[:, own].tolist()]
+        twice, count = Counter(keys).most_common(1)[0]
+        if count > 1:
+            raise FileError(f"{path}: the sample {quote(' '.join(twice))} has several lines.")
+        named = {name: body[:, place] for place, name in enumerate(header) if place not in own}
+        return cls(path, keys, named)
+
+
+def header_of(path: str) -> list[str]:
+    """Return the names of the columns of a table of samples."""
+    return _rows_of(path)[0]
+
+
+def _rows_of(path: str) -> tuple[list[str], list[list[str]]]:
+    """Return the names of the columns of a text file with commas, tabs or blanks, and its rows."""
+    from ..files import FileError, check_path, quote
+
+    try:
+        text = check_path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileError(f"{path}: no text file.") from None
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise FileError(f"{path}: the file is empty.")
+    delimiter = next((mark for mark in ",;\t" if mark in lines[0]), None)
+    if delimiter is None:
+        rows = [*map(str.split, lines)]
+    else:  # of the whole text: a cell may have ends of lines in it
+        rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(row)]
+    if len(rows) == 1:
+        raise FileError(f"{path}: no samples in it, but for the line with names of columns.")
+    rows = [[cell.strip() for cell in row] for row in rows]
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(rows[0]):
+            raise FileError(
+                f"{path}, line {number}: {len(rows[0])} columns as in the first line; got "
+                f"{len(row)}."
+            )
+    header = [cell.lstrip("#") for cell in rows[0]]
+    repeated = next((name for name in header if header.count(name) > 1), None)
+    if repeated is not None:
+        raise FileError(f"{path}: the column {quote(repeated)} is there several times.")
+    return header, rows[1:]
+
+
+def read_joined(
+    data: str,
+    target: str | None,
+    tables: Sequence[str],
+    columns: Mapping[str, str],
+    covariates: str | None,
+    like: Layout | None,
+    read: Callable[[str | None, Mapping[str, str]], Table],
+) -> Table:
+    """Return data with what tables say of their samples, joined by the samples' names.
+
+    Names that a table has mean its column, others a column of the data. Where the columns of the
+    data are samples of the tables, and not the rows, features are in the rows. A sample that lacks
+    one of the columns is left out, and a note says how many do.
+
+    columns, covariates, like : as of `read_genotypes`.
+    read : reads the data with a target and other columns of their own.
+    """
+    import numpy as np
+
+    from ..files import ROLES, quote
+
+    names = [name for path in tables for name in header_of(path)]
+    roles = {role: name for role, name in columns.items() if name in names}
+    beside = covariates.split(",") if covariates and like is None else []
+    if like is not None:
+        beside = [*like.covariates]
+        if target is None and like.exact and isinstance(like.target_name, str):
+            target = like.target_name
+    beside = [name for name in beside if name in names]
+    if target is None and like is None and not columns:
+        listed = ", ".join(map(quote, names))
+        raise ValueError(
+            f"{data}: say what to predict with --target, a column of --samples: {listed}."
+        )
+    joined = target is not None and target in names
+    table = read(
+        None if joined else target,
+        {role: name for role, name in columns.items() if role in ROLES and role not in roles},
+    )
+    table = _upright(table, data, [_rows_of(path)[1] for path in tables])
+    own = table.sample_names or []
+    twice, count = Counter(own).most_common(1)[0]
+    if count > 1:
+        raise ValueError(
+            f"{data}: the samples must have distinct names; got {quote(twice)} {count} times."
+        )
+    people = np.array([(name, name) for name in own], [("family", object), ("name", object)])
+    known = Known(data, people, [SampleTable.of_names(path, own) for path in tables])
+    if joined and target is not None:
+        known.take(target, f"target {quote(target)}")
+    for name in beside:
+        known.take(name, f"covariate {quote(name)}")
+    for role, name in roles.items():
+        known.take(name, f"{role} {quote(name)}")
+    kept = np.flatnonzero(known.kept)
+    X, features = table.X, table.feature_names
+    if kept.size < len(own):
+        X = X[kept]
+    X, features = _with_columns(X, features, known, beside)
+    if like is not None and like.names is not None and features is not None:
+        X, features = _picked(X, features, like.names, data)
+    y = known.values(target) if joined and target is not None else table.y
+    return replace(
+        table,
+        X=X,
+        feature_names=features,
+        y=y if joined or y is None else y[kept],
+        target_name=target if joined else table.target_name,
+        sample_names=[own[row] for row in kept],
+        notes=(*table.notes, *known.notes),
+        columns={
+            **{role: values[kept] for role, values in table.columns.items()},
+            **{role: known.values(name) for role, name in roles.items()},
+        },
+        column_names={**table.column_names, **roles},
+    )
+
+
+def _upright(table: Table, data: str, rows: Sequence[list[list[str]]]) -> Table:
+    """Return data with samples in rows; where they are in columns, the other way round."""
+    import numpy as np
+
+    there = {value for one in rows for row in one for value in row}
+    by_row = sum(name in there for name in table.sample_names or ())
+    by_column = sum(name in there for name in table.feature_names or ())
+    if by_row or not by_column:
+        if table.sample_names is None:
+            raise ValueError(
+                f"{data}: its samples have no names by which --samples could be joined; say which "
+                "column names them with --id."
+            )
+        return table
+    if not isinstance(table.X, np.ndarray) or table.feature_names is None:
+        raise ValueError(
+            f"{data}: its columns are samples of --samples, and its rows features, which is read "
+            "of CSV, TSV and Parquet alone; write it with a row for each sample."
+        )
+    features = table.sample_names
+    if features is not None and len(set(features)) < len(features):
+        from ..files import quote
+
+        name, count = Counter(features).most_common(1)[0]
+        raise ValueError(
+            f"{data}: its features, in rows, must have distinct names; got {quote(name)} {count} "
+            "times."
+        )
+    note = (
+        f"features are in the rows of {data}, since {by_column:,} of its columns are samples of "
+        "--samples: taken the other way round"
+    )
+    return replace(
+        table,
+        X=np.asfortranarray(table.X.T),
+        feature_names=features,
+        sample_names=table.feature_names,
+        descriptions=None,
+        notes=(*table.notes, note),
+    )
+
+
+def _with_columns(
+    X: Any, features: list[str] | None, known: Known, names: Sequence[str]
+) -> tuple[Any, list[str] | None]:
+    """Return X with columns of tables behind its own."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    from ..files import quote
+
+    if not names:
+        return X, features
+    if features is None or not (isinstance(X, np.ndarray) or sp.issparse(X)):
+        raise ValueError(
+            f"{known.data}: covariates of --samples go beside columns with names in memory; write "
+            f"{quote(names[0])} into the data."
+        )
+    values = []
+    for name in names:
+        column = known.values(name)
+        if column.dtype.kind == "U":
+            raise ValueError(
+                f"{known.data}: the covariate {quote(name)} must be numbers; got "
+                f"{quote(str(column[0]))}. Write a column of 0 and 1 for each of its values but "
+                "one."
+            )
+        if name in features:
+            raise ValueError(
+                f"{known.data}: the covariate {quote(name)} is a column of the data and of "
+                "--samples; rename one of them."
+            )
+        values.append(column.astype(np.float64))
+    beside: Any = np.column_stack(values)
+    if isinstance(X, np.ndarray):
+        return np.asfortranarray(np.hstack([X, beside])), [*features, *names]
+    parts: Any = [X, sp.csr_array(beside)]
+    return sp.csr_array(sp.hstack(parts)), [*features, *names]
+
+
+def _picked(X: Any, features: list[str], wanted: Sequence[str], data: str) -> tuple[Any, list[str]]:
+    """Return the columns that a model needs, in its order."""
+    from ..files import did_you_mean, quote
+
+    place = {name: j for j, name in enumerate(features)}
+    lacking = [name for name in wanted if name not in place]
+    if lacking:
+        raise ValueError(
+            f"{data}: {len(lacking)} of the {len(wanted)} features of the model are not in it, as "
+            f"{quote(lacking[0])}.{did_you_mean(lacking[0], features)}"
+        )
+    return X[:, [place[name] for name in wanted]], [*wanted]

@@ -1,0 +1,132 @@
+"""The command on tables of the samples in files of their own, joined by the samples' names."""
+
+import json
+
+import numpy as np
+import pytest
+
+N, P = 40, 12
+KINDS = ("ALL", "AML")
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Genes by sample and by row, and a table of the samples in another order, with others."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, P))
+    age, kind = rng.integers(20, 80, N), (X[:, 3] + 0.3 * rng.standard_normal(N) > 0).astype(int)
+    names = [f"S{i:02d}" for i in range(N)]
+    genes = [f"g{j}" for j in range(P)]
+    rows = [",".join([name, *map(repr, row.tolist())]) for name, row in zip(names, X, strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join([",".join(["sample", *genes]), *rows]) + "\n")
+    rows = [
+        ",".join([gene, *map(repr, row.tolist())]) for gene, row in zip(genes, X.T, strict=True)
+    ]
+    (tmp_path / "genes.csv").write_text("\n".join([",".join(["gene", *names]), *rows]) + "\n")
+    order = rng.permutation(N)
+    lines = [f"{age[i]}\t{names[i]}\t{KINDS[kind[i]]}" for i in order]
+    (tmp_path / "pheno.tsv").write_text("\n".join(["age\tid\tkind", *lines, "33\tX1\tALL"]) + "\n")
+    (tmp_path / "joined.csv").write_text(
+        "\n".join(
+            [
+                ",".join([*genes, "kind"]),
+                *(",".join([*map(repr, X[i].tolist()), KINDS[kind[i]]]) for i in range(N)),
+            ]
+        )
+    )
+    return X, kind, age
+
+
+GIVEN = ("--samples", "pheno.tsv", "--target", "kind")
+
+
+def chosen(run, *arguments):
+    document = json.loads(run("select", *arguments, "-k", "2", "--no-cv", "--json").stdout)
+    model = document["models"][-1]
+    return document, [(one["name"], one["coefficient"]) for one in model["features"]]
+
+
+@pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])
+def test_labels_are_joined_by_name(run, tables, data):
+    """Each sample would have the label of the one that is in its place in the other file."""
+    document, found = chosen(run, data, *GIVEN)
+    _, wanted = chosen(run, "joined.csv", "--target", "kind")
+    assert [name for name, _ in found] == [name for name, _ in wanted]
+    np.testing.assert_allclose([w for _, w in found], [w for _, w in wanted], rtol=1e-9)
+    notes = " ".join(document["notes"])
+    assert "40 of 40 samples are in pheno.tsv; 1 of its lines are of no sample" in notes
+    assert ("taken the other way round" in notes) == (data == "genes.csv")
+
+
+@pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])
+def test_predictions_keep_names_and_covariates(run, tables, tmp_path, data):
+    """A model would be given other columns, or people without an age be given one."""
+    table = tmp_path / "pheno.tsv"
+    lines = [line for line in table.read_text().splitlines() if "S00" not in line]
+    table.write_text("\n".join([*lines, "NA\tS00\tALL"]) + "\n")
+    covariates = ("--covariates", "age")
+    run("select", data, *GIVEN, *covariates, "-k", "2", "--no-cv", "-o", "m.npz", "--quiet")
+    said = run("predict", "m.npz", data, *GIVEN, "-o", "p.csv").stderr
+    assert "samples left out: no covariate 'age'" in said.replace("\n", " ")
+    rows = [line.split(",") for line in (tmp_path / "p.csv").read_text().splitlines()[1:]]
+    names = [line.split("\t")[1] for line in lines[1:]]
+    assert sorted(row[0] for row in rows) == sorted(set(names) - {"X1"})
+    known = {name: kind for _, name, kind in (line.split("\t") for line in lines[1:])}
+    right = [known[name] == label for name, label, *_ in rows]
+    assert np.mean(right) > 0.8
+
+
+def test_survival_from_a_table(run, tables, tmp_path):
+    """Times and events would be those of others."""
+    X, _, _ = tables
+    lines = [f"S{i:02d},{np.exp(X[i, 5]):.6f},{int(i % 4 > 0)}" for i in reversed(range(N))]
+    (tmp_path / "times.csv").write_text("\n".join(["id,days,died", *lines]) + "\n")
+    given = ("--samples", "times.csv", "--time", "days", "--event", "died")
+    document, found = chosen(run, "genes.csv", *given)
+    assert document["data"]["task"] == "survival"
+    assert found[0][0] == "g5"
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "message"),
+    [
+        ("id\tkind\nZ1\tALL\nZ2\tAML\n", (), "no sample of the data is in it"),
+        ("id\tkind\nS01\tALL\nS01\tAML\n", (), "the sample 'S01' has several lines"),
+        ("id\tkind\nS01\tALL\nS02\n", (), "line 3: 2 columns as in the first line; got 1"),
+        ("id\tkind\nS01\tALL\nS02\tNA\n", (), ""),
+        ("id\tother\nS01\t1\nS02\t2\n", (), "kind"),
+        ("id\tkind\tg1\nS01\tALL\t1\nS02\tAML\t2\nS03\tALL\t1\nS04\tAML\t2\n",
+         ("--covariates", "g1"), "is a column of the data and of --samples"),
+        ("id\tkind\tsex\nS01\tALL\tm\nS02\tAML\tw\nS03\tALL\tm\nS04\tAML\tw\n",
+         ("--covariates", "sex"), "must be numbers; got 'm'"),
+    ],
+)  # fmt: skip
+def test_tables_that_do_not_fit(fails, tables, tmp_path, table, options, message):
+    """Few samples, or none, would be fitted without a word."""
+    (tmp_path / "t.tsv").write_text(table)
+    given = ("--samples", "t.tsv", "--target", "kind", *options)
+    assert message in fails("select", "rows.csv", "-k", "2", *given)
+
+
+def test_samples_need_names(fails, tables, tmp_path):
+    """Rows would be matched by their places."""
+    said = fails("select", "joined.csv", "--drop", "kind", "-k", "2", *GIVEN)
+    assert "have no names by which --samples could be joined" in said
+    text = (tmp_path / "rows.csv").read_text().replace("S01,", "S02,")
+    (tmp_path / "twice.csv").write_text(text)
+    assert "must have distinct names; got 'S02' 2 times" in fails(
+        "select", "twice.csv", "--id", "sample", "-k", "2", *GIVEN
+    )
+    said = fails("select", "rows.csv", "-k", "2", "--samples", "pheno.tsv")
+    assert "say what to predict with --target, a column of --samples: 'age', 'id', 'kind'" in said
+    said = fails("select", "rows.csv", "-k", "2", *GIVEN, "-o", "pheno.tsv")
+    assert "--output pheno.tsv is an input as well" in said
+    assert "golub has no names of samples" in fails("select", "golub", "-k", "2", *GIVEN)
+
+
+def test_a_table_is_no_file_of_labels(fails, tables):
+    """Every line of it would be a class of its own."""
+    said = fails("select", "rows.csv", "--id", "sample", "-k", "2", "--target", "pheno.tsv")
+    assert "labels must be one column" in said
+    assert "every line has 3 fields" in said
+    assert "--samples FILE --target COLUMN" in said
