@@ -65,7 +65,9 @@ def test_predictions_keep_names_and_covariates(run, tables, tmp_path, data):
     lines = [line for line in table.read_text().splitlines() if "S00" not in line]
     table.write_text("\n".join([*lines, "NA\tS00\tALL"]) + "\n")
     covariates = ("--covariates", "age")
-    run("select", data, *GIVEN, *covariates, "-k", "2", "--no-cv", "-o", "m.npz", "--quiet")
+    files = ("-o", "m.npz", "--certificate", "c.npz")
+    run("select", data, *GIVEN, *covariates, "-k", "2", "--no-cv", "--quiet", *files)
+    assert "verified" in run("verify", data, "c.npz", "--samples", "pheno.tsv").stdout
     said = run("predict", "m.npz", data, *GIVEN, "-o", "p.csv").stderr
     assert "samples left out: no covariate 'age'" in said.replace("\n", " ")
     rows = [line.split(",") for line in (tmp_path / "p.csv").read_text().splitlines()[1:]]

@@ -67,9 +67,7 @@ def read(
         )
     others = {role: name for role, name in (columns or {}).items() if role in ROLES}
     if samples:
-        # A model's features are found when the tables are joined: the data may lie on their side.
-        own_like = like if like is None or like.names is None else None
-        options: dict[str, Any] = {"like": own_like, "drop": drop, "layer": layer}
+        options: dict[str, Any] = {"drop": drop, "layer": layer}
 
         def read_own(target: str | None, columns: Mapping[str, str]) -> Table:
             try:

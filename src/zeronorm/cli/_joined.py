@@ -231,7 +231,7 @@ def read_joined(
     one of the columns is left out, and a note says how many do.
 
     columns, covariates, like : as of `read_genotypes`.
-    read : reads the data with a target and other columns of their own.
+    read : reads the data, all of their columns, with a target and other columns of their own.
     """
     import numpy as np
 
@@ -277,6 +277,10 @@ def read_joined(
     X, features = _with_columns(X, features, known, beside)
     if like is not None and like.names is not None and features is not None:
         X, features = _picked(X, features, like.names, data)
+    elif like is not None and X.shape[1] != like.n_features:
+        raise ValueError(
+            f"{data}: {X.shape[1]} features; the model was trained on {like.n_features}."
+        )
     y = known.values(target) if joined and target is not None else table.y
     return replace(
         table,
