@@ -1013,3 +1013,46 @@ def test_columns_of_files_without_names(tmp_path):
     (tmp_path / "t.txt").write_text("4\n")
     with pytest.raises(FileError, match="one label for each of the 2 samples"):
         read_table(tmp_path / "d.svm", columns={"time": str(tmp_path / "t.txt")})
+
+
+WAVES = [850 + 2 * j for j in range(12)]
+
+
+@pytest.mark.parametrize("names", [WAVES, WAVES[::-1], [f"{wave}.25" for wave in WAVES]])
+def test_wavelengths_are_names(tmp_path, names):
+    """Spectra would be refused as they come from instruments."""
+    path = tmp_path / "s.csv"
+    rows = [",".join(["22.5", *(f"{2 + j % 3}.5" for j in range(12))]) for _ in range(4)]
+    path.write_text("\n".join([",".join(["fat", *map(str, names)]), *rows]) + "\n")
+    table = read_table(path, "fat")
+    assert table.feature_names == [str(name) for name in names]
+    assert table.X.shape == (4, 12)
+    (tmp_path / "x.csv").write_text(
+        "\n".join(line.partition(",")[2] for line in path.read_text().splitlines()) + "\n"
+    )
+    table = read_table(tmp_path / "x.csv")
+    assert table.feature_names == [str(name) for name in names]
+    assert table.X.shape == (4, 12)
+    text = path.read_text().replace("fat,", "sample,").replace("22.5,", "S1,")
+    lines = text.splitlines()
+    lines[2:] = [line.replace("S1", f"S{n}") for n, line in enumerate(lines[2:], 2)]
+    path.write_text("\n".join(lines) + "\n")
+    table = read_table(path, id="sample")
+    assert table.sample_names == ["S1", "S2", "S3", "S4"]
+    assert table.feature_names == [str(name) for name in names]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "a,1,2,4,8,16,32,64,128,256",  # nine numbers that rise may be a sample
+        "a,1,2,4,8,16,32,64,128,256,255",
+        "a,1,1,2,4,8,16,32,64,128,256",
+    ],
+)
+def test_a_line_that_may_be_a_sample_is_no_header(tmp_path, first):
+    """A sample would be lost."""
+    rest = ",".join(["b", *"5739173915"[: first.count(",")]])
+    (tmp_path / "s.csv").write_text("\n".join([first, rest, rest]) + "\n")
+    with pytest.raises(FileError, match="mixes names and numbers"):
+        read_table(tmp_path / "s.csv", "0")

@@ -33,6 +33,7 @@ from ._table import (
 
 # Below this many bytes the careful reader takes no time that anybody notices.
 _FAST_SIZE = 1 << 16
+_MANY = 10  # numbers of a line that rise all along by chance once in a million lines
 
 
 def read_delimited(
@@ -170,7 +171,7 @@ def _arrange(
     n_columns = len(first)
     names: list[str] | None = None
     samples: int | None = None
-    if _is_header(source, first):
+    if _is_header(source, first, rows[1] if len(rows) > 1 else []):
         names = [name.strip() for name in first]
         if len(rows) > 1 and len(rows[1]) == len(first) + 1:  # as R writes row names
             names.insert(0, "")
@@ -189,15 +190,18 @@ def _is_text(field: str) -> bool:
     return field.strip().lower() not in MISSING and strict_float(field) is None
 
 
-def _is_header(source: Source, fields: list[str]) -> bool:
-    """Whether the first line holds names; an error where it could be either."""
+def _is_header(source: Source, fields: list[str], following: list[str]) -> bool:
+    """Whether the first line holds names; an error where it could be either.
+
+    following : the second line.
+    """
     filled = [field for field in fields if field.strip()]
     numbers = [value for field in filled if (value := strict_float(field)) is not None]
     words = len(filled) - len(numbers)
     consecutive = bool(numbers) and numbers == [numbers[0] + j for j in range(len(numbers))]
     if not words:
-        # Data, unless a data frame without names wrote 0, 1, 2, ... there.
-        return bool(
+        # Data, unless a data frame without names wrote 0, 1, 2, ... there, or they are wavelengths.
+        return _names_numbers(fields, following, numbers) or bool(
             consecutive
             and numbers[0] == 0
             and (not fields[0].strip() or len(numbers) >= 5)
@@ -209,12 +213,33 @@ def _is_header(source: Source, fields: list[str]) -> bool:
     if missing and numbers:
         return False  # a sample with missing values: the body reports it
     if numbers and not (consecutive and len(numbers) > 1):
+        if _names_numbers(fields, following, numbers):
+            return True
         raise FileError(
             f"{source}: the first line mixes names and numbers (such as "
             f"{quote(next(one for one in filled if strict_float(one) is not None))}), so it may be "
             "a header or a sample; add a header line, or give such columns other names."
         )
     return True
+
+
+def _names_numbers(fields: list[str], following: list[str], numbers: Sequence[float]) -> bool:
+    """Whether a line of words and numbers, such as wavelengths, is one of names.
+
+    It is where many numbers rise or fall all along, which is no chance, and a word stands over a
+    number of the next line, or the numbers of that one do not rise or fall so.
+    """
+    if len(numbers) < _MANY or not _is_monotone(numbers):
+        return False
+    over = zip(fields, following, strict=False)
+    if any(_is_text(name) and strict_float(below) is not None for name, below in over):
+        return True
+    return not _is_monotone([n for field in following if (n := strict_float(field)) is not None])
+
+
+def _is_monotone(values: Sequence[float]) -> bool:
+    steps = np.sign(np.diff(values))
+    return bool(steps.size and steps[0] and (steps == steps[0]).all())
 
 
 def _report_field(
