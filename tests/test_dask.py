@@ -1,5 +1,6 @@
 """Dask: the same bits for every chunking and any workers, faults of workers, what is refused."""
 
+import copy
 import os
 import pickle
 import signal
@@ -442,6 +443,30 @@ def test_workers_killed_in_the_middle_of_scans(processes, usual_blocks, tmp_path
         assert np.array_equal(scan(design, v), expected)
         timer.join()
         assert np.array_equal(scan(design, v), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sparse", [False, True])
+def test_blocks_that_travelled_are_read_where_they_lie(processes, sparse):
+    """A block from another worker comes at any address; kernels must not convert it every time."""
+    x = sp.random_array((500, 40), density=0.5, rng=0, dtype=np.float32, format="csc")
+    parts = [x[:, i : i + 10] if sparse else x[:, i : i + 10].toarray("F") for i in (0, 10, 20, 30)]
+    first = next(iter(processes.nthreads()))
+    futures = [processes.submit(copy.copy, part, workers=[first], pure=False) for part in parts]
+    distributed.wait(futures)
+    blocks = Workers(processes, futures)
+    jobs = [(number, (0, 10)) for number in range(4)]
+    v = np.random.default_rng(0).standard_normal((500, 1))
+    for _ in range(2):
+        found = blocks.each(_dask._correlate, jobs, v)
+        assert np.array_equal(np.concatenate(found), scan(as_design(x), v))
+    owners = blocks._owners
+    aligned = [
+        processes.submit(_workers._is_aligned, block, workers=[owner], pure=False)
+        for block, owner in zip(blocks._blocks, owners, strict=True)
+    ]
+    assert len(set(owners)) == 2
+    assert all(processes.gather(aligned))
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Design
@@ -81,7 +82,7 @@ class Workers:
     """
 
     def __init__(self, client: Any, blocks: Sequence[Any]) -> None:
-        self._client, self._blocks = client, blocks
+        self._client, self._blocks = client, list(blocks)
         self._owners: list[str | None] = [None] * len(blocks)
         self._known: frozenset[str] = frozenset()
         self._moved = True
@@ -102,15 +103,27 @@ class Workers:
                 number = {key: i for i, key in enumerate(blocks)}
                 held = [self._blocks[block] for block in blocks.values()]
                 own = _Held([(number[self._blocks[jobs[i][0]].key], jobs[i][1]) for i in places])
-                futures.append(self._submit(owner, _on_blocks, operation, held, own, _Held(shared)))
+                keys = _Held(list(blocks))
+                futures.append(
+                    self._submit(owner, _on_blocks, operation, held, keys, own, _Held(shared))
+                )
             answers: list[Any] = [None] * len(jobs)
-            for (owner, places), (address, found) in zip(
+            travelled: dict[str, str] = {}
+            for (owner, places), (address, found, unaligned) in zip(
                 by_owner.items(), self._gather(futures), strict=True
             ):
                 self._moved |= address != owner
+                travelled |= dict.fromkeys(unaligned, address)
                 for place, answer in zip(places, found, strict=True):
                     answers[place] = answer
+            self._settle(travelled)
         return answers
+
+    def _settle(self, travelled: dict[str, str]) -> None:
+        """Put copies that kernels read where they lie in the place of blocks that travelled."""
+        for place, block in enumerate(self._blocks):
+            if getattr(block, "key", None) in travelled:
+                self._blocks[place] = self._submit(travelled[block.key], _aligned, block)
 
     def chain(self, operation: Operation, jobs: Sequence[Sequence[Job]], start: Any) -> list[Any]:
         """Return what is left of every chain: each job gets the result of the one before it."""
@@ -249,12 +262,33 @@ def _link(operation: Operation, block: Any, own: _Held, value: Any) -> Any:
 
 
 def _on_blocks(
-    operation: Operation, blocks: list[Any], jobs: _Held, shared: _Held
-) -> tuple[str, list[Any]]:
-    """Return the address of this worker, and the answers to jobs on blocks that are here."""
+    operation: Operation, blocks: list[Any], keys: _Held, jobs: _Held, shared: _Held
+) -> tuple[str, list[Any], list[str]]:
+    """Return the address of this worker, the answers to jobs on blocks that are here, and the keys
+    of the blocks whose numbers are not aligned: of those that came from another worker."""
     address, threads = _threads_here()
     designs = [as_block(block, threads) for block in blocks]
-    return address, [operation(designs[one], *own, *shared.values) for one, own in jobs.values]
+    found = [operation(designs[one], *own, *shared.values) for one, own in jobs.values]
+    odd = [key for key, block in zip(keys.values, blocks, strict=True) if not _is_aligned(block)]
+    return address, found, odd
+
+
+def _arrays_of(block: Any) -> tuple[Any, ...]:
+    if sp.issparse(block):
+        arrays: Any = block
+        return arrays.indptr, arrays.indices, arrays.data
+    return (block,) if isinstance(block, np.ndarray) else ()
+
+
+def _is_aligned(block: Any) -> bool:
+    return all(one.flags.aligned for one in _arrays_of(block))
+
+
+def _aligned(block: Any) -> Any:
+    """Return a block with its numbers at addresses that are multiples of their size."""
+    if _is_aligned(block):
+        return block
+    return block.copy() if sp.issparse(block) else np.array(block)  # in the order that it has
 
 
 def _threads_here() -> tuple[str, int]:
