@@ -450,10 +450,11 @@ def test_workers_killed_in_the_middle_of_scans(processes, usual_blocks, tmp_path
 def test_blocks_that_travelled_are_read_where_they_lie(processes, sparse):
     """A block from another worker comes at any address; kernels must not convert it every time."""
     x = sp.random_array((500, 40), density=0.5, rng=0, dtype=np.float32, format="csc")
-    parts = [x[:, i : i + 10] if sparse else x[:, i : i + 10].toarray("F") for i in (0, 10, 20, 30)]
+    x = x if sparse else x.toarray("F")
+    parts = [x[:, start : start + 10] for start in (0, 10, 20, 30)]
     first = next(iter(processes.nthreads()))
     futures = [processes.submit(copy.copy, part, workers=[first], pure=False) for part in parts]
-    distributed.wait(futures)
+    processes.gather([processes.submit(np.shape, one) for one in futures])
     blocks = Workers(processes, futures)
     jobs = [(number, (0, 10)) for number in range(4)]
     v = np.random.default_rng(0).standard_normal((500, 1))

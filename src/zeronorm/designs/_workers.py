@@ -264,7 +264,7 @@ def _link(operation: Operation, block: Any, own: _Held, value: Any) -> Any:
 def _on_blocks(
     operation: Operation, blocks: list[Any], keys: _Held, jobs: _Held, shared: _Held
 ) -> tuple[str, list[Any], list[str]]:
-    """Return the address of this worker, the answers to jobs on blocks that are here, and some keys.
+    """Return the address of this worker, the answers to jobs on its blocks, and some keys.
 
     They are of the blocks whose numbers are not aligned, as those are that came from elsewhere.
     """
