@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import losses, methods, published
     from .bags import Bags
+    from .budget_cv import BudgetCV
     from .certificate import certify, prove
     from .checkpoints import Checkpoint
     from .cluster import on_cluster
@@ -58,6 +59,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("certify", "prove"), "certificate"),
     "Bags": "bags",
+    "BudgetCV": "budget_cv",
     "Checkpoint": "checkpoints",
     "Groups": "groups",
     "estimate_memory": "memory",
@@ -74,6 +76,7 @@ __all__ = [
     "BagClassifier",
     "Bags",
     "BilevelCV",
+    "BudgetCV",
     "BudgetClassifier",
     "BudgetRegressor",
     "BudgetSurvivalAnalysis",

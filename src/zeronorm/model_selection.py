@@ -13,7 +13,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.metaestimators import available_if
 
 from . import validate
-from ._folds import splits
+from ._folds import EQUAL, RULES, best_and_near, splits
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
 from .checkpoints import recorded
@@ -49,6 +49,23 @@ class CrossValidation:
         """Standard deviation over the folds divided by the root of their number, (n_sizes,)."""
         n_folds = self.scores.shape[1]
         return np.asarray(self.scores.std(axis=1, ddof=1) / np.sqrt(n_folds))
+
+    def choose(self, rule: str = "1se") -> Any:
+        """Return the size that a rule takes.
+
+        rule : "1se", the smallest size whose mean is within one standard error of the best mean; or
+            "best", the size of the best mean, the smallest of equal ones.
+        """
+        validate.check_option("rule", rule, RULES)
+        if self.scores.shape[1] < 2:
+            raise ValueError(
+                f"cv must give at least two folds to choose a size; got {self.scores.shape[1]}."
+            )
+        slack = EQUAL * max(
+            1.0, float(np.abs(self.mean).max(where=np.isfinite(self.mean), initial=0))
+        )
+        best, near = best_and_near(self.mean, self.standard_error, slack)
+        return self.sizes[near if rule == "1se" else best]
 
 
 @one_blas_thread

@@ -290,7 +290,7 @@ def _aligned(block: Any) -> Any:
     """Return a block with its numbers at addresses that are multiples of their size."""
     if _is_aligned(block):
         return block
-    return block.copy() if sp.issparse(block) else np.array(block)  # in the order that it has
+    return np.array(block) if isinstance(block, np.ndarray) else block.copy()
 
 
 def _threads_here() -> tuple[str, int]:

@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone, is_classifier, is_regressor
 
 from .. import validate
 from .._folds import EQUAL, RULES, best_and_near, check_fold, splits
 from .._threads import one_blas_thread
-from .._typing import FloatArray, IndexArray
 from ..solvers import run_together
 from ..solvers.drive import Solver
 from ..solvers.l1.held_out import LOWER
 from ._bilevel_scores import Judge, scoring_of
 from ._budget import BudgetClassifier
 from ._budget_regressor import BudgetRegressor
+from ._chosen import ChosenModel
 from ._survival import BudgetSurvivalAnalysis
 
 
-def _has(name: str) -> Callable[[Any], bool]:
-    """Return whether the estimator has a method."""
-
-    def check(search: Any) -> bool:
-        getattr(search.estimator, name)
-        return True
-
-    return check
-
-
-class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class BilevelCV(ChosenModel):
     """A bi-level model, of any loss, whose two numbers are chosen by cross-validation.
 
     All pairs of the grid are selected and fitted inside every fold, from the same scans of X: the
@@ -167,11 +154,7 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
             n_features=self.n_features_, n_groups=self.n_groups_
         )
         self.best_estimator_.fit(X, y, sample_weight)
-        for name in ("n_features_in_", "feature_names_in_", "classes_"):
-            if hasattr(self.best_estimator_, name):
-                setattr(self, name, getattr(self.best_estimator_, name))
-            else:
-                self.__dict__.pop(name, None)
+        self._keep_names()
         return self
 
     def _check_parameters(self) -> str:
@@ -186,85 +169,10 @@ class BilevelCV(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: igno
         validate.check_seed(self.random_state)
         return scoring_of(self.estimator, self.scoring)
 
-    # ------------------------------------------------------------------ the chosen model
-
-    @property
-    def support_(self) -> IndexArray:
-        """The selected features."""
-        return self._best.support_  # type: ignore[no-any-return]
-
     @property
     def groups_(self) -> np.ndarray:
-        """The labels of their groups."""
+        """The labels of the groups of the selected features."""
         return np.asarray(self._best.groups_)
-
-    @property
-    def coef_(self) -> FloatArray:
-        """As of the estimator."""
-        return np.asarray(self._best.coef_)
-
-    @property
-    def intercept_(self) -> Any:
-        """As of the estimator."""
-        return self._best.intercept_
-
-    @property
-    def _best(self) -> Any:
-        if not hasattr(self, "best_estimator_"):
-            raise AttributeError("set by fit.")
-        return self.best_estimator_
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return what the estimator with the chosen budgets predicts."""
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.predict(X))
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the score of the estimator: accuracy, R^2 or D^2, or Harrell's C."""
-        check_is_fitted(self)
-        return float(self.best_estimator_.score(X, y, sample_weight))
-
-    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator,unused-ignore]
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the scores of the estimator with the chosen budgets."""
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.decision_function(X))
-
-    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator,unused-ignore]
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of the estimator with the chosen budgets."""
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.predict_proba(X))
-
-    @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator,unused-ignore]
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithms of these probabilities."""
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.predict_log_proba(X))
-
-    def transform(self, X: Any) -> Any:
-        """Return the selected columns of X."""
-        check_is_fitted(self)
-        return self.best_estimator_.transform(X)
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the selected features, (k,)."""
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.get_feature_names_out(input_features))
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.get_support())
-
-    def __sklearn_tags__(self) -> Any:
-        """Return the tags of the estimator."""
-        tags = super().__sklearn_tags__()
-        inner = self.estimator.__sklearn_tags__()
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.target_tags = inner.target_tags
-        return tags
 
 
 def _listed(name: str, values: Any) -> list[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from ..methods import Method, named
 from ..solvers.drive import Solver
 from ._parameters import with_parameters
-from ._selecting import Plan, Problem, begun, keep_paths
+from ._selecting import Plan, Problem, begun, keep_paths, keep_size
 from ._sparse_linear import Rowwise, SparseLinearModel
 
 
@@ -73,6 +73,11 @@ class BudgetSelection(SparseLinearModel):
     def _store(self, results: list[Any]) -> None:
         """Set the attributes that the results of the solvers give."""
         keep_paths(self, results)
+        self._plan().keep_groups(self)
+
+    def _keep_size(self, size: Any) -> None:
+        """Make one of the sizes of the fit the model that predicts."""
+        keep_size(self, size)
         self._plan().keep_groups(self)
 
     def _doubts(self) -> Iterable[Warning]:

@@ -18,7 +18,7 @@ from ..solvers.drive import Solver
 from ..solvers.scaling import centred, rounded, selection_scaling
 from ._linear import LinearClassifier, one_versus_rest
 from ._parameters import with_parameters
-from ._selecting import Problem, begun, keep_paths
+from ._selecting import Problem, begun, keep_paths, keep_size
 from ._sparse_linear import Rowwise
 
 DEFAULT_C, DEFAULT_C_OF_PAIRS = 0.1, 100.0
@@ -221,6 +221,10 @@ class MeasureClassifier(LinearClassifier):
 
     def _store(self, results: list[Any]) -> None:
         keep_paths(self, results)
+
+    def _keep_size(self, size: Any) -> None:
+        """Make one of the sizes of the fit the model that predicts."""
+        keep_size(self, size)
 
     def _select(
         self,

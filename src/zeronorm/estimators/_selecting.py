@@ -334,17 +334,28 @@ def one_or_all(values: Sequence[Any]) -> Any:
 
 
 def keep_paths(model: SparseLinearModel, paths: Sequence[Path]) -> None:
-    """Set the attributes that the paths of a fit give, and unset those of an earlier one.
-
-    `certificate_`, `proof_`, `optimality_gap_` and `criteria_` are there where they are known.
-    """
+    """Set the attributes that the paths of a fit give, and unset those of an earlier one."""
     sizes = list(paths[0])
     table = criteria_table(paths)
-    size = sizes[-1 if model.criterion is None else int(np.argmin(table[model.criterion]))]
-    chosen = [path[size] for path in paths]
-    model._paths, model.size_ = tuple(paths), size
-    known: dict[str, Any] = {"path_": one_or_all(paths)}
-    known["history_"] = one_or_all([path.history for path in paths])
+    model._paths = tuple(paths)
+    known = {"path_": one_or_all(paths), "history_": one_or_all([path.history for path in paths])}
+    model.__dict__.pop("criteria_", None)
+    if not np.isnan(table["log_loss"]).all():
+        known["criteria_"] = table
+    model.__dict__.update(known)
+    keep_size(
+        model, sizes[-1 if model.criterion is None else int(np.argmin(table[model.criterion]))]
+    )
+
+
+def keep_size(model: SparseLinearModel, size: Any) -> None:
+    """Make one of the sizes of a fit the model that predicts.
+
+    `certificate_`, `proof_` and `optimality_gap_` are there where they are known.
+    """
+    chosen = [path[size] for path in model._paths]
+    model.size_ = size
+    known: dict[str, Any] = {}
     certificates = [selection.certificate for selection in chosen]
     gaps = [selection.gap for selection in chosen]
     if all(certificates):
@@ -354,9 +365,7 @@ def keep_paths(model: SparseLinearModel, paths: Sequence[Path]) -> None:
         known["optimality_gap_"] = float(max(gaps))
     if any(selection.proof for selection in chosen):
         known["proof_"] = one_or_all([selection.proof for selection in chosen])
-    if not np.isnan(table["log_loss"]).all():
-        known["criteria_"] = table
-    for name in ("certificate_", "optimality_gap_", "proof_", "criteria_"):
+    for name in ("certificate_", "optimality_gap_", "proof_"):
         model.__dict__.pop(name, None)
     model.__dict__.update(known)
     model._set_models(chosen)

@@ -248,6 +248,10 @@ class BudgetSurvivalAnalysis(BudgetSelection, SurvivalModel):
 
     ties: str = "breslow"
 
+    def _keep_size(self, size: Any) -> None:
+        super()._keep_size(size)
+        self._set_baseline()
+
     def _models_by_size(self) -> Mapping[Any, Model]:
         (path,) = self._paths
         return {size: path[size] for size in path}

@@ -1,0 +1,139 @@
+"""The number of features by cross-validation: `BudgetCV`, and the rules of `CrossValidation`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import KFold, cross_val_score
+
+from generators import gaussian
+from zeronorm import (
+    BilevelCV,
+    BudgetClassifier,
+    BudgetCV,
+    BudgetRegressor,
+    BudgetSurvivalAnalysis,
+    MeasureClassifier,
+    cross_validate,
+    persistence,
+)
+from zeronorm.budget_cv import AUTOMATIC, automatic_sizes
+from zeronorm.datasets import load_golub
+from zeronorm.model_selection import CrossValidation
+
+RNG = np.random.default_rng(3)
+X = gaussian(80, 60)
+SIGNAL = X[:, 3] + X[:, 17] - X[:, 40] + 0.3 * RNG.standard_normal(80)
+TIMES = np.rec.fromarrays(
+    [RNG.random(80) < 0.7, RNG.exponential(np.exp(-SIGNAL)) + 0.01], names="event,time"
+)
+GROUPS = np.repeat(np.arange(12), 5)
+LABELS = SIGNAL > np.median(SIGNAL)
+KINDS = np.digitize(SIGNAL, np.quantile(SIGNAL, [0.3, 0.7]))
+CASES = {
+    "numbers": (BudgetRegressor(), SIGNAL),
+    "counts": (BudgetRegressor(loss="poisson"), RNG.poisson(np.exp(0.5 * SIGNAL))),
+    "responses": (BudgetRegressor(), np.column_stack([SIGNAL, X[:, 3] - X[:, 17]])),
+    "classes": (BudgetClassifier(calibrate=False), LABELS),
+    "kinds": (BudgetClassifier(calibrate=False), KINDS),
+    "ordered": (BudgetClassifier(loss="ordinal", calibrate=False), KINDS),
+    "against": (BudgetClassifier(multi_class="ovr", calibrate=False), KINDS),
+    "survival": (BudgetSurvivalAnalysis(), TIMES),
+    "measure": (MeasureClassifier("f1"), LABELS),
+    "groups": (BudgetRegressor(n_groups=3, groups=GROUPS), SIGNAL),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("rule", ["1se", "best"])
+def test_the_chosen_size_is_the_model(name, rule, tmp_path):
+    """The model must be that of the size that the folds choose, by hand, in all that it has."""
+    estimator, y = CASES[name]
+    sizes = [1, 2, 3, 6, 9]
+    search = BudgetCV(estimator, sizes, cv=KFold(4), rule=rule).fit(X, y)
+    several = clone(estimator).set_params(n_features=sizes)
+    found = cross_validate(several, X, y, cv=KFold(4))
+    mean = found.scores.mean(axis=1)
+    limit = mean.max()
+    if rule == "1se":
+        limit -= found.scores[np.argmax(mean)].std(ddof=1) / 2
+    expected = found.sizes[int(np.argmax(mean >= limit - 1e-9))]
+    assert search.best_estimator_.size_ == expected
+    assert search.n_features_ == np.ravel(expected)[0]
+    assert np.array_equal(search.validation_.scores, found.scores)
+    # A saved model of that size is another way to it.
+    persistence.save(several.fit(X, y), tmp_path / "m.npz", n_features=expected)
+    loaded = persistence.load(tmp_path / "m.npz")
+    assert np.array_equal(search.predict(X), loaded.predict(X))
+    own, path = search.best_estimator_, several._paths
+    models = [one[expected] for one in path]
+    assert set(search.support_) == {int(i) for model in models for i in model.support}
+    if hasattr(own, "optimality_gap_"):
+        gaps = [one.gap if one.certificate is None else one.certificate.gap for one in models]
+        assert own.optimality_gap_ == max(gaps)
+    if name == "survival":
+        times = np.array([0.1, 1.0])
+        survival = [f(times) for f in own.predict_survival_function(X[:5])]
+        again = clone(estimator).set_params(n_features=[expected]).fit(X, y)
+        if np.array_equal(again.support_, own.support_):
+            assert np.allclose(survival, [f(times) for f in again.predict_survival_function(X[:5])])
+    if name == "groups":
+        assert set(search.best_estimator_.groups_) == set(GROUPS[search.support_])
+
+
+def test_golub_needs_few_genes():
+    """On real data the sizes of the folds are compared on rows that chose nothing."""
+    X, y = load_golub(return_X_y=True)
+    search = BudgetCV(BudgetClassifier(calibrate=False)).fit(X, y)
+    assert search.validation_.sizes == tuple(k for k in AUTOMATIC if k <= 19)
+    assert search.n_features_ <= 6
+    assert search.predict_proba(X).shape == (len(y), 2)
+    assert search.transform(X).shape[1] == search.n_features_
+    assert search.classes_.tolist() == ["ALL", "AML"]
+    honest = cross_val_score(search, X, y, cv=3)
+    assert honest.mean() > 0.7
+
+
+def test_automatic_sizes():
+    """They end at half of the rows, at the usable columns, and begin with what is forced."""
+    y = SIGNAL
+    assert automatic_sizes(BudgetRegressor(), X, y) == tuple(k for k in AUTOMATIC if k <= 40)
+    assert automatic_sizes(BudgetRegressor(), X[:9], y[:9]) == (1, 2, 3, 4)
+    few = np.hstack([X[:, :5], np.ones((80, 20))])
+    assert automatic_sizes(BudgetRegressor(), few, y) == (1, 2, 3, 4, 5)
+    beside = BudgetRegressor(covariates=[0], forced_features=[1, 2])
+    assert automatic_sizes(beside, few, y) == (2, 3, 4)
+    BudgetCV(beside).fit(few, y)
+
+
+def test_rules():
+    """The smallest size within one standard error, and the smallest of equal best ones."""
+    scores = np.array([[0.5, 0.7], [0.7, 0.9], [0.8, 0.9], [0.8, 0.9]])
+    found = CrossValidation((1, 2, 5, 9), scores)
+    assert found.choose("best") == 5
+    assert found.choose() == 2
+    with pytest.raises(ValueError, match="rule must be one of"):
+        found.choose("least")
+    with pytest.raises(ValueError, match="cv must give at least two folds"):
+        CrossValidation((1, 2), scores[:2, :1]).choose()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_features": 3}, ValueError, "n_features must be 'auto' or a list or range of sizes"),
+        ({"n_features": "all"}, ValueError, "n_features must be 'auto'"),
+        ({"rule": "2se"}, ValueError, "rule must be one of"),
+        ({"cv": 1}, ValueError, "cv must be between 2 and"),
+        ({"cv": [(np.arange(40), np.arange(40, 80))]}, ValueError, "at least two folds"),
+        ({"n_features": [1, 99]}, ValueError, "n_features"),
+        ({"estimator": KFold(3)}, TypeError, "estimator must be one of zeronorm"),
+        ({"estimator": BilevelCV(BudgetRegressor(), [1], [1])}, TypeError, "estimator must be"),
+        ({"scoring": "r3"}, ValueError, "r3"),
+    ],
+)
+def test_bad_input(options, error, message):
+    """What cannot be must be told with the parameter and the rule."""
+    with pytest.raises(error, match=message):
+        BudgetCV(**{"estimator": BudgetRegressor(), "n_features": [1, 2], **options}).fit(X, SIGNAL)
