@@ -6,7 +6,7 @@ A command is a function of its record. What is said of an option stands at its f
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..methods import METHODS
@@ -33,11 +33,12 @@ class SelectOptions:
 
     data: str
     features: str = option(
-        "How many features, exactly (with --groups, at most); 1:20 stands for 1,2,...,20.",
+        "How many features, exactly (with --groups, at most); 1:20 stands for 1,2,...,20; of "
+        "several sizes --rule chooses one. auto: of up to fifty, by cross-validation.",
         "--features",
         "-k",
         metavar="K[,K2,...]",
-        default=MISSING,
+        default="auto",
     )
     target: str | None = None
     id: str | None = None
@@ -100,10 +101,11 @@ class SelectOptions:
     time_limit: float | None = option(
         "Of the proof of each size; classes share it. Default: 60.", metavar="SECONDS"
     )
-    criterion: str | None = option(
-        "Choose among the sizes by aic, bic, ebic or gic, and write that model only; "
-        "--features K stands for 1:K.",
-        metavar="NAME",
+    rule: str | None = option(
+        "What chooses among several sizes. 1se: the smallest one within one standard error of the "
+        "best in cross-validation; best: that one; aic, bic, ebic or gic: an information "
+        "criterion (--features K stands for 1:K); all: none, every size is written. Default: 1se.",
+        metavar="RULE",
     )
     C: float | None = option(
         "Weight of the loss in selection and certificate. Default: 0.1; 1 with "

@@ -20,8 +20,8 @@ PANELS = {
         "loss", "level", "C", "standardize", "intercept", "class_weight", "measure",
         "positive",
     ),
-    "The search": ("method", "starts", "prove", "gap", "time_limit", "criterion"),
-    "The model and its score": ("refit_c", "calibrate", "cv", "no_cv", "scoring"),
+    "The search": ("method", "starts", "prove", "gap", "time_limit"),
+    "The model and its score": ("rule", "refit_c", "calibrate", "cv", "no_cv", "scoring"),
 }  # fmt: skip
 _PANEL_OF = {option: panel for panel, options in PANELS.items() for option in options}
 

@@ -12,10 +12,11 @@ from ._input import check_folder, check_folds, refuse_overwriting
 from ._options import FOLDS, METHOD_NAMES, SelectOptions
 
 _MAX_SIZES = 1000  # One range has so many sizes at most.
+OF_FOLDS, OF_CRITERIA = ("1se", "best"), ("aic", "bic", "ebic", "gic")
 # Reasons why an option does not go with groups.
 _NOT_OF_GROUPS = {
     "--method": "which is the only one that has a budget of groups",
-    "--criterion": "and information criteria do not count groups",
+    "--rule": "and information criteria do not count groups",
     "--prove": "and there are no proofs for budgets of features and groups at once",
     "--certificate": "which gives no certificate",
     "--calibrate": "whose probabilities are not scaled",
@@ -41,7 +42,8 @@ _SUFFIXES = {".gz", ".bz2", ".xz", ".zip"}
 class Plan:
     """A selection as it is settled before the data are read."""
 
-    n_features: int | list[int]  # as the estimator takes it
+    n_features: int | list[int] | None  # as the estimator takes it; None: to be found
+    rule: str | None  # what chooses among several sizes; None: there is one
     method: str
     search: dict[str, Any]  # options of the method l0; empty where there are none
     refit_C: float | str
@@ -54,7 +56,7 @@ def plan_selection(options: SelectOptions) -> Plan:
     """Return what the options mean; refuse those that are wrong or do not go together."""
     others = {
         "--method": options.method is not None,
-        "--criterion": options.criterion is not None,
+        "--rule": options.rule in OF_CRITERIA,
         "--prove": options.prove,
         "--certificate": options.certificate is not None,
         "--calibrate": bool(options.calibrate),
@@ -75,21 +77,58 @@ def plan_selection(options: SelectOptions) -> Plan:
         method = "measure"
     elif grouped:
         method = "bilevel"
-    sizes = _parse_sizes(options.features)
-    refit_C = _parse_refit_c(options.refit_c)
-    one = options.criterion is not None
-    at_most = one and len(sizes) == 1
-    candidates = range(1, sizes[0] + 1) if at_most else sizes
+    folds = _folds(options.cv, options.no_cv)
+    sizes = None if options.features.strip() == "auto" else _parse_sizes(options.features)
+    rule = _rule(options, sizes, folds)
+    if sizes is None:
+        from ..budget_cv import AUTOMATIC
+
+        candidates = sorted({*AUTOMATIC, max(1, len(options.force or ()))})
+    else:
+        sizes = candidates = _compared(sizes, rule)
+    one = rule != "all"
     models = _output_files(options.data, candidates, options.output, one) if options.save else {}
     certificates: dict[int, Path] = {}
     if options.certificate is not None or options.prove:
-        certificates = _certificate_files(options, candidates, models)
+        certificates = _certificate_files(options, candidates, models, one)
     _check_outputs(options, models, "--output")
     _check_outputs(options, certificates, "--certificate")
-    folds = _folds(options.cv, options.no_cv)
-    return Plan(
-        sizes[0] if at_most else sizes, method, search, refit_C, folds, models, certificates
-    )
+    n_features = sizes[0] if sizes is not None and len(sizes) == 1 else sizes
+    refit_C = _parse_refit_c(options.refit_c)
+    return Plan(n_features, rule, method, search, refit_C, folds, models, certificates)
+
+
+def _rule(options: SelectOptions, sizes: Sequence[int] | None, folds: int | None) -> str | None:
+    """Return what chooses among the sizes, None of one; refuse what nothing can choose among."""
+    rule, known = options.rule, (*OF_FOLDS, *OF_CRITERIA, "all")
+    if rule is not None and rule not in known:
+        raise ValueError(f"--rule must be one of {', '.join(known)}; got {rule!r}.")
+    if sizes is None and options.prove:
+        raise ValueError(
+            "--prove needs the number of features: say --features K, as proofs of all sizes may "
+            "take hours."
+        )
+    if sizes is not None and len(sizes) == 1 and rule not in OF_CRITERIA:
+        if rule in OF_FOLDS:
+            raise ValueError(
+                f"--rule {rule} chooses among several sizes; got --features {options.features}. "
+                f"Say --features 1:{max(2, sizes[0])} or auto, or leave out --rule."
+            )
+        return rule
+    if folds is None and rule in (None, *OF_FOLDS):
+        raise ValueError(
+            f"--no-cv leaves nothing to choose among the sizes {options.features} by; say --rule "
+            "ebic (or aic, bic, gic), --rule all for a model of each, one size, or leave out "
+            "--no-cv."
+        )
+    return "1se" if rule is None else rule
+
+
+def _compared(sizes: list[int], rule: str | None) -> list[int]:
+    """Return the sizes to compare: of a criterion and one number all up to it."""
+    if rule in OF_CRITERIA and len(sizes) == 1:
+        return list(range(1, sizes[0] + 1))
+    return sizes
 
 
 def _check_outputs(options: SelectOptions, files: Mapping[int, Path], option: str) -> None:
@@ -124,8 +163,8 @@ def _parse_sizes(text: str) -> list[int]:
         ends = [end.strip() for end in part.split(":")]
         if len(ends) > 2 or not all(re.fullmatch("[0-9]{1,12}", end) for end in ends):
             raise ValueError(
-                "--features must be whole numbers with commas between them, or first and last with "
-                f"a colon between them, such as 10 or 5,10,20 or 1:20; got {text!r}."
+                "--features must be whole numbers with commas between them, first and last with a "
+                f"colon between them, such as 10 or 5,10,20 or 1:20, or auto; got {text!r}."
             )
         first, last = int(ends[0]), int(ends[-1])
         if first > last:
@@ -260,7 +299,7 @@ def _output_files(
 
 
 def _certificate_files(
-    options: SelectOptions, sizes: Sequence[int], models: Mapping[int, Path]
+    options: SelectOptions, sizes: Sequence[int], models: Mapping[int, Path], one: bool
 ) -> dict[int, Path]:
     """Return where the certificate of each size goes: by default beside its model."""
     output = options.certificate
@@ -272,7 +311,6 @@ def _certificate_files(
             for k, path in models.items()
         }
     else:
-        one = options.criterion is not None
         files = _output_files(options.data, sizes, output, one, "--certificate")
     both = set(files.values()) & set(models.values())
     if both:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import __version__, methods, model_selection, persistence, validate
 from .._folds import splits
+from ..budget_cv import automatic_sizes
 from ..designs import as_design
 from ..estimators import (
     BudgetClassifier,
@@ -28,7 +29,7 @@ from ._input import listed
 from ._messages import show
 from ._options import SelectOptions
 from ._order import Ordered
-from ._plan import Plan
+from ._plan import OF_CRITERIA, OF_FOLDS, Plan
 from ._progress import Work
 from ._target import Response, columns_of, usable_folds
 from .documents._data import describe_data
@@ -67,6 +68,9 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
     estimator = _estimator_of(options, plan, samples)
     X, y, response = samples.table.X, samples.y, samples.response
     offset = {} if response.offset is None else {"offset": response.offset}
+    if plan.n_features is None:
+        plan = replace(plan, n_features=list(automatic_sizes(estimator, X, y, **offset)))
+        estimator.set_params(n_features=plan.n_features)
     folds = None if plan.folds is None else usable_folds(plan.folds, response, work.notes)
     if folds is not None and isinstance(estimator, MeasureClassifier):
         _check_measured_folds(estimator, y, folds)
@@ -90,6 +94,8 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
             work.progress.phase("Cross-validating a selection for accuracy")
             with work.timed("cross-validation"):
                 for_accuracy = model_selection.cross_validate(rival, X, y, cv=folds, **scoring)
+        if plan.rule in OF_FOLDS:
+            estimator._keep_size(validation.choose(plan.rule))
     work.progress.phase("Writing")
     design = as_design(X, n_threads=options.threads)
     models = [
@@ -106,7 +112,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         for size in estimator._paths[0]
     ]
     for size, model in zip(estimator._paths[0], models, strict=True):
-        if options.criterion is None or size == estimator.size_:
+        if plan.rule == "all" or size == estimator.size_:
             with work.timed("write"):
                 _write(options, plan, samples, estimator, size, model)
     if options.view is not None:
@@ -121,6 +127,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         "models": models,
         "n_covariates": len(getattr(estimator, "covariates_", ())),
         "criteria": persistence.tabulate(getattr(estimator, "criteria_", None)),
+        "rule": plan.rule,
         "chosen": feature_budget(estimator.size_),
         "n_scans": int(estimator.n_scans_),
         "seconds": work.seconds,
@@ -154,7 +161,8 @@ def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Esti
     else:
         method = methods.L0(**plan.search) if plan.search else plan.method
         signs = _signs(options, samples.table)
-        common |= {"criterion": options.criterion, "method": method, "signs": signs}
+        common |= {"method": method, "signs": signs}
+        common["criterion"] = plan.rule if plan.rule in OF_CRITERIA else None
     if task == "survival":
         del common["fit_intercept"]
         return BudgetSurvivalAnalysis(**common, ties=options.ties or "breslow")
@@ -268,7 +276,6 @@ def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> di
     stated = ("n_features", "n_groups", "groups", "method", "criterion")
     return {
         "method": plan.method,
-        "criterion": options.criterion,
         "measure": options.measure,
         "n_groups": options.groups,
         "groups": None if options.group_file is None else str(options.group_file),

@@ -86,8 +86,9 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
 
 
 def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
-    """Print a row per size; with a criterion, one model is chosen and written."""
-    models, criterion = document["models"], document["parameters"]["criterion"]
+    """Print a row per size, and say which is chosen or where each of them is written."""
+    models, rule = document["models"], document["rule"]
+    criterion = rule if document["criteria"] and rule in document["criteria"][0] else None
     validated = all(model["cross_validation"] for model in models)
     grouped = document["data"]["n_groups"] is not None
     grid = empty_grid()
@@ -103,7 +104,7 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
     certified = not grouped and document["parameters"]["measure"] is None
     if certified:
         grid.add_column("certified gap", justify="right")
-    grid.add_column("model" if criterion is None else "", overflow="fold")
+    grid.add_column("model" if rule == "all" else "", overflow="fold")
     rows = document["criteria"] or [{}] * len(models)  # A measure has none.
     for model, row in zip(models, rows, strict=True):
         cells = [str(model["n_features"])]
@@ -117,27 +118,13 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
             cells.append(_mean_error(model["cross_validation"]))
         if certified:
             cells.append(largest_gap(model["certificates"]))
-        chosen = criterion is not None and model["n_features"] == document["chosen"]
-        if criterion is None:
+        chosen = rule != "all" and model["n_features"] == document["chosen"]
+        if rule == "all":
             cells.append(show(model["file"] or "not written"))
         elif chosen:
             cells.append("chosen")
         grid.add_row(*cells, style="bold" if chosen else "")
     console.print(grid)
-    if validated:
-        best = max(model["cross_validation"]["mean"] for model in models)
-        leader = next(m for m in models if m["cross_validation"]["mean"] == best)
-        limit = best - leader["cross_validation"]["standard_error"]
-        small = next(m for m in models if m["cross_validation"]["mean"] >= limit)
-        console.print(
-            styled(
-                (
-                    f"{small['n_features']} is the smallest of these sizes within one standard "
-                    f"error of the best ({leader['n_features']}).",
-                    "dim",
-                )
-            )
-        )
 
 
 def _facts(
@@ -170,9 +157,9 @@ def _facts(
         facts.append(("thresholds", thresholds_text(classes, model["thresholds"])))
     if model["calibration"] is not None:
         facts.append(("probabilities", probabilities(model["calibration"])))
-    method, criterion = document["parameters"]["method"], document["parameters"]["criterion"]
-    if criterion is not None:
-        facts.insert(0, ("size", _choice(document, criterion)))
+    method = document["parameters"]["method"]
+    if len(document["models"]) > 1:
+        facts.insert(0, ("size", _choice(document)))
     if method != "auto":
         facts.insert(
             0,
@@ -221,14 +208,26 @@ def _facts(
     return facts
 
 
-def _choice(document: Mapping[str, Any], criterion: str) -> Text:
-    """Return how the size was chosen."""
-    sizes = [model["n_features"] for model in document["models"]]
-    chosen, last = document["chosen"], ""
-    if len(sizes) > 1 and chosen == sizes[-1]:
-        last = "; it is the largest of them, so that more may be better"
+def _choice(document: Mapping[str, Any]) -> Text:
+    """Return how the size was chosen, or which other one the folds would choose."""
+    models, rule, chosen = document["models"], document["rule"], document["chosen"]
+    sizes = [model["n_features"] for model in models]
     among = f"of the {len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"
-    return styled((counted(chosen), "bold"), f": the smallest {criterion.upper()} {among}{last}")
+    if rule == "all":
+        return styled(f"the largest {among}")
+    last = ""
+    if chosen == sizes[-1]:
+        last = "; it is the largest of them, so that more may be better"
+    reason = f"the smallest {rule.upper()}"
+    if models[0]["cross_validation"] and rule in ("1se", "best"):
+        best = max(models, key=lambda model: model["cross_validation"]["mean"])
+        reason = "the best cross-validated score"
+        if rule == "1se":
+            reason = (
+                "the smallest size within one standard error of the best cross-validated score "
+                f"(at {best['n_features']})"
+            )
+    return styled((counted(chosen), "bold"), f": {reason} {among}{last}")
 
 
 def _certificate_text(
