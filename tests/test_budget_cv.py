@@ -29,7 +29,7 @@ TIMES = np.rec.fromarrays(
     [RNG.random(80) < 0.7, RNG.exponential(np.exp(-SIGNAL)) + 0.01], names="event,time"
 )
 GROUPS = np.repeat(np.arange(12), 5)
-LABELS = SIGNAL > np.median(SIGNAL)
+LABELS = np.median(SIGNAL) < SIGNAL
 KINDS = np.digitize(SIGNAL, np.quantile(SIGNAL, [0.3, 0.7]))
 CASES = {
     "numbers": (BudgetRegressor(), SIGNAL),

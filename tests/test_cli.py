@@ -83,7 +83,7 @@ def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
     """Tables would be broken into pieces by a narrow terminal."""
     monkeypatch.setenv("COLUMNS", str(width))
     for command in (
-        ("select", "golub", "-k", "3,5"),
+        ("select", "golub", "-k", "3,5", "--rule", "all"),
         ("predict", "golub-k5.model.npz", "golub", "--proba"),
         ("info", "golub-k5.model.npz"),
         ("select", "golub", "-k", 5, "--prove"),
@@ -97,7 +97,7 @@ def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
 
 def test_json(run):
     """A program that reads --json would miss a field, or find another number than the text has."""
-    result = run("select", "golub", "-k", "2,5", "--json")
+    result = run("select", "golub", "-k", "2,5", "--rule", "all", "--json")
     document = json.loads(result.stdout)
     assert result.stderr == ""
     assert document["zeronorm"] == zeronorm.__version__
@@ -146,17 +146,50 @@ def test_the_model_is_that_of_the_estimator(run):
 
 def test_several_sizes(run, tmp_path):
     """Sizes would overwrite each other's files, or the report name no choice."""
-    text = run("select", "golub", "-k", "8,2,4", "-o", "out.model.npz").stdout
-    assert "is the smallest of these sizes within one standard error of the best" in text
+    text = run("select", "golub", "-k", "8,2,4", "-o", "out.model.npz", "--rule", "all").stdout
+    assert "the largest of the 3 sizes from 2 to 8" in text
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == [f"out-k{k}.model.npz" for k in (2, 4, 8)]
     for k in (2, 4, 8):
         assert persistence.load(f"out-k{k}.model.npz").support_.size == k
 
 
+@pytest.mark.parametrize("rule", ["1se", "best"])
+def test_the_folds_choose_among_the_sizes(run, tmp_path, rule):
+    """Another model would be shown, written or used than the one that is told."""
+    sizes = ["1", "2", "5", "10"]
+    options = () if rule == "1se" else ("--rule", rule)  # 1se is the default
+    result = run("select", "golub", "-k", ",".join(sizes), *options)
+    golub = load_golub()
+    estimator = BudgetClassifier([1, 2, 5, 10])
+    k = cross_validate(estimator, golub.X, golub.y).choose(rule)
+    assert k == {"1se": 2, "best": 10}[rule]
+    (line,) = [line for line in result.stdout.splitlines() if line.endswith("chosen")]
+    assert line.split()[0] == str(k)
+    assert f"{k} features   positive speaks for AML" in result.stdout
+    text = " ".join(result.stdout.split())
+    assert f"size {k} features: the {'best' if rule == 'best' else 'smallest size within'}" in text
+    assert os.listdir() == [f"golub-k{k}.model.npz"]
+    model = persistence.load(f"golub-k{k}.model.npz")
+    np.testing.assert_array_equal(model.support_, estimator.fit(golub.X, golub.y).path_[k].support)
+    document = json.loads(run("select", "golub", "-k", "1,2,5,10", *options, "--json").stdout)
+    assert (document["rule"], document["chosen"]) == (rule, k)
+
+
+def test_sizes_by_themselves(run):
+    """Without --features the folds must compare sizes that the rows can bear."""
+    document = json.loads(run("select", "golub", "--json", "--force", "X95735_at").stdout)
+    sizes = [model["n_features"] for model in document["models"]]
+    assert sizes == [1, 2, 3, 4, 5, 6, 8, 10, 12, 15]
+    assert document["chosen"] in sizes
+    assert os.listdir() == [f"golub-k{document['chosen']}.model.npz"]
+    by_criterion = ("select", "golub", "--rule", "ebic", "--no-cv", "--no-save", "--json")
+    assert json.loads(run(*by_criterion).stdout)["rule"] == "ebic"
+
+
 def test_a_criterion_chooses_among_the_sizes(run, tmp_path):
     """Another model would be shown or written, or all of them."""
-    arguments = ("select", "golub", "-k", "1:5", "--method", "l0", "--criterion", "aic", "--no-cv")
+    arguments = ("select", "golub", "-k", "1:5", "--method", "l0", "--rule", "aic", "--no-cv")
     text = run(*arguments).stdout
     (line,) = [line for line in text.splitlines() if line.endswith("chosen")]
     golub = load_golub()
@@ -181,27 +214,29 @@ def test_a_criterion_chooses_among_the_sizes(run, tmp_path):
     assert [model["file"] for model in document["models"]] == [
         "m.npz" if size == k else None for size in range(1, 6)
     ]
-    assert document["parameters"]["criterion"] == "aic"
+    assert document["rule"] == "aic"
 
 
 def test_a_criterion_with_folds_and_classes(run, multiclass):
     """The table would leave out the criterion where folds are shown too."""
     X, y = multiclass
     np.savez("m.npz", X=X, y=y)
-    text = run("select", "m.npz", "-k", "1:2", "--criterion", "bic", "--cv", 3).stdout
+    text = run("select", "m.npz", "-k", "1:2", "--rule", "bic", "--cv", 3).stdout
     assert re.search("features +log-loss +BIC +training +cross-validated +certified gap", text)
     assert text.count("chosen") == 1
 
 
 def test_the_largest_size_chosen_is_a_warning(run):
     """A user would not learn that the range of sizes was too short."""
-    text = run("select", "golub", "-k", 2, "--criterion", "aic", "--no-cv", "--no-save").stdout
+    text = run("select", "golub", "-k", 2, "--rule", "aic", "--no-cv", "--no-save").stdout
     assert "it is the largest of them, so that more may be better" in " ".join(text.split())
 
 
 def test_ranges_of_sizes(run):
     """A range in -k would be read as other sizes."""
-    document = json.loads(run("select", "golub", "-k", "2:4,7", "--no-cv", "--json").stdout)
+    document = json.loads(
+        run("select", "golub", "-k", "2:4,7", "--rule", "all", "--no-cv", "--json").stdout
+    )
     assert [model["n_features"] for model in document["models"]] == [2, 3, 4, 7]
     assert document["chosen"] == 7
 
@@ -341,7 +376,7 @@ def test_quiet_prints_results_only(run):
 def test_no_blanks_at_the_ends_of_lines(run):
     """What is piped into a file differs from line to line in blanks nobody sees."""
     for command in (
-        ("select", "golub", "-k", "3,5"),
+        ("select", "golub", "-k", "3,5", "--rule", "all"),
         ("predict", "golub-k5.model.npz", "golub", "--proba"),
         ("info", "golub-k5.model.npz"),
         ("info",),
@@ -497,6 +532,7 @@ def test_a_measure(run, rare):
     path, X, y = rare
     command = (
         "select", path, "--target", "status", "-k", "2,4", "--measure", "f1", "--positive", "fraud",
+        "--rule", "all",
     )  # fmt: skip
     document = json.loads(run(*command, "--json").stdout)
     fitted = MeasureClassifier("f1", [2, 4], pos_label="fraud").fit(X, y)
@@ -629,7 +665,7 @@ def test_groups(run, table, groups):
     """It would be another model than that of the estimator, or other groups than the file's."""
     command = (
         "select", table, "--target", "status", "-k", "2,9", "--groups", 2, "--group-file", groups,
-        "--cv", 3,
+        "--cv", 3, "--rule", "all",
     )  # fmt: skip
     document = json.loads(run(*command, "--json").stdout)
     lines = rows_of(table)[1:]
@@ -716,7 +752,7 @@ def test_groups_fit_the_terminal(run, monkeypatch, table, groups, width):
     text = groups.read_text().replace("set", "a set of features whose name is of some length:")
     groups.write_text(text)
     command = ("select", table, "--target", "status", "--groups", 3, "--group-file", groups, "-q")
-    lines = run(*command, "-k", "2,5").stdout.splitlines()
+    lines = run(*command, "-k", "2,5", "--rule", "all").stdout.splitlines()
     assert max(map(len, lines)) <= width
     shown = [line for line in lines if re.match(" +[0-9]  x[0-9]+ +a", line)]
     assert len(shown) == 5
@@ -772,7 +808,7 @@ def test_proof_of_a_gap_and_its_end(run, monkeypatch):
 def test_proof_goes_with_the_other_options(run, table):
     """--prove would drop another option, or leave out a size."""
     command = (
-        "select", table, "--target", "status", "-k", "1:4", "--criterion", "bic", "--prove",
+        "select", table, "--target", "status", "-k", "1:4", "--rule", "bic", "--prove",
         "--force", "x5", "--class-weight", "balanced", "--cv", 3, "--gap", 0,
     )  # fmt: skip
     document = json.loads(run(*command, "-o", "m.model.npz", "--json").stdout)
@@ -841,7 +877,8 @@ def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
         examine(*arguments)
 
     monkeypatch.setattr(BranchAndBound, "_examine", interrupted)
-    result = run("select", "golub", "-k", "7,8", "--prove", "--gap", 0, "--no-cv", "--json")
+    proof = ("--prove", "--gap", 0, "--no-cv")
+    result = run("select", "golub", "-k", "7,8", "--rule", "all", *proof, "--json")
     first, second = json.loads(result.stdout)["models"]
     assert first["proofs"][0]["status"] == "INTERRUPTED"
     assert first["proofs"][0]["nodes"] == 5
@@ -855,7 +892,7 @@ def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
     text = run("select", "golub", "-k", 8, "--prove", "--gap", 0, "--no-cv").stdout
     assert re.search(r"branch and bound, 5 nodes in [\d.]+ s: interrupted", text)
     calls = iter(range(5))
-    text = run("select", "golub", "-k", "7,8", "--prove", "--gap", 0, "--no-cv").stdout
+    text = run("select", "golub", "-k", "7,8", "--rule", "all", *proof).stdout
     assert "not searched: interrupted" in text
 
 
@@ -885,7 +922,8 @@ def test_what_the_progress_line_says(monkeypatch):
 
 def test_certificate_of_any_method(run):
     """--certificate would write nothing where nothing is proven."""
-    run("select", "golub", "-k", "3,4", "--no-cv", "--no-save", "--certificate", "c.npz")
+    options = ("--rule", "all", "--no-cv", "--no-save", "--certificate", "c.npz")
+    run("select", "golub", "-k", "3,4", *options)
     assert sorted(os.listdir()) == ["c-k3.npz", "c-k4.npz"]
     document = json.loads(run("verify", "golub", "c-k4.npz", "--json").stdout)
     (claim,) = document["claims"]
@@ -1341,7 +1379,6 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["select", "golub"], "Missing option '--features'"),
         (["select"], "Missing argument 'DATA'"),
         (["select", "golub", "-k", "5", "--nonsense"], "No such option: --nonsense"),
         (["nonsense"], "No such command 'nonsense'"),
@@ -1356,9 +1393,18 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["select", "golub", "-k", ":3"], "--features must be whole numbers"),
         (["select", "golub", "-k", "1:999999999"], "must be at most 1,000 sizes"),
         (
-            ["select", "golub", "-k", "3", "--criterion", "hqic"],
-            "criterion must be one of None, 'a",
+            ["select", "golub", "-k", "3", "--rule", "hqic"],
+            "--rule must be one of 1se, best, aic, bic, ebic, gic, all; got 'hqic'.",
         ),
+        (
+            ["select", "golub", "-k", "3", "--rule", "best"],
+            "--rule best chooses among several sizes; got --features 3. Say --features 1:3 or auto",
+        ),
+        (
+            ["select", "golub", "-k", "3:5", "--no-cv"],
+            "--no-cv leaves nothing to choose among the sizes 3:5 by; say --rule ebic",
+        ),
+        (["select", "golub", "--prove"], "--prove needs the number of features: say --features K"),
         (["select", "golub", "-k", "4000"], "n_features must be between 1 and 3051"),
         (["select", "golub", "-k", "3", "--C", "-1"], "C must be a positive"),
         (["select", "golub", "-k", "3", "--C", "x"], "Invalid value for '--C'"),
@@ -1428,7 +1474,7 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
             "out --method",
         ),
         (
-            ["select", "golub", "-k", "3", *GROUPS, "2", "--criterion", "aic"],
+            ["select", "golub", "-k", "3", *GROUPS, "2", "--rule", "aic"],
             "and information criteria do not count groups",
         ),
         (
@@ -1447,12 +1493,12 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         *(
             (
                 ["select", "golub", "-k", "3", "--measure", "f1", *option],
-                f"which has no {option[0]}. Leave out {option[0]}, or --measure.",
+                f"which has no {option[0]}",
             )
             for option in (
                 ["--prove"],
                 ["--method", "l0"],
-                ["--criterion", "bic"],
+                ["--rule", "bic"],
                 ["--refit-c", "1"],
                 ["--certificate", "c.npz"],
                 [*GROUPS[-1:], "2", *GROUPS[:-1]],

@@ -157,11 +157,11 @@ def test_sizes_and_criteria_of_classes(run, write):
     data = write(kind=KINDS)
     command = ("select", data, "--target", "kind", "--no-cv", "--no-calibrate")
     model = BudgetClassifier(3, criterion="bic", calibrate=False).fit(X, KINDS)
-    text = run(*command, "-k", 3, "--criterion", "bic", "--force", "x0").stdout
+    text = run(*command, "-k", 3, "--rule", "bic", "--force", "x0").stdout
     assert "chosen" in text
-    document = json.loads(run(*command, "-k", 3, "--criterion", "bic", "--json").stdout)
+    document = json.loads(run(*command, "-k", 3, "--rule", "bic", "--json").stdout)
     assert document["chosen"] == model.size_
-    several = run(*command, "-k", "1,2", "--certificate", "c.npz").stdout
+    several = run(*command, "-k", "1,2", "--rule", "all", "--certificate", "c.npz").stdout
     assert "certified gap" in several
     for k in (1, 2):
         saved = persistence.load_certificate(f"c-k{k}.npz")
@@ -200,7 +200,7 @@ def test_responses(run, write):
     """Several columns would be taken for features, or the report be of one of them."""
     data = write(**traits())
     command = ("select", data, "-k", "2,3", "--target", "fat,water, protein", "--certificate",
-               "c.npz", "-o", "m.npz")  # fmt: skip
+               "c.npz", "-o", "m.npz", "--rule", "all")  # fmt: skip
     result = run(*command)
     text = words(result)
     fitted = BudgetRegressor([2, 3]).fit(X, TRAITS)

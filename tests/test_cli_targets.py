@@ -57,7 +57,7 @@ def words(result):
 def test_numbers(run, write):
     """Real numbers would be refused, or the report speak of classes."""
     data = write("price")
-    result = run("select", data, "-k", "1,2", "--target", "price")
+    result = run("select", data, "-k", "1,2", "--rule", "all", "--target", "price")
     text = words(result)
     fitted = BudgetRegressor([1, 2]).fit(X, COLUMNS["price"])
     scores = cross_validate(BudgetRegressor([1, 2]), X, COLUMNS["price"])
@@ -399,7 +399,7 @@ def test_groups_and_criteria_of_numbers(run, write):
     count = ("--target", "claims", "--exposure", "years", "--no-save", "--no-cv")
     text = run("select", data, "-k", 2, "--groups", 1, "--group-file", "g.tsv", *count).stdout
     assert "in 1 of 3 groups" in text
-    text = words(run("select", data, "-k", 3, "--criterion", "bic", *count))
+    text = words(run("select", data, "-k", 3, "--rule", "bic", *count))
     assert "-log lik." in text
     assert "the smallest BIC of the 3 sizes" in text
 

@@ -33,8 +33,8 @@ class SelectOptions:
 
     data: str
     features: str = option(
-        "How many features, exactly (with --groups, at most); 1:20 stands for 1,2,...,20; of "
-        "several sizes --rule chooses one. auto: of up to fifty, by cross-validation.",
+        "How many features, exactly (with --groups, at most): 5, or 1:20 or 5,10 of which --rule "
+        "takes one.",
         "--features",
         "-k",
         metavar="K[,K2,...]",
@@ -102,9 +102,9 @@ class SelectOptions:
         "Of the proof of each size; classes share it. Default: 60.", metavar="SECONDS"
     )
     rule: str | None = option(
-        "What chooses among several sizes. 1se: the smallest one within one standard error of the "
-        "best in cross-validation; best: that one; aic, bic, ebic or gic: an information "
-        "criterion (--features K stands for 1:K); all: none, every size is written. Default: 1se.",
+        "What takes one of several sizes: 1se (the smallest within a standard error of the best "
+        "in cross-validation) or best; aic, bic, ebic or gic (--features K stands for 1:K); all: "
+        "a model of each. Default: 1se.",
         metavar="RULE",
     )
     C: float | None = option(

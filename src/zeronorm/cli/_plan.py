@@ -42,7 +42,7 @@ _SUFFIXES = {".gz", ".bz2", ".xz", ".zip"}
 class Plan:
     """A selection as it is settled before the data are read."""
 
-    n_features: int | list[int] | None  # as the estimator takes it; None: to be found
+    n_features: list[int] | None  # the sizes, growing; None: to be found
     rule: str | None  # what chooses among several sizes; None: there is one
     method: str
     search: dict[str, Any]  # options of the method l0; empty where there are none
@@ -56,7 +56,7 @@ def plan_selection(options: SelectOptions) -> Plan:
     """Return what the options mean; refuse those that are wrong or do not go together."""
     others = {
         "--method": options.method is not None,
-        "--rule": options.rule in OF_CRITERIA,
+        f"--rule {options.rule}": options.rule in OF_CRITERIA,
         "--prove": options.prove,
         "--certificate": options.certificate is not None,
         "--calibrate": bool(options.calibrate),
@@ -93,9 +93,8 @@ def plan_selection(options: SelectOptions) -> Plan:
         certificates = _certificate_files(options, candidates, models, one)
     _check_outputs(options, models, "--output")
     _check_outputs(options, certificates, "--certificate")
-    n_features = sizes[0] if sizes is not None and len(sizes) == 1 else sizes
     refit_C = _parse_refit_c(options.refit_c)
-    return Plan(n_features, rule, method, search, refit_C, folds, models, certificates)
+    return Plan(sizes, rule, method, search, refit_C, folds, models, certificates)
 
 
 def _rule(options: SelectOptions, sizes: Sequence[int] | None, folds: int | None) -> str | None:
@@ -214,7 +213,7 @@ def _check_groups(groups: int | None, group_file: Path | None, others: Mapping[s
     for option, given in others.items():
         if given:
             raise ValueError(
-                f"--groups implies the method bilevel, {_NOT_OF_GROUPS[option]}. Leave out "
+                f"--groups implies the method bilevel, {_NOT_OF_GROUPS[option.split()[0]]}. Leave out "
                 f"{option}, or --groups and --group-file."
             )
 
