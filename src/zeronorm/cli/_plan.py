@@ -213,8 +213,8 @@ def _check_groups(groups: int | None, group_file: Path | None, others: Mapping[s
     for option, given in others.items():
         if given:
             raise ValueError(
-                f"--groups implies the method bilevel, {_NOT_OF_GROUPS[option.split()[0]]}. Leave out "
-                f"{option}, or --groups and --group-file."
+                f"--groups implies the method bilevel, {_NOT_OF_GROUPS[option.split()[0]]}. Leave "
+                f"out {option}, or --groups and --group-file."
             )
 
 
