@@ -61,7 +61,7 @@ class Parser(argparse.ArgumentParser):
     """A parser of options that sends the results of less than the whole to no committed file.
 
     Less is: `--tiny` and the like, fewer sets, methods or turns than by default. What `--keep`
-    merges with the rest of a file, or what has a `--name` of its own, is none. It prints its
+    merges with the rest of a file, or what has a `--name` of its own, is none. Less prints its
     report, unless `--results` says where it goes.
     """
 
