@@ -14,6 +14,14 @@ SOURCES = $(NATIVE) $(shell find src -type f ! -name '*.pyc')
 # Tests run in a process per core, so that none of them needs threads of BLAS.
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal
 
+# What takes minutes says so, and pip says what it fetches and builds. $(1): what pip is told, $(2):
+# what that is, in words.
+define install
+	@echo "Installing $(2): packages from PyPI, then the kernels are compiled, which takes minutes ..."
+	@$(PIP) install $(1)
+	@echo "Installed $(2)."
+endef
+
 # Stamps say what the environment holds, so that a second `make` has nothing to install:
 # `package` a plain install (make demo), `editable` an install that follows the Python files
 # (make test), `tools` the checkers as well. Each of the first two replaces the other.
@@ -85,20 +93,22 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "zeronorm needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1)." \
 	       "Name another one: make PYTHON=python3.12 demo" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --upgrade 'pip>=23'
+	@echo "Making the environment $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@echo "Updating its pip ..."
+	@$(PIP) install --quiet --upgrade 'pip>=23'
 
 $(PACKAGE): $(SOURCES) | $(VENV)/bin/python
-	$(PIP) install --quiet .
+	$(call install,.,zeronorm)
 	@rm -f $(EDITABLE) $(TOOLS)
 	@touch $@
 
 $(EDITABLE): $(NATIVE) | $(VENV)/bin/python
-	$(PIP) install --quiet --editable '.[test]'
+	$(call install,--editable '.[test]',zeronorm with what its tests need)
 	@rm -f $(PACKAGE)
 	@touch $@
 
 $(TOOLS): $(NATIVE) | $(VENV)/bin/python
-	$(PIP) install --quiet --editable '.[dev]'
+	$(call install,--editable '.[dev]',zeronorm with what its tests and the checkers need)
 	@rm -f $(PACKAGE)
 	@touch $(EDITABLE) $@

@@ -7,6 +7,7 @@ this module too (`_peers.py`).
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import ctypes
 import gc
@@ -16,11 +17,14 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import resource
 import selectors
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -46,11 +50,68 @@ THREAD_VARIABLES = (
 )
 
 
-def parser(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser with the options that all scripts have."""
-    result = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+# Options that say how much is measured: the first kind only less than what is committed.
+_REDUCED = ("tiny", "small", "quick", "only")
+_LISTS = ("sets", "parts", "methods", "solvers", "sizes", "k", "C", "cs", "threads", "l1")
+_NO_AMOUNTS = ("jobs", "threads")
+_SCRATCH: list[Path] = []  # the folder of a run whose results are only printed
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser of options that sends the results of less than the whole to no committed file.
+
+    Less is: `--tiny` and the like, fewer sets, methods or turns than by default. What `--keep`
+    merges with the rest of a file, or what has a `--name` of its own, is none. Less prints its
+    report, unless `--results` says where it goes.
+    """
+
+    def parse_args(self, *args: Any, **more: Any) -> Any:
+        """Return the options; `results` is a folder that goes away where nothing is to be kept."""
+        options = super().parse_args(*args, **more)
+        implied = options.results is self.get_default("results")
+        if implied and _is_reduced(self._actions, options):
+            options.results = _scratch()
+        return options
+
+
+def _scratch() -> Path:
+    """Return a folder that is there until the script ends."""
+    if not _SCRATCH:
+        _SCRATCH.append(Path(tempfile.mkdtemp(prefix="zeronorm-benchmark-")))
+        atexit.register(shutil.rmtree, _SCRATCH[0], ignore_errors=True)
+    return _SCRATCH[0]
+
+
+def _is_reduced(actions: Sequence[argparse.Action], options: argparse.Namespace) -> bool:
+    """Return whether the options ask for less than the whole."""
+    given = {
+        one.dest: one for one in actions if getattr(options, one.dest, one.default) != one.default
+    }
+    if any(name in given for name in _REDUCED):
+        return True
+    if "name" in given:
+        return False
+    merged = getattr(options, "keep", False) or getattr(options, "big", False)
+    return any(
+        _is_less(one, getattr(options, name))
+        for name, one in given.items()
+        if not (merged and name in _LISTS)
     )
+
+
+def _is_less(action: argparse.Action, value: Any) -> bool:
+    """Return whether a value other than the default is a part of it, or a smaller number."""
+    if action.type is int and action.dest not in _NO_AMOUNTS:
+        return action.default is None or value < action.default
+    if action.dest not in _LISTS or action.type is not None:
+        return False
+    whole = set(re.split("[,;]", action.default or ""))
+    return not action.default or set(re.split("[,;]", value)) < whole
+
+
+def parser(description: str | None) -> Parser:
+    """Return a parser with the options that all scripts have."""
+    result = Parser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     result.add_argument(
         "--data", default=None, help="folder of the data sets (default: $ZERONORM_DATA)"
     )
@@ -58,7 +119,10 @@ def parser(description: str | None) -> argparse.ArgumentParser:
         "--peers", default=None, help="folder of the peers' environments (default: $ZERONORM_PEERS)"
     )
     result.add_argument(
-        "--results", type=Path, default=RESULTS, help="folder the results are written to"
+        "--results",
+        type=Path,
+        default=RESULTS,
+        help="folder the results are written to; a run of less than the whole only prints without",
     )
     return result
 
@@ -258,6 +322,10 @@ def write(
     data : with what `machine` returned as "machine", unless nothing was measured.
     package : whether the figures depend on the code of zeronorm, not only on the scripts'.
     """
+    if folder in _SCRATCH:
+        print(markdown.rstrip())
+        print("less than the whole: nothing is written without --results FOLDER", file=sys.stderr)
+        return
     folder.mkdir(parents=True, exist_ok=True)
     made = sources.merged([sources.record(_PEER_SCRIPTS, package), *_EARLIER])
     whole = {**data, "made": made}

@@ -421,7 +421,7 @@ def main() -> None:
     parser.add_argument("--C", default=f"{DEFAULT_C},{LARGE_C:g}", help="hard sets: only 0.1")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds of each search")
     parser.add_argument("--keep", action="store_true", help="keep what else the result file has")
-    parser.add_argument("--small", action="store_true", help="only the small instances; keeps")
+    parser.add_argument("--instances", action="store_true", help="only the small instances; keeps")
     parser.add_argument("--draw", action="store_true", help="only write the report again")
     options = parser.parse_args()
     common.one_thread()
@@ -439,20 +439,20 @@ def main() -> None:
         if name in GENES or C == DEFAULT_C
     ]
     about = common.machine()
-    keep = options.keep or options.small or options.draw
+    keep = options.keep or options.instances or options.draw
     before = common.earlier(options.results, NAME) if keep else {}
     rows: list[Row] = before.get("records", [])
     smalls: list[Row] = before.get("small", [])
     if options.draw:
         report(rows, smalls, before["machine"], options)
         return
-    if options.small or not keep:
+    if options.instances or not keep:
         folder = common.data_folder(options.data)
         smalls = []
         for name, p, k in SMALL:
             with common.log(f"{name}, first {p} columns, k = {k}"):
                 smalls.append(small(*read(folder, name), name, p, k))
-    if not options.small:
+    if not options.instances:
         order = {name: number for number, name in enumerate(known)}
         for row in measured(instances, options):
             same = (row["set"], row["k"], row["C"])

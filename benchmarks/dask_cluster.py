@@ -248,10 +248,7 @@ def main() -> None:
     found["seconds"] = time.perf_counter() - begin
     about = __doc__.split("\n\n", 2)[2].strip()
     text = "\n\n".join(["# A cluster of two workers", about, table(found)])
-    if options.small:
-        print(text)
-    else:
-        common.write(options.results, "dask_cluster", {"machine": machine, **found}, text)
+    common.write(options.results, "dask_cluster", {"machine": machine, **found}, text)
 
 
 if __name__ == "__main__":

@@ -311,6 +311,7 @@ def main() -> None:
     """Measure and write measures.json and .md."""
     parser = common.parser(__doc__)
     parser.add_argument("--parts", default=",".join(PARTS))
+    parser.set_defaults(keep=True)  # parts that are not measured stay
     parser.add_argument("--turns", type=int, default=7, help="of a labelling")
     parser.add_argument("--turns-fit", type=int, default=1, help="of a fit")
     parser.add_argument("--limit", type=float, default=240.0, help="CPU seconds of a fit")

@@ -161,8 +161,6 @@ def main() -> None:
             f"{last['seconds']:.1f} s",
             flush=True,
         )
-    if options.only or options.small:
-        return
     worst = max(max(row["ratio"], 1 / row["ratio"]) for row in rows)
     text = common.table(
         ["estimator", "storage", "samples x features", "estimate", "peak", "ratio",

@@ -353,9 +353,8 @@ def main() -> None:
     asked = bars(records)
     text = report(records, asked, repeats)
     print("\n" + common.bars_table(asked))
-    name = "micro_quick" if options.quick else "micro"
     data = {"machine": about, "repeats": repeats, "bars": asked, "records": records}
-    common.write(options.results, name, data, text)
+    common.write(options.results, "micro", data, text)
 
 
 if __name__ == "__main__":

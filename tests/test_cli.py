@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import importlib
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import f1_score
 
 import zeronorm
+import zeronorm.cli
 from conftest import slow
 from zeronorm import BudgetClassifier, MeasureClassifier, persistence
 from zeronorm.cli._options import PathOptions, SelectOptions
@@ -1355,6 +1357,13 @@ def test_help_says_what_there_is(run):
     assert "--features" in run("select", "--help").stdout
 
 
+def test_help_says_what_commands_say():
+    """The list of commands, which is made without importing them, would say something else."""
+    for name, text in zeronorm.cli.COMMANDS.items():
+        command = getattr(importlib.import_module(f"zeronorm.cli._{name}"), name)
+        assert command.__doc__.partition("\n")[0] == text
+
+
 def test_help_is_in_panels(run, monkeypatch):
     """Forty options would stand in one list, in a column too narrow to read."""
     fields = {f.name for kind in (SelectOptions, PathOptions) for f in dataclasses.fields(kind)}
@@ -1755,7 +1764,7 @@ def test_help_imports_nothing_heavy():
         "import sys\n"
         "from zeronorm.cli import app\n"
         "app(['--help'], standalone_mode=False)\n"
-        "heavy = {'numpy', 'scipy', 'sklearn', 'polars', 'pyarrow'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'polars', 'pyarrow', 'rich'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)

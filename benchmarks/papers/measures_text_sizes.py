@@ -262,7 +262,7 @@ def main() -> None:
         X, y, budgets, cs = X[rows], y[rows], (2, 10), (1.0, 10.0)
     train, test = split(y.size)
     title, _, rest = (__doc__ or "").strip().partition("\n")
-    full = common.kept(options.results, "measures_text")
+    full = common.kept(parser.get_default("results"), "measures_text")
     before = common.kept(options.results, "measures_text_sizes") if options.keep else []
     for found in measure_all(Problem(X, y, train, test), budgets, cs, before):
         text = [f"# {title.rstrip('.')}", rest.split("\n\n    python")[0].strip()]

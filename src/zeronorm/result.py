@@ -20,6 +20,14 @@ from .groups import Groups
 SMALLEST = 5e-324  # A gap of an objective of 0 is relative to this.
 
 
+_MAX_SIZES = 8  # A line has so many sizes.
+
+
+def _name(status: Status | None) -> str:
+    """Return a status for a line about a record."""
+    return f"status={None if status is None else status.name}"
+
+
 def relative_gap(objective: float, bound: float) -> float:
     """Return (objective - bound) / objective, not negative."""
     return max(0.0, objective - bound) / max(abs(objective), SMALLEST)
@@ -55,6 +63,13 @@ class Step:
     extra: Mapping[str, float] = field(default_factory=dict)  # residuals and counts by name
     status: Status | None = None  # of the inner problem; None where none was solved at this step
 
+    def __repr__(self) -> str:
+        """Return the figures, without the arrays."""
+        return (
+            f"Step(objective={self.objective:.6g}, bound={self.bound:.6g}, "
+            f"n_features={self.n_features}, n_entered={len(self.entered)}, {_name(self.status)})"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Tree:
@@ -74,6 +89,11 @@ class Tree:
     # (n_features,) what of the curvature of least squares the bounds below the root count as a part
     # of the ridge, 0 for features of no node below it; or none.
     diagonal: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def __repr__(self) -> str:
+        """Return the sizes, without the arrays."""
+        n_examined, n_samples = self.dual.shape
+        return f"Tree(n_nodes={self.parent.size}, n_examined={n_examined}, n_samples={n_samples})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +217,14 @@ class Proof:
     improved: bool  # whether that support is better than the one to be proven
     history: tuple[Progressed, ...]  # the last row is the end
 
+    def __repr__(self) -> str:
+        """Return the figures, without the arrays."""
+        end = self.history[-1]
+        return (
+            f"Proof(k={self.support.size}, {_name(self.status)}, improved={self.improved}, "
+            f"gap={self.certificate.gap:.2%}, n_nodes={end.n_nodes}, seconds={end.seconds:.3g})"
+        )
+
     @property
     def support(self) -> IndexArray:
         """(k,) the best support found, sorted."""
@@ -215,6 +243,14 @@ class Result:
     dual: FloatArray | None  # (n_samples,) what proves them; also the warm start
     status: Status
     history: tuple[Step, ...]  # a row per outer iteration
+
+    def __repr__(self) -> str:
+        """Return the figures, without the arrays."""
+        bounds = ", ".join(f"{name}: {value:.6g}" for name, value in self.bounds.items())
+        return (
+            f"Result(k={self.support.size}, objective={self.objective:.6g}, bounds={{{bounds}}}, "
+            f"{_name(self.status)}, n_steps={len(self.history)})"
+        )
 
     @property
     def order(self) -> IndexArray:
@@ -254,6 +290,16 @@ class Selection:
     covariates: IndexArray = field(default_factory=lambda: np.empty(0, np.int64))
     effects: FloatArray = field(default_factory=lambda: np.empty(0))
 
+    def __repr__(self) -> str:
+        """Return the figures, without the arrays."""
+        gap = self.gap if self.certificate is None else self.certificate.gap
+        beside = f"n_covariates={self.covariates.size}, " if self.covariates.size else ""
+        return (
+            f"Selection(k={self.support.size}, {beside}refit_C={self.refit_C:.4g}, "
+            f"loo_loss={self.loo_loss:.4g}, log_loss={self.log_loss:.4g}, scale={self.scale:.4g}, "
+            f"gap={gap:.2%})"
+        )
+
     @property
     def n_features(self) -> int:
         """The size of the support."""
@@ -287,6 +333,15 @@ class Path:
     history: tuple[Step, ...]
     status: Status
     gap: float = 0.0  # largest certified gap of the inner problems and final fits, relative
+
+    def __repr__(self) -> str:
+        """Return the sizes and the figures, without the models."""
+        sizes = [str(size) for size in self]
+        shown = sizes if len(sizes) <= _MAX_SIZES else [*sizes[:3], "...", sizes[-1]]
+        return (
+            f"Path(sizes=[{', '.join(shown)}], n_candidates={self.order.size}, "
+            f"n_steps={len(self.history)}, {_name(self.status)}, gap={self.gap:.2g})"
+        )
 
     def __getitem__(self, k: Any) -> Selection:
         """Return the model of size k."""

@@ -2,29 +2,69 @@
 
 Results go to stdout, everything else to stderr. A command takes a record of its options
 (`_options`), calls the package, gathers what came out in a document and prints it as JSON or for
-people (`reports`). Heavy modules are imported in the commands, so that --help is there at once.
+people (`reports`). A command is imported when it is named, and heavy modules in the commands, so
+that --help is there at once.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
-from ._convert import convert
-from ._info import info
 from ._messages import Group
-from ._path import path
-from ._predict import predict
-from ._select import select
-from ._verify import verify
+
+# What --help says of the commands, which is the first line of each.
+COMMANDS = {
+    "select": "Select exactly K features, fit the model, measure it, certify it and write it.",
+    "verify": "Check a certificate with the data, in plain NumPy.",
+    "path": "Follow the l1 regularisation path: which features enter as C grows, and which C to "
+    "choose.",
+    "predict": "Predict with a model; with its target in DATA, say how well.",
+    "convert": "Write data as a store: blocks of columns on disk, which may be larger than memory.",
+    "info": "Show what a model file or data hold, or versions and threads of this installation.",
+}
+
+
+class _Imported(Mapping[str, Any]):
+    """The commands by their names, each imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        one = typer.Typer(add_completion=False)
+        one.command(name)(getattr(import_module(f"._{name}", __name__), name))
+        return typer.main.get_command(one)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Commands(Group):
+    """The command group, which knows its commands by name."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.commands = _Imported()  # type: ignore[assignment]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a line for each command."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
 
 app = typer.Typer(
-    cls=Group,
+    cls=_Commands,
     name="zeronorm",
     help="Exactly the features you ask for: budgeted feature selection with certificates.",
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # without rich, whose import takes as long as everything else
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -51,7 +91,3 @@ def _root(
 ) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-for _command in (select, verify, path, predict, convert, info):
-    app.command()(_command)

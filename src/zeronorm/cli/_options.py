@@ -77,9 +77,10 @@ class SelectOptions:
     )
     save: bool = option("Write the model.", "--save/--no-save", default=True)
     certificate: Path | None = option(
-        "Write the certificate, for zeronorm verify. Default: with --prove, beside the model.",
+        "For zeronorm verify. Default: with --prove, beside the model.",
         metavar="FILE.npz",
     )
+    features_out: Path | None = option("The features, a table (.csv, .parquet).", metavar="FILE")
     cv: int | None = option("Folds of the cross-validation. Default: 5.", metavar="FOLDS")
     no_cv: bool = option("No cross-validation.", "--no-cv", default=False)
     method: str | None = option(
@@ -143,11 +144,10 @@ class SelectOptions:
         "Of --measure: the positive of two classes. Default: the second.", metavar="LABEL"
     )
     view: Path | None = option(
-        "Of genotypes: draw the chosen variants along the genome.", metavar="FILE.svg"
+        "Of genotypes: a picture of the chosen variants.", metavar="FILE.svg"
     )
     checkpoint: Path | None = option(
-        "Keep every pass over the data here; after a kill the same command goes on. Removed at "
-        "the end.",
+        "Kept until the end: after a kill the same command goes on from it.",
         metavar="FILE",
     )
     shared: bool | None = option(
@@ -159,8 +159,8 @@ class SelectOptions:
     class_weight: str | None = None
     threads: int | None = None
     scheduler: str | None = option(
-        "Scan on the workers of the Dask cluster of this scheduler, tcp://HOST:8786, which open "
-        "DATA (.npy, .bed) by themselves, at the same path.",
+        "Scan on the workers of this Dask scheduler, tcp://HOST:8786; they open DATA (.npy, .bed) "
+        "at the same path.",
         metavar="ADDRESS",
     )
     as_json: bool = False

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ._features_out import check_features_out
 from ._input import check_folder, check_folds, refuse_overwriting
 from ._options import FOLDS, METHOD_NAMES, SelectOptions
 
@@ -93,6 +94,7 @@ def plan_selection(options: SelectOptions) -> Plan:
         certificates = _certificate_files(options, candidates, models, one)
     _check_outputs(options, models, "--output")
     _check_outputs(options, certificates, "--certificate")
+    check_features_out(options, [*models.values(), *certificates.values()])
     refit_C = _parse_refit_c(options.refit_c)
     return Plan(sizes, rule, method, search, refit_C, folds, models, certificates)
 

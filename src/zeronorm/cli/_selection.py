@@ -25,6 +25,7 @@ from ..genome_view import correlations, drawn
 from ..groups import Groups
 from ..losses import Quantile
 from ..measures import parse_measure
+from ._features_out import write_features
 from ._input import listed
 from ._messages import show
 from ._options import SelectOptions
@@ -117,7 +118,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
                 _write(options, plan, samples, estimator, size, model)
     if options.view is not None:
         _draw(options.view, estimator, samples, offset.get("offset"))
-    return {
+    document = {
         "zeronorm": __version__,
         "data": describe_data(options.data, samples.table, response, samples.groups),
         "score": getattr(estimator, "_score_name", "accuracy"),
@@ -130,9 +131,14 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         "rule": plan.rule,
         "chosen": feature_budget(estimator.size_),
         "n_scans": int(estimator.n_scans_),
+        "features_file": None if options.features_out is None else str(options.features_out),
         "seconds": work.seconds,
         "notes": work.notes,
     }
+    if options.features_out is not None:
+        with work.timed("write"):
+            write_features(options.features_out, document, samples)
+    return document
 
 
 def _draw(path: Path, estimator: _Estimator, samples: Samples, offset: Any) -> None:

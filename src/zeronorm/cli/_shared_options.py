@@ -61,7 +61,7 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "intercept": typer.Option(help="Fit an intercept."),
     "class_weight": typer.Option(metavar="balanced", help="Give all classes the same weight."),
-    "threads": typer.Option(metavar="N", help="Threads of a scan. Default: all."),
+    "threads": typer.Option(metavar="N", help="Of a scan. Default: all."),
     "as_json": typer.Option("--json", help="Print one JSON document."),
     "quiet": typer.Option("--quiet", "-q", help="Results only."),
     "debug": typer.Option("--debug", help="Show the traceback of an error."),

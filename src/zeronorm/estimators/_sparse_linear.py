@@ -31,6 +31,7 @@ from ..validate import check_unmasked
 from ._callbacks import CALLER_OF_FIT, CallbackSupportMixin
 from ._callbacks import with_callbacks as with_callbacks
 from ._frames import encoded
+from ._html import features_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,6 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     warm_start: Any = False
     solver: Any = "auto"
     checkpoint: Any = None
-
     intercept_: Any  # (n_models,), or a number
 
     # Of the l1 estimators: the models that predict.
@@ -115,6 +115,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     _paths: tuple[Path, ...]
     size_: Any
     _report: Callable[[Progressed], None] | None = None  # told where a proof stands
+    _html_repr = features_html
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; deep: the options of a method too, as "method__gap"."""

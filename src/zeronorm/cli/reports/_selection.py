@@ -195,6 +195,8 @@ def _facts(
     if not quiet:
         certified = any(certificate is not None for certificate in certificates)
         facts.append(seconds_fact(document, "to select" + " and certify" * certified))
+    if document["features_file"] is not None:
+        facts.append(("features", styled((show(document["features_file"]), "bold"))))
     for name, key, use, command in (
         ("model", "file", "use it: ", "zeronorm predict {} DATA"),
         ("proof", "certificate_file", "check it: ", "zeronorm verify DATA {}"),

@@ -1,0 +1,185 @@
+"""The file of --features-out: the selected features, a row for each, as CSV or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._input import check_folder, refuse_overwriting
+from ._options import SelectOptions
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ._selection import Samples
+
+_MAX_CLASSES = 20  # So many classes have a column of their means.
+# What the exponential of a coefficient is, by the loss.
+_RATIOS = {
+    "logistic": "odds_ratio",
+    "ordinal": "odds_ratio",
+    "poisson": "rate_ratio",
+    "gamma": "mean_ratio",
+    "cox": "hazard_ratio",
+    "cox_efron": "hazard_ratio",
+}
+
+
+def check_features_out(options: SelectOptions, others: Sequence[Path]) -> None:
+    """Refuse a file of features that cannot be written, or that is another file of the run.
+
+    others : the models and certificates.
+    """
+    path = options.features_out
+    if path is None:
+        return
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".parquet"):
+        raise ValueError(f"--features-out must end in .csv or .parquet; got {path}.")
+    if suffix == ".parquet" and not (find_spec("pyarrow") or find_spec("polars")):
+        raise ValueError(
+            f"--features-out {path}: Parquet files need polars or pyarrow; install one with "
+            "pip install 'zeronorm[files]', or name a .csv file."
+        )
+    check_folder(path, "--features-out")
+    for source in (options.target, *(options.samples or ())):
+        refuse_overwriting([path], options.data, source, options.group_file, "--features-out")
+    for other in (*others, options.view, options.checkpoint):
+        if other is not None and path.resolve() == other.resolve():
+            raise ValueError(f"--features-out {path} is another file of this run; name another.")
+
+
+def write_features(path: Path, document: Mapping[str, Any], samples: Samples) -> None:
+    """Write the features of all models that are kept, those of a size by falling effect."""
+    from ..persistence import write_file
+
+    columns = features_table(document, samples)
+    data = _parquet(columns) if path.suffix.lower() == ".parquet" else _csv(columns)
+    write_file(path, data)
+
+
+def features_table(document: Mapping[str, Any], samples: Samples) -> dict[str, list[Any]]:
+    """Return the columns of the file, by their names.
+
+    A model that has a coefficient for each of several outputs has a column for each, as
+    "coefficient(LABEL)". The statistics are those of all rows of the data, as they were read.
+    """
+    models = document["models"]
+    if document["parameters"]["criterion"] is not None:
+        models = [model for model in models if model["n_features"] == document["chosen"]]
+    rows = [(model["n_features"], row) for model in models for row in model["features"]]
+    found: dict[str, list[Any]] = {
+        "n_features": [size for size, _ in rows],
+        **{name: [row[name] for _, row in rows] for name in ("class", "rank", "name", "index")},
+        **{name: [row[name] for _, row in rows] for name in ("description", "group")},
+        "entered": [row["block"] for _, row in rows],
+    }
+    for name in ("class", "description", "group"):
+        if all(value is None for value in found[name]):
+            del found[name]
+    outputs = [str(label) for label in document["outputs"]]
+    for name in ("coefficient", "per_deviation"):
+        values = [row[name] for _, row in rows]
+        found |= _by_output(name, values, outputs)
+    ratio = _RATIOS.get(document["parameters"].get("loss", ""))
+    if ratio is not None and not (outputs and document["classes"]):
+        values = [row["coefficient"] for _, row in rows]
+        found |= _by_output(ratio, _exponentials(values), outputs)
+    statistics = _statistics([row["index"] for _, row in rows], document, samples)
+    return found | statistics
+
+
+def _by_output(name: str, values: list[Any], outputs: Sequence[str]) -> dict[str, list[Any]]:
+    """Return one column, or one for each output."""
+    if not outputs:
+        return {name: values}
+    return {f"{name}({label})": [row[i] for row in values] for i, label in enumerate(outputs)}
+
+
+def _exponentials(values: list[Any]) -> list[Any]:
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        found: list[Any] = np.exp(values).tolist()
+    return found
+
+
+def _statistics(
+    indices: list[int], document: Mapping[str, Any], samples: Samples
+) -> dict[str, list[Any]]:
+    """Return what the columns of the data say by themselves, a row for each index."""
+    import numpy as np
+
+    response, threads = samples.response, document["parameters"].get("n_threads")
+    distinct, places = np.unique(indices, return_inverse=True)
+    labels: list[Any] = []
+    if response.labelled and len(document["classes"]) <= _MAX_CLASSES:
+        labels = document["classes"]
+    masks = [np.asarray(response.y) == label for label in labels]
+    targets: list[tuple[str, Any]] = []
+    if response.task in ("numbers", "counts"):
+        columns = [response.y] if response.y.ndim == 1 else list(response.y.T)
+        names = [f"correlation({name})" for name in document["outputs"]] or ["correlation"]
+        targets = list(zip(names, columns, strict=True))
+    rows = []
+    for column in _columns(samples.table.X, distinct, threads):
+        mean, deviation = float(column.mean()), float(column.std())
+        of_classes = [float(column[mask].mean()) for mask in masks]
+        related = [_correlation(column, y) for _, y in targets]
+        rows.append([mean, deviation, *of_classes, *related])
+    heads = ["mean", "standard_deviation", *(f"mean({label})" for label in labels)]
+    heads += [name for name, _ in targets]
+    return {head: [rows[place][i] for place in places] for i, head in enumerate(heads)}
+
+
+def _columns(X: Any, indices: np.ndarray, threads: int | None) -> Iterator[np.ndarray]:
+    """Yield columns of the data as float64, one at a time."""
+    import numpy as np
+
+    from ..designs import as_design
+
+    gathered = as_design(X, n_threads=threads).gather(indices)
+    for j in range(indices.size):
+        column = gathered[:, [j]]
+        dense = column if isinstance(column, np.ndarray) else column.toarray()
+        yield np.asarray(dense, np.float64).ravel()
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> float:
+    """Return Pearson's correlation; NaN of what is constant."""
+    import numpy as np
+
+    a, b = x - x.mean(), y - y.mean()
+    norm = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / norm if norm else float("nan")
+
+
+def _csv(columns: Mapping[str, list[Any]]) -> bytes:
+    """Return a CSV file, numbers in as many digits as they have."""
+    from ._output import csv_cell
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(csv_cell, columns))
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([csv_cell(cell) if isinstance(cell, str) else cell for cell in row])
+    return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _parquet(columns: Mapping[str, list[Any]]) -> bytes:
+    """Return a Parquet file, written by pyarrow or polars, whichever is installed."""
+    data = io.BytesIO()
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table(dict(columns)), data)
+    except ImportError:
+        import polars as pl
+
+        pl.DataFrame(dict(columns)).write_parquet(data)
+    return data.getvalue()

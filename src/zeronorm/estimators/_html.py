@@ -1,0 +1,77 @@
+"""Fitted estimators in notebooks: scikit-learn's diagram, and a table of the selected features."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import Any
+
+import numpy as np
+from sklearn.utils import estimator_html_repr
+
+_MAX_ROWS = 100  # A table has so many features.
+
+
+def features_html(model: Any) -> str:
+    """Return the diagram of an estimator; of a fitted one the features and its figures as well."""
+    diagram = str(estimator_html_repr(model))
+    if not hasattr(model, "_support_coef"):
+        return diagram
+    heads = ["feature", "index", *_outputs(model)]
+    lines = [_row("th", heads)]
+    for j, coef in list(zip(model.support_.tolist(), model._support_coef.T, strict=True))[
+        :_MAX_ROWS
+    ]:
+        lines.append(_row("td", [_name(model, j), str(j), *(f"{value:+.5g}" for value in coef)]))
+    more = model.support_.size - _MAX_ROWS
+    if more > 0:
+        lines.append(_row("td", [f"and {more:,} more", "", *("" for _ in heads[2:])]))
+    table = "\n".join(lines)
+    return f"{diagram}\n<p>{escape(_figures(model))}</p>\n<table>\n{table}\n</table>"
+
+
+def _row(cell: str, texts: list[str]) -> str:
+    return "<tr>" + "".join(f"<{cell}>{escape(text)}</{cell}>" for text in texts) + "</tr>"
+
+
+def _outputs(model: Any) -> list[str]:
+    """Return the head of each column of coefficients: the class or the number of a response."""
+    n_outputs = len(model._support_coef)
+    if n_outputs == 1:
+        return ["coefficient"]
+    classes = getattr(model, "classes_", None)
+    labels = range(n_outputs) if classes is None or len(classes) != n_outputs else classes
+    return [f"coefficient ({label})" for label in labels]
+
+
+def _name(model: Any, index: int) -> str:
+    if model._encoding is not None:
+        return str(model._encoding.names[index])
+    names = getattr(model, "feature_names_in_", None)
+    return f"x{index}" if names is None else str(names[index])
+
+
+def _figures(model: Any) -> str:
+    """Return the size of a model, its losses and what is certified, as far as it has them."""
+    found = [f"{model.support_.size:,} features of {model.n_features_in_:,}"]
+    paths = getattr(model, "_paths", None)
+    chosen = [] if paths is None else [path[model.size_] for path in paths]
+    losses = {
+        "leave-one-out loss": [one.loo_loss for one in chosen],
+        "log-loss out of fold": [one.cv_log_loss for one in chosen[:1]],
+    }
+    for name, values in losses.items():
+        known = [value for value in values if math.isfinite(value)]
+        if known:
+            found.append(f"{name} {float(np.mean(known)):.4g}")
+    proven = [one.certificate.proven for one in chosen if one.certificate is not None]
+    gaps = [one.certificate.gap for one in chosen if one.certificate is not None]
+    if proven and all(proven):
+        found.append("certificate: proven, gap 0")
+    elif gaps:
+        found.append(f"certificate: gap {max(gaps):.2%}")
+    elif bounds := [one.gap for one in chosen if one.bound is not None]:
+        found.append(f"gap of the measure's problem {max(bounds):.2%}")
+    if hasattr(model, "dual_gap_"):
+        found.append(f"duality gap {float(np.max(model.dual_gap_)):.2g}")
+    return "; ".join(found) + "."

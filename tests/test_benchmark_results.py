@@ -1,0 +1,123 @@
+"""Runs of benchmarks that measure less than the whole leave the committed results alone."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
+RESULTS = BENCHMARKS / "results"
+pytestmark = pytest.mark.skipif(not BENCHMARKS.is_dir(), reason="benchmarks/ is not here")
+
+SCRIPTS = sorted(
+    path
+    for folder in (BENCHMARKS, BENCHMARKS / "papers")
+    for path in folder.glob("*.py")
+    if not path.name.startswith("_") and "def main(" in path.read_text()
+)
+REDUCED = ("--tiny", "--small", "--quick", "--only")
+# They read results, or compare without measuring.
+WITHOUT = {"check.py", "mslr_report.py", "unchanged.py"}
+
+
+class Stopped(Exception):  # noqa: N818
+    """Ends a script where it has read its options."""
+
+
+@pytest.fixture
+def common(monkeypatch):
+    """The module that all scripts share, as they find it."""
+    for folder in (BENCHMARKS / "papers", BENCHMARKS):
+        monkeypatch.syspath_prepend(str(folder))
+    known = set(sys.modules)
+    yield importlib.import_module("_common")
+    for name in set(sys.modules) - known:
+        path = getattr(sys.modules[name], "__file__", None)
+        if path and Path(path).is_relative_to(BENCHMARKS):
+            del sys.modules[name]
+
+
+def parser_of(script, common, monkeypatch):
+    """Return the parser of a script with all its options."""
+    found = []
+
+    def stop(self, *args, **more):
+        found.append(self)
+        raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(common.Parser, "parse_args", stop)
+        patch.setattr(sys, "argv", [str(script)])
+        with pytest.raises(Stopped):
+            importlib.import_module(script.stem).main()
+    return found[0]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_reduced_run_has_no_committed_file(script, common, monkeypatch, tmp_path):
+    """A look whether a script still runs would replace the figures that the documentation cites."""
+    if script.name in WITHOUT:
+        return
+    try:
+        parser = parser_of(script, common, monkeypatch)
+    except ImportError as error:
+        pytest.skip(str(error))
+    required = [
+        cell
+        for action in parser._actions
+        if action.required
+        for cell in (action.option_strings[0], "x")
+    ]
+    default = parser.get_default("results")
+    assert default.is_relative_to(RESULTS)
+    assert parser.parse_args(required).results == default
+    for action in parser._actions:
+        option, value = action.option_strings[0], None
+        if option in REDUCED:
+            value = [] if action.nargs == 0 else ["x"]
+        elif option in ("--seeds", "--splits", "--repeats", "--turns", "--rounds"):
+            value = ["1"] if action.default != 1 else None
+        elif option in ("--sets", "--methods") and (action.default or "").count(","):
+            value = [action.default.split(",")[0]]
+        if value is None:
+            continue
+        asked = [*required, option, *value]
+        assert not parser.parse_args(asked).results.is_relative_to(RESULTS), option
+        assert parser.parse_args([*asked, "--results", str(tmp_path)]).results == tmp_path
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_scripts_write_where_they_are_told(script):
+    """A script would write to the committed results past its options."""
+    if script.name in WITHOUT:
+        return
+    tree = ast.parse(script.read_text())
+    defaults = [
+        node
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "set_defaults"
+        for node in ast.walk(call)
+    ]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr == "RESULTS":
+            assert node in defaults
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "ArgumentParser":
+            pytest.fail("the parser is not that of all scripts")
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("common.write"):
+            folder = ast.unparse(node.args[0])
+            assert folder in ("options.results", "chosen.results", "folder")
+
+
+def test_a_tiny_run_prints(tmp_path):
+    """The report of a run that is not kept would be nowhere, or replace that of the whole."""
+    before = {path: path.stat().st_mtime_ns for path in RESULTS.rglob("*")}
+    command = [sys.executable, str(BENCHMARKS / "products.py"), "--tiny"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.startswith("# ")
+    assert "nothing is written without --results" in done.stderr
+    assert {path: path.stat().st_mtime_ns for path in RESULTS.rglob("*")} == before
