@@ -72,6 +72,7 @@ def read_table(
     columns: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     layer: str | None = None,
+    missing: str | None = None,
 ) -> Table:
     """Read samples from a file.
 
@@ -118,6 +119,11 @@ def read_table(
     layer : str or None
         Of .h5ad the layer, or "raw"; of 10x Genomics the genome; of other HDF5 files the dataset,
         as "study/expression". None: X, or the only one.
+    missing : "mean", "indicator" or None
+        What becomes of empty cells in features of CSV and Parquet: the mean of their column, with
+        "indicator" beside a column of 0 and 1 that says where; in text a level of its own. Then X
+        is a design, whose rows of training in a fold are filled by their own means. None: they
+        are refused.
 
     Returns
     -------
@@ -131,7 +137,7 @@ def read_table(
     FileError
         If the file cannot be read: a ValueError with the file, the line and column, the remedy.
     """
-    request = Request(target, like, id, need_labels, columns or {}, tuple(drop), layer)
+    request = Request(target, like, id, need_labels, columns or {}, tuple(drop), layer, missing)
     return read_request(path, request)
 
 
