@@ -970,7 +970,7 @@ def test_id_is_advised_only_for_names(write):
     """A column of categories, or of numbers with a slip, is declared to be names."""
     for column in (["f", "m", "f"], ["1.5", "2.5", "3.x"]):
         path = write("a.csv", "s,a,y\n" + "".join(f"{value},1,u\n" for value in column))
-        with pytest.raises(FileError, match="is text|is no number") as caught:
+        with pytest.raises(FileError, match=r"is text|is no number") as caught:
             read_table(path, "y")
         assert "id" not in str(caught.value).split("column 's'")[1]
     with pytest.raises(FileError, match="only a column of CSV or Parquet can be the id; got 's'"):

@@ -13,7 +13,7 @@ PANELS = {
         "ties", "offset", "exposure",
     ),
     "The features": (
-        "layer", "groups", "group_file", "force", "covariates", "nonnegative", "nonpositive",
+        "layer", "missing", "groups", "group_file", "force", "covariates", "nonnegative", "nonpositive",
         "shared",
     ),
     "The problem": (

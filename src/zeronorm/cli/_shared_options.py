@@ -28,6 +28,11 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         "columns --target, --covariates and others name; may be repeated.",
     ),
     "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
+    "missing": typer.Option(
+        metavar="mean|indicator",
+        help="Fill empty cells with the mean of their column over the training rows, in every fold "
+        "those of the fold; indicator: and say in a column where. In text they are a level.",
+    ),
     "layer": typer.Option(
         "--layer",
         "--dataset",

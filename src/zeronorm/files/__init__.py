@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._codings import WAYS, Coding
 from ._errors import FileError, MissingFileError, SampleNamesError, did_you_mean, quote
 from ._groups import read_groups
 from ._npy import is_text, read_npy
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ROLES",
+    "Coding",
     "FileError",
     "Layout",
     "MissingFileError",
@@ -137,6 +139,8 @@ def read_table(
     FileError
         If the file cannot be read: a ValueError with the file, the line and column, the remedy.
     """
+    if missing not in (None, *WAYS):
+        raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
     request = Request(target, like, id, need_labels, columns or {}, tuple(drop), layer, missing)
     return read_request(path, request)
 
@@ -147,7 +151,8 @@ def read_request(path: PathLike, request: Request) -> Table:
     if os.path.isfile(os.path.join(path, "zarr.json")):
         from ._stored import read_stored
 
-        for what, given in (("id", id), ("drop", drop), ("layer", layer)):
+        others = ("id", id), ("drop", drop), ("layer", layer), ("missing", request.missing)
+        for what, given in others:
             if given:
                 raise FileError(
                     f"{path}: a store has one matrix and its columns; leave out {what}."
@@ -161,6 +166,10 @@ def read_request(path: PathLike, request: Request) -> Table:
         if drop and form not in ("delimited", "parquet"):
             raise FileError(
                 f"{source}: only columns of CSV or Parquet can be dropped; got {drop[0]!r}."
+            )
+        if request.missing is not None and form not in ("delimited", "parquet"):
+            raise FileError(
+                f"{source}: only empty cells of CSV or Parquet can be filled; leave out missing."
             )
         if layer is not None and form != "hdf5":
             raise FileError(f"{source}: only HDF5 files have layers; got {quote(layer)}.")

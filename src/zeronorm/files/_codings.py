@@ -243,6 +243,11 @@ def _order_of(part: str) -> Any:
     return _DAYS.index(value) if name == "weekday" else int(value)
 
 
+def is_date(text: str) -> bool:
+    """Return whether a text is an ISO date."""
+    return _moment(text) is not None
+
+
 def _moment(text: str) -> datetime | None:
     """Return the date and the time on the wall of an ISO date; None where there is none."""
     if not _DATE.fullmatch(text):

@@ -17,6 +17,7 @@ from ..ordering import predicted
 
 if TYPE_CHECKING:
     from ..estimators._baseline import Baseline
+    from ..files._codings import Coding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +37,7 @@ class LinearModel:
     n_features_in_: int
     feature_names: tuple[str, ...] | None  # p, of the columns
     metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history...
+    codings: Mapping[str, Coding]  # how features come from columns of a table, by feature
 
     @property
     def support_(self) -> IndexArray:
@@ -52,6 +54,7 @@ class LinearModel:
             self.metadata["target_name"],
             covariates=named_among(self.covariates_, self.columns, self.feature_names),
             columns=self.metadata["columns"],
+            codings=self.codings,
         )
 
     def _scores(self, X: Any) -> FloatArray:
