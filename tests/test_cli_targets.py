@@ -528,7 +528,7 @@ def test_dropped_columns_are_no_features(run, fails, write):
     run("predict", "m.npz", data)  # which has its features by their names
     path = ("path", data, "--target", "claims", "--exposure", "years", "--loss", "poisson")
     assert f"{X.shape[1]} features" in run(*path, *dropped, "--points", 3).stdout
-    assert "(--drop)" in fails(*path, "--points", 3)
+    assert "--drop NAME" in fails(*path, "--points", 3)
     assert "column 'claims' is asked for" in fails(*command, "--drop", "claims")
     assert "no column 'dead'. Did you mean 'died'?" in fails(*command, "--drop", "dead")
     assert "only columns of CSV or Parquet can be dropped" in fails(

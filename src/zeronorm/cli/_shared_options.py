@@ -29,9 +29,9 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
     "missing": typer.Option(
-        metavar="mean|indicator",
-        help="Fill empty cells with the mean of their column over the training rows, in every fold "
-        "those of the fold; indicator: and say in a column where. In text they are a level.",
+        metavar="WAY",
+        help="Fill empty cells with the mean of the training rows, of the fold in a fold; or "
+        "indicator: and say where in a column.",
     ),
     "layer": typer.Option(
         "--layer",
