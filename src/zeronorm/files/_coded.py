@@ -205,15 +205,15 @@ def _filled_cells(cells: Cells, found: Mapping[int, Coding]) -> dict[str, int]:
 
 
 def _said_of_filled(filled: Mapping[str, int], by_model: bool) -> str:
-    total = sum(filled.values())
-    means = (
-        "the means of the training data" if by_model else "the mean of the rows that a fit learns"
-    )
     shown = _listed([f"{column} {count:,}" for column, count in filled.items()])
-    return (
-        f"{_count(total, 'empty cell')} in {_count(len(filled), 'column')} ({shown}): numbers are "
-        f"{means}{'' if by_model else ', in every fold those of the fold'}; of text a level"
+    how = (
+        "as the model was trained: by the means of its training rows"
+        if by_model
+        else "by the mean of the training rows, in every fold by that of the fold; text by a level "
+        "of its own"
     )
+    total = _count(sum(filled.values()), "empty cell")
+    return f"{total} in {_count(len(filled), 'column')} filled ({shown}) {how}"
 
 
 def _said_of_kinds(found: Mapping[int, Coding], cells: Cells) -> list[str]:

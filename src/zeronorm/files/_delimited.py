@@ -180,20 +180,28 @@ class _Careful:
             if columns.samples is not None:
                 self.samples.append(row[columns.samples])
             for position, found in words:
-                field = row[position].strip()
-                found.append("" if field.lower() in MISSING else known.setdefault(field, field))
+                text = known.get(row[position])
+                if text is None:
+                    text = row[position].strip()
+                    text = known[row[position]] = "" if text.lower() in MISSING else text
+                found.append(text)
             fields = pick(row)
-            done = len(values)
-            try:
-                values.extend(map(float, fields))
-            except ValueError:
-                del values[done:]
+            careful = rows.underscore and any("_" in field for field in fields)
+            if careful or not self._extend(fields):
                 values.extend(self._numbers(fields))
-            else:
-                if rows.underscore and any("_" in field for field in fields):
-                    del values[done:]
-                    values.extend(self._numbers(fields))
             self.lines.append(number)
+
+    def _extend(self, fields: Sequence[str]) -> bool:
+        """Take some fields that are numbers or empty; return whether they are."""
+        done = len(self.values)
+        for some in (fields, (field or "nan" for field in fields)):
+            try:
+                self.values.extend(map(float, some))
+            except ValueError:
+                del self.values[done:]
+            else:
+                return True
+        return False
 
     def _numbers(self, fields: Sequence[str]) -> list[float]:
         """Return the numbers in some fields, NaN for those that are missing or text."""
