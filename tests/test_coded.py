@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +13,11 @@ from sklearn.model_selection import KFold
 from zeronorm import BilevelCV, BudgetClassifier, BudgetRegressor, L1RegressorCV
 from zeronorm.designs import Dense, Rows, Scaled
 from zeronorm.designs._filled import Filled, fill, filled_over
-from zeronorm.files import FileError, Layout, read_groups, read_table
+from zeronorm.files import FileError, Layout, read_frame, read_groups, read_table
 from zeronorm.model_selection import cross_validate
 from zeronorm.persistence import load, save
 
+DATA = Path(os.environ.get("ZERONORM_DATA", "none"))
 N, P = 90, 12
 
 
@@ -404,6 +407,64 @@ def test_a_layout_reads_what_its_codings_are_of(write):
         read_table(write("b.csv", "x,code\none,7\n2,8\n"), like=like)
     with pytest.raises(FileError, match="the model needs the features 'code', which are not"):
         read_table(write("b.csv", "x\n1\n2\n"), like=like)
+
+
+def test_data_frames_are_tables_too(tmp_path, write):
+    """A frame would have other features than its file, or a model not know its columns."""
+    pl = pytest.importorskip("polars")
+    path = write("a.csv", census())
+    frame = pl.read_csv(path, null_values=[""], try_parse_dates=True)
+    table, of_frame = read_table(path, "y", missing="mean"), read_frame(frame, "y", missing="mean")
+    assert of_frame.feature_names == table.feature_names
+    assert np.array_equal(of_frame.X.gather(slice(None)), table.X.gather(slice(None)))
+    assert of_frame.y.tolist() == table.y.tolist()
+    fitted = BudgetClassifier(5).fit(table.X, table.y)
+    save(fitted, tmp_path / "m.npz", feature_names=table.feature_names, codings=table.codings)
+    model = load(tmp_path / "m.npz")
+    expected = model.decision_function(table)
+    shown = frame.select(sorted(frame.columns))
+    for given in (shown, shown.to_pandas()):
+        np.testing.assert_allclose(model.decision_function(given), expected, rtol=1e-12)
+    with pytest.raises(FileError, match=r"the data frame: column 'age', row .* --missing mean"):
+        read_frame(frame, "y")
+    with pytest.raises(ValueError, match="missing must be one of mean, indicator, or None"):
+        read_frame(frame, "y", missing="zero")
+    with pytest.raises(FileError, match="the data frame: no column 'z'"):
+        read_frame(frame, "z")
+
+
+def test_tables_of_samples_are_joined_to_plain_features(run, fails, write):
+    """A prediction would be coded by the levels of its own rows."""
+    columns = census()
+    del columns["age"]
+    target = {"id": [f"s{i}" for i in range(400)], "y": columns.pop("y")}
+    data = write("a.csv", {"id": target["id"], **columns})
+    samples = ("--samples", write("s.csv", target))
+    run("select", data, *samples, "--target", "y", "-k", 3, "--no-cv", "-o", "m.npz")
+    message = fails("predict", "m.npz", data, *samples)
+    assert "which is not done beside --samples" in message
+    assert "join" in fails("select", data, *samples, "--target", "y", "-k", 3, "--missing", "mean")
+
+
+def test_mice_as_they_were_measured(run, tmp_path):
+    """Real records of text, numbers and gaps would be refused, or folds leak."""
+    path = DATA / "mice" / "phenotypes.csv.gz"
+    if not path.exists():
+        pytest.skip("needs the records of the mice")
+    found = json.loads(
+        run(
+            "select", path, "--target", "Obesity.BMI", "--task", "numbers", "-k", 6, "--missing",
+            "mean", "--drop", "SUBJECT.NAME", "-o", "m.npz", "--certificate", "c.npz", "--json",
+        ).stdout
+    )  # fmt: skip
+    assert found["data"]["n_features"] == 573
+    assert sum(found["data"]["filled"].values()) == 6389
+    assert len(found["data"]["coded"]["cage"]["levels"]) == 523
+    first = [one["name"] for one in found["models"][0]["features"]][:2]
+    assert first == ["Obesity.EndNormalBW", "Obesity.BodyLength"]
+    document = json.loads(run("verify", path, "c.npz", "--drop", "SUBJECT.NAME", "--json").stdout)
+    assert document["verified"]
+    assert json.loads(run("predict", "m.npz", path, "--json").stdout)["score"] > 0.7
 
 
 def test_the_option_is_checked(fails, run, write):

@@ -73,6 +73,10 @@ def read(
         )
     others = {role: name for role, name in (columns or {}).items() if role in ROLES}
     if samples:
+        if missing is not None:
+            raise ValueError(
+                f"--missing fills cells of DATA by itself; join {samples[0]} to {data} in one file."
+            )
         options: dict[str, Any] = {"drop": drop, "layer": layer}
 
         def read_own(target: str | None, columns: Mapping[str, str]) -> Table:

@@ -23,6 +23,7 @@ from ._source import PathLike, Source, Stream, check_path, format_of
 from ._table import ROLES, Layout, Request, Table, strict_float
 
 if TYPE_CHECKING:
+    from ._frames import read_frame
     from ._svmlight import Rows, svmlight_blocks
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "did_you_mean",
     "is_text",
     "quote",
+    "read_frame",
     "read_groups",
     "read_npy",
     "read_table",
@@ -55,12 +57,12 @@ _READERS = {
     "npz": ("_arrays", "read_npz"),
     "hdf5": ("_hdf5", "read_hdf5"),
 }
-_ON_USE = ("Rows", "svmlight_blocks")
+_ON_USE = {"Rows": "_svmlight", "svmlight_blocks": "_svmlight", "read_frame": "_frames"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _ON_USE:
-        return getattr(importlib.import_module("._svmlight", __name__), name)
+        return getattr(importlib.import_module(f".{_ON_USE[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -53,7 +53,7 @@ class Coded:
 
 
 def as_table(
-    source: Source,
+    source: Source | str,
     columns: Columns,
     X: NDArray[Any],
     cells: Cells | None,
@@ -84,7 +84,7 @@ def as_table(
     return table
 
 
-def coded(source: Source, columns: Columns, cells: Cells, request: Request) -> Coded:
+def coded(source: Source | str, columns: Columns, cells: Cells, request: Request) -> Coded:
     """Return the features of a table, as of a model where the request has one.
 
     Raises
@@ -268,7 +268,7 @@ def _said_of_unseen(found: Mapping[int, Coding], cells: Cells) -> Iterator[str]:
 
 
 def _refusal(
-    source: Source, columns: Columns, cells: Cells, problems: Mapping[int, Problem]
+    source: Source | str, columns: Columns, cells: Cells, problems: Mapping[int, Problem]
 ) -> FileError:
     """Return the error that lists all columns that can be no features."""
     listed = []
@@ -286,6 +286,7 @@ def _refusal(
     if names_samples:  # which the error says by itself
         problems = {**problems, 0: replace(problems[0], remedy=DROP)}
     remedies = dict.fromkeys(problem.remedy for problem in problems.values())
+    remedies = dict.fromkeys(sorted(remedies, key=lambda remedy: remedy == DROP))
     message = f"{source}: {head}{'; '.join(listed)}{more}. {'. '.join(remedies)}"
     if names_samples:
         return SampleNamesError(message, columns.argument(columns.features[0]))

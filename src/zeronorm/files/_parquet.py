@@ -46,10 +46,10 @@ def read_parquet(
                 "pip install 'zeronorm[files]'."
             ) from None
     with engine_errors(f"{source}: not a readable Parquet file"):
-        return _table_from(source, nw.from_native(read(data), eager_only=True), request)
+        return table_from(source, nw.from_native(read(data), eager_only=True), request)
 
 
-def _table_from(source: Source, frame: Any, request: Request) -> Table:
+def table_from(source: Source | str, frame: Any, request: Request) -> Table:
     """Return the table in a data frame of narwhals."""
     names: list[str] = frame.columns
     samples = names.index("__index_level_0__") if "__index_level_0__" in names else None
@@ -60,7 +60,7 @@ def _table_from(source: Source, frame: Any, request: Request) -> Table:
     series = [frame[names[position]] for position in columns.features]
     cells = None
     if needs_coding(request.like) or not all(map(_is_full_number, series)):
-        cells = _cells_of(series, columns, request)
+        cells = cells_of(series, columns, request)
         X = cells.numbers
     else:
         X = _matrix_of(source, series, columns)
@@ -82,7 +82,7 @@ def _table_from(source: Source, frame: Any, request: Request) -> Table:
     return as_table(source, columns, X, cells, request, {**kept, "sample_names": sample_names})
 
 
-def _matrix_of(source: Source, columns: Sequence[Any], known: Columns) -> NDArray[Any]:
+def _matrix_of(source: Source | str, columns: Sequence[Any], known: Columns) -> NDArray[Any]:
     """Return columns of numbers as a matrix, of a small type where all have it."""
     import narwhals as nw
 
@@ -107,7 +107,7 @@ def _matrix_of(source: Source, columns: Sequence[Any], known: Columns) -> NDArra
     return X
 
 
-def _cells_of(columns: Sequence[Any], known: Columns, request: Request) -> Cells:
+def cells_of(columns: Sequence[Any], known: Columns, request: Request) -> Cells:
     """Return what stands in columns of any type."""
     import narwhals as nw
 

@@ -141,7 +141,7 @@ class Columns:
 
 
 def assign(
-    source: Source,
+    source: Source | str,
     names: list[str] | None,
     n_columns: int,
     samples: int | None,
@@ -182,7 +182,7 @@ def assign(
     return Columns(names, n_columns, features, targets, samples, others)
 
 
-def check_count(source: Source, n_features: int, like: Layout, named: bool) -> None:
+def check_count(source: Source | str, n_features: int, like: Layout, named: bool) -> None:
     """Refuse another number of features than that of a model.
 
     named : whether any column is named as something else.
@@ -200,7 +200,7 @@ def check_count(source: Source, n_features: int, like: Layout, named: bool) -> N
 
 
 def _find_targets(
-    source: Source, names: list[str] | None, n_columns: int, request: Request
+    source: Source | str, names: list[str] | None, n_columns: int, request: Request
 ) -> tuple[int, ...]:
     """Return the positions of the target's columns; none if it is a file of its own, or nowhere."""
     target, like = request.target, request.like
@@ -224,7 +224,7 @@ def _find_targets(
     return found
 
 
-def _check_distinct(source: Source, targets: Iterable[int], roles: Mapping[str, int]) -> None:
+def _check_distinct(source: Source | str, targets: Iterable[int], roles: Mapping[str, int]) -> None:
     """Refuse a column that is two things."""
     owner = dict.fromkeys(targets, "target")
     for what, position in roles.items():
@@ -236,7 +236,7 @@ def _check_distinct(source: Source, targets: Iterable[int], roles: Mapping[str, 
 
 
 def _find_column(
-    source: Source, target: str, names: list[str] | None, n_columns: int, what: str = "target"
+    source: Source | str, target: str, names: list[str] | None, n_columns: int, what: str = "target"
 ) -> int | None:
     """Return the position of a column; None if it is a file of its own."""
     if names is not None:
@@ -267,7 +267,7 @@ def _find_column(
     raise FileError(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
 
 
-def labels_needed(source: Source, columns: Columns, text: Sequence[int]) -> FileError:
+def labels_needed(source: Source | str, columns: Columns, text: Sequence[int]) -> FileError:
     """Return the error of a file that does not say which column is the target."""
     *_, last = columns.features
     hint = f" The last column is {quote(columns.argument(last))}"
@@ -278,7 +278,7 @@ def labels_needed(source: Source, columns: Columns, text: Sequence[int]) -> File
     return FileError(f"{source}: labels are needed; say where they are with --target.{hint}.")
 
 
-def _find_features(source: Source, wanted: Sequence[str], names: list[str]) -> list[int]:
+def _find_features(source: Source | str, wanted: Sequence[str], names: list[str]) -> list[int]:
     """Return where the features of a model stand."""
     # Names made unique at training are made unique in the same way here.
     unique, _ = unique_names(names, range(len(names)))

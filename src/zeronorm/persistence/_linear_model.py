@@ -64,7 +64,8 @@ class LinearModel:
         ----------
         X : array, sparse matrix or array, data frame or Table
             (n_samples, n_features_in_). Where both X and the model have names, features are found
-            by name: order does not matter and other columns may be missing or be there.
+            by name: order does not matter and other columns may be missing or be there. Text, dates
+            and empty cells of a data frame are coded as those of the training table were.
 
         Raises
         ------
@@ -98,6 +99,14 @@ class LinearModel:
         if names is not None and self.feature_names is not None:
             where = {name: j for j, name in enumerate(names)}
             missing = [name for name in self.feature_names if name not in where]
+            if (
+                frame is not None
+                and self.codings
+                and {*(self.layout.sources or ())} <= where.keys()
+            ):
+                from ..files._frames import coded_frame
+
+                return coded_frame(frame, self.layout), np.arange(len(self.columns))
             if missing:
                 hint = did_you_mean(missing[0], [str(name) for name in names])
                 raise ValueError(
@@ -154,7 +163,8 @@ class LoadedClassifier(LinearModel):
         ----------
         X : array, sparse matrix or array, data frame or Table
             (n_samples, n_features_in_). Where both X and the model have names, features are found
-            by name: order does not matter and other columns may be missing or be there.
+            by name: order does not matter and other columns may be missing or be there. Text, dates
+            and empty cells of a data frame are coded as those of the training table were.
 
         Raises
         ------
